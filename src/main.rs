@@ -10,10 +10,11 @@ use conformance_programs::process::{self, EXEC_VERB};
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     match args.next().as_deref().and_then(|verb| verb.to_str()) {
-        // The launcher of child processes runs first, because it must turn into the program at once.
+        // This comes first, because the launcher of child processes must replace itself by the program at
+        // once.
         Some(EXEC_VERB) => {
-            let words = args.map(|word| word.to_string_lossy().into_owned());
-            conformance_cli::launcher_failed(&process::exec(words))
+            let command = args.map(|word| word.to_string_lossy().into_owned());
+            conformance_cli::launcher_failed(&process::exec(command))
         }
         Some(CONTROLLER) => grove_backend_controller::command_line::main(named(CONTROLLER, args)),
         Some(PLUGIN) => fake_gpu_plugin::command_line::main(named(PLUGIN, args)),
@@ -22,7 +23,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The arguments with the program's name in front.
+/// The arguments, with the program's name before them.
 fn named(name: &str, args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     std::iter::once(OsString::from(name)).chain(args)
 }

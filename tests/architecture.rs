@@ -14,14 +14,14 @@ use syn::visit::{self, Visit};
 /// The lines of `cargo tree` for the workspace. It reads manifests and Cargo.lock, and downloads nothing.
 fn tree(options: &[&str]) -> Vec<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let said = Command::new(cargo)
+    let output = Command::new(cargo)
         .args(["tree", "--locked", "--offline", "--workspace", "--exclude=generate"])
         .args(options)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-    String::from_utf8_lossy(&said.stdout).lines().map(str::to_owned).collect()
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
 /// Direct dependencies of each package, without dev and build dependencies.
@@ -63,7 +63,7 @@ fn reach<'a>(packages: &'a BTreeMap<String, BTreeSet<String>>, from: &'a str) ->
 }
 
 #[test]
-fn the_suite_does_not_see_the_reference_implementation_nor_that_the_suite() {
+fn the_suite_and_the_reference_implementation_are_independent() {
     let packages = packages();
     let reference = [
         "grove-api",
@@ -93,7 +93,7 @@ fn the_suite_does_not_see_the_reference_implementation_nor_that_the_suite() {
 #[case("conformance-facts")]
 #[case("conformance-check")]
 #[case("conformance-page")]
-fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
+fn checks_and_pages_reach_no_cluster(#[case] package: &str) {
     let packages = packages();
     let reached = reach(&packages, package);
     assert!(reach(&packages, "conformance-cluster").contains("hyper"), "nothing was read");
@@ -104,8 +104,8 @@ fn what_judges_or_shows_reaches_no_cluster(#[case] package: &str) {
     }
 }
 
-/// A wait and a check that ask the same question use the same fact. The driver depends on no check, and no
-/// check on the driver.
+/// A wait and a check about the same state use the same fact. The driver and the checks do not depend on each
+/// other.
 #[rstest]
 #[case("conformance-facts", &["contract", "expect", "history"])]
 #[case("conformance-check", &["contract", "expect", "facts", "history"])]
@@ -116,18 +116,18 @@ fn waits_and_checks_share_facts(#[case] package: &str, #[case] uses: &[&str]) {
     assert_eq!(direct.collect::<Vec<_>>(), uses);
 }
 
-/// Otherwise `cargo test` after `cargo run` compiles the package and its dependents again. Macros and build
-/// scripts have features of their own.
+/// With more features, `cargo test` after `cargo run` compiles the package and its dependents again. Macros
+/// and build scripts have separate features.
 #[test]
-fn tests_turn_on_no_feature_of_what_programs_are_made_of() {
+fn tests_enable_no_further_features_of_the_programs_dependencies() {
     let (of_programs, of_tests) = (features("normal,build"), features("normal,build,dev"));
     assert!(of_programs.iter().any(|package| package.starts_with("tokio v")), "{of_programs:?}");
-    let otherwise: Vec<_> = of_programs.difference(&of_tests).collect();
-    assert!(otherwise.is_empty(), "tests compile these with more features: {otherwise:#?}");
+    let recompiled: Vec<_> = of_programs.difference(&of_tests).collect();
+    assert!(recompiled.is_empty(), "tests compile these with more features: {recompiled:#?}");
 }
 
 #[test]
-fn programs_are_made_without_the_crates_of_tests() {
+fn programs_do_not_depend_on_test_crates() {
     for (package, needed) in packages() {
         let of_tests = ["insta", "libtest-mimic", "rstest", "tower-test"].map(str::to_owned);
         let needed: Vec<_> = of_tests.into_iter().filter(|crate_| needed.contains(crate_)).collect();
@@ -135,7 +135,8 @@ fn programs_are_made_without_the_crates_of_tests() {
     }
 }
 
-/// Programs are built without knowledge of what a cluster consists of, and that is data without a client.
+/// The crate of programs knows nothing about clusters. The crate that describes a cluster is data and needs
+/// no client.
 #[rstest]
 #[case("conformance-programs", &["conformance-contract"])]
 #[case("conformance-install", &["conformance-contract", "conformance-programs", "conformance-proxy"])]
@@ -143,7 +144,7 @@ fn programs_are_made_without_the_crates_of_tests() {
     "conformance-cluster",
     &["conformance-contract", "conformance-install", "conformance-programs", "conformance-proxy"]
 )]
-fn programs_know_no_cluster_and_data_needs_no_client(#[case] package: &str, #[case] wanted: &[&str]) {
+fn only_the_cluster_crate_depends_on_a_client(#[case] package: &str, #[case] wanted: &[&str]) {
     let packages = packages();
     let direct = &packages[package];
     let suite = direct.iter().map(String::as_str).filter(|one| one.starts_with("conformance-"));
@@ -257,7 +258,7 @@ impl<'ast> Visit<'ast> for Paths {
     }
 }
 
-fn circle(graph: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
+fn cycle(graph: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     fn walk(graph: &BTreeMap<String, BTreeSet<String>>, path: &mut Vec<String>) -> Option<Vec<String>> {
         let last = path.last().cloned().unwrap_or_default();
         for next in graph.get(&last).into_iter().flatten() {
@@ -276,7 +277,7 @@ fn circle(graph: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
 }
 
 #[test]
-fn a_circle_is_found() {
+fn a_cycle_is_found() {
     let graph = |edges: &[(&str, &str)]| {
         let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (from, to) in edges {
@@ -284,12 +285,12 @@ fn a_circle_is_found() {
         }
         graph
     };
-    assert_eq!(circle(&graph(&[("a", "b"), ("b", "c")])), None);
-    assert_eq!(circle(&graph(&[("a", "b"), ("b", "c"), ("c", "b")])), Some(vec!["b".into(), "c".into()]));
+    assert_eq!(cycle(&graph(&[("a", "b"), ("b", "c")])), None);
+    assert_eq!(cycle(&graph(&[("a", "b"), ("b", "c"), ("c", "b")])), Some(vec!["b".into(), "c".into()]));
 }
 
 #[test]
-fn folders_inside_a_crate_form_no_circle() {
+fn folders_inside_a_crate_form_no_cycle() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let suite = entries(&root.join("src")).filter(|path| path.is_dir());
     let reference = entries(&root.join("reference")).map(|path| path.join("src"));
@@ -297,7 +298,7 @@ fn folders_inside_a_crate_form_no_circle() {
     for path in suite.chain(reference) {
         let graph = folders(&path);
         edges += graph.values().map(BTreeSet::len).sum::<usize>();
-        assert_eq!(circle(&graph), None, "in {}: {graph:#?}", path.display());
+        assert_eq!(cycle(&graph), None, "in {}: {graph:#?}", path.display());
     }
     assert!(edges > 0, "no folder uses another: nothing was read");
 }

@@ -1,4 +1,4 @@
-//! The command line as a user sees it: texts, exit codes, and what remains when an owner is killed.
+//! The command line as a user sees it: texts, exit codes, and what remains after a process is killed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use conformance_contract::clauses::CLAUSES;
+use conformance_driver::case::Case;
 use conformance_report::{CaseResult, Features, Judgement, Outcome, TargetReport, testing};
 use tempfile::TempDir;
 
@@ -41,7 +42,7 @@ impl Cli {
     /// Writes this script as `go` into `bin` in the home.
     fn go(&self, script: &str) {
         let go = self.home.path().join("bin/go");
-        // A second process may be running it.
+        // Keep an existing script, because a second process may be running it.
         if go.exists() {
             return;
         }
@@ -171,22 +172,22 @@ fn stdout(output: &Output) -> String {
 #[case(&["clean", "--kubeconfig", "nowhere", "--components"], "cannot be used with")]
 #[case(&["list", "--format", "xml"], "[possible values: table, json]")]
 #[case(&["report", "merge", "nowhere.yaml", "--report-dir", "merged"], "nowhere.yaml: No such file")]
-fn words_that_do_not_serve_are_usage_errors(#[case] args: &[&str], #[case] says: &str) {
+fn invalid_arguments_are_usage_errors(#[case] args: &[&str], #[case] expected: &str) {
     let output = Cli::new().run(args);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
 
 #[test]
-fn foreign_yaml_names_its_line_or_field() {
+fn invalid_yaml_is_reported_with_its_line_or_field() {
     let cli = Cli::new();
-    for (text, says) in
+    for (text, expected) in
         [("kind: [", "line"), ("apiVersion: apps/v1\nkind: Deployment\n", "apiVersion is \"apps/v1\"")]
     {
         let file = cli.file("w.yaml", text);
         let output = cli.run(&["run", "--workload", &file, "--nodes", "8x8"]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     }
 }
 
@@ -201,20 +202,20 @@ fn kubeconfig(server: &str) -> String {
 #[case::no_yaml("clusters: [", "kubeconfig")]
 #[case::nothing("", "kubeconfig")]
 #[case::no_such_context("apiVersion: v1\nkind: Config\ncurrent-context: c\n", "c")]
-fn a_kubeconfig_that_says_nothing_is_a_usage_error(#[case] text: &str, #[case] says: &str) {
+fn an_unusable_kubeconfig_is_a_usage_error(#[case] text: &str, #[case] expected: &str) {
     let cli = Cli::new();
     let file = cli.file("kubeconfig", text);
     for verb in [&["run", "--provider", "existing"][..], &["clean"]] {
         let output = cli.run(&[verb, &["--kubeconfig", &file]].concat());
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        assert!(stderr(&output).contains(&file) && stderr(&output).contains(says), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&file) && stderr(&output).contains(expected), "{}", stderr(&output));
     }
 }
 
 #[test]
-fn a_cluster_that_does_not_answer_is_said_once_and_leaves_no_report() {
+fn an_unreachable_cluster_is_an_error_and_leaves_no_report() {
     let cli = Cli::new();
-    // Bound and dropped, so nothing listens there.
+    // The listener is dropped, so nothing listens on the port.
     let port =
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
     let server = format!("http://127.0.0.1:{port}");
@@ -227,7 +228,7 @@ fn a_cluster_that_does_not_answer_is_said_once_and_leaves_no_report() {
 }
 
 #[test]
-fn what_cannot_be_logged_does_not_change_how_it_ends() {
+fn a_failed_log_write_does_not_change_the_exit_code() {
     let cli = Cli::new();
     let file = cli.file("kubeconfig", &kubeconfig("http://127.0.0.1:1"));
     let full = || std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
@@ -238,7 +239,7 @@ fn what_cannot_be_logged_does_not_change_how_it_ends() {
 }
 
 /// An API server that serves only Kubernetes' core, knows the user, and permits nothing.
-fn forbidding() -> String {
+fn forbidding_api_server() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = format!("http://{}", listener.local_addr().expect("an address"));
     std::thread::spawn(move || {
@@ -249,6 +250,7 @@ fn forbidding() -> String {
     server
 }
 
+/// Answers the requests of one connection.
 fn answer(stream: std::net::TcpStream) {
     use std::io::{BufRead, BufReader, Read, Write};
     let mut reader = BufReader::new(stream);
@@ -290,9 +292,9 @@ fn answer(stream: std::net::TcpStream) {
 }
 
 #[test]
-fn rights_that_are_missing_are_said_once_before_any_case() {
+fn missing_permissions_are_reported_before_any_case() {
     let cli = Cli::new();
-    let file = cli.file("kubeconfig", &kubeconfig(&forbidding()));
+    let file = cli.file("kubeconfig", &kubeconfig(&forbidding_api_server()));
     let output = cli.run(&["run", "--provider", "existing", "--kubeconfig", &file, "--operator", "existing"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let said = stderr(&output);
@@ -304,7 +306,7 @@ fn rights_that_are_missing_are_said_once_before_any_case() {
 }
 
 #[test]
-fn what_is_no_report_is_not_merged() {
+fn a_file_that_is_not_a_report_is_not_merged() {
     let cli = Cli::new();
     let file = cli.file("pod.yaml", "apiVersion: v1\nkind: Pod\n");
     let output = cli.run(&["report", "merge", &file, "--report-dir", "merged"]);
@@ -331,7 +333,7 @@ fn report_with(outcome: Outcome) -> String {
 }
 
 #[test]
-fn a_report_becomes_a_page_is_compared_and_tabled() {
+fn reports_are_rendered_compared_and_tabulated() {
     let cli = Cli::new();
     for (folder, outcome) in [("old", Outcome::pass()), ("new", Outcome::fail("2 of 3 pods are bound"))] {
         std::fs::create_dir(cli.home.path().join(folder)).expect("a folder can be made");
@@ -341,14 +343,14 @@ fn a_report_becomes_a_page_is_compared_and_tabled() {
     assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
     let text = std::fs::read_to_string(cli.home.path().join("old/report.html")).expect("it is written");
     assert!(text.contains("<h1") && text.contains("AON-01"));
-    for (args, code, says) in [
+    for (args, code, expected) in [
         (["old", "new"], 1, "# Regressed: 1 clause, 1 feature"),
         (["new", "old"], 0, "# No regression"),
         (["old", "old"], 0, "# No regression"),
     ] {
         let output = cli.run(&["report", "compare", args[0], args[1]]);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
-        assert!(stdout(&output).starts_with(says), "{args:?}: {}", stdout(&output));
+        assert!(stdout(&output).starts_with(expected), "{args:?}: {}", stdout(&output));
     }
     let both =
         cli.run(&["report", "compare", "old", "new", "--out", "new/changes.html", "--out", "changes.md"]);
@@ -372,7 +374,7 @@ fn help_is_whole() {
     insta::assert_snapshot!(stdout(&Cli::new().run(&["run", "--help"])));
 }
 
-/// The first lines that a shell and `man` read. The rest is the help text, which has its own snapshots.
+/// Compares only the first lines, because the rest is the help text, which has its own snapshots.
 #[rstest::rstest]
 #[case::bash("completions_of_bash", &["completions", "bash"])]
 #[case::man("manual_page", &["man"])]
@@ -397,11 +399,14 @@ fn every_visible_verb_has_a_manual_page() {
 }
 
 #[test]
-fn the_list_of_cases_is_whole() {
+fn every_case_is_listed_with_its_clauses_and_title() {
     let output = Cli::new().run(&["list"]);
     assert_eq!(output.status.code(), Some(0));
-    let lines: Vec<_> = stdout(&output).lines().map(|line| line.trim_end().to_owned()).collect();
-    insta::assert_snapshot!(lines.join("\n"));
+    let text = stdout(&output);
+    let mut rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    assert_eq!(rows.next().as_deref(), Some("CASE CLAUSES WHAT IT SHOWS"));
+    let row = |case: &Case| format!("{} {} {}", case.id, case.clauses.join(" "), case.title);
+    assert_eq!(rows.collect::<Vec<_>>(), conformance_cases::all().map(row).collect::<Vec<_>>());
 }
 
 #[rstest::rstest]
@@ -417,15 +422,18 @@ fn the_list_of_cases_is_whole() {
     ),
     "main.go:1: syntax error"
 )]
-fn a_toolchain_that_cannot_build_is_infrastructure(#[case] go: Option<&str>, #[case] says: &str) {
+fn a_toolchain_that_cannot_build_is_an_infrastructure_error(
+    #[case] go: Option<&str>,
+    #[case] expected: &str,
+) {
     let output = Cli::new().with_go(&["components", "build"], go);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
 
 /// A read-only disk and a missing Go are both reported before anything is built.
 #[test]
-fn all_that_a_machine_lacks_is_reported_at_once() {
+fn all_missing_requirements_are_reported_at_once() {
     let cli = Cli::new();
     let file = cli.file("not-a-folder", "");
     let output = cli
@@ -474,7 +482,7 @@ impl Cli {
     }
 }
 
-/// This project's programs for containers are linked only after Go has built the rest for minutes.
+/// Cargo is needed only after Go has built other programs for minutes, so its absence is reported first.
 #[test]
 fn kind_without_cargo_is_refused_before_anything_is_built() {
     let cli = Cli::new();
@@ -487,16 +495,16 @@ fn kind_without_cargo_is_refused_before_anything_is_built() {
     assert!(cli.builds().is_empty());
 }
 
-/// Needs Go but no network: its module cache is empty, and nothing answers at that address.
+/// Needs Go but no network: Go's module cache is empty, and nothing answers at the address of the proxy.
 #[rstest::rstest]
 #[case::forbidden("off", "", "module lookup disabled by GOPROXY=off")]
 #[case::nothing_answers("http://127.0.0.1:9", "", "connection refused")]
 #[case::the_next_is_not_asked("http://127.0.0.1:9,direct", "", "connection refused")]
 #[case::go_mod_may_be_edited("http://127.0.0.1:9", "-mod=mod", "connection refused")]
-fn modules_that_cannot_be_downloaded_are_missing_before_anything_is_built(
+fn unavailable_modules_are_reported_before_anything_is_built(
     #[case] proxy: &str,
     #[case] flags: &str,
-    #[case] says: &str,
+    #[case] expected: &str,
 ) {
     let cli = Cli::new();
     let mut command = cli.command(&["components", "build"]);
@@ -509,7 +517,7 @@ fn modules_that_cannot_be_downloaded_are_missing_before_anything_is_built(
         .expect("the program runs");
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    for wanted in ["nothing has been built", "go modules: ", says, "GOMODCACHE"] {
+    for wanted in ["nothing has been built", "go modules: ", expected, "GOMODCACHE"] {
         assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
     }
     assert!(!cli.home.path().join("cache/components").exists(), "{said}");
@@ -517,7 +525,7 @@ fn modules_that_cannot_be_downloaded_are_missing_before_anything_is_built(
 
 /// A home that cannot be written, with Go's cache in it. It is a file, because root may write anywhere.
 #[test]
-fn a_home_that_cannot_be_written_is_reported_whole() {
+fn every_unwritable_folder_is_reported() {
     let cli = Cli::new();
     let file = cli.file("read-only", "");
     let mut command = cli.quick_build();
@@ -543,13 +551,13 @@ fn a_home_that_cannot_be_written_is_reported_whole() {
 }
 
 #[test]
-fn what_a_killed_process_left_in_the_cache_is_built_again() {
+fn incomplete_cache_entries_are_built_again() {
     let cli = Cli::new();
     let output = cli.quick_build().output().expect("the program runs");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let built = cli.builds().len();
-    let folder = |of: &str, name: &str| {
-        let entries = std::fs::read_dir(cli.home.path().join("cache").join(of)).expect("it is there");
+    let folder = |parent: &str, name: &str| {
+        let entries = std::fs::read_dir(cli.home.path().join("cache").join(parent)).expect("it is there");
         let mut paths = entries.map(|entry| entry.expect("it can be read").path());
         paths.find(|path| path.display().to_string().contains(&format!("/{name}-"))).expect("it is built")
     };
@@ -598,16 +606,16 @@ fn the_version_needs_no_git() {
 }
 
 #[test]
-fn helm_that_is_not_there_is_infrastructure() {
+fn missing_helm_is_an_infrastructure_error() {
     let args = ["run", "--provider", "kind", "--install", "helm", "--backend", "kai-scheduler"];
     let output = Cli::new().with_go(&args, None);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    for says in ["`helm version --short` failed", "put `helm` on PATH", "--install manifests"] {
-        assert!(stderr(&output).contains(says), "{says}: {}", stderr(&output));
+    for expected in ["`helm version --short` failed", "put `helm` on PATH", "--install manifests"] {
+        assert!(stderr(&output).contains(expected), "{expected}: {}", stderr(&output));
     }
 }
 
-/// Only the first cases, because programs rely on the structure.
+/// Compares only the first cases, because programs rely on the structure.
 #[test]
 fn the_list_of_cases_as_json() {
     let output = Cli::new().run(&["list", "--format", "json"]);
@@ -671,13 +679,13 @@ fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
 #[case("-TERM", "terminated: finishing", "SIGTERM")]
 fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
     #[case] signal: &str,
-    #[case] says: &str,
+    #[case] expected: &str,
     #[case] cause: &str,
 ) {
     let cli = Cli::new();
     let (said, code) = interrupted(&cli, &[signal]);
     assert_eq!(code, Some(3), "{said}");
-    for text in [says, &format!("Incomplete: interrupted ({cause});"), "wrote report/report.yaml"] {
+    for text in [expected, &format!("Incomplete: interrupted ({cause});"), "wrote report/report.yaml"] {
         assert!(said.contains(text), "{text}: {said}");
     }
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
@@ -685,8 +693,8 @@ fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
     let report: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
     assert_eq!(report["incomplete"], true);
     let cases = report["targets"][0]["cases"].as_array().expect("it lists cases");
-    let of = |verdict: &str| cases.iter().filter(|case| case["verdict"] == verdict).count();
-    assert!(of("pass") >= 1, "what had ended is kept");
+    let count_of = |verdict: &str| cases.iter().filter(|case| case["verdict"] == verdict).count();
+    assert!(count_of("pass") >= 1, "what had ended is kept");
     let cut = |case: &&serde_json::Value| case["reasons"][0] == "interrupted" && case["attempts"] == 1;
     let cut: Vec<_> = cases.iter().filter(cut).collect();
     for case in &cut {
@@ -695,14 +703,14 @@ fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
         assert_eq!(replayed.status.code(), Some(3), "{}", stdout(&replayed));
         assert!(stdout(&replayed).contains("not-run"), "{}", stdout(&replayed));
     }
-    assert!(of("not-run") > cut.len(), "no case began after the signal");
+    assert!(count_of("not-run") > cut.len(), "no case began after the signal");
     let merged = cli.run(&["report", "merge", "report/report.yaml", "--report-dir", "merged"]);
     assert_eq!(merged.status.code(), Some(3), "{}", stderr(&merged));
 }
 
 /// Needs the components, and Go once to build them.
 #[test]
-fn a_killed_run_leaves_its_results_and_they_make_a_report() {
+fn a_report_is_recovered_from_a_killed_run() {
     let cli = Cli::new();
     let (said, code) = interrupted(&cli, &["-KILL"]);
     assert_eq!(code, None, "{said}");
@@ -718,7 +726,7 @@ fn a_killed_run_leaves_its_results_and_they_make_a_report() {
     assert_eq!(again.status.code(), Some(3), "{}", stderr(&again));
 }
 
-/// A recording as kubectl makes it: a gang of two; one pod is bound before the barrier if `bound`.
+/// A recording in kubectl's format: a gang of two. If `bound`, one pod is bound before the barrier.
 fn recording(bound: bool) -> String {
     let pod = |name: &str, version: u32, node: &str| {
         let spec = if node.is_empty() { "{}".to_owned() } else { format!(r#"{{"nodeName":"{node}"}}"#) };
@@ -740,7 +748,7 @@ fn recording(bound: bool) -> String {
 #[rstest::rstest]
 #[case::bound_early(true, 1, "AON-02 fail")]
 #[case::never_bound_early(false, 0, "AON-02 pass")]
-fn a_recording_is_judged_offline(#[case] bound: bool, #[case] code: i32, #[case] says: &str) {
+fn a_recording_is_checked_offline(#[case] bound: bool, #[case] code: i32, #[case] expected: &str) {
     let cli = Cli::new();
     let manifest = cli.file(
         "short.yaml",
@@ -752,7 +760,7 @@ fn a_recording_is_judged_offline(#[case] bound: bool, #[case] code: i32, #[case]
         ["replay", &history, "--case", "aon/one-pod-short", "--manifest", &manifest, "--namespace", "n"];
     let output = cli.run(&args);
     assert_eq!(output.status.code(), Some(code), "{}{}", stdout(&output), stderr(&output));
-    assert!(stdout(&output).contains(says), "{}", stdout(&output));
+    assert!(stdout(&output).contains(expected), "{}", stdout(&output));
     if bound {
         assert!(stdout(&output).contains("resourceVersion 3"), "the proof is missing: {}", stdout(&output));
     }
@@ -766,7 +774,11 @@ fn a_recording_is_judged_offline(#[case] bound: bool, #[case] code: i32, #[case]
     2,
     "at least one device request is required"
 )]
-fn a_workload_of_ones_own_is_judged_or_refused(#[case] field: &str, #[case] code: i32, #[case] says: &str) {
+fn a_workload_of_the_user_is_checked_or_refused(
+    #[case] field: &str,
+    #[case] code: i32,
+    #[case] expected: &str,
+) {
     let cli = Cli::new();
     let file = cli.file(
         "mine.yaml",
@@ -779,7 +791,7 @@ fn a_workload_of_ones_own_is_judged_or_refused(#[case] field: &str, #[case] code
     let output = cli.run(&["run", "--workload", &file, "--nodes", "2x0", "--scope", "PodGroup"]);
     let all = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(code), "{all}");
-    assert!(all.contains(says), "{all}");
+    assert!(all.contains(expected), "{all}");
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
 
@@ -833,7 +845,7 @@ fn kai_source(cli: &Cli, main: &str) -> String {
     "trainer-controller-manager is given twice"
 )]
 #[case::without_train_jobs(&["--trainer-source", "/"], "--trainjob")]
-fn a_trainer_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case] says: &str) {
+fn an_unusable_trainer_is_a_usage_error(#[case] flags: &[&str], #[case] expected: &str) {
     let cli = Cli::new();
     let empty = cli.home.path().join("empty");
     std::fs::create_dir(&empty).expect("a folder can be made");
@@ -842,7 +854,7 @@ fn a_trainer_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case
         flags.iter().map(|flag| if *flag == "EMPTY" { empty.as_str() } else { *flag }).collect();
     let output = cli.run(&[&["run"], flags.as_slice()].concat());
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
 
 #[rstest::rstest]
@@ -863,7 +875,7 @@ fn a_trainer_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case
     &["--kai-source", "DIR", "--provider", "kind", "--install", "helm"],
     "with --install helm it is installed from its chart"
 )]
-fn a_working_tree_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #[case] says: &str) {
+fn an_unusable_working_tree_is_a_usage_error(#[case] flags: &[&str], #[case] expected: &str) {
     let cli = Cli::new();
     let dir = kai_source(&cli, "");
     let flags: Vec<_> = flags.iter().map(|flag| flag.replace("DIR", &dir)).collect();
@@ -871,13 +883,13 @@ fn a_working_tree_that_does_not_serve_is_a_usage_error(#[case] flags: &[&str], #
         ["run", "--backend", "kai-scheduler"].into_iter().chain(flags.iter().map(String::as_str)).collect();
     let output = cli.with_go(&all, None);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     assert!(!cli.home.path().join("cache").exists(), "something was built");
 }
 
 /// Needs Go to build KAI's programs.
 #[test]
-fn a_working_tree_that_does_not_compile_is_told_before_anything_else_is_built() {
+fn a_working_tree_that_does_not_compile_is_reported_before_anything_else_is_built() {
     let cli = Cli::new();
     let dir = kai_source(&cli, "nothing()");
     let mut command = cli.command(&["run", "--backend", "kai-scheduler", "--kai-source", &dir]);
@@ -885,8 +897,8 @@ fn a_working_tree_that_does_not_compile_is_told_before_anything_else_is_built() 
     let output = command.output().expect("the program runs");
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    for says in ["building kai-scheduler unknown failed; log: ", "undefined: nothing"] {
-        assert!(said.contains(says), "{says}: {said}");
+    for expected in ["building kai-scheduler unknown failed; log: ", "undefined: nothing"] {
+        assert!(said.contains(expected), "{expected}: {said}");
     }
     assert!(!said.contains("etcd"), "{said}");
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
@@ -894,7 +906,7 @@ fn a_working_tree_that_does_not_compile_is_told_before_anything_else_is_built() 
 
 /// Needs the components, and Go once to build them.
 #[test]
-fn a_scheduler_that_ends_at_its_start_is_told_and_its_backend_is_not_run() {
+fn a_scheduler_that_exits_at_start_is_reported_and_its_backend_is_skipped() {
     let cli = Cli::new();
     let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo v9.9.9 && exit 0\necho 'no plan to schedule by' >&2\nexit 1\n";
     let scheduler = cli.file("vc-scheduler", script);
@@ -903,8 +915,8 @@ fn a_scheduler_that_ends_at_its_start_is_told_and_its_backend_is_not_run() {
     let output = cli.run(&["run", "--backend", "volcano", "--bin", &bin, "--case", "aon/exact-fit-bound"]);
     let all = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(3), "{all}");
-    for says in ["backend volcano is not run", "no plan to schedule by"] {
-        assert!(all.contains(says), "{says}: {all}");
+    for expected in ["backend volcano is not run", "no plan to schedule by"] {
+        assert!(all.contains(expected), "{expected}: {all}");
     }
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
@@ -921,7 +933,7 @@ fn processes_of(folder: &Path) -> usize {
 
 /// Needs the components, and Go once to build them.
 #[test]
-fn nothing_outlives_a_killed_owner() {
+fn no_process_outlives_a_killed_supervisor() {
     let cli = Cli::new();
     let up = cli.run(&["up", "orphan"]);
     assert_eq!(up.status.code(), Some(0), "{}", stderr(&up));

@@ -8,13 +8,13 @@
 //! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
 //! components) every test fails with the reason; nothing is skipped silently.
 
-#[path = "lane/judged.rs"]
-mod judged;
-#[path = "lane/kai.rs"]
+mod harness;
+#[path = "harness/kai.rs"]
 mod kai;
-mod lane;
-#[path = "lane/local.rs"]
+#[path = "harness/local.rs"]
 mod local;
+#[path = "harness/local_cases.rs"]
+mod local_cases;
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
@@ -29,9 +29,9 @@ use conformance_driver::test_cluster::DEFAULT_SEED;
 use conformance_fuzz as generated;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers;
-use conformance_run::environment::{is_anothers_turn, scope_of_later_life};
-use conformance_run::verdict::{is_contract, judged_clauses};
-use lane::{Shared, execute};
+use conformance_run::environment::{choose_lifecycle_scope, runs_in_other_scope};
+use conformance_run::verdict::{checked_clauses, is_contract};
+use harness::{Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
@@ -44,15 +44,15 @@ fn spec() -> Result<ClusterSpec, ClusterError> {
     kai::with(ClusterSpec::with(schedulers::of_pod_clique_sets()))
 }
 
-/// Whether a case is a test of a target. It is not if no clause of it applies, or if the target's scheduler
-/// is missing. The report lists such cases with the reason.
+/// Whether a case is a test of a target: one of its clauses applies, and the target's scheduler exists. The
+/// report lists the other cases with the reason.
 fn is_tested(case: &Case, target: Target) -> bool {
-    let is_shown = target != Target::KAI || kai::is_there() || {
+    let is_observable = target != Target::KAI || kai::is_there() || {
         // Generated workloads need a scheduler.
-        let mut clauses = judged_clauses(case, target).into_iter();
+        let mut clauses = checked_clauses(case, target).into_iter();
         case.group() != generated::GROUP && clauses.any(is_contract)
     };
-    is_shown && judged::is_judged_locally(case, target)
+    is_observable && local_cases::runs_locally(case, target)
 }
 
 fn main() -> std::process::ExitCode {
@@ -65,7 +65,8 @@ fn main() -> std::process::ExitCode {
     let mut trials = Vec::new();
     let targets: Vec<_> = TARGETS.into_iter().filter(|target| target.is_on(Kubernetes::V1_36)).collect();
     let run = local::run_id('t');
-    let later_life_on = scope_of_later_life(&targets, DEFAULT_SEED).filter(|_| arguments.filter.is_none());
+    let lifecycle_scope =
+        choose_lifecycle_scope(&targets, DEFAULT_SEED).filter(|_| arguments.filter.is_none());
     for target in targets {
         let generated = SEEDS.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)));
         for case in cases::all().chain(generated).filter(|case| is_tested(case, target)) {
@@ -79,7 +80,7 @@ fn main() -> std::process::ExitCode {
                 };
                 execute(case, target, &shared, make, &runtime)
             });
-            let is_ignored = later_life_on.is_some_and(|on| is_anothers_turn(case, target, on));
+            let is_ignored = lifecycle_scope.is_some_and(|on| runs_in_other_scope(case, target, on));
             let trial = trial.with_ignored_flag(is_ignored);
             trials.push((cases::usual_length(case.id), trial));
         }

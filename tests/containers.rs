@@ -23,7 +23,7 @@ const LISTENS_TO_SIGNALS: Duration = Duration::from_secs(1);
 const LISTENS: Duration = Duration::from_secs(10);
 
 async fn image(program: &str, user: Option<&str>) -> Result<Image, ProgramError> {
-    let path = images::statically(program, None).await?;
+    let path = images::static_program(program, None).await?;
     images::of_program(program, &path, user).await
 }
 
@@ -109,7 +109,7 @@ async fn controller() -> Outcome {
 async fn pause() -> Outcome {
     let image = image(PAUSE, Some(NOBODY)).await?;
     let container = Container::start(&image, &[], &[]).await?;
-    // It does not report when it handles signals.
+    // The pause program does not report when it is ready for signals.
     tokio::time::sleep(LISTENS_TO_SIGNALS).await;
     container.stops().await
 }

@@ -2,12 +2,12 @@
 //! a pod that is killed halfway, and two concurrent runs. They also cover a user who may not create Jobs, and
 //! Jobs created with kubectl whose reports are fetched.
 //!
-//! They take minutes and a kind cluster of their own, so `cargo test` ignores them and `ci/in-cluster` runs
-//! them. On a machine that cannot run a kind cluster there are no tests, and the reason is printed.
+//! The tests take minutes and need their own kind cluster, so `cargo test` ignores them and `ci/in-cluster`
+//! runs them. On a machine that cannot run a kind cluster there are no tests, and the reason is printed.
 
 // Only the part that prints progress is used here.
 #[allow(dead_code)]
-mod lane;
+mod harness;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use conformance_programs::images::{self, NOBODY};
 use conformance_programs::own_program::{OwnProgram, SUITE};
 use conformance_programs::{ProgramError, docker};
 use conformance_report::{Exit, Report, Verdict, read};
-use lane::Lines;
+use harness::Lines;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use tokio::process::{Child, Command};
@@ -50,6 +50,7 @@ struct Fixture {
 }
 
 impl Fixture {
+    /// Creates the cluster, loads the image, and labels the workers that runs may use.
     async fn make() -> Result<Self, ClusterError> {
         let spec = ClusterSpec::default();
         let controller = OwnProgram::controller_within(PROGRAM);
@@ -67,7 +68,7 @@ impl Fixture {
             operator: None,
         };
         let (kind, _) = prepare(wanted, &Lines).await?;
-        let suite = images::statically(SUITE, Some(Path::new(PROGRAM))).await?;
+        let suite = images::static_program(SUITE, Some(Path::new(PROGRAM))).await?;
         let image = images::of_program(SUITE, &suite, Some(NOBODY)).await?.reference;
         let name = format!("in-{:x}", std::process::id());
         let cluster = KindCluster::create(&name, &kind).await?;
@@ -105,14 +106,14 @@ impl Fixture {
         let wait =
             format!("wait -n {NAMESPACE} --for=condition=complete --timeout={}s job/{job}", SOON.as_secs());
         if let Err(error) = self.kubectl(&wait).await {
-            let mut said = error.to_string();
+            let mut stderr = error.to_string();
             for question in
                 [format!("describe pods -n {NAMESPACE}"), format!("logs -n {NAMESPACE} job/{job}")]
             {
                 let answer = self.kubectl(&question).await.unwrap_or_else(|error| error.to_string());
-                said = format!("{said}\n{answer}");
+                stderr = format!("{stderr}\n{answer}");
             }
-            return Err(said.into());
+            return Err(stderr.into());
         }
         Ok(())
     }
@@ -128,7 +129,7 @@ impl Fixture {
             .arg(kubeconfig)
             .arg("--report-dir")
             .arg(folder)
-            .args(judged())
+            .args(case_options())
             .args(words)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -155,7 +156,7 @@ impl Fixture {
 }
 
 /// Options that select what every run checks.
-fn judged() -> impl Iterator<Item = String> {
+fn case_options() -> impl Iterator<Item = String> {
     let options = ["--scope=PodGang", "--timeout-scale=2", "--one-etcd"].map(str::to_owned);
     options.into_iter().chain(CASES.map(|case| format!("--case={case}")))
 }
@@ -180,18 +181,18 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-cluster").join(name)
 }
 
-/// Two pods run one share each, and the report is that of one run.
+/// Two pods run one share each, and their reports are merged into one.
 async fn shares_are_merged(fixture: &Fixture) -> Outcome {
     let folder = folder("merged");
     let run =
         fixture.run(&fixture.cluster.kubeconfig(), &folder, &["--shards=2", "--nodes-where=lent=first"])?;
-    let (said, code) = ended(run).await?;
-    assert_eq!(code, Some(0), "{said}");
+    let (stderr, code) = ended(run).await?;
+    assert_eq!(code, Some(0), "{stderr}");
     let report = read(&folder.join("report.yaml"))?;
     assert_eq!((report.exit(), report.incomplete), (Exit::Conformant, false));
     all_passed(&report);
     for shard in ["1/2: ", "2/2: "] {
-        assert!(said.lines().any(|line| line.starts_with(shard) && line.contains("runs on")), "{said}");
+        assert!(stderr.lines().any(|line| line.starts_with(shard) && line.contains("runs on")), "{stderr}");
     }
     fixture.nothing_left().await
 }
@@ -220,11 +221,11 @@ async fn a_killed_pod_is_run_again(fixture: &Fixture) -> Outcome {
         namespace.trim()
     );
     fixture.kubectl(&kill).await?;
-    let (said, code) = ended(run).await?;
-    assert_eq!(code, Some(0), "{said}");
+    let (stderr, code) = ended(run).await?;
+    assert_eq!(code, Some(0), "{stderr}");
     let pods: BTreeSet<_> =
-        said.lines().filter(|line| line.starts_with("2/2: pod ") && line.contains("runs on")).collect();
-    assert!(pods.len() > 1, "a second pod took its place: {said}");
+        stderr.lines().filter(|line| line.starts_with("2/2: pod ") && line.contains("runs on")).collect();
+    assert!(pods.len() > 1, "a second pod took its place: {stderr}");
     all_passed(&read(&folder.join("report.yaml"))?);
     fixture.nothing_left().await
 }
@@ -238,8 +239,8 @@ async fn two_runs_at_once(fixture: &Fixture) -> Outcome {
         fixture.run(&kubeconfig, &second, &["--nodes-where=lent=second"])?,
     ];
     for run in both {
-        let (said, code) = ended(run).await?;
-        assert_eq!(code, Some(0), "{said}");
+        let (stderr, code) = ended(run).await?;
+        assert_eq!(code, Some(0), "{stderr}");
     }
     for folder in [first, second] {
         all_passed(&read(&folder.join("report.yaml"))?);
@@ -254,7 +255,7 @@ async fn reports_of_jobs_are_fetched(fixture: &Fixture) -> Outcome {
     let mut job = grove_yaml::documents(include_str!("../manifests/suite/indexed-job.yaml"))?;
     let container = &mut job[0]["spec"]["template"]["spec"]["containers"][0];
     container["image"] = fixture.image.clone().into();
-    let words = judged().chain(["--nodes-where=lent=first".to_owned()]).map(Value::from);
+    let words = case_options().chain(["--nodes-where=lent=first".to_owned()]).map(Value::from);
     container["args"].as_array_mut().ok_or("the container has arguments")?.extend(words);
     objects.append(&mut job);
     fixture.apply(&objects).await?;
@@ -276,23 +277,23 @@ async fn reports_of_jobs_are_fetched(fixture: &Fixture) -> Outcome {
 }
 
 /// A user who may not create Jobs gets an error, and nothing is created.
-async fn without_rights_nothing_is_made(fixture: &Fixture) -> Outcome {
+async fn without_permissions_nothing_is_created(fixture: &Fixture) -> Outcome {
     let path = folder("without-rights").join("kubeconfig");
     let text = std::fs::read_to_string(fixture.cluster.kubeconfig())?;
     let mut config = grove_yaml::documents(&text)?.remove(0);
     config["users"][0]["user"]["as"] = "system:serviceaccount:default:default".into();
     std::fs::create_dir_all(path.parent().expect("it has one"))?;
     std::fs::write(&path, config.to_string())?;
-    let (said, code) = ended(fixture.run(&path, &folder("without-rights"), &[])?).await?;
-    assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("may not") && said.contains("create jobs.batch"), "{said}");
+    let (stderr, code) = ended(fixture.run(&path, &folder("without-rights"), &[])?).await?;
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(stderr.contains("may not") && stderr.contains("create jobs.batch"), "{stderr}");
     fixture.nothing_left().await
 }
 
 #[allow(clippy::print_stderr)]
 fn main() -> std::process::ExitCode {
     let mut arguments = Arguments::from_args();
-    // They share the nodes.
+    // The tests share the nodes.
     arguments.test_threads = Some(1);
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let missing = runtime.block_on(host::check()).err();
@@ -313,7 +314,7 @@ fn main() -> std::process::ExitCode {
         }};
     }
     let trials = vec![
-        trial!(without_rights_nothing_is_made),
+        trial!(without_permissions_nothing_is_created),
         trial!(shares_are_merged),
         trial!(a_killed_pod_is_run_again),
         trial!(two_runs_at_once),

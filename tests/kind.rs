@@ -6,7 +6,7 @@
 //! reported as passed. With `GROVE_CONFORMANCE_KIND=required`, which CI sets if `ci/docker` succeeds, such a
 //! machine fails.
 
-mod lane;
+mod harness;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,7 +29,7 @@ use conformance_install::schedulers::volcano;
 use conformance_programs::components::Overrides;
 use conformance_programs::own_program::OwnProgram;
 use conformance_run::environment::{Environment, Origin, Settings};
-use lane::{Lines, Shared, execute};
+use harness::{Lines, Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -37,7 +37,7 @@ use tokio::runtime::Runtime;
 /// If it is set, the tests fail on a machine that cannot run kind clusters.
 const REQUIRED: &str = "GROVE_CONFORMANCE_KIND";
 
-const HELD: [(Target, &[&str]); 2] = [
+const CASES: [(Target, &[&str]); 2] = [
     (
         Target::KUBE_POD_GROUP,
         &[
@@ -126,10 +126,10 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         concurrency: 4,
         grows: false,
         dedicated: BTreeMap::new(),
-        retries: lane::retries(),
+        retries: harness::retries(),
         probe_undeclared: false,
         short_limits_count: false,
-        later_life_on: None,
+        lifecycle_scope: None,
         strict: false,
         thorough: Thorough::default(),
         out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
@@ -153,7 +153,7 @@ fn main() -> std::process::ExitCode {
     }
     let shared: Arc<Shared> = Arc::default();
     let mut trials = Vec::new();
-    for (target, ids) in HELD {
+    for (target, ids) in CASES {
         for id in ids {
             let case = cases::all().find(|case| case.id == *id).expect("the case is registered");
             let name = format!("kind::{}::{}", target.slug(), id.replace('/', "::"));
@@ -167,12 +167,12 @@ fn main() -> std::process::ExitCode {
     }
     // The next case gets the same nodes, and ends in an error if one of them was not restored.
     let next = cases::all().find(|case| case.id == "klt/containers-run").expect("the case is registered");
-    let (of_leases, lessor) = (shared.clone(), runtime.clone());
+    let (shared_by_leases, lessor) = (shared.clone(), runtime.clone());
     let trial =
         Trial::test("kind::a_case_that_leaves_its_nodes_changed_does_not_affect_the_next", move || {
             for case in [&CHANGES_ITS_NODES, next, &CHANGES_ITS_NODES] {
                 let make = || environment(&lessor).map_err(|error| error.to_string());
-                execute(case, Target::KUBE_POD_GROUP, &of_leases, make, &lessor)?;
+                execute(case, Target::KUBE_POD_GROUP, &shared_by_leases, make, &lessor)?;
             }
             Ok(())
         });

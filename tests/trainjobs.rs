@@ -5,51 +5,54 @@
 //!
 //! Plain pods, on a control plane without an operator, use the cases of `run --profile ai-conformance`.
 
-#[path = "lane/held.rs"]
-mod held;
-#[path = "lane/kai.rs"]
+mod harness;
+#[path = "harness/kai.rs"]
 mod kai;
-mod lane;
-#[path = "lane/local.rs"]
+#[path = "harness/local.rs"]
 mod local;
+#[path = "harness/selection.rs"]
+mod selection;
 
 use std::process::ExitCode;
 
 use conformance_contract::target::{AI_CONFORMANCE_TARGETS, Target};
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers;
-use held::Held;
+use selection::Selection;
 
 const FITS: &str = "trn/fitting-job-bound";
 const SHORT: &str = "trn/one-pod-short";
 const OF_PLAIN_PODS: [&str; 3] = ["aic/fitting-gang-bound", "aic/one-pod-short", "aic/room-for-one"];
 
-fn of_kai() -> Vec<&'static str> {
+fn kai_cases() -> Vec<&'static str> {
     let scheduled = kai::is_there().then_some([FITS, SHORT]);
     ["trn/queue-label"].into_iter().chain(scheduled.into_iter().flatten()).collect()
 }
 
 fn main() -> ExitCode {
-    let of =
+    let on_target =
         |target: Target, ids: &[&'static str]| -> Vec<_> { ids.iter().map(|id| (target, *id)).collect() };
-    held::run(vec![
-        Held {
+    selection::run(vec![
+        Selection {
             letter: 'j',
             folder: "trainjob-kube",
             spec: || Ok(ClusterSpec::default().with_trainer(true)),
-            cases: of(Target::TRAINJOB_KUBE, &[FITS, SHORT]),
+            cases: on_target(Target::TRAINJOB_KUBE, &[FITS, SHORT]),
         },
-        Held {
+        Selection {
             letter: 'm',
             folder: "trainjobs",
             spec: || {
                 let spec = ClusterSpec::with([schedulers::volcano::SCHEDULER, schedulers::kai::SCHEDULER]);
                 kai::with(spec.with_trainer(false))
             },
-            cases: [of(Target::TRAINJOB_VOLCANO, &[FITS, SHORT]), of(Target::TRAINJOB_KAI, &of_kai())]
-                .concat(),
+            cases: [
+                on_target(Target::TRAINJOB_VOLCANO, &[FITS, SHORT]),
+                on_target(Target::TRAINJOB_KAI, &kai_cases()),
+            ]
+            .concat(),
         },
-        Held {
+        Selection {
             letter: 'p',
             folder: "ai-conformance",
             spec: || {
@@ -60,7 +63,7 @@ fn main() -> ExitCode {
             cases: AI_CONFORMANCE_TARGETS
                 .into_iter()
                 .filter(|target| *target != Target::AI_CONFORMANCE_KAI || kai::is_there())
-                .flat_map(|target| of(target, &OF_PLAIN_PODS))
+                .flat_map(|target| on_target(target, &OF_PLAIN_PODS))
                 .collect(),
         },
     ])

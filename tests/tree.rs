@@ -1,29 +1,29 @@
 //! Kubernetes 1.37 under `cargo test`: every case of `run --kubernetes 1.37`, where a PodGang is a tree of
 //! CompositePodGroups on a real kube-scheduler.
 
-#[path = "lane/held.rs"]
-mod held;
-#[path = "lane/judged.rs"]
-mod judged;
-mod lane;
-#[path = "lane/local.rs"]
+mod harness;
+#[path = "harness/local.rs"]
 mod local;
+#[path = "harness/local_cases.rs"]
+mod local_cases;
+#[path = "harness/selection.rs"]
+mod selection;
 
 use conformance_cases as cases;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 use conformance_driver::case::Need;
 use conformance_install::cluster_spec::ClusterSpec;
-use held::Held;
+use selection::Selection;
 
 fn main() -> std::process::ExitCode {
-    let judged = cases::all().filter(|case| {
-        judged::is_judged_locally(case, Target::KUBE_TREE) && !case.needs.contains(&Need::SeveralSchedulers)
+    let all = cases::all().filter(|case| {
+        local_cases::runs_locally(case, Target::KUBE_TREE) && !case.needs.contains(&Need::SeveralSchedulers)
     });
-    held::run(vec![Held {
+    selection::run(vec![Selection {
         letter: 'c',
         folder: "tree",
         spec: || Ok(ClusterSpec::of(Kubernetes::V1_37)),
-        cases: judged.map(|case| (Target::KUBE_TREE, case.id)).collect(),
+        cases: all.map(|case| (Target::KUBE_TREE, case.id)).collect(),
     }])
 }

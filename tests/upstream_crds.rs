@@ -27,8 +27,9 @@ const PAIRS: [(&str, &str); 4] = [
     ("grove.io_clustertopologies.yaml", "ClusterTopologyBinding"),
 ];
 
-/// Reasons for differences, each with paths that include everything below them. A path starts at the root of
-/// any kind, at the root of the kind that it names, or with `*` anywhere.
+/// Reasons for differences, each with paths that include everything below them. A path that begins with a
+/// kind's name applies to that kind. Any other path applies to every kind. After `*`, a path matches at any
+/// depth.
 type Explained = &'static [(&'static str, &'static [&'static str])];
 
 static ONLY_UPSTREAM: Explained = &[

@@ -9,10 +9,10 @@ use crate::prelude::*;
 use crate::{ext, kai, koord, kube, vol};
 
 pub(crate) struct Backend {
-    pub(crate) columns: &'static [Target],
-    /// An update that gives another backend's PodCliqueSet to this one (ADM-03).
-    pub(crate) given_to_it: Attempt,
-    /// What is specific to this backend; `None` for a profile of type External, which has nothing of its own.
+    pub(crate) targets: &'static [Target],
+    /// An update that switches another backend's PodCliqueSet to this backend (ADM-03).
+    pub(crate) switch_to_it: Attempt,
+    /// What is specific to this backend; `None` for a profile of type External, which has no rules.
     pub(crate) own: Option<Own>,
 }
 
@@ -28,8 +28,8 @@ pub(crate) struct Own {
 
 impl Own {
     pub(crate) fn levels(&self, target: Target, are_preferred: bool) -> Vec<Attempt> {
-        let asked = self.levels.iter().filter(|level| level.is_about_preference(target) == are_preferred);
-        asked.map(|level| level.on(target)).collect()
+        let backends = self.levels.iter().filter(|level| level.is_about_preference(target) == are_preferred);
+        backends.map(|level| level.on(target)).collect()
     }
 }
 
@@ -43,7 +43,8 @@ pub(crate) struct Rules {
     pub(crate) others: &'static [Attempt],
     /// This backend's rules, tried on a PodCliqueSet of another backend.
     pub(crate) elsewhere: &'static [Attempt],
-    pub(crate) strangers: &'static [Target],
+    /// Targets of other backends that do not have these rules.
+    pub(crate) targets_without: &'static [Target],
 }
 
 pub(crate) struct Crd {
@@ -64,20 +65,21 @@ static ALL: [&Backend; 6] = [
 ];
 
 pub(crate) fn of(target: Target) -> Option<&'static Backend> {
-    ALL.into_iter().find(|backend| backend.columns.contains(&target))
+    ALL.into_iter().find(|backend| backend.targets.contains(&target))
 }
 
-/// What is specific to the target's backend. Undecided (`NotReached`) for a target without an entry or with
-/// nothing of its own.
+/// What is specific to the target's backend. Undecided (`NotReached`) for a target without an entry or
+/// without rules.
 pub(crate) fn own(target: Target) -> Result<&'static Own, Broken> {
     let own = of(target).and_then(|backend| backend.own.as_ref());
     own.ok_or_else(|| Broken::NotReached(format!("no admission rules of {target} are known")))
 }
 
-/// What a refused change of the gang shape must say. The update strategy RollingRecreate does not count.
+/// The text that a refused change of the gang shape must contain. The leading space keeps the pattern from
+/// matching the update strategy RollingRecreate.
 pub(crate) const RECREATE: &[&str] = &[" recreat| re-creat"];
 
-pub(crate) const fn given_to(edit: fn(&mut Value)) -> Attempt {
+pub(crate) const fn switch_to(edit: fn(&mut Value)) -> Attempt {
     refused("scheduler changed", RECREATE, edit)
 }
 
@@ -122,21 +124,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_is_asked() {
+    fn every_target_has_one_backend() {
         for target in TARGETS {
-            let asked = ALL.into_iter().filter(|backend| backend.columns.contains(&target)).count();
-            assert_eq!(asked, 1, "{target}");
+            let backends = ALL.into_iter().filter(|backend| backend.targets.contains(&target)).count();
+            assert_eq!(backends, 1, "{target}");
             assert_eq!(own(target).is_ok(), target.external().is_none(), "{target}");
         }
     }
 
     #[test]
-    fn what_is_given_to_a_backend_names_it() {
+    fn a_switch_to_a_backend_names_its_scheduler() {
         for target in TARGETS {
             let mut pcs = json!({"spec": {"template": {"cliques": [{"name": "a"}]}}});
-            of(target).unwrap().given_to_it.edit.apply(&mut pcs);
-            let given = &pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["schedulerName"];
-            assert_eq!(given, target.backend());
+            of(target).unwrap().switch_to_it.edit.apply(&mut pcs);
+            let scheduler = &pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["schedulerName"];
+            assert_eq!(scheduler, target.backend());
         }
     }
 

@@ -1,16 +1,16 @@
-//! Crash points: the writes after which the operator is killed, and the kill itself.
+//! Crash points: the writes after which the operator is killed, and the crash itself.
 
 use conformance_driver::context::{Stop, TestContext};
 use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
 use sha2::{Digest, Sha256};
 
-/// Number of disturbed PodCliqueSets in a run that does not try every crash point.
-pub(crate) const LIVES: usize = 2;
+/// Number of PodCliqueSets whose controller is killed, in a run that does not try every crash point.
+pub(crate) const KILLED_SETS: usize = 2;
 
-/// For each PodCliqueSet and step, the write after which the operator is killed. `writes` has the undisturbed
-/// number of writes per step. A run tries all of them if asked to, otherwise [`LIVES`] per step, drawn from
-/// its seed.
+/// For each PodCliqueSet and step, the write after which the operator is killed. `writes` is the undisturbed
+/// number of writes per step. A run tries every crash point on request. Otherwise its seed chooses
+/// [`KILLED_SETS`] per step.
 pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     match test.test_cluster.thorough.every_crash_point {
         true => every(writes),
@@ -32,12 +32,12 @@ pub(crate) fn writes_of(test: &TestContext) -> Match {
 
 /// A crash of the controller, prepared by a fault proxy: the n-th write is applied, and the response never
 /// arrives.
-pub(crate) struct Death<'a> {
+pub(crate) struct Crash<'a> {
     proxy: &'a ProxyHandle,
     halt: RuleId,
 }
 
-impl<'a> Death<'a> {
+impl<'a> Crash<'a> {
     /// Crashes after the n-th write from now on.
     pub(crate) fn after(test: &TestContext, proxy: &'a ProxyHandle, n: u64, of: &str) -> Result<Self, Stop> {
         let rule = Rule::new(format!("killed after write {n} of {of}"), writes_of(test), Action::Halt);
@@ -46,7 +46,7 @@ impl<'a> Death<'a> {
 
     /// Whether the crash point is reached before `end` completes. Otherwise the step took fewer writes, and
     /// nothing is killed.
-    pub(crate) async fn comes_before(
+    pub(crate) async fn is_reached_before(
         &self,
         end: impl Future<Output = Result<(), Stop>>,
     ) -> Result<bool, Stop> {
@@ -61,8 +61,9 @@ impl<'a> Death<'a> {
         }
     }
 
-    pub(crate) async fn another_goes_on(self, test: &mut TestContext) -> Result<(), Stop> {
-        test.take_away(Part::Controller).await?;
+    /// Replaces the crashed controller by a new one.
+    pub(crate) async fn replace_controller(self, test: &mut TestContext) -> Result<(), Stop> {
+        test.kill_part(Part::Controller).await?;
         self.proxy.release(self.halt);
         test.start_ready(Part::Controller).await
     }
@@ -70,19 +71,19 @@ impl<'a> Death<'a> {
 
 /// Every crash point: as many PodCliqueSets as the step with the most writes needs.
 fn every(writes: &[u64]) -> Vec<Vec<Option<u64>>> {
-    let lives = writes.iter().max().copied().unwrap_or(0);
-    (1..=lives).map(|n| writes.iter().map(|count| (n <= *count).then_some(n)).collect()).collect()
+    let sets = writes.iter().max().copied().unwrap_or(0);
+    (1..=sets).map(|n| writes.iter().map(|count| (n <= *count).then_some(n)).collect()).collect()
 }
 
 fn chosen(writes: &[u64], seed: u64) -> Vec<Vec<Option<u64>>> {
-    let mut lives = vec![Vec::new(); LIVES];
+    let mut sets = vec![Vec::new(); KILLED_SETS];
     for (step, count) in writes.iter().enumerate() {
         let mut points: Vec<u64> = (1..=*count).collect();
         points.sort_by_key(|n| Sha256::digest(format!("{seed}/{step}/{n}")));
         let mut points = points.into_iter();
-        lives.iter_mut().for_each(|life| life.push(points.next()));
+        sets.iter_mut().for_each(|set| set.push(points.next()));
     }
-    lives
+    sets
 }
 
 #[cfg(test)]
@@ -90,23 +91,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_choice_of_crash_points() {
+    fn chosen_crash_points_depend_on_the_seed() {
         let writes = [30, 1, 0];
-        let lives = chosen(&writes, 1);
-        assert_eq!(lives.len(), LIVES);
-        assert_eq!(lives, chosen(&writes, 1), "the same with the same seed");
-        assert_ne!(lives, chosen(&writes, 2));
+        let sets = chosen(&writes, 1);
+        assert_eq!(sets.len(), KILLED_SETS);
+        assert_eq!(sets, chosen(&writes, 1), "the same with the same seed");
+        assert_ne!(sets, chosen(&writes, 2));
         assert!(
-            lives
-                .iter()
-                .all(|points| points[0].is_some_and(|n| (1..=30).contains(&n)) && points[2].is_none())
+            sets.iter().all(|points| points[0].is_some_and(|n| (1..=30).contains(&n)) && points[2].is_none())
         );
-        assert_eq!((lives[0][1], lives[1][1]), (Some(1), None));
-        assert_ne!(lives[0][0], lives[1][0]);
+        assert_eq!((sets[0][1], sets[1][1]), (Some(1), None));
+        assert_ne!(sets[0][0], sets[1][0]);
     }
 
     #[test]
-    fn every_crash_point() {
+    fn every_write_is_a_crash_point() {
         assert_eq!(every(&[2, 0, 1]), [[Some(1), None, Some(1)], [Some(2), None, None]]);
     }
 }

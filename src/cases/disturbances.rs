@@ -36,34 +36,34 @@ fn all(namespace: &str) -> [Rule; COUNT] {
 /// The operator under test behind its proxy, with one fault at a time.
 pub(crate) struct Disturbed {
     proxy: ProxyHandle,
-    left: std::vec::IntoIter<Rule>,
-    on: Option<(String, RuleId)>,
+    remaining: std::vec::IntoIter<Rule>,
+    current: Option<(String, RuleId)>,
 }
 
 impl Disturbed {
-    pub(crate) async fn begin(test: &TestContext) -> Result<Self, Stop> {
+    pub(crate) async fn start(test: &TestContext) -> Result<Self, Stop> {
         let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
-        let left = Vec::from(all(&test.namespace)).into_iter();
-        Ok(Self { proxy, left, on: None })
+        let remaining = Vec::from(all(&test.namespace)).into_iter();
+        Ok(Self { proxy, remaining, current: None })
     }
 
     /// Ends the current fault, marks how often it was applied, and starts the next one, if any.
     pub(crate) async fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
-        if let Some((name, rule)) = self.on.take() {
-            // The object's state is visible before the response is lost.
+        if let Some((name, rule)) = self.current.take() {
+            // The case may see the written object before the proxy counts the fault.
             test.until_applied(&self.proxy, rule, 1, &name, limits::REACTION).await?;
             self.proxy.release(rule);
             test.mark(DISTURBED, json!({"by": name, "times": self.proxy.applied(rule)}));
         }
-        let Some(rule) = self.left.next() else { return Ok(false) };
-        self.on = Some((rule.name.clone(), self.proxy.add(rule)?));
+        let Some(rule) = self.remaining.next() else { return Ok(false) };
+        self.current = Some((rule.name.clone(), self.proxy.add(rule)?));
         Ok(true)
     }
 }
 
-/// Restarts each part of the target's scheduler behind a proxy. The proxy applies `action` to the watches of
-/// gang resources of this name, but not to those of canaries.
-pub(crate) async fn gang_resources_watched(
+/// Restarts each part of the target's scheduler behind a proxy, which applies `action` to the watches of gang
+/// resources with this name. Canaries are not affected.
+pub(crate) async fn proxy_gang_resource_watches(
     test: &TestContext,
     name: &str,
     action: &Action,
@@ -71,13 +71,13 @@ pub(crate) async fn gang_resources_watched(
     let parts: Vec<_> = test.local()?.spec().parts_of(test.target.scheduler()).collect();
     let mut watched = Vec::new();
     for part in parts {
-        let (proxy, rules) = test.proxy(part, |proxy| of_each_kind(test, proxy, name, action)).await?;
+        let (proxy, rules) = test.proxy(part, |proxy| rules_per_kind(test, proxy, name, action)).await?;
         watched.extend(rules.into_iter().map(|rule| (proxy.clone(), rule)));
     }
     Ok(watched)
 }
 
-fn of_each_kind(
+fn rules_per_kind(
     test: &TestContext,
     proxy: &ProxyHandle,
     name: &str,
@@ -95,13 +95,13 @@ fn of_each_kind(
     rules.collect()
 }
 
-/// Every fault was active and was applied at least once.
-pub(crate) fn took_place(history: &History) -> Ruling {
-    let done: Vec<&Value> = history.marks(DISTURBED).map(|(_, mark)| &mark.detail).collect();
-    let idle = done.iter().find(|detail| detail["times"] == 0).map(|detail| detail["by"].to_string());
+/// Every fault was applied at least once.
+pub(crate) fn all_applied(history: &History) -> Ruling {
+    let applied: Vec<&Value> = history.marks(DISTURBED).map(|(_, mark)| &mark.detail).collect();
+    let idle = applied.iter().find(|detail| detail["times"] == 0).map(|detail| detail["by"].to_string());
     match idle {
-        None if done.len() == COUNT => Ok(()),
-        None => Err(Broken::NotReached(format!("{} of {COUNT} API faults were injected", done.len()))),
+        None if applied.len() == COUNT => Ok(()),
+        None => Err(Broken::NotReached(format!("{} of {COUNT} API faults were injected", applied.len()))),
         Some(name) => Err(Broken::NotReached(format!("API fault {name} was never applied"))),
     }
 }

@@ -1,11 +1,11 @@
-//! Topology levels that a PodCliqueSet may ask for, as admission attempts. A backend's `admission.rs` lists
+//! Topology levels that a PodCliqueSet may request, as admission attempts. A backend's `admission.rs` lists
 //! its levels; the target declares which of them it honours.
 
 use conformance_contract::clauses::Feature::{
     self, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPreferred, TopologyRequired,
 };
+use conformance_contract::names::TOPOLOGY;
 use conformance_driver::admission_attempts::{clique, group, required, template};
-use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_facts::attempts::refused_or_warned;
 
 use crate::prelude::*;
@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// A level, and the features it needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level {
-    /// Must be unique.
+    /// Each level has a different title.
     title: &'static str,
     edit: fn(&mut Value),
     /// The features without which the required level cannot be honoured.
@@ -66,7 +66,7 @@ pub(crate) const OF_A_CLIQUE: Level =
     required_level("a required level of a clique", &[TopologyPerClique], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
     });
-pub(crate) const OF_A_CLIQUE_BESIDE_ANOTHER: Level =
+pub(crate) const OF_ONE_OF_TWO_CLIQUES: Level =
     required_level("a required level of one of two podgroups", &[TopologyPerClique], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
         add_a_clique(pcs);
@@ -89,7 +89,7 @@ pub(crate) const PREFERRED_OF_A_CLIQUE: Level =
     preferred_level("a preferred level of a clique alone", &[TopologyPreferred, TopologyPerClique], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = pack(json!({"preferred": "host"}))
     });
-pub(crate) const BESIDE_REQUIRED: Level = Level {
+pub(crate) const PREFERRED_AND_REQUIRED: Level = Level {
     title: "a preferred and a required level",
     edit: |pcs| {
         template(pcs)["topologyConstraint"] = pack(json!({"required": "rack", "preferred": "host"}));
@@ -107,12 +107,12 @@ pub(crate) fn preferred_by_a_group(pcs: &mut Value) {
 }
 
 fn add_a_clique(pcs: &mut Value) {
-    let mut more = clique(pcs, 0).clone();
-    more["name"] = "router".into();
-    more["spec"]["roleName"] = "router".into();
-    more["topologyConstraint"] = Value::Null;
+    let mut router = clique(pcs, 0).clone();
+    router["name"] = "router".into();
+    router["spec"]["roleName"] = "router".into();
+    router["topologyConstraint"] = Value::Null;
     if let Some(cliques) = template(pcs)["cliques"].as_array_mut() {
-        cliques.push(more);
+        cliques.push(router);
     }
 }
 
@@ -129,15 +129,16 @@ mod tests {
     use super::*;
 
     fn wanted(target: Target) -> [Wanted; 5] {
-        [REQUIRED, OF_A_GROUP, OF_A_CLIQUE, PREFERRED, BESIDE_REQUIRED].map(|level| level.on(target).wanted)
+        [REQUIRED, OF_A_GROUP, OF_A_CLIQUE, PREFERRED, PREFERRED_AND_REQUIRED]
+            .map(|level| level.on(target).wanted)
     }
 
     #[rstest]
-    #[case::as_the_column(&[TopologyRequired, TopologyPerClique], [Admitted, Refused, Admitted, RefusedOrWarned, RefusedOrWarned])]
+    #[case::as_the_target(&[TopologyRequired, TopologyPerClique], [Admitted, Refused, Admitted, RefusedOrWarned, RefusedOrWarned])]
     #[case::nothing(&[], [Refused, Refused, Refused, RefusedOrWarned, Refused])]
     #[case::more(&[TopologyPerGroup], [Refused, Admitted, Refused, RefusedOrWarned, Refused])]
     #[case::preferences(&[TopologyRequired, TopologyPreferred], [Admitted, Refused, Refused, Admitted, Admitted])]
-    fn the_operator_declares_what_it_honours(#[case] features: &[Feature], #[case] answers: [Wanted; 5]) {
+    fn attempts_follow_the_operators_declaration(#[case] features: &[Feature], #[case] answers: [Wanted; 5]) {
         let declaration = BackendDeclaration {
             operator: "mine v1".into(),
             features: features.to_vec(),
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_declares_what_it_honours() {
+    fn attempts_follow_the_targets_features() {
         assert_eq!(wanted(Target::KAI), [Admitted; 5]);
         let volcano = [Admitted, Refused, Admitted, RefusedOrWarned, RefusedOrWarned];
         assert_eq!(wanted(Target::VOLCANO), volcano);

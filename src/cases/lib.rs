@@ -6,7 +6,7 @@ mod aic;
 mod aon;
 mod auto;
 mod backends;
-mod before_put_back;
+mod before_restore;
 mod coex;
 mod crash_points;
 mod del;
@@ -49,7 +49,8 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
     IN_ORDER.iter().copied()
 }
 
-pub fn judging(clause: &str) -> impl Iterator<Item = &'static Case> {
+/// The cases that decide a clause.
+pub fn covering(clause: &str) -> impl Iterator<Item = &'static Case> {
     all().filter(move |case| case.clauses.contains(&clause))
 }
 
@@ -83,7 +84,7 @@ mod tests {
     use conformance_contract::clauses::Clause;
     use conformance_contract::external_scheduler::DECLARABLE;
     use conformance_contract::renamed_cases::RENAMED;
-    use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, Target};
+    use conformance_contract::target::{self, AI_CONFORMANCE_TARGETS, TARGETS, Target};
     use conformance_driver::case::{Isolation, Need};
     use conformance_driver::pod_health::UNSTARTED;
 
@@ -102,20 +103,19 @@ mod tests {
         }
     }
 
-    /// A kubelet sets container statuses itself and starts every container.
+    /// A kubelet sets container statuses itself, so a case cannot set them on its nodes.
     #[test]
-    fn cases_that_speak_in_a_kubelets_place_need_nodes_without() {
-        // This case only needs its first pods not to be Ready early; on kubelets they are, which does no
-        // harm.
+    fn cases_that_set_container_statuses_need_simulated_nodes() {
+        // On kubelets, the first pods of this case become Ready early, which does not affect its result.
         const ON_KUBELETS_TOO: [&str; 1] = ["aon/scaled-waits-for-base"];
-        let speaks = |case: &Case| {
+        let sets_statuses = |case: &Case| {
             let file = format!("{}/{}.rs", env!("CARGO_MANIFEST_DIR"), case.id.replace('-', "_"));
             let source = std::fs::read_to_string(file).unwrap();
-            let words = ["pod_becomes(", ".clock(", "UNSTARTED"];
+            let words = ["set_pod_status(", "set_first_pod_status(", ".start_clock(", "UNSTARTED"];
             words.iter().any(|word| source.contains(word)) || case.manifest.contains(UNSTARTED)
         };
         let wrong: Vec<_> = all()
-            .filter(|case| speaks(case) && !ON_KUBELETS_TOO.contains(&case.id))
+            .filter(|case| sets_statuses(case) && !ON_KUBELETS_TOO.contains(&case.id))
             .filter(|case| !case.needs.contains(&Need::SimulatedNodes))
             .map(|case| case.id)
             .collect();
@@ -123,12 +123,21 @@ mod tests {
     }
 
     #[test]
+    fn every_case_runs_on_a_target() {
+        let without: Vec<_> = all()
+            .filter(|case| !target::every().any(|target| case.is_for(target)))
+            .map(|case| case.id)
+            .collect();
+        assert!(without.is_empty(), "no target meets the requirements of {without:?}");
+    }
+
+    #[test]
     fn every_clause_has_a_case_on_every_target_that_owes_it() {
-        let judged = |id: &str, target| all().any(|case| case.is_for(target) && case.clauses.contains(&id));
+        let has_case = |id: &str, target| all().any(|case| case.is_for(target) && case.clauses.contains(&id));
         let targets = TARGETS.into_iter().chain(AI_CONFORMANCE_TARGETS);
         let owed = targets.flat_map(|target| CLAUSES.iter().map(move |clause| (target, clause)));
         let missing: Vec<_> = owed
-            .filter(|(target, clause)| target.owes(clause) && !judged(clause.id, *target))
+            .filter(|(target, clause)| target.owes(clause) && !has_case(clause.id, *target))
             .map(|(target, clause)| format!("{} on {target}", clause.id))
             .collect();
         assert!(missing.is_empty(), "{missing:#?}");
@@ -150,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gang_of_plain_pods_says_how_many_it_is() {
+    fn pods_of_plain_gangs_have_a_gang_size_annotation() {
         let of_plain_pods = all().filter(|case| case.is_for(Target::AI_CONFORMANCE_KUBE));
         let documents: Vec<_> =
             of_plain_pods.flat_map(|case| grove_yaml::documents(case.manifest).unwrap()).collect();
@@ -165,11 +174,11 @@ mod tests {
     fn every_clause_that_an_external_scheduler_owes_has_a_case_or_follows_from_others() {
         for features in [&DECLARABLE[..0], &DECLARABLE[..]] {
             let target = Target::external_scheduler("mine", features).unwrap();
-            let judged =
+            let has_case =
                 |id: &str| all().any(|case| case.is_for(target) && case.clauses_on(target).contains(&id));
-            let judged_itself = |clause: &&Clause| target.owes(clause) && clause.rests_on.is_none();
-            let owed = CLAUSES.iter().filter(judged_itself).map(|clause| clause.id);
-            let missing: Vec<_> = owed.filter(|id| !judged(id)).collect();
+            let needs_case = |clause: &&Clause| target.owes(clause) && clause.rests_on.is_none();
+            let owed = CLAUSES.iter().filter(needs_case).map(|clause| clause.id);
+            let missing: Vec<_> = owed.filter(|id| !has_case(id)).collect();
             assert!(missing.is_empty(), "{missing:?}");
         }
     }

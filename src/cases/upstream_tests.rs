@@ -27,7 +27,7 @@ fn tests(map: &Value) -> impl Iterator<Item = (&Value, &Value)> {
 }
 
 #[test]
-fn every_clause_of_the_map_is_judged_by_a_case_beside_it() {
+fn every_clause_of_the_map_has_one_of_its_cases() {
     let map = map();
     for (_, test) in tests(&map) {
         let name = test["name"].as_str().unwrap();
@@ -45,13 +45,13 @@ fn every_clause_of_the_map_is_judged_by_a_case_beside_it() {
         }
         for case in cases {
             let is_named = |clause: &&str| clauses.iter().any(|named| named == clause);
-            assert!(case.clauses.iter().any(is_named), "{name}: {} judges none of {clauses:?}", case.id);
+            assert!(case.clauses.iter().any(is_named), "{name}: {} checks none of {clauses:?}", case.id);
         }
     }
 }
 
 #[test]
-fn what_is_not_covered_has_a_decision() {
+fn every_test_that_is_not_covered_has_a_decision() {
     let map = map();
     for (_, test) in tests(&map) {
         let covered = test["covered"].as_str().unwrap();
@@ -63,7 +63,7 @@ fn what_is_not_covered_has_a_decision() {
 }
 
 #[test]
-fn the_page_is_that_of_the_map() {
+fn the_page_matches_the_map() {
     let page = page(&map());
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::create_dir_all(Path::new(PAGE).parent().unwrap()).unwrap();
@@ -72,6 +72,7 @@ fn the_page_is_that_of_the_map() {
     assert_eq!(std::fs::read_to_string(PAGE).unwrap_or_default(), page, "UPDATE_DOCS=1 writes it");
 }
 
+/// The page in Markdown: the totals, then a table for each file of tests.
 fn page(map: &Value) -> String {
     let (repository, commit) = (map["repository"].as_str().unwrap(), map["commit"].as_str().unwrap());
     let count = |covered: &str| tests(map).filter(|(_, test)| test["covered"] == covered).count();

@@ -34,22 +34,22 @@ mod tests {
 
     use super::*;
 
-    fn told(detail: Value) -> History {
+    fn recorded(detail: Value) -> History {
         Story::flat().mark(SharedMark::AnotherBackend, detail).end()
     }
 
     #[test]
-    fn the_mark_names_it() {
-        let ours = told(json!({"scheduler": "conformance-external", "foreign": false}));
+    fn the_second_scheduler_comes_from_the_mark() {
+        let ours = recorded(json!({"scheduler": "conformance-external", "foreign": false}));
         assert_eq!((name(&ours), is_foreign(&ours)), (Ok("conformance-external"), Ok(false)));
-        let theirs = told(json!({"scheduler": "kai-scheduler", "foreign": true}));
+        let theirs = recorded(json!({"scheduler": "kai-scheduler", "foreign": true}));
         assert_eq!((name(&theirs), is_foreign(&theirs)), (Ok("kai-scheduler"), Ok(true)));
     }
 
     #[test]
-    fn without_one_nothing_is_asked() {
+    fn without_a_second_scheduler_the_ruling_is_not_asked() {
         let refused = ["conformance-external", "volcano"].map(|name| json!({"scheduler": name}));
-        let none = told(json!({"asked": refused, "foreign": true}));
+        let none = recorded(json!({"asked": refused, "foreign": true}));
         let Err(Broken::NotAsked(why)) = name(&none) else { panic!("{:?}", name(&none)) };
         assert!(why.contains("no second scheduler"), "{why}");
         assert!(why.contains("enable the scheduler profile conformance-external or volcano"), "{why}");

@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use super::{none, violation};
 
-const REQUESTED_AT_REST: Code = Code::new("requested-at-rest");
+const REQUESTED_WHILE_IDLE: Code = Code::new("requested-while-idle");
 const REQUESTED_TOO_OFTEN: Code = Code::new("requested-too-often");
 const GANG_RESOURCE_REQUESTED: Code = Code::new("gang-resource-requested");
-const WRITES_WHAT_IS_NOT_ITS_OWN: Code = Code::new("writes-what-is-not-its-own");
+const WRITES_FOREIGN_OBJECT: Code = Code::new("writes-foreign-object");
 
 struct Request<'a>(&'a Value);
 
@@ -66,20 +66,19 @@ pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
             "the operator sent {} write requests for the object while idle, want 0; the last: {last}",
             all.len()
         );
-        violation(REQUESTED_AT_REST, message)
+        violation(REQUESTED_WHILE_IDLE, message)
     }))
 }
 
-/// The operator sent no more write requests for an object than there were occasions, counted by the object's
-/// name (STAT-08). Names without a number of occasions are not checked, for example the empty name of a
-/// create request.
-pub fn no_more_often_than(
+/// The operator sent at most as many write requests for an object as `limit` returns for its name (STAT-08).
+/// Names without a limit are not checked, for example the empty name of a create request.
+pub fn writes_within_limit(
     history: &History,
     part: Range<usize>,
-    occasions: impl Fn(&str) -> Option<usize>,
+    limit: impl Fn(&str) -> Option<usize>,
 ) -> Ruling {
     none(by_object(history, part).into_iter().filter_map(|((_, name), all)| {
-        let most = occasions(name).filter(|most| all.len() > *most)?;
+        let most = limit(name).filter(|most| all.len() > *most)?;
         let last = all.last().map(Request::described).unwrap_or_default();
         let message = format!(
             "the operator sent {} write requests for the object, want at most {most}; the last: {last}",
@@ -90,14 +89,14 @@ pub fn no_more_often_than(
 }
 
 /// The operator sent no write request for a gang resource of the PodGang (GANG-09).
-pub fn no_gang_resource_requested_of(history: &History, pod_gang: &str, part: Range<usize>) -> Ruling {
+pub fn no_gang_resource_requests(history: &History, pod_gang: &str, part: Range<usize>) -> Ruling {
     let kinds = gang_resources();
-    let is_its = |request: &Request<'_>| {
+    let concerns_gang = |request: &Request<'_>| {
         let Some(kind) = request.kind().filter(|kind| kinds.contains(kind)) else { return false };
         let mut versions = history.named(kind, request.field("name"));
         versions.any(|version| controller(version.object).is_some_and(|owner| owner["name"] == pod_gang))
     };
-    none(requests(history, part).filter(is_its).map(|request| {
+    none(requests(history, part).filter(concerns_gang).map(|request| {
         let message = format!(
             "the operator sent {}, want no request for gang resources of this PodGang",
             request.described()
@@ -106,19 +105,18 @@ pub fn no_gang_resource_requested_of(history: &History, pod_gang: &str, part: Ra
     }))
 }
 
-/// Every gang resource that the operator requested to write existed at some time, so checks of existing gang
-/// resources cover all its requests. A refused create for a PodGang of another backend is not in the history
-/// (COEX-02).
-pub fn only_what_there_was(history: &History) -> Ruling {
+/// Every gang resource that the operator requested to write existed at some time (COEX-02). Other checks read
+/// the history, which does not contain a refused create for a PodGang of another backend.
+pub fn only_existing_gang_resources_written(history: &History) -> Ruling {
     let kinds = gang_resources();
-    let is_strange = |request: &Request<'_>| {
+    let is_unknown = |request: &Request<'_>| {
         let kind = request.kind().filter(|kind| kinds.contains(kind) && !request.field("name").is_empty());
         kind.is_some_and(|kind| history.named(kind, request.field("name")).next().is_none())
     };
-    let strange = requests(history, 0..history.entries.len()).filter(is_strange);
-    none(strange.map(|request| {
+    let unknown = requests(history, 0..history.entries.len()).filter(is_unknown);
+    none(unknown.map(|request| {
         let message = format!("the operator sent {} for an object that never existed", request.described());
-        violation(WRITES_WHAT_IS_NOT_ITS_OWN, message)
+        violation(WRITES_FOREIGN_OBJECT, message)
     }))
 }
 
@@ -130,20 +128,20 @@ mod tests {
     use super::*;
     use crate::messages;
 
-    fn told(writes: &[Value]) -> History {
+    fn recorded(writes: &[Value]) -> History {
         let group = owned(object("PodGroup", "w-0-a"), "PodGang", "w-0");
         let detail = json!({"since": "", "writes": writes});
         Story::flat().added(group).mark(SharedMark::OperatorWrites, detail).end()
     }
 
     #[rstest::rstest]
-    #[case::there_was_occasion(Some(2), true)]
-    #[case::once_too_often(Some(1), false)]
-    #[case::nothing_said_of_the_name(None, true)]
-    fn writes_have_occasions(#[case] occasions: Option<usize>, #[case] fine: bool) {
+    #[case::within_the_limit(Some(2), true)]
+    #[case::above_the_limit(Some(1), false)]
+    #[case::no_limit_for_the_name(None, true)]
+    fn writes_above_the_limit_are_a_violation(#[case] limit: Option<usize>, #[case] fine: bool) {
         let write = |code| patch("grove.io", "podcliques/status", "w-0-a", code);
-        let history = told(&[write(200), write(409)]);
-        let ruling = no_more_often_than(&history, 0..history.entries.len(), |_| occasions);
+        let history = recorded(&[write(200), write(409)]);
+        let ruling = writes_within_limit(&history, 0..history.entries.len(), |_| limit);
         assert_eq!(ruling.is_ok(), fine);
     }
 
@@ -152,37 +150,37 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_changes_nothing_is_one() {
+    fn a_write_without_effect_is_counted() {
         let idle = patch("grove.io", "podcliques/status", "w-0-a", 200);
-        let history = told(&[idle.clone(), idle]);
-        let said = messages(nothing_requested(&history, 0..history.entries.len()));
+        let history = recorded(&[idle.clone(), idle]);
+        let found = messages(nothing_requested(&history, 0..history.entries.len()));
         assert_eq!(
-            said,
+            found,
             ["the operator sent 2 write requests for the object while idle, want 0; the last: patch \
                  podcliques/status w-0-a (200)",]
         );
-        assert_eq!(nothing_requested(&history, 0..1), Ok(()), "the mark is behind it");
-        assert_eq!(nothing_requested(&told(&[]), 0..9), Ok(()));
+        assert_eq!(nothing_requested(&history, 0..1), Ok(()), "the mark is not in this part");
+        assert_eq!(nothing_requested(&recorded(&[]), 0..9), Ok(()));
     }
 
     #[test]
-    fn gang_resources_are_told_from_others() {
+    fn only_requests_for_gang_resources_of_the_gang_count() {
         let writes = [
             patch("scheduling.k8s.io", "podgroups", "w-0-a", 200),
             patch("grove.io", "podcliques", "w-0-a", 200),
             patch("scheduling.volcano.sh", "podgroups", "w-0-a", 403),
         ];
-        let history = told(&writes);
+        let history = recorded(&writes);
         let all = || 0..history.entries.len();
-        let said = messages(no_gang_resource_requested_of(&history, "w-0", all()));
+        let found = messages(no_gang_resource_requests(&history, "w-0", all()));
         assert_eq!(
-            said,
+            found,
             ["the operator sent patch podgroups w-0-a (200), want no request for gang resources of this \
                  PodGang",]
         );
-        assert_eq!(no_gang_resource_requested_of(&history, "v-0", all()), Ok(()));
-        let said = messages(only_what_there_was(&history));
+        assert_eq!(no_gang_resource_requests(&history, "v-0", all()), Ok(()));
+        let found = messages(only_existing_gang_resources_written(&history));
         let wanted = "the operator sent patch podgroups w-0-a (403) for an object that never existed";
-        assert_eq!(said, [wanted]);
+        assert_eq!(found, [wanted]);
     }
 }

@@ -1,4 +1,4 @@
-//! The scheduler that a PodCliqueSet's objects are for, which may differ from the target's.
+//! The backend that serves a PodCliqueSet, which may differ from the target's.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,7 +14,11 @@ const WRONG_SCHEDULER: Code = Code::new("wrong-scheduler");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 
 /// All versions of the objects of one kind that belong to the PodCliqueSet.
-fn made_for<'a>(history: &'a History, kind: &'a str, set: &'a str) -> impl Iterator<Item = Version<'a>> {
+fn objects_of_set<'a>(
+    history: &'a History,
+    kind: &'a str,
+    set: &'a str,
+) -> impl Iterator<Item = Version<'a>> {
     history.of(kind).filter(move |version| version.label(names::PART_OF) == Some(set))
 }
 
@@ -22,14 +26,14 @@ fn made_for<'a>(history: &'a History, kind: &'a str, set: &'a str) -> impl Itera
 /// its pods has it as `schedulerName` (ADM-14).
 pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
     for kind in ["PodGang", "Pod"] {
-        if made_for(history, kind, set).next().is_none() {
+        if objects_of_set(history, kind, set).next().is_none() {
             return Err(Broken::NotReached(format!("PodCliqueSet {set} never had a {kind}")));
         }
     }
-    let gangs = made_for(history, "PodGang", set).map(|version| {
+    let gangs = objects_of_set(history, "PodGang", set).map(|version| {
         (version, format!("label {}", names::SCHEDULER_NAME), version.label(names::SCHEDULER_NAME))
     });
-    let pods = made_for(history, "Pod", set).map(|version| {
+    let pods = objects_of_set(history, "Pod", set).map(|version| {
         (version, "schedulerName".to_owned(), version.object["spec"]["schedulerName"].as_str())
     });
     none(gangs.chain(pods).filter(|(_, _, found)| *found != Some(scheduler)).map(|(version, what, found)| {
@@ -58,7 +62,7 @@ pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
             "no pod of PodCliqueSet {set} had lost its scheduling gates"
         )));
     }
-    let touched = ["PodGang", "Pod"].into_iter().flat_map(|kind| made_for(history, kind, set));
+    let touched = ["PodGang", "Pod"].into_iter().flat_map(|kind| objects_of_set(history, kind, set));
     let touched = touched.filter(|version| part.contains(&version.index));
     none(touched.filter_map(|version| {
         let wrong = match (was.get(version.uid()), version.change) {
@@ -107,7 +111,7 @@ mod tests {
         pod
     }
 
-    fn holds(ruling: &Ruling) -> Option<bool> {
+    fn verdict(ruling: &Ruling) -> Option<bool> {
         match ruling {
             Ok(()) => Some(true),
             Err(Broken::Violated(_)) => Some(false),
@@ -123,9 +127,9 @@ mod tests {
     #[case::another_scheduler([gang("s"), pod("t")].to_vec(), Some(false))]
     #[case::no_pod([gang("s")].to_vec(), None)]
     #[case::no_pod_gang([pod("s"), object("PodGang", "v-0")].to_vec(), None)]
-    fn who_serves_a_set(#[case] objects: Vec<Value>, #[case] wanted: Option<bool>) {
+    fn every_pod_and_gang_names_the_scheduler(#[case] objects: Vec<Value>, #[case] wanted: Option<bool>) {
         let ruling = serves(&Story::flat().all_added(objects).end(), "w", "s");
-        assert_eq!(holds(&ruling), wanted, "{ruling:?}");
+        assert_eq!(verdict(&ruling), wanted, "{ruling:?}");
     }
 
     #[rstest]
@@ -141,8 +145,8 @@ mod tests {
         new["metadata"]["uid"] = "another".into();
         story.added(new)
     }, Some(false))]
-    #[case::gone(|story: Story| story.deleted(pod("s")), Some(false))]
-    #[case::going(|story: Story| {
+    #[case::deleted(|story: Story| story.deleted(pod("s")), Some(false))]
+    #[case::terminating(|story: Story| {
         let mut pod = pod("s");
         pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
         story.modified(pod)
@@ -152,17 +156,20 @@ mod tests {
         gang["spec"]["podgroups"] = json!([{"name": "w-0-a"}]);
         story.modified(gang)
     }, Some(false))]
-    fn a_live_set(#[case] then: fn(Story) -> Story, #[case] wanted: Option<bool>) {
+    fn a_change_of_a_running_set_is_a_violation(
+        #[case] then: fn(Story) -> Story,
+        #[case] wanted: Option<bool>,
+    ) {
         let story = Story::flat().all_added([gang("s"), gated(pod("s"))]).modified(pod("s"));
         let history = then(story.mark(FROM, Value::Null)).mark(TO, Value::Null).deleted(gang("s")).end();
-        let place = |name: MarkName| history.reached(name).unwrap().0;
-        let ruling = left_alone(&history, "w", place(FROM)..place(TO));
-        assert_eq!(holds(&ruling), wanted, "{ruling:?}");
+        let index = |name: MarkName| history.reached(name).unwrap().0;
+        let ruling = left_alone(&history, "w", index(FROM)..index(TO));
+        assert_eq!(verdict(&ruling), wanted, "{ruling:?}");
     }
 
     #[test]
-    fn a_set_that_was_never_released_says_nothing() {
+    fn a_set_that_was_never_released_is_undecided() {
         let history = Story::flat().added(gated(pod("s"))).mark(FROM, Value::Null).end();
-        assert_eq!(holds(&left_alone(&history, "w", 1..2)), None);
+        assert_eq!(verdict(&left_alone(&history, "w", 1..2)), None);
     }
 }

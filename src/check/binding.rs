@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use super::refusals::refusals;
-use super::{Shown, deviates, ensure, none, premise, violation};
+use super::{Shown, deviates, ensure, none, precondition, violation};
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Unit, schedulers};
-use conformance_facts::binding::{bound_of, not_whole};
+use conformance_facts::binding::{bound_pods, not_fully_bound};
 use conformance_history::{History, Live, Pod, SharedMark, Version, text};
 
 /// Fewer pods of a unit are bound than its minimum.
@@ -25,7 +25,7 @@ pub(super) const BOUND_BEFORE_BASE: Code = Code::new("bound-before-base");
 pub const WRONG_NUMBER_OF_BOUND_PODS: Code = Code::new("wrong-number-of-bound-pods");
 const REPLACEMENT_UNBOUND: Code = Code::new("replacement-unbound");
 const NOT_REPLACED: Code = Code::new("not-replaced");
-const BYSTANDER_GONE: Code = Code::new("bystander-gone");
+const BYSTANDER_DELETED: Code = Code::new("bystander-deleted");
 const BYSTANDER_MOVED: Code = Code::new("bystander-moved");
 const BOUND_OUTSIDE_POOL: Code = Code::new("bound-outside-pool");
 
@@ -37,17 +37,16 @@ pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
         .filter(move |version| version.pod().node().is_some() && bound.insert(version.uid().to_owned()))
 }
 
-/// These units, one pod short of capacity, were pending at the entry `until`. The scheduler had made its pass
-/// and had bound none of their pods. A bound pod is a violation of AON-02.
+/// These units, one pod short of capacity, were pending at the entry `until`: the scheduler had made a full
+/// pass and had bound none of their pods. A bound pod is a violation of AON-02.
 pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
     let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
     if passed >= until {
         return Err(Broken::NotReached("the scheduler had not completed a full pass".into()));
     }
-    premise("AON-02", never(history, units, Some(until)))
+    precondition("AON-02", never(history, units, Some(until)))
 }
 
-/// The scheduler has made its pass.
 pub fn scheduler_passed(history: &History) -> Ruling {
     history.reached(SharedMark::SchedulerPassed).map(drop)
 }
@@ -65,13 +64,13 @@ fn bindings_of<'a>(
 
 /// At least the minimum of every PodClique in each unit is bound (AON-01).
 pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
-    none(not_whole(live, units).map(|short| deviates(NOT_BOUND_WHOLE, short)))
+    none(not_fully_bound(live, units).map(|short| deviates(NOT_BOUND_WHOLE, short)))
 }
 
 /// All pods of a gang are bound, surplus included.
 pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
-        let bound = bound_of(live, &group.clique);
+        let bound = bound_pods(live, &group.clique);
         (bound < group.replicas).then(|| {
             violation(
                 PODS_UNBOUND,
@@ -103,7 +102,7 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
     none(violations)
 }
 
-/// A violation if a unit that could not be bound whole has any bindings.
+/// The violation if a unit that could not be fully bound has any bindings.
 pub(super) fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> {
     if bound.is_empty() {
         return None;
@@ -117,7 +116,7 @@ pub(super) fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Viol
 
 /// The workload reports why it is not bound, with a message (AON-15). Either a pod has the condition
 /// PodScheduled=False, or a gang resource has an equivalent condition.
-pub fn says_why(history: &History, gang: &Gang) -> Ruling {
+pub fn reports_why_pending(history: &History, gang: &Gang) -> Ruling {
     let all = refusals(history, gang);
     ensure(all.iter().any(|(_, condition)| !text(&condition["message"]).is_empty()), || {
         violation(
@@ -188,7 +187,7 @@ pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
     none(violations)
 }
 
-/// A unit that ever had a pod bound, surplus included, is bound whole at the end (AON-05).
+/// Every unit that ever had a bound pod, surplus included, is fully bound at the end (AON-05).
 pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
     let end = history.end();
     units
@@ -199,7 +198,7 @@ pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
 
 /// Exactly `count` pods of a PodClique are bound.
 pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
-    let bound = bound_of(live, clique);
+    let bound = bound_pods(live, clique);
     ensure(bound == count, || {
         violation(
             WRONG_NUMBER_OF_BOUND_PODS,
@@ -214,8 +213,8 @@ pub fn hard_gang(gang: &Gang) -> Unit {
     Unit { gang: gang.name.clone(), minimums }
 }
 
-/// A lost pod was replaced (AON-11). A pod created after `since` has the same PodGang, PodClique, index and
-/// gang resource, and is bound at the end.
+/// A lost pod was replaced (AON-11): a pod created after `since` has its PodGang, PodClique, index and gang
+/// resource, and is bound at the end.
 pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     let before = history.before(since);
     let Some(lost) = before.get("Pod", lost).map(Pod) else {
@@ -242,9 +241,8 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     Err(found.shown_by_object("before", lost.0).into())
 }
 
-/// The other pods of a gang kept uid and node when some were lost (AON-17). Every pod that was bound at
-/// `since` and is not in `lost` is still bound to the same node. Pods already terminating at `since` are not
-/// checked, because a kubelet needs time to end them.
+/// Every pod that was bound at `since` and is not in `lost` still exists on the same node (AON-17). Pods
+/// already terminating at `since` are not checked, because a kubelet needs time to end them.
 pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Ruling {
     let before = history.before(since);
     let end = history.end();
@@ -253,7 +251,7 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
         let now = end.pods().find(|other| other.uid() == pod.uid());
         let found = match now {
             None => violation(
-                BYSTANDER_GONE,
+                BYSTANDER_DELETED,
                 format!("Pod {} was deleted, want it unaffected by the loss of other pods", pod.name()),
             ),
             Some(now) if now.node() != pod.node() => violation(
@@ -269,8 +267,8 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
     }))
 }
 
-/// Every pod was bound to a node of the case's own pool; the arithmetic of a case relies on this isolation. A
-/// history without such a pool, for example one recorded by a user, passes.
+/// Every pod was bound to a node of the case's own pool, because the arithmetic of a case relies on that
+/// pool. A history without such a pool, for example one recorded by a user, passes.
 pub fn on_own_nodes(history: &History) -> Ruling {
     let own: BTreeSet<&str> = history
         .of("Node")

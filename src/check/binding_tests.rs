@@ -75,7 +75,7 @@ fn is_not_reached(ruling: &Ruling) -> bool {
 }
 
 #[test]
-fn whole_needs_every_minimum() {
+fn a_unit_below_its_minimum_is_not_fully_bound() {
     assert_eq!(whole(&bound(&["a", "a", "b"]).end().end(), &flat_units()), Ok(()));
     insta::assert_snapshot!(
         messages(whole(&bound(&["a"]).end().end(), &flat_units())).join("\n"),
@@ -88,20 +88,20 @@ fn whole_needs_every_minimum() {
 
 #[test]
 fn a_terminating_pod_is_not_bound() {
-    let mut dying = pod("b0", "b", Some("n"));
-    dying["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
-    let history = bound(&["a", "a", "b"]).modified(dying).end();
+    let mut terminating = pod("b0", "b", Some("n"));
+    terminating["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    let history = bound(&["a", "a", "b"]).modified(terminating).end();
     assert!(whole(&history.end(), &flat_units()).is_err());
 }
 
 #[test]
-fn all_includes_surplus() {
+fn a_gang_with_an_unbound_surplus_pod_is_not_completely_bound() {
     assert!(all(&bound(&["a", "a", "b"]).end().end(), &gangs()[..1]).is_err());
     assert_eq!(all(&bound(&["a", "a", "a", "b"]).end().end(), &gangs()[..1]), Ok(()));
 }
 
 #[test]
-fn never_is_about_every_version_up_to_the_mark() {
+fn a_binding_before_the_mark_counts_even_if_the_pod_was_deleted() {
     let early = bound(&["a"]).deleted(pod("a0", "a", Some("n"))).mark(MARK, Value::Null).end();
     let (mark, _) = early.reached(MARK).expect("marked");
     insta::assert_snapshot!(
@@ -118,23 +118,23 @@ fn never_is_about_every_version_up_to_the_mark() {
 #[rstest::rstest]
 #[case::of_1_36("PodGroupScheduled")]
 #[case::of_1_37("PodGroupInitiallyScheduled")]
-fn a_pod_or_a_pod_group_says_why(#[case] condition: &str) {
-    let told = with_condition(pod("a0", "a", None), "PodScheduled", "Unschedulable", "no room");
-    assert_eq!(says_why(&Story::flat().added(told).end(), &gangs()[0]), Ok(()));
+fn a_condition_of_a_pod_or_a_pod_group_reports_why_a_gang_is_pending(#[case] condition: &str) {
+    let unschedulable = with_condition(pod("a0", "a", None), "PodScheduled", "Unschedulable", "no room");
+    assert_eq!(reports_why_pending(&Story::flat().added(unschedulable).end(), &gangs()[0]), Ok(()));
     let gated = with_condition(pod("a0", "a", None), "PodScheduled", "SchedulingGated", "gated");
     assert_eq!(
-        message(says_why(&Story::flat().added(gated).end(), &gangs()[0])),
+        message(reports_why_pending(&Story::flat().added(gated).end(), &gangs()[0])),
         "PodGang g-0: no condition of a pod or gang resource ever reported why it is not bound"
     );
     let group = owned(json!({"kind": "PodGroup", "metadata": {"name": "g-0-a"}}), "PodGang", "g-0");
     let group = with_condition(group, condition, "Unschedulable", "no room");
     let by_group = Story::flat().added(group).end();
-    assert_eq!(says_why(&by_group, &gangs()[0]), Ok(()));
-    assert!(says_why(&by_group, &gangs()[1]).is_err());
+    assert_eq!(reports_why_pending(&by_group, &gangs()[0]), Ok(()));
+    assert!(reports_why_pending(&by_group, &gangs()[1]).is_err());
 }
 
 #[test]
-fn one_wins_and_the_other_gets_nothing() {
+fn of_two_gangs_one_is_bound_and_the_other_has_no_bound_pod() {
     let [a, b] = [vec![flat_units()[0].clone()], vec![flat_units()[1].clone()]];
     let rivals = [a, b];
     assert_eq!(some_whole_others_never(&bound(&["a", "a"]).end(), &rivals, 1, None), Ok(()));
@@ -149,7 +149,7 @@ fn one_wins_and_the_other_gets_nothing() {
 }
 
 #[test]
-fn the_base_comes_first() {
+fn a_scaled_pod_bound_before_the_base_is_a_violation() {
     assert_eq!(base_first(&bound(&["a", "a", "b", "c"]).end(), &gangs()), Ok(()));
     insta::assert_snapshot!(
         message(base_first(&bound(&["a", "b", "c", "a"]).end(), &gangs())),
@@ -158,24 +158,24 @@ fn the_base_comes_first() {
 }
 
 #[test]
-fn surplus_never_stands_alone() {
+fn a_partly_bound_unit_is_a_violation() {
     assert_eq!(all_or_nothing(&bound(&["b", "a", "a", "a"]).end(), &flat_units()), Ok(()));
-    assert_eq!(all_or_nothing(&bound(&["b"]).end(), &flat_units()), Ok(()), "a has nothing");
-    let gone = bound(&["a"]).deleted(pod("a0", "a", Some("n"))).end();
-    assert!(all_or_nothing(&gone, &flat_units()).is_err());
+    assert_eq!(all_or_nothing(&bound(&["b"]).end(), &flat_units()), Ok(()), "no pod of a is bound");
+    let deleted = bound(&["a"]).deleted(pod("a0", "a", Some("n"))).end();
+    assert!(all_or_nothing(&deleted, &flat_units()).is_err());
     let whole_gang = [hard_gang(&gangs()[0])];
     assert!(all_or_nothing(&bound(&["b"]).end(), &whole_gang).is_err(), "b is bound without a");
 }
 
 #[test]
-fn exact_counts() {
+fn a_wrong_number_of_bound_pods_is_a_violation() {
     let end = bound(&["a", "a"]).end().end();
     assert_eq!(exactly(&end, "a", 2), Ok(()));
     insta::assert_snapshot!(message(exactly(&end, "a", 3)), @"2 pods of PodClique a are bound, want 3");
 }
 
 #[test]
-fn the_others_stay() {
+fn the_loss_of_a_pod_affects_no_other_pod() {
     let running = bound(&["a", "a", "b"]).mark(LOST, Value::Null).deleted(pod("a0", "a", Some("n")));
     let history = running.end();
     let (mark, _) = history.reached(LOST).expect("marked");
@@ -193,27 +193,27 @@ fn the_others_stay() {
 }
 
 #[test]
-fn a_replacement_has_the_lost_pods_place() {
+fn a_replacement_is_in_the_gang_of_the_lost_pod() {
     let lost = || bound(&["b"]).mark(LOST, Value::Null).deleted(pod("b0", "b", Some("n")));
-    let judge = |story: Story| {
+    let check = |story: Story| {
         let history = story.end();
         let (mark, _) = history.reached(LOST).expect("marked");
         replaced(&history, mark, "b0")
     };
-    assert_eq!(judge(lost().added(pod("b1", "b", Some("n")))), Ok(()));
-    insta::assert_snapshot!(message(judge(lost())), @"Pod b0 was not replaced in its gang");
+    assert_eq!(check(lost().added(pod("b1", "b", Some("n")))), Ok(()));
+    insta::assert_snapshot!(message(check(lost())), @"Pod b0 was not replaced in its gang");
     insta::assert_snapshot!(
-        message(judge(lost().added(pod("b1", "b", None)))),
+        message(check(lost().added(pod("b1", "b", None)))),
         @"Pod b1 replaces Pod b0 but is not bound"
     );
-    let mut stranger = pod("b1", "b", Some("n"));
-    stranger["spec"]["schedulingGroup"]["podGroupName"] = "another".into();
-    assert!(judge(lost().added(stranger)).is_err());
+    let mut other_group = pod("b1", "b", Some("n"));
+    other_group["spec"]["schedulingGroup"]["podGroupName"] = "another".into();
+    assert!(check(lost().added(other_group)).is_err());
     assert!(is_not_reached(&replaced(&bound(&[]).end(), 0, "b0")));
 }
 
 #[test]
-fn own_nodes() {
+fn a_pod_on_a_node_outside_the_pool_is_a_violation() {
     let node =
         |name: &str, labels: Value| json!({"kind": "Node", "metadata": {"name": name, "labels": labels}});
     let own = bound(&["a"]).added(node("n", json!({names::POOL: "ns"}))).end();
@@ -224,20 +224,22 @@ fn own_nodes() {
         message(on_own_nodes(&foreign)),
         @"Pod a0 was bound to a node outside the node pool of its case"
     );
-    assert_eq!(on_own_nodes(&bound(&["a"]).end()), Ok(()), "nothing is known of nodes");
+    assert_eq!(on_own_nodes(&bound(&["a"]).end()), Ok(()), "the history contains no nodes");
 }
 
 #[test]
-fn pending_is_passed_over_and_not_bound() {
-    let judge = |story: Story| {
+fn a_pending_unit_has_no_bound_pod_after_a_scheduler_pass() {
+    let check = |story: Story| {
         let history = story.mark(SharedMark::Deleted, Value::Null).added(pod("b0", "b", Some("n"))).end();
         let (mark, _) = history.reached(SharedMark::Deleted).expect("marked");
         was_pending(&history, &flat_units(), mark)
     };
     let passed = |story: Story| story.mark(SharedMark::SchedulerPassed, Value::Null);
-    assert_eq!(judge(passed(bound(&[]))), Ok(()));
-    assert!(is_not_reached(&judge(bound(&[]))), "the scheduler had not completed a full pass");
-    let ruling = judge(passed(bound(&["a"])));
-    let Err(Broken::Premise { clause, violations }) = ruling else { panic!("{ruling:?}: a part was bound") };
+    assert_eq!(check(passed(bound(&[]))), Ok(()));
+    assert!(is_not_reached(&check(bound(&[]))), "the scheduler had not completed a full pass");
+    let ruling = check(passed(bound(&["a"])));
+    let Err(Broken::Precondition { clause, violations }) = ruling else {
+        panic!("{ruling:?}: a part was bound")
+    };
     assert_eq!((clause, violations.len()), ("AON-02", 1));
 }

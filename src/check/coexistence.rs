@@ -12,7 +12,7 @@ use conformance_history::{History, SharedMark, Version};
 use serde_json::Value;
 
 use super::binding::bindings;
-use super::{Shown, none, premise, violation};
+use super::{Shown, none, precondition, violation};
 
 const NEVER_SERVED: Code = Code::new("never-served");
 const BOUND_BY_ANOTHER_SCHEDULER: Code = Code::new("bound-by-another-scheduler");
@@ -22,7 +22,7 @@ pub(super) const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-ba
 /// two.
 pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
-    let running: BTreeSet<_> = chosen(history).filter(|name| !is_stood_in_for(&mark.detail, name)).collect();
+    let running: BTreeSet<_> = chosen(history).filter(|name| !has_stand_in(&mark.detail, name)).collect();
     match running.len() {
         0 | 1 => Err(Broken::NotReached("fewer than two schedulers were in use".into())),
         _ => Ok(running),
@@ -39,22 +39,22 @@ fn scheduler_of(pcs: &Value) -> &str {
     clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(names::DEFAULT_SCHEDULER)
 }
 
-pub(super) fn is_stood_in_for(mark: &Value, scheduler: &str) -> bool {
+pub(super) fn has_stand_in(mark: &Value, scheduler: &str) -> bool {
     mark["stoodInFor"].as_array().into_iter().flatten().any(|name| name == scheduler)
 }
 
-/// The scheduler of the PodCliqueSet that a pod belongs to, regardless of the pod's own field. The pod's own
-/// field if it belongs to none.
+/// The scheduler of the PodCliqueSet that a pod belongs to, even if the pod names another one. For other
+/// pods, the one that the pod names.
 fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
     let mut sets = history.header.submitted.iter();
     let of_set = sets.find(|(set, _)| pod.label(names::PART_OF) == Some(set.as_str()));
-    let said = || pod.object["spec"]["schedulerName"].as_str().unwrap_or_default();
-    of_set.map_or_else(said, |(_, pcs)| scheduler_of(pcs))
+    let own = || pod.object["spec"]["schedulerName"].as_str().unwrap_or_default();
+    of_set.map_or_else(own, |(_, pcs)| scheduler_of(pcs))
 }
 
 /// Every bound pod was bound only by the user of its PodCliqueSet's scheduler (COEX-01). Returns `NotReached`
 /// if the log lacks the binding of a pod.
-pub fn bound_by_its_own(history: &History) -> Ruling {
+pub fn bound_by_own_scheduler(history: &History) -> Ruling {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for binding in mark.detail["bindings"].as_array().into_iter().flatten() {
@@ -65,7 +65,7 @@ pub fn bound_by_its_own(history: &History) -> Ruling {
     let mut violations = Vec::new();
     for version in bindings(history) {
         let named = chosen_for(history, version);
-        if is_stood_in_for(&mark.detail, named) {
+        if has_stand_in(&mark.detail, named) {
             continue;
         }
         let Some(own) = mark.detail["users"][named].as_str() else {
@@ -105,7 +105,7 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
     let own = history.header.target.backend();
     if chosen.contains(own) && !served(&own) {
         let never = violation(NEVER_SERVED, format!("no gang resource of {own} ever existed"));
-        return premise("GANG-08", Err(never.into()));
+        return precondition("GANG-08", Err(never.into()));
     }
     let gangs: BTreeMap<&str, &str> = history
         .of("PodGang")
@@ -117,10 +117,10 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
         let owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         let owners = owners.filter(|owner| owner["kind"] == "PodGang");
         let of: Vec<_> = owners.map(|owner| gangs.get(owner["uid"].as_str().unwrap_or_default())).collect();
-        let is_its = |scheduler: &Option<&&str>| {
+        let may_have_kind = |scheduler: &Option<&&str>| {
             scheduler.is_some_and(|name| schedulers::may_have(name, version.kind()))
         };
-        if of.is_empty() || !of.iter().all(is_its) {
+        if of.is_empty() || !of.iter().all(may_have_kind) {
             let named: Vec<_> =
                 of.iter().map(|scheduler| scheduler.map_or("no scheduler", |name| name)).collect();
             let owner = if named.is_empty() {
@@ -174,7 +174,7 @@ mod tests {
 
     fn message(ruling: Ruling) -> String {
         match ruling {
-            Ok(()) => "holds".into(),
+            Ok(()) => "satisfied".into(),
             Err(Broken::Violated(found)) => found[0].message.clone(),
             Err(Broken::NotReached(why)) => format!("not reached: {why}"),
             Err(other) => panic!("{other:?}"),
@@ -182,29 +182,35 @@ mod tests {
     }
 
     #[rstest]
-    #[case::each_by_its_own([("k", "system:kube-scheduler"), ("v", "system:volcano-scheduler")].to_vec(), "holds")]
+    #[case::each_by_its_own(
+        [("k", "system:kube-scheduler"), ("v", "system:volcano-scheduler")].to_vec(),
+        "satisfied"
+    )]
     #[case::another(
         [("k", "system:kube-scheduler"), ("v", "system:kube-scheduler")].to_vec(),
         "Pod v of scheduler volcano was bound by system:kube-scheduler"
     )]
     #[case::not_recorded([("k", "system:kube-scheduler")].to_vec(), "not reached: the audit log does not show who bound Pod v")]
-    fn who_binds(#[case] bound: Vec<(&str, &str)>, #[case] wanted: &str) {
+    fn a_binding_by_another_schedulers_user_is_a_violation(
+        #[case] bound: Vec<(&str, &str)>,
+        #[case] wanted: &str,
+    ) {
         let bindings: Vec<_> = bound.iter().map(|(pod, user)| json!({"pod": pod, "user": user})).collect();
-        let told = |stood_in: &[&str]| {
+        let recorded = |stood_in: &[&str]| {
             let users =
                 json!({"default-scheduler": "system:kube-scheduler", "volcano": "system:volcano-scheduler"});
             let detail = json!({"bindings": bindings, "users": users, "stoodInFor": stood_in});
             let story = two_schedulers().added(pod("k", "default-scheduler")).added(pod("v", "volcano"));
             story.mark(SharedMark::BoundBy, detail).end()
         };
-        assert_eq!(message(bound_by_its_own(&told(&[]))), wanted);
-        assert_eq!(message(bound_by_its_own(&told(&["volcano"]))), "holds", "nobody's own binds there");
-        assert!(schedulers(&told(&[])).is_ok_and(|both| both.len() == 2));
-        assert!(schedulers(&told(&["volcano"])).is_err());
+        assert_eq!(message(bound_by_own_scheduler(&recorded(&[]))), wanted);
+        assert_eq!(message(bound_by_own_scheduler(&recorded(&["volcano"]))), "satisfied", "a stand-in binds");
+        assert!(schedulers(&recorded(&[])).is_ok_and(|both| both.len() == 2));
+        assert!(schedulers(&recorded(&["volcano"])).is_err());
     }
 
     #[rstest]
-    #[case::own(gang("v-0", "volcano"), "holds")]
+    #[case::own(gang("v-0", "volcano"), "satisfied")]
     #[case::of_another(
         gang("v-0", "default-scheduler"),
         "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, is owned by a PodGang of \
@@ -215,7 +221,10 @@ mod tests {
         "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, is owned by a PodGang of no \
          scheduler"
     )]
-    fn whose_resources(#[case] of_volcano: Value, #[case] wanted: &str) {
+    fn a_gang_resource_of_another_backends_gang_is_a_violation(
+        #[case] of_volcano: Value,
+        #[case] wanted: &str,
+    ) {
         let group = |name: &str| object("PodGroup.scheduling.volcano.sh", name);
         let kube = || {
             let story = two_schedulers().added(gang("k-0", "default-scheduler"));
@@ -229,6 +238,6 @@ mod tests {
             "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, is owned by no PodGang"
         );
         let never = resources_of_own_gangs(&kube().end());
-        assert!(matches!(never, Err(Broken::Premise { clause: "GANG-08", .. })), "{never:?}");
+        assert!(matches!(never, Err(Broken::Precondition { clause: "GANG-08", .. })), "{never:?}");
     }
 }

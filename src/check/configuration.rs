@@ -12,7 +12,7 @@ const FLAW_ACCEPTED: Code = Code::new("flaw-accepted");
 
 /// The controller failed to start with each of these configurations, and its last log lines report the flaw.
 /// Returns `NotReached` if a configuration was not tried.
-pub fn stops_the_start(history: &History, flaws: &[Flaw]) -> Ruling {
+pub fn prevents_start(history: &History, flaws: &[Flaw]) -> Ruling {
     let mut violations = Vec::new();
     for flaw in flaws {
         let tried =
@@ -35,13 +35,13 @@ fn wrong(flaw: &Flaw, start: &Value) -> Option<String> {
         Some(_) => {}
     }
     let lines = start["said"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let said: Vec<_> = lines.collect();
-    let in_one_line = |line: &&str| flaw.says.iter().all(|word| line.contains(word));
-    (!said.iter().any(in_one_line)).then(|| {
-        let last = said.last().copied().unwrap_or("nothing");
+    let lines: Vec<_> = lines.collect();
+    let reports_flaw = |line: &&str| flaw.words.iter().all(|word| line.contains(word));
+    (!lines.iter().any(reports_flaw)).then(|| {
+        let last = lines.last().copied().unwrap_or("nothing");
         format!(
             "the controller logged no line that contains {}; the last line: {last}",
-            flaw.says.join(" and ")
+            flaw.words.join(" and ")
         )
     })
 }
@@ -53,26 +53,26 @@ mod tests {
 
     use super::*;
 
-    const FLAW: Flaw = Flaw { title: "a wrong mode", says: &["config.mode", "Odd"], edit: |_| {} };
+    const FLAW: Flaw = Flaw { title: "a wrong mode", words: &["config.mode", "Odd"], edit: |_| {} };
 
-    fn ruling(code: Value, said: &[&str]) -> Ruling {
-        let mark = json!({"title": FLAW.title, "code": code, "said": said});
-        stops_the_start(&Story::flat().mark(SharedMark::StartedWithFlaw, mark).end(), &[FLAW])
+    fn ruling(code: Value, lines: &[&str]) -> Ruling {
+        let mark = json!({"title": FLAW.title, "code": code, "said": lines});
+        prevents_start(&Story::flat().mark(SharedMark::StartedWithFlaw, mark).end(), &[FLAW])
     }
 
     #[test]
-    fn it_ends_with_the_path() {
-        let said = ["starting", "error: configuration: profiles[1].config.mode: unknown variant Odd"];
-        assert_eq!(ruling(json!(1), &said), Ok(()));
-        assert!(matches!(stops_the_start(&Story::flat().end(), &[FLAW]), Err(Broken::NotReached(_))));
+    fn a_start_that_fails_and_logs_the_flaw_is_required() {
+        let lines = ["starting", "error: configuration: profiles[1].config.mode: unknown variant Odd"];
+        assert_eq!(ruling(json!(1), &lines), Ok(()));
+        assert!(matches!(prevents_start(&Story::flat().end(), &[FLAW]), Err(Broken::NotReached(_))));
     }
 
     #[rstest::rstest]
     #[case::started(Value::Null, &["config.mode: Odd"])]
-    #[case::in_order(json!(0), &["config.mode: Odd"])]
-    #[case::without_a_word(json!(1), &[])]
-    #[case::without_the_path(json!(1), &["config.mode", "unknown variant Odd"])]
-    fn one_thing_wrong(#[case] code: Value, #[case] said: &[&str]) {
-        assert!(matches!(ruling(code, said), Err(Broken::Violated(_))));
+    #[case::exited_with_0(json!(0), &["config.mode: Odd"])]
+    #[case::without_a_line(json!(1), &[])]
+    #[case::in_two_lines(json!(1), &["config.mode", "unknown variant Odd"])]
+    fn a_start_that_does_not_report_the_flaw_is_a_violation(#[case] code: Value, #[case] lines: &[&str]) {
+        assert!(matches!(ruling(code, lines), Err(Broken::Violated(_))));
     }
 }

@@ -1,5 +1,5 @@
 //! Which GPUs the containers on a case's nodes have, according to the nodes' container runtimes. The API
-//! server does not record it.
+//! server does not record the allocation.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -59,11 +59,11 @@ pub fn at_most_once(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Each container of a bound pod has as many devices as it requested, and no other container has any: the
-/// totals match (KLT-02). Returns `NotReached` if no bound pod requested a GPU.
+/// Each container of a bound pod has as many devices as it requested, and the totals match, so no other
+/// container has any (KLT-02). Returns `NotReached` if no bound pod requested a GPU.
 pub fn as_requested(history: &History) -> Ruling {
-    let (place, mark) = history.reached(SharedMark::Allocated)?;
-    let live = history.before(place);
+    let (index, mark) = history.reached(SharedMark::Allocated)?;
+    let live = history.before(index);
     let all = containers(&mark.detail);
     let mut violations = Vec::new();
     let mut requested = 0;
@@ -114,29 +114,30 @@ mod tests {
     use crate::messages;
 
     /// Two pods of 2 GPUs each on one node, and the devices of their containers.
-    fn judge(first: &[&str], second: &[&str]) -> (Ruling, Ruling) {
+    fn rulings(first: &[&str], second: &[&str]) -> (Ruling, Ruling) {
         let pod = |name: &str| {
             let mut pod = running(name, "w-0", "w-0-a", "n");
             pod["spec"]["containers"][0]["resources"] = json!({"limits": {names::GPU: "2"}});
             pod
         };
-        let got = |pod: &str, ids: &[&str]| {
+        let allocated = |pod: &str, ids: &[&str]| {
             let name = "worker";
             json!({"node": "n", "pod": pod, "container": name, "devices": ids})
         };
         let story = Story::flat().all_added([pod("p"), pod("q")]);
-        let history = story.mark(SharedMark::Allocated, json!([got("p", first), got("q", second)])).end();
+        let history =
+            story.mark(SharedMark::Allocated, json!([allocated("p", first), allocated("q", second)])).end();
         (at_most_once(&history), as_requested(&history))
     }
 
     #[test]
     fn each_container_has_devices_of_its_own() {
-        assert_eq!(judge(&["0", "1"], &["2", "3"]), (Ok(()), Ok(())));
+        assert_eq!(rulings(&["0", "1"], &["2", "3"]), (Ok(()), Ok(())));
     }
 
     #[test]
-    fn a_device_that_two_have() {
-        let (once, requested) = judge(&["0", "1"], &["1", "2"]);
+    fn a_device_of_two_containers_is_a_violation() {
+        let (once, requested) = rulings(&["0", "1"], &["1", "2"]);
         assert_eq!(
             messages(once),
             ["device 1 of Node n is allocated to container worker of Pod p and to container worker of Pod q"]
@@ -145,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn fewer_and_more_than_was_asked_for() {
-        let (once, requested) = judge(&["0"], &["1", "2", "3"]);
+    fn more_or_fewer_devices_than_requested_are_a_violation() {
+        let (once, requested) = rulings(&["0"], &["1", "2", "3"]);
         assert_eq!(once, Ok(()));
         let each = [
             "container worker of Pod p has 1 GPUs, want the requested 2",
@@ -156,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_nobody_asked_for() {
-        let stranger = json!([{"node": "n", "pod": "ghost", "container": "c", "devices": ["0"]}]);
+    fn devices_of_an_unknown_container_are_a_violation() {
+        let unknown = json!([{"node": "n", "pod": "ghost", "container": "c", "devices": ["0"]}]);
         let mut pod = running("p", "w-0", "w-0-a", "n");
         pod["spec"]["containers"][0]["resources"] = json!({"limits": {names::GPU: "2"}});
-        let history = Story::flat().added(pod).mark(SharedMark::Allocated, stranger).end();
+        let history = Story::flat().added(pod).mark(SharedMark::Allocated, unknown).end();
         let both = [
             "container worker of Pod p has 0 GPUs, want the requested 2",
             "1 GPUs are allocated, want the requested 2",
@@ -169,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn devices_of_two_nodes_may_have_one_name() {
+    fn devices_of_two_nodes_may_have_the_same_id() {
         let entry = |node: &str| json!({"node": node, "pod": node, "container": "c", "devices": ["0"]});
         let history = Story::flat().mark(SharedMark::Allocated, json!([entry("n"), entry("m")])).end();
         assert_eq!(at_most_once(&history), Ok(()));
     }
 
     #[test]
-    fn without_requests_or_a_look_nothing_is_shown() {
+    fn without_requests_or_a_mark_the_rulings_are_undecided() {
         let reached = |ruling: Ruling| !matches!(ruling, Err(Broken::NotReached(_)));
         assert!(!reached(at_most_once(&Story::flat().end())));
         assert!(!reached(as_requested(&Story::flat().mark(SharedMark::Allocated, json!([])).end())));

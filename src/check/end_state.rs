@@ -5,7 +5,7 @@
 //!
 //! - the name of the PodCliqueSet, uids, times, generations, and the random suffixes of pod names
 //! - condition messages
-//! - which pods and replicas an update took when
+//! - the pods and replicas that an update selected at a time
 //! - fields that schedulers, kubelets and the API server wrote
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,9 +22,9 @@ use serde_json::{Map, Value, json};
 use super::{Shown, none, violation};
 
 const ENDED_WITH_OTHER_OBJECTS: Code = Code::new("ended-with-other-objects");
-const ENDED_OTHERWISE: Code = Code::new("ended-otherwise");
+const ENDED_OTHERWISE: Code = Code::new("ended-in-other-state");
 
-const FREE: &[&str] = &[
+const MAY_DIFFER: &[&str] = &[
     "uid",
     "observedGeneration",
     "message",
@@ -39,14 +39,15 @@ const SET: &str = "SET";
 
 /// The objects of a PodCliqueSet by normalized kind and name. Names that differ only in random parts share
 /// one entry.
-type Picture<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
+type NormalizedObjects<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
 
-/// At their places in the history, the PodCliqueSets `reference` and `other` have the same objects, equal
-/// after normalizing.
+/// The PodCliqueSets `reference` and `other`, each at an entry of the history, have the same objects, which
+/// are equal after normalizing.
 pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -> Ruling {
     let target = history.header.target;
     let (then, now) = (history.before(reference.0), history.before(other.0));
-    let (wanted, found) = (picture(&then, reference.1, target), picture(&now, other.1, target));
+    let (wanted, found) =
+        (normalized_objects(&then, reference.1, target), normalized_objects(&now, other.1, target));
     let other = other.1;
     let keys: BTreeSet<_> = wanted.keys().chain(found.keys()).collect();
     none(keys.into_iter().filter_map(|key| {
@@ -91,10 +92,10 @@ pub fn objects<'a>(live: &'a Live, set: &str) -> impl Iterator<Item = &'a Value>
     })
 }
 
-fn picture<'a>(live: &'a Live, set: &str, target: Target) -> Picture<'a> {
+fn normalized_objects<'a>(live: &'a Live, set: &str, target: Target) -> NormalizedObjects<'a> {
     let children = format!("{set}-");
     let renamed: Vec<_> = renamed_pods(live, &children).into_iter().chain(renamed_gangs(live, set)).collect();
-    let mut picture = Picture::new();
+    let mut normalized = NormalizedObjects::new();
     for object in objects(live, set) {
         let mut canonical = canonical(object, target);
         let rename = |text: &str| {
@@ -104,9 +105,9 @@ fn picture<'a>(live: &'a Live, set: &str, target: Target) -> Picture<'a> {
         each_text(&mut canonical, &rename);
         sort_references(&mut canonical);
         let key = (text(&object["kind"]).to_owned(), rename(name(object)));
-        picture.entry(key).or_default().push((canonical, object));
+        normalized.entry(key).or_default().push((canonical, object));
     }
-    picture
+    normalized
 }
 
 /// Replaces numbers of twelve or more digits, which are random or timestamps.
@@ -179,7 +180,7 @@ fn strip(value: &mut Value, own_keys: &[&str]) {
                     return false;
                 }
                 let is_time = key.ends_with("Time") || key.ends_with("At") || key.ends_with("Timestamp");
-                !is_time && !FREE.contains(&key.as_str())
+                !is_time && !MAY_DIFFER.contains(&key.as_str())
             });
             for (key, value) in fields.iter_mut() {
                 if value.is_string() && (key.ends_with("Hash") || key.ends_with("-hash")) {
@@ -258,7 +259,7 @@ mod tests {
         ]
     }
 
-    fn judge(change: impl FnOnce(&mut Vec<Value>)) -> Ruling {
+    fn compare(change: impl FnOnce(&mut Vec<Value>)) -> Ruling {
         let mut other = set("crash-1", "zz9").to_vec();
         change(&mut other);
         let story = Story::flat().all_added(set("calm", "aaa")).all_added(other).end();
@@ -268,17 +269,17 @@ mod tests {
 
     #[test]
     fn names_times_and_order_do_not_matter() {
-        let turned = |objects: &mut Vec<Value>| {
+        let reversed = |objects: &mut Vec<Value>| {
             objects[1]["status"]["conditions"].as_array_mut().expect("conditions").reverse();
         };
-        assert_eq!(judge(turned), Ok(()));
+        assert_eq!(compare(reversed), Ok(()));
         assert_eq!(size(&Story::flat().all_added(set("calm", "aaa")).end().end(), "calm"), 4);
     }
 
     #[rstest::rstest]
     #[case::by_the_scheduler("scheduling.koordinator.sh/device-allocated", true)]
-    #[case::by_anybody_else("example.com/noted", false)]
-    fn what_is_noted_on_a_pod(#[case] key: &str, #[case] may_differ: bool) {
+    #[case::by_others("example.com/noted", false)]
+    fn only_the_schedulers_own_annotations_may_differ(#[case] key: &str, #[case] may_differ: bool) {
         let mut other = set("crash-1", "zz9").to_vec();
         other[3]["metadata"]["annotations"] = json!({ key: "noted" });
         let story = Story::on(Target::KOORDINATOR).all_added(set("calm", "aaa")).all_added(other).end();
@@ -287,9 +288,9 @@ mod tests {
     }
 
     #[test]
-    fn another_sets_objects_are_not_its_own() {
+    fn objects_of_a_set_with_a_longer_name_do_not_count() {
         let tenth = set("crash-10", "abc").to_vec();
-        assert_eq!(judge(|objects| objects.extend(tenth)), Ok(()));
+        assert_eq!(compare(|objects| objects.extend(tenth)), Ok(()));
     }
 
     #[rstest::rstest]
@@ -317,7 +318,7 @@ mod tests {
         |o: &mut Vec<Value>| o[3]["spec"]["nodeName"] = Value::Null,
         "Pod crash-1-0-a-0 ended in another state than its reference: .spec.nodeName is null, want \"n\""
     )]
-    fn a_difference_is_named(#[case] change: fn(&mut Vec<Value>), #[case] said: &str) {
-        assert_eq!(message(judge(change)), said);
+    fn a_difference_is_a_violation(#[case] change: fn(&mut Vec<Value>), #[case] expected: &str) {
+        assert_eq!(message(compare(change)), expected);
     }
 }

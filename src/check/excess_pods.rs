@@ -32,8 +32,8 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX)?.parse().ok()
 }
 
-/// Exactly the pods with the lowest indexes of each podgroup ever joined the gang's PodGroup, replacements
-/// included.
+/// Exactly the pods with the lowest indexes of each podgroup, and their replacements, joined the gang's
+/// PodGroup.
 pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut of_gang = history.pods().filter(|version| podgroup(gang, version.pod()).is_some()).peekable();
@@ -85,7 +85,7 @@ pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
     let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut released = BTreeSet::new();
     let mut violations = Vec::new();
-    // Pods are of one kind, so this is the order of their resourceVersions.
+    // Versions of one kind are delivered in the order of their resourceVersions.
     for version in history.pods() {
         let pod = version.pod();
         let Some(group) = podgroup(gang, pod) else { continue };
@@ -135,7 +135,7 @@ pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ru
     let released = history.pods().filter(|version| {
         is_surplus(gang, version.pod()) && version.pod().gates().is_empty() && seen.insert(version.uid())
     });
-    none(released.filter(|version| !is_held_in(version.object, key, domain)).map(|version| {
+    none(released.filter(|version| !is_restricted_to(version.object, key, domain)).map(|version| {
         violation(
             SURPLUS_WITHOUT_AFFINITY,
             format!(
@@ -148,13 +148,15 @@ pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ru
 }
 
 /// Whether required node affinity restricts a pod to this domain.
-fn is_held_in(pod: &Value, key: &str, domain: &str) -> bool {
+fn is_restricted_to(pod: &Value, key: &str, domain: &str) -> bool {
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
-    let holds = |term: &Value| {
+    let is_restricted = |term: &Value| {
         let mut expressions = term["matchExpressions"].as_array().into_iter().flatten();
         expressions.any(|e| e["key"] == key && e["operator"] == "In" && e["values"] == json!([domain]))
     };
-    affinity["nodeSelectorTerms"].as_array().is_some_and(|terms| !terms.is_empty() && terms.iter().all(holds))
+    affinity["nodeSelectorTerms"]
+        .as_array()
+        .is_some_and(|terms| !terms.is_empty() && terms.iter().all(is_restricted))
 }
 
 #[cfg(test)]
@@ -170,7 +172,7 @@ mod tests {
     fn gang() -> Gang {
         let group =
             Group { clique: "g-0-a".into(), template: "a".into(), min: 1, replicas: 2, scaling_group: None };
-        Gang { set: "g".into(), groups: vec![group], ..Gang::made_by_hand("g-0") }
+        Gang { set: "g".into(), groups: vec![group], ..Gang::named_only("g-0") }
     }
 
     fn pod(index: usize, gated: bool, node: Option<&str>) -> Value {
@@ -189,43 +191,43 @@ mod tests {
         pod
     }
 
-    fn begin() -> Story {
+    fn created() -> Story {
         let node = json!({"kind": "Node", "metadata": {"name": "n", "labels": {KEY: "ns-a"}}});
         Story::whole().added(node).all_added([pod(0, true, None), pod(1, true, None)])
     }
 
     #[test]
-    fn members() {
-        assert_eq!(members_have_the_lowest_indexes(&begin().end(), &gang()), Ok(()));
+    fn a_surplus_pod_in_the_pod_group_is_a_violation() {
+        assert_eq!(members_have_the_lowest_indexes(&created().end(), &gang()), Ok(()));
         let mut joined = pod(1, true, None);
         joined["metadata"]["name"] = "late".into();
         joined["spec"]["schedulingGroup"] = json!({"podGroupName": "g-0"});
         insta::assert_snapshot!(
-            message(members_have_the_lowest_indexes(&begin().added(joined).end(), &gang())),
+            message(members_have_the_lowest_indexes(&created().added(joined).end(), &gang())),
             @"Pod late with index 1 is in g-0, want no PodGroup"
         );
         let mut outside = pod(0, true, None);
         outside["metadata"]["name"] = "loose".into();
         outside["spec"]["schedulingGroup"] = Value::Null;
-        assert!(members_have_the_lowest_indexes(&begin().added(outside).end(), &gang()).is_err());
+        assert!(members_have_the_lowest_indexes(&created().added(outside).end(), &gang()).is_err());
     }
 
     #[test]
-    fn scaled_in_to_the_minimum() {
+    fn a_scale_in_that_deletes_a_member_is_a_violation() {
         let left = |story: Story| members_are_left(&story.end().end(), &gang(), "g-0-a");
-        assert_eq!(left(begin().deleted(pod(1, true, None))), Ok(()));
+        assert_eq!(left(created().deleted(pod(1, true, None))), Ok(()));
         insta::assert_snapshot!(
-            message(left(begin().deleted(pod(0, true, None)))),
+            message(left(created().deleted(pod(0, true, None)))),
             @"PodClique g-0-a has pods with indexes {Some(1)} after the scale-in, want {Some(0)}"
         );
     }
 
     #[test]
-    fn surplus_comes_after() {
-        let bound = || begin().modified(pod(0, false, None)).modified(pod(0, false, Some("n")));
+    fn surplus_released_before_the_hard_gang_is_bound_is_a_violation() {
+        let bound = || created().modified(pod(0, false, None)).modified(pod(0, false, Some("n")));
         let after = bound().modified(pod(1, false, None)).end();
         assert_eq!(released_after_the_hard_gang(&after, &gang()), Ok(()));
-        let before = begin().modified(pod(0, false, None)).modified(pod(1, false, None)).end();
+        let before = created().modified(pod(0, false, None)).modified(pod(1, false, None)).end();
         insta::assert_snapshot!(
             message(released_after_the_hard_gang(&before, &gang())),
             @"surplus Pod p1 lost its gate when 0 of 1 required pods of PodClique g-0-a were bound"
@@ -236,17 +238,20 @@ mod tests {
     }
 
     #[test]
-    fn surplus_goes_to_the_domain() {
-        let bound = || begin().modified(pod(0, false, Some("n")));
-        let held = bound().modified(affine(pod(1, false, None), "ns-a")).end();
-        assert_eq!(released_into_the_domain(&held, &gang(), KEY), Ok(()));
-        let free = bound().modified(pod(1, false, None)).end();
+    fn surplus_without_affinity_to_the_domain_is_a_violation() {
+        let bound = || created().modified(pod(0, false, Some("n")));
+        let restricted = bound().modified(affine(pod(1, false, None), "ns-a")).end();
+        assert_eq!(released_into_the_domain(&restricted, &gang(), KEY), Ok(()));
+        let unrestricted = bound().modified(pod(1, false, None)).end();
         insta::assert_snapshot!(
-            message(released_into_the_domain(&free, &gang(), KEY)),
+            message(released_into_the_domain(&unrestricted, &gang(), KEY)),
             @"surplus Pod p1 lost its gate without required node affinity to topology.kubernetes.io/rack=ns-a"
         );
         let elsewhere = bound().modified(affine(pod(1, false, None), "ns-b")).end();
         assert!(released_into_the_domain(&elsewhere, &gang(), KEY).is_err());
-        assert!(matches!(released_into_the_domain(&begin().end(), &gang(), KEY), Err(Broken::NotReached(_))));
+        assert!(matches!(
+            released_into_the_domain(&created().end(), &gang(), KEY),
+            Err(Broken::NotReached(_))
+        ));
     }
 }

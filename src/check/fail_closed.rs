@@ -5,32 +5,32 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::Gang;
 use conformance_facts::gang_resources::{expected, is_gang_resource};
-use conformance_facts::warnings::is_told;
+use conformance_facts::warnings::has_warning;
 use conformance_history::{Change, History};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, violation};
 
-const MADE_FOR_INEXPRESSIBLE_GANG: Code = Code::new("made-for-inexpressible-gang");
+const CREATED_FOR_INEXPRESSIBLE_GANG: Code = Code::new("created-for-inexpressible-gang");
 const NO_WARNING: Code = Code::new("no-warning");
 const RELEASED_UNSERVED: Code = Code::new("released-unserved");
 
 /// No gang resource of the PodGang ever existed, by name or by owner.
-pub fn never_served(history: &History, gang: &Gang) -> Ruling {
+pub fn no_gang_resource_created(history: &History, gang: &Gang) -> Ruling {
     let (expected, pod_gang) = (expected(history, gang), gang.name.as_str());
     let named = |name: &str| expected.iter().any(|resource| resource.name.matches(name));
     let owned = |object: &Value| {
         let owners = object["metadata"]["ownerReferences"].as_array();
         owners.into_iter().flatten().any(|owner| owner["kind"] == "PodGang" && owner["name"] == pod_gang)
     };
-    let made = history.versions().filter(|version| is_gang_resource(version.object));
-    none(made.filter(|version| named(version.name()) || owned(version.object)).map(|version| {
+    let created = history.versions().filter(|version| is_gang_resource(version.object));
+    none(created.filter(|version| named(version.name()) || owned(version.object)).map(|version| {
         let message = format!(
             "{} {} was created for PodGang {pod_gang}, want no gang resource",
             version.kind(),
             version.name()
         );
-        violation(MADE_FOR_INEXPRESSIBLE_GANG, message).shown_by("observed", version)
+        violation(CREATED_FOR_INEXPRESSIBLE_GANG, message).shown_by("observed", version)
     }))
 }
 
@@ -38,16 +38,16 @@ pub fn never_served(history: &History, gang: &Gang) -> Ruling {
 /// PodCliqueSet reports the reason. No gang resource was created, and no pod was released to the scheduler.
 pub fn failed_closed(history: &History, gang: &Gang, about: &str) -> Ruling {
     let pod_gang = gang.name.as_str();
-    ensure(is_told(&history.end(), gang, about), || {
+    ensure(has_warning(&history.end(), gang, about), || {
         violation(
             NO_WARNING,
             format!("PodGang {pod_gang}: no Warning event on it or its PodCliqueSet contains {about:?}"),
         )
     })?;
-    never_served(history, gang)?;
+    no_gang_resource_created(history, gang)?;
     let of_gang = history.pods().filter(|version| version.pod().pod_gang() == Some(pod_gang));
-    let there = of_gang.filter(|version| version.change != Change::Deleted);
-    none(there.filter(|version| version.pod().gates().is_empty()).map(|version| {
+    let existing = of_gang.filter(|version| version.change != Change::Deleted);
+    none(existing.filter(|version| version.pod().gates().is_empty()).map(|version| {
         violation(
             RELEASED_UNSERVED,
             format!("Pod {} of PodGang {pod_gang} lost its gate, want it kept", version.name()),
@@ -79,17 +79,21 @@ mod tests {
         let mut gang = object("PodGang", "g");
         gang["spec"]["podgroups"] = json!([{"name": "a", "minReplicas": 1}]);
         let story = Story::on(Target::KOORDINATOR).added(gang).added(pod(true)).added(event);
-        failed_closed(&story.all_added(others).end(), &Gang::made_by_hand("g"), about)
+        failed_closed(&story.all_added(others).end(), &Gang::named_only("g"), about)
     }
 
     #[rstest::rstest]
-    #[case::closed("zone", vec![object(KIND, "other")], true)]
+    #[case::failed_closed("zone", vec![object(KIND, "other")], true)]
     #[case::of_another_pod_gang("zone", vec![owned(object(KIND, "h-a"), "PodGang", "h")], true)]
-    #[case::not_told("rack", vec![], false)]
-    #[case::made("zone", vec![object(KIND, "g-a")], false)]
-    #[case::made_by_another_name("zone", vec![owned(object(KIND, "x"), "PodGang", "g")], false)]
+    #[case::not_reported("rack", vec![], false)]
+    #[case::created("zone", vec![object(KIND, "g-a")], false)]
+    #[case::created_with_another_name("zone", vec![owned(object(KIND, "x"), "PodGang", "g")], false)]
     #[case::released("zone", vec![pod(false)], false)]
-    fn closed(#[case] about: &str, #[case] others: Vec<Value>, #[case] holds: bool) {
-        assert_eq!(ruling(about, others).is_ok(), holds);
+    fn a_backend_that_does_not_fail_closed_violates(
+        #[case] about: &str,
+        #[case] others: Vec<Value>,
+        #[case] is_satisfied: bool,
+    ) {
+        assert_eq!(ruling(about, others).is_ok(), is_satisfied);
     }
 }

@@ -9,26 +9,26 @@ use super::{Shown, none, violation};
 
 const FOREIGN_FIELDS_LOST: Code = Code::new("foreign-fields-lost");
 
-/// Every version of an object since has the fields that others wrote. Returns `NotReached` if others wrote
-/// nothing, or if a write never appeared in the history.
+/// After another client wrote fields of an object, every later version has them. Returns `NotReached` if no
+/// other client wrote, or if a write never appeared in the history.
 pub fn kept(history: &History) -> Ruling {
     let mut violations = Vec::new();
-    let mut any = false;
+    let mut is_written = false;
     for (index, mark) in history.marks(SharedMark::WrittenByOthers) {
-        any = true;
+        is_written = true;
         let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
         let (kind, name, patch) = (text("kind"), text("name"), &mark.detail["patch"]);
-        let is_there = |version: &Version<'_>| holds(version.object, patch);
+        let has_fields = |version: &Version<'_>| contains(version.object, patch);
         let mut since = history
             .named(kind, name)
             .filter(|version| version.index > index && version.change != Change::Deleted)
-            .skip_while(|version| !is_there(version));
+            .skip_while(|version| !has_fields(version));
         let written = since.next().ok_or_else(|| {
             Broken::NotReached(format!(
                 "the fields that another client wrote to {kind} {name} were never observed"
             ))
         })?;
-        violations.extend(since.find(|version| !is_there(version)).map(|lost| {
+        violations.extend(since.find(|version| !has_fields(version)).map(|lost| {
             violation(
                 FOREIGN_FIELDS_LOST,
                 format!("{kind} {name} lost fields that another client had written: {patch}"),
@@ -37,13 +37,17 @@ pub fn kept(history: &History) -> Ruling {
             .shown_by("lost", lost)
         }));
     }
-    if any { none(violations) } else { Err(Broken::NotReached("no other client wrote to an object".into())) }
+    if is_written {
+        none(violations)
+    } else {
+        Err(Broken::NotReached("no other client wrote to an object".into()))
+    }
 }
 
 /// Whether an object contains a patch. Lists must contain the patch's entries, in any order.
-fn holds(found: &Value, patch: &Value) -> bool {
+fn contains(found: &Value, patch: &Value) -> bool {
     match (found, patch) {
-        (found, Value::Object(fields)) => fields.iter().all(|(key, wanted)| holds(&found[key], wanted)),
+        (found, Value::Object(fields)) => fields.iter().all(|(key, wanted)| contains(&found[key], wanted)),
         (Value::Array(found), Value::Array(wanted)) => wanted.iter().all(|entry| found.contains(entry)),
         (found, wanted) => found == wanted,
     }
@@ -69,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_beside_what_the_backend_writes() {
+    fn fields_of_others_are_kept_when_the_backend_writes() {
         let versions = vec![
             group(json!({}), "p"),
             group(json!({"x": "1"}), "q"),
@@ -82,12 +86,12 @@ mod tests {
     #[case::label(group(json!({}), "q"))]
     #[case::changed(group(json!({"x": "2"}), "q"))]
     #[case::field(group(json!({"x": "1"}), "p"))]
-    fn lost(#[case] version: Value) {
+    fn a_lost_field_of_others_is_a_violation(#[case] version: Value) {
         assert!(matches!(ruling(vec![group(json!({"x": "1"}), "q"), version]), Err(Broken::Violated(_))));
     }
 
     #[test]
-    fn never_written() {
+    fn without_a_write_of_others_the_ruling_is_undecided() {
         assert!(matches!(ruling(vec![group(json!({}), "p")]), Err(Broken::NotReached(_))));
         assert!(matches!(kept(&Story::flat().end()), Err(Broken::NotReached(_))));
     }

@@ -59,12 +59,12 @@ fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
             format!("{}/{}", text(&object["metadata"]["namespace"]), text(&object["metadata"]["name"]))
         })
         .collect();
-    let said = all.first().map(|first| annotation(first, "groups"));
+    let first = all.first().map(|first| annotation(first, "groups"));
     let is_wrong = |object: &&&Value| {
         let groups = annotation(object, "groups");
         let listed: Vec<String> = serde_json::from_str(text(groups)).unwrap_or_default();
         let set: BTreeSet<_> = listed.iter().cloned().collect();
-        Some(groups) != said || set != wanted || listed.len() != wanted.len()
+        Some(groups) != first || set != wanted || listed.len() != wanted.len()
     };
     let wrong = |object: &&Value| {
         let (name, groups) = (text(&object["metadata"]["name"]), annotation(object, "groups"));
@@ -77,46 +77,47 @@ fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
     all.iter().filter(is_wrong).map(wrong).collect()
 }
 
-/// Whenever a PodGroup of the PodGang was deleted, the remaining ones already existed and listed each other.
-/// The backend prunes only after it has created and updated the rest.
-pub fn made_before_pruned(history: &History, pod_gang: &str) -> Ruling {
+/// Whenever a PodGroup of the PodGang was deleted, the remaining PodGroups already existed and listed each
+/// other: the backend prunes only after it has created and updated these.
+pub fn created_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     let of_gang = || history.named("PodGang", pod_gang);
-    let gone = history.of(POD_GROUP).filter(|version| version.change == Change::Deleted);
-    let mut gone =
-        gone.filter(|gone| of_gang().any(|gang| is_controlled_by(gone.object, gang.object))).peekable();
-    if gone.peek().is_none() {
+    let deleted = history.of(POD_GROUP).filter(|version| version.change == Change::Deleted);
+    let mut deleted = deleted
+        .filter(|deleted| of_gang().any(|gang| is_controlled_by(deleted.object, gang.object)))
+        .peekable();
+    if deleted.peek().is_none() {
         return Err(Broken::NotReached(format!("no PodGroup of PodGang {pod_gang} was deleted")));
     }
-    none(gone.flat_map(|gone| {
-        let Some(gang) = of_gang().filter(|gang| gang.revision() < gone.revision()).last() else {
+    none(deleted.flat_map(|deleted| {
+        let Some(gang) = of_gang().filter(|gang| gang.revision() < deleted.revision()).last() else {
             return vec![violation(
                 GROUP_BEFORE_GANG,
-                format!("PodGroup {} was deleted before its PodGang existed", gone.name()),
+                format!("PodGroup {} was deleted before its PodGang existed", deleted.name()),
             )];
         };
         let podgroups = list(&gang.object["spec"]["podgroups"]).iter();
         let wanted: Vec<_> =
-            podgroups.map(|of| Name::label(format!("{pod_gang}-{}", text(&of["name"])))).collect();
-        let before = history.before(gone.index);
+            podgroups.map(|group| Name::label(format!("{pod_gang}-{}", text(&group["name"])))).collect();
+        let before = history.before(deleted.index);
         let is_wanted =
             |member: &&Value| wanted.iter().any(|name| name.matches(text(&member["metadata"]["name"])));
         let stay: Vec<_> = members(&before, gang.object).filter(is_wanted).collect();
         if stay.len() < wanted.len() {
             let message = format!(
                 "PodGroup {} was deleted while {} of the {} remaining PodGroups existed, want all",
-                gone.name(),
+                deleted.name(),
                 stay.len(),
                 wanted.len()
             );
-            return vec![violation(PRUNED_BEFORE_COMPLETE, message).shown_by("deleted", gone)];
+            return vec![violation(PRUNED_BEFORE_COMPLETE, message).shown_by("deleted", deleted)];
         }
         incomplete(&stay, &stay)
     }))
 }
 
-/// Every podgroup has the PodGroup that its pods name. All released pods must name it; gated pods may. The
-/// PodGroup is controlled by the PodGang and has the right size, number of pods and name. A name that is too
-/// long is truncated and ends in a unique suffix.
+/// Every podgroup has the PodGroup that its pods name. Released pods must name it; gated pods may. The
+/// PodGang controls the PodGroup, which has the right size, number of pods and name. A name that is too long
+/// is truncated and ends in a unique suffix.
 pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut violations = Vec::new();
     for gang in gangs {
@@ -171,7 +172,8 @@ fn wrong(found: &Value, pod_gang: &Value, gang: &Gang, group: &Group) -> Option<
     if found["spec"]["minMember"] != group.min {
         return Some(format!("minMember is {}, want {}", found["spec"]["minMember"], group.min));
     }
-    let podgroup = list(&pod_gang["spec"]["podgroups"]).iter().find(|of| of["name"] == group.clique.as_str());
+    let podgroup =
+        list(&pod_gang["spec"]["podgroups"]).iter().find(|found| found["name"] == group.clique.as_str());
     let references = podgroup.map_or(0, |podgroup| list(&podgroup["podReferences"]).len());
     let (number, wanted) = (annotation(found, "total-number"), references.to_string());
     if references >= group.min && *number != wanted.as_str() {
@@ -188,13 +190,14 @@ fn name_of(gang: &Gang, group: &Group) -> Name {
 /// Whether a name equals the wanted one or, if that is too long, is a truncation with a unique suffix.
 fn is_named(name: &str, wanted: &Name) -> bool {
     let head = name.rsplit_once('-').map(|(head, _)| head);
-    let is_cut = head.is_some_and(|head| wanted.wanted.starts_with(head) && !wanted.wanted.starts_with(name));
-    wanted.matches(name) && (wanted.is_exact() || is_cut)
+    let is_truncated =
+        head.is_some_and(|head| wanted.wanted.starts_with(head) && !wanted.wanted.starts_with(name));
+    wanted.matches(name) && (wanted.is_exact() || is_truncated)
 }
 
 /// A PodGroup name that is too long for a label is truncated and ends in a unique suffix. The pods of the
 /// podgroup name that PodGroup (KOORD-08).
-pub fn long_names_are_cut(live: &Live, gangs: &[Gang]) -> Ruling {
+pub fn long_names_are_truncated(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut long = Vec::new();
     for gang in gangs {
         let named = gang.groups.iter().map(|group| (group, name_of(gang, group)));

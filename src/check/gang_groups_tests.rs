@@ -43,28 +43,31 @@ fn story(podgroups: &[&str]) -> Story {
 #[case::not_alike(&[("a", "a b"), ("b", "b a")], false)]
 #[case::incomplete(&[("a", "a"), ("b", "a")], false)]
 #[case::twice(&[("a", "a b b"), ("b", "a b b")], false)]
-fn lists(#[case] groups: &[(&str, &str)], #[case] holds: bool) {
+fn groups_that_do_not_all_list_exactly_the_groups_of_the_gang_violate(
+    #[case] groups: &[(&str, &str)],
+    #[case] is_satisfied: bool,
+) {
     let list = |list: &str| list.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let group = |(name, said): &(&str, &str)| {
-        let said = list(said);
-        pod_group(name, &said.iter().map(String::as_str).collect::<Vec<_>>())
+    let group = |(name, listed): &(&str, &str)| {
+        let listed = list(listed);
+        pod_group(name, &listed.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let history = story(&["a", "b"]).all_added(groups.iter().map(group)).end();
-    assert_eq!(complete(&history.end(), "g").is_ok(), holds);
+    assert_eq!(complete(&history.end(), "g").is_ok(), is_satisfied);
 }
 
 /// The podgroups change from `a` and `b` to `b` and `c` in these steps.
 fn changed(steps: fn(Story) -> Story) -> Ruling {
     let ab = ["a", "b"].map(|name| pod_group(name, &["a", "b"]));
     let story = story(&["a", "b"]).all_added(ab).modified(pod_gang(&["b", "c"]));
-    made_before_pruned(&steps(story).end(), "g")
+    created_before_pruned(&steps(story).end(), "g")
 }
 
 #[test]
-fn made_and_changed_and_then_pruned() {
+fn groups_are_pruned_after_the_others_were_created_and_updated() {
     let ruling = changed(|story| {
-        let made = story.added(pod_group("c", &["b", "c"])).modified(pod_group("b", &["b", "c"]));
-        made.deleted(pod_group("a", &["a", "b"]))
+        let updated = story.added(pod_group("c", &["b", "c"])).modified(pod_group("b", &["b", "c"]));
+        updated.deleted(pod_group("a", &["a", "b"]))
     });
     assert_eq!(ruling, Ok(()));
     assert!(matches!(changed(|story| story), Err(Broken::NotReached(_))));
@@ -76,27 +79,27 @@ fn made_and_changed_and_then_pruned() {
     story.added(pod_group("c", &["b", "c"])).deleted(pod_group("a", &["a", "b"])).modified(pod_group("b", &["b", "c"]))
 })]
 #[case::replaced(|story: Story| story.deleted(pod_group("b", &["a", "b"])).added(pod_group("b", &["b", "c"])))]
-fn pruned_too_early(#[case] steps: fn(Story) -> Story) {
+fn a_group_pruned_before_the_others_are_complete_is_a_violation(#[case] steps: fn(Story) -> Story) {
     assert!(matches!(changed(steps), Err(Broken::Violated(_))));
 }
 
 #[test]
 fn a_pod_group_is_not_deleted_before_its_pod_gang_exists() {
-    let begin = || Story::on(Target::KOORDINATOR);
+    let start = || Story::on(Target::KOORDINATOR);
     let group = pod_group("a", &["a"]);
-    let after = begin().added(pod_gang(&["a"])).added(group.clone()).deleted(group.clone()).end();
-    assert_eq!(made_before_pruned(&after, "g"), Ok(()));
-    let before = begin().added(group.clone()).deleted(group).added(pod_gang(&["a"])).end();
-    assert_eq!(codes(made_before_pruned(&before, "g")), ["group-before-gang"]);
+    let after = start().added(pod_gang(&["a"])).added(group.clone()).deleted(group.clone()).end();
+    assert_eq!(created_before_pruned(&after, "g"), Ok(()));
+    let before = start().added(group.clone()).deleted(group).added(pod_gang(&["a"])).end();
+    assert_eq!(codes(created_before_pruned(&before, "g")), ["group-before-gang"]);
 }
 
 /// PodClique `g-0-a` with one pod, whose PodGroup has this name.
-fn named(name: &str, clique: &str, spoil: fn(&mut Value)) -> Ruling {
-    beside(name, clique, spoil, None)
+fn named(name: &str, clique: &str, change: fn(&mut Value)) -> Ruling {
+    ruling_with_loose_pod(name, clique, change, None)
 }
 
-/// The same. With `loose`, the PodClique has another pod with these gates and without a PodGroup.
-fn beside(name: &str, clique: &str, spoil: fn(&mut Value), loose: Option<Value>) -> Ruling {
+/// Like [`named`]. With `loose`, the PodClique has another pod with these gates and without a PodGroup.
+fn ruling_with_loose_pod(name: &str, clique: &str, change: fn(&mut Value), loose: Option<Value>) -> Ruling {
     let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": clique, "spec": {"replicas": 1}}]}}});
     let gangs = expect::testing::named_gangs(&set);
@@ -105,7 +108,7 @@ fn beside(name: &str, clique: &str, spoil: fn(&mut Value), loose: Option<Value>)
     let mut group = owned(pod_group("a", &[]), "PodGang", "g-0");
     group["metadata"]["name"] = json!(name);
     group["metadata"]["labels"][names::POD_GANG] = json!("g-0");
-    spoil(&mut group);
+    change(&mut group);
     let labels =
         json!({names::POD_CLIQUE: gangs[0].groups[0].clique, "pod-group.scheduling.sigs.k8s.io": name});
     let pod = json!({"kind": "Pod", "metadata": {"name": "p", "labels": labels}});
@@ -118,20 +121,20 @@ fn beside(name: &str, clique: &str, spoil: fn(&mut Value), loose: Option<Value>)
 }
 
 #[test]
-fn a_pod_that_names_none_stays_gated() {
-    let beside = |gates: Value| beside("g-0-g-0-a", "a", |_| {}, Some(gates));
-    assert_eq!(beside(json!([{"name": names::GATE}])), Ok(()));
-    assert!(matches!(beside(json!([])), Err(Broken::Violated(_))));
+fn a_released_pod_that_names_no_group_is_a_violation() {
+    let with_gates = |gates: Value| ruling_with_loose_pod("g-0-g-0-a", "a", |_| {}, Some(gates));
+    assert_eq!(with_gates(json!([{"name": names::GATE}])), Ok(()));
+    assert!(matches!(with_gates(json!([])), Err(Broken::Violated(_))));
 }
 
 const LONG: &str = "a-clique-whose-name-together-with-that-of-its-pod-gang-is-long";
 
 #[test]
-fn whole_or_cut_names() {
+fn a_name_that_is_neither_exact_nor_truncated_with_a_hash_is_a_violation() {
     assert_eq!(named("g-0-g-0-a", "a", |_| {}), Ok(()));
-    let cut = format!("g-0-g-0-{}-0a1b2c3d", &LONG[..46]);
-    assert_eq!(named(&cut, LONG, |_| {}), Ok(()));
-    assert!(named(&format!("g-0-g-0-{}", &LONG[..55]), LONG, |_| {}).is_err(), "cut without a hash");
+    let truncated = format!("g-0-g-0-{}-0a1b2c3d", &LONG[..46]);
+    assert_eq!(named(&truncated, LONG, |_| {}), Ok(()));
+    assert!(named(&format!("g-0-g-0-{}", &LONG[..55]), LONG, |_| {}).is_err(), "truncated without a hash");
     assert!(named("g-0-a", "a", |_| {}).is_err());
 }
 
@@ -141,8 +144,8 @@ fn whole_or_cut_names() {
 #[case::size(|group: &mut Value| group["spec"]["minMember"] = json!(2))]
 #[case::number(|group: &mut Value| group["metadata"]["annotations"] = json!({}))]
 #[case::name(|group: &mut Value| group["metadata"]["name"] = json!("other"))]
-fn one_thing_wrong(#[case] spoil: fn(&mut Value)) {
-    assert!(matches!(named("g-0-g-0-a", "a", spoil), Err(Broken::Violated(_))));
+fn a_group_with_one_wrong_field_is_a_violation(#[case] change: fn(&mut Value)) {
+    assert!(matches!(named("g-0-g-0-a", "a", change), Err(Broken::Violated(_))));
 }
 
 /// PodClique `g-0-LONG` of two pods that name these PodGroups; only the `existing` ones exist.
@@ -158,18 +161,24 @@ fn long(named: [&str; 2], existing: &[&str]) -> Ruling {
     };
     let groups = existing.iter().map(|name| object(POD_GROUP, name));
     let history = Story::on(Target::KOORDINATOR).all_added([pod(0), pod(1)].into_iter().chain(groups)).end();
-    long_names_are_cut(&history.end(), &gangs)
+    long_names_are_truncated(&history.end(), &gangs)
 }
 
 #[test]
-fn long_names_are_cut_and_the_same_everywhere() {
+fn pods_that_do_not_name_one_truncated_group_are_a_violation() {
     let ending = |hash: &str| format!("g-0-g-0-{}-{hash}", &LONG[..46]);
-    let (cut, other, whole) = (ending("0a1b2c3d"), ending("4e5f6a7b"), format!("g-0-g-0-{LONG}"));
-    let (cut, other, whole) = (cut.as_str(), other.as_str(), whole.as_str());
-    assert_eq!(long([cut, cut], &[cut]), Ok(()));
-    assert!(matches!(long([cut, other], &[cut, other]), Err(Broken::Violated(_))), "pods name two");
-    assert!(matches!(long([cut, cut], &[other]), Err(Broken::Violated(_))), "there is none of that name");
-    assert!(matches!(long([whole, whole], &[whole]), Err(Broken::Violated(_))), "not cut");
-    let short = long_names_are_cut(&Live::default(), &[]);
+    let (truncated, other, whole) = (ending("0a1b2c3d"), ending("4e5f6a7b"), format!("g-0-g-0-{LONG}"));
+    let (truncated, other, whole) = (truncated.as_str(), other.as_str(), whole.as_str());
+    assert_eq!(long([truncated, truncated], &[truncated]), Ok(()));
+    assert!(
+        matches!(long([truncated, other], &[truncated, other]), Err(Broken::Violated(_))),
+        "pods name two"
+    );
+    assert!(
+        matches!(long([truncated, truncated], &[other]), Err(Broken::Violated(_))),
+        "the named group does not exist"
+    );
+    assert!(matches!(long([whole, whole], &[whole]), Err(Broken::Violated(_))), "not truncated");
+    let short = long_names_are_truncated(&Live::default(), &[]);
     assert!(matches!(short, Err(Broken::NotReached(_))));
 }

@@ -1,7 +1,7 @@
 //! The gang resources that the target's backend created for the PodGangs.
 //!
-//! They are compared with the PodGang as created, not with the PodCliqueSet: a backend is not to blame for an
-//! incomplete PodGang.
+//! They are compared with the PodGang as created, not with the PodCliqueSet. A backend is not responsible for
+//! an incomplete PodGang.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use conformance_facts::warnings::is_warning;
 use conformance_history::{Change, History, Live, Version, controller, is_controlled_by, text};
 use serde_json::Value;
 
-use super::{Shown, deviates, ensure, gangs, none, patience, premise, violation};
+use super::{Shown, deviates, ensure, gangs, none, patience, precondition, violation};
 
 const OUTLIVES_ITS_GANG: Code = Code::new("outlives-its-gang");
-const GANG_RESOURCE_NEVER_MADE: Code = Code::new("gang-resource-never-made");
+const GANG_RESOURCE_NEVER_CREATED: Code = Code::new("gang-resource-never-created");
 const GANG_MISSING: Code = Code::new("gang-missing");
 const GANG_WITHOUT_PODGROUPS: Code = Code::new("gang-without-podgroups");
 const GANG_RESOURCE_EXTRA: Code = Code::new("gang-resource-extra");
@@ -31,11 +31,11 @@ const NOT_RESTORED: Code = Code::new("not-restored");
 const RESTORED_DIFFERENTLY: Code = Code::new("restored-differently");
 const NO_WARNING: Code = Code::new("no-warning");
 const WRONG_PRIORITY: Code = Code::new("wrong-priority");
-const PRIORITY_ADMITTED: Code = Code::new("priority-admitted-in-vain");
-const PRIORITY_REFUSED: Code = Code::new("priority-refused-otherwise");
+const PRIORITY_ADMITTED: Code = Code::new("priority-admitted-without-effect");
+const PRIORITY_REFUSED: Code = Code::new("priority-wrongly-refused");
 
 /// Whether a PodGang or a PodCliqueSet controls the object, directly or through owners other than pods.
-fn goes_with_its_gang(live: &Live, object: &Value) -> bool {
+fn is_controlled_by_gang(live: &Live, object: &Value) -> bool {
     let mut object = object;
     // No known backend nests its resources deeper.
     for _ in 0..4 {
@@ -53,7 +53,7 @@ fn goes_with_its_gang(live: &Live, object: &Value) -> bool {
 /// Every PodGang has its gang resources (GANG-08), and each is controlled by a PodGang or its PodCliqueSet
 /// (GANG-23).
 pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
-    none(missing(history, live, gangs).chain(strayed(live)))
+    none(missing(history, live, gangs).chain(uncontrolled(live)))
 }
 
 /// Every PodGang has its gang resources (GANG-08).
@@ -63,7 +63,7 @@ pub fn exist(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
 
 /// Every gang resource is controlled by a PodGang or its PodCliqueSet (GANG-23).
 pub fn controlled(live: &Live) -> Ruling {
-    none(strayed(live))
+    none(uncontrolled(live))
 }
 
 fn missing<'a>(
@@ -86,10 +86,10 @@ fn missing<'a>(
     })
 }
 
-fn strayed(live: &Live) -> impl Iterator<Item = Violation> + '_ {
+fn uncontrolled(live: &Live) -> impl Iterator<Item = Violation> + '_ {
     live.all().filter(|object| is_gang_resource(object)).filter_map(move |object| {
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
-        (!goes_with_its_gang(live, object)).then(|| {
+        (!is_controlled_by_gang(live, object)).then(|| {
             let message = format!(
                 "{kind} {name} is not controlled by an existing PodGang or PodCliqueSet, directly or \
                      through other owners"
@@ -99,30 +99,30 @@ fn strayed(live: &Live) -> impl Iterator<Item = Violation> + '_ {
     })
 }
 
-/// Every gang resource was created at some time, even if it was deleted later. This is the precondition for
-/// checks of gang resources, so a violation counts against GANG-08. The history must be long enough for the
-/// backend to react.
-pub fn were_made(history: &History, gangs: &[Gang]) -> Ruling {
-    let was_made =
+/// Every gang resource was created at some time, even if it was deleted later. Checks of gang resources have
+/// this precondition, and a violation counts against GANG-08. The history must be long enough for the backend
+/// to react.
+pub fn were_created(history: &History, gangs: &[Gang]) -> Ruling {
+    let was_created =
         |wanted: &Resource| history.of(wanted.kind).any(|version| wanted.name.matches(version.name()));
     let never = gangs.iter().flat_map(|gang| {
         let created = as_created(history, &gang.name).map(|(created, _)| created);
-        let missing = expected(history, gang).into_iter().filter(|wanted| !was_made(wanted));
-        let told = missing.map(|wanted| {
+        let missing = expected(history, gang).into_iter().filter(|wanted| !was_created(wanted));
+        let violations = missing.map(|wanted| {
             let found = violation(
-                GANG_RESOURCE_NEVER_MADE,
+                GANG_RESOURCE_NEVER_CREATED,
                 format!("{} {} was never created", wanted.kind, wanted.name),
             );
             created.into_iter().fold(found, |found, created| found.shown_by("its PodGang", created))
         });
-        told.collect::<Vec<_>>()
+        violations.collect::<Vec<_>>()
     });
-    premise("GANG-08", none(never))
+    precondition("GANG-08", none(never))
 }
 
 /// Every PodGang has exactly its gang resources, and each matches the podgroups and `minReplicas` of the
 /// PodGang (KUBE-01, VOL-01, KOORD-01, KAI-01).
-pub fn as_the_pod_gangs_say(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
+pub fn match_pod_gangs(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(mismatches(history, live, gangs).map(|found| deviates(code_of(found.kind), found)))
 }
 
@@ -141,7 +141,7 @@ pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
     gangs::as_scaled_last(history, live, set)?;
     let all = scaling::gangs(history, history.submitted(set)?, history.entries.len());
     owned(history, live, &all)?;
-    as_the_pod_gangs_say(history, live, &all)
+    match_pod_gangs(history, live, &all)
 }
 
 /// No gang resource was patched, deleted or recreated before the entry `until`: uid and spec stayed the same
@@ -186,8 +186,8 @@ pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruli
     let metadata = |field: &str| (&lost["metadata"][field], &found["metadata"][field]);
     let (old, new) = metadata("uid");
     let (owners, new_owners) = metadata("ownerReferences");
-    let whole = old != new && owners == new_owners && lost["spec"] == found["spec"];
-    ensure(whole && found["metadata"]["deletionTimestamp"].is_null(), || {
+    let is_same = old != new && owners == new_owners && lost["spec"] == found["spec"];
+    ensure(is_same && found["metadata"]["deletionTimestamp"].is_null(), || {
         violation(
             RESTORED_DIFFERENTLY,
             format!("{kind} {name} was not created again with the same owners and spec"),
@@ -198,11 +198,11 @@ pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruli
 }
 
 /// After `since`, a Warning event on the PodGang or the PodCliqueSet names the object (GANG-12).
-pub fn told(history: &History, since: usize, pod_gang: &str, set: &str, about: &str) -> Ruling {
-    let told = history
+pub fn warning_reported(history: &History, since: usize, pod_gang: &str, set: &str, about: &str) -> Ruling {
+    let is_reported = history
         .of("Event")
         .any(|event| event.index > since && is_warning(event.object, pod_gang, set, about));
-    ensure(told, || {
+    ensure(is_reported, || {
         violation(
             NO_WARNING,
             format!("no Warning event on PodGang {pod_gang} or PodCliqueSet {set} contains {about:?}"),
@@ -247,8 +247,8 @@ fn without_priority(object: &Value, class: &str) -> Violation {
 }
 
 /// At the end, PodGangs and gang resources have the priority class, and each got it soon after the change at
-/// entry `changed` (UPD-20). If gang resources of the target cannot follow, admitting the change is the
-/// violation.
+/// entry `changed` (UPD-20). If the target's gang resources cannot get another class, it is a violation that
+/// the change was admitted.
 pub fn priority_follows(
     history: &History,
     gangs: &[Gang],
@@ -270,12 +270,12 @@ pub fn priority_follows(
         "PodGang" => object["spec"]["priorityClassName"] == class,
         _ => kept && is_gang_resource(object) && expectations.has_priority(object, class),
     };
-    let asked = history.entries[changed].at;
+    let requested = history.entries[changed].at;
     none(live.all().filter(|object| has_it(object)).filter_map(|object| {
         let mut versions =
             history.versions().filter(|version| version.uid() == text(&object["metadata"]["uid"]));
         let first = versions.find(|version| has_it(version.object))?;
-        (first.at.duration_since(asked) > patience(history)).then(|| {
+        (first.at.duration_since(requested) > patience(history)).then(|| {
             let (kind, name) = (first.kind(), first.name());
             violation(WRONG_PRIORITY, format!("{kind} {name} got priority class {class} too late"))
                 .shown_by("updated", first)
@@ -283,8 +283,8 @@ pub fn priority_follows(
     }))
 }
 
-/// A change of the priority class was refused, which is right only if gang resources cannot follow. The
-/// refusal names the field (UPD-20).
+/// A change of the priority class was refused, which is correct only if the target's gang resources cannot
+/// get another class. The refusal names the field (UPD-20).
 pub fn priority_is_refused(target: Target, refusal: &str) -> Ruling {
     ensure(!schedulers::of(target).follows_priority(), || {
         let message = format!(

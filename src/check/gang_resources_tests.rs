@@ -55,7 +55,7 @@ fn flat() -> Vec<Value> {
     ]
 }
 
-fn said(ruling: Ruling) -> Vec<String> {
+fn messages_of(ruling: Ruling) -> Vec<String> {
     match ruling {
         Ok(()) => Vec::new(),
         Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
@@ -64,34 +64,40 @@ fn said(ruling: Ruling) -> Vec<String> {
     }
 }
 
-fn both(history: &History) -> Vec<String> {
+fn all_messages(history: &History) -> Vec<String> {
     let end = history.end();
-    let mut all = said(owned(history, &end, &gangs()));
-    all.extend(said(as_the_pod_gangs_say(history, &end, &gangs())));
+    let mut all = messages_of(owned(history, &end, &gangs()));
+    all.extend(messages_of(match_pod_gangs(history, &end, &gangs())));
     all
 }
 
 #[test]
-fn one_group_per_podgroup_or_one_for_all() {
-    assert!(both(&Story::flat().all_added(flat()).end()).is_empty());
+fn the_gang_resources_of_each_scope_match() {
+    assert!(all_messages(&Story::flat().all_added(flat()).end()).is_empty());
     let whole = [pod_gang(), workload(&[("any", 5)]), group("w-0", "any", 5)];
-    assert!(both(&Story::whole().all_added(whole.clone()).end()).is_empty());
-    assert!(!both(&Story::flat().all_added(whole).end()).is_empty(), "not what PodGroup scope asks for");
+    assert!(all_messages(&Story::whole().all_added(whole.clone()).end()).is_empty());
+    assert!(
+        !all_messages(&Story::flat().all_added(whole).end()).is_empty(),
+        "PodGroup scope requires one PodGroup per podgroup"
+    );
 }
 
 #[test]
-fn a_canary_is_nobodys_gang_resource() {
+fn a_canary_is_no_extra_gang_resource() {
     let mut canary = object("PodGroup", "canary-0");
     canary["metadata"]["labels"] = json!({"conformance.grove.io/canary": "true"});
-    assert!(both(&Story::flat().all_added(flat()).added(canary).end()).is_empty());
+    assert!(all_messages(&Story::flat().all_added(flat()).added(canary).end()).is_empty());
 }
 
-type Spoil = fn(&mut Vec<Value>);
+type Change = fn(&mut Vec<Value>);
 
 #[rstest::rstest]
 #[case::no_workload(|all: &mut Vec<Value>| drop(all.remove(1)), "Workload w-0 does not exist")]
 #[case::no_group(|all: &mut Vec<Value>| drop(all.remove(3)), "PodGroup w-0-w-0-b does not exist")]
-#[case::orphan(|all: &mut Vec<Value>| all[2]["metadata"]["ownerReferences"] = json!([]), "PodGroup w-0-w-0-a is not controlled by an existing PodGang or PodCliqueSet, directly or through other owners")]
+#[case::orphan(
+    |all: &mut Vec<Value>| all[2]["metadata"]["ownerReferences"] = json!([]),
+    "PodGroup w-0-w-0-a is not controlled by an existing PodGang or PodCliqueSet, directly or through other owners"
+)]
 #[case::of_a_predecessor(
     |all: &mut Vec<Value>| all[1]["metadata"]["ownerReferences"][0]["uid"] = json!("other"),
     "Workload w-0 is not controlled by an existing PodGang or PodCliqueSet, directly or through other owners"
@@ -110,21 +116,21 @@ type Spoil = fn(&mut Vec<Value>);
     |all: &mut Vec<Value>| all.push(group("w-0-w-0-c", "w-0-a", 2)),
     "PodGroup w-0-w-0-c matches no part of PodGang w-0, want it absent"
 )]
-fn spoilt(#[case] spoil: Spoil, #[case] message: &str) {
+fn one_wrong_object_is_a_violation(#[case] change: Change, #[case] message: &str) {
     let mut all = flat();
-    spoil(&mut all);
-    let said = both(&Story::flat().all_added(all).end());
-    assert!(said.iter().any(|found| found.contains(message)), "{said:#?}");
+    change(&mut all);
+    let found = all_messages(&Story::flat().all_added(all).end());
+    assert!(found.iter().any(|found| found.contains(message)), "{found:#?}");
 }
 
 #[test]
-fn a_gang_resource_that_exists_may_have_the_wrong_owner() {
+fn a_missing_resource_and_a_wrong_owner_are_separate_violations() {
     let mut all = flat();
     all[2]["metadata"]["ownerReferences"] = json!([]);
     let history = Story::flat().all_added(all).end();
     let end = history.end();
     assert_eq!(exist(&history, &end, &gangs()), Ok(()));
-    assert_eq!(said(controlled(&end)).len(), 1);
+    assert_eq!(messages_of(controlled(&end)).len(), 1);
     let mut all = flat();
     all.remove(3);
     let history = Story::flat().all_added(all).end();
@@ -134,54 +140,54 @@ fn a_gang_resource_that_exists_may_have_the_wrong_owner() {
 }
 
 #[test]
-fn a_cut_name_is_judged_by_reference() {
+fn a_truncated_name_is_matched_by_reference() {
     let long = "p".repeat(260);
     let mut pod_gang = pod_gang();
     pod_gang["spec"]["podgroups"] = json!([{"name": long, "minReplicas": 2}]);
     let history = |group: Value| {
         Story::flat().all_added([pod_gang.clone(), workload(&[("cut-1a2b3c4d", 2)]), group]).end()
     };
-    assert!(both(&history(group("w-0-cut-1a2b3c4d", "cut-1a2b3c4d", 2))).is_empty());
-    assert!(!both(&history(group("w-0-cut-1a2b3c4d", "another", 2))).is_empty());
+    assert!(all_messages(&history(group("w-0-cut-1a2b3c4d", "cut-1a2b3c4d", 2))).is_empty());
+    assert!(!all_messages(&history(group("w-0-cut-1a2b3c4d", "another", 2))).is_empty());
 }
 
 #[test]
-fn a_live_gang_is_never_reshaped() {
-    let begin = || Story::flat().all_added(flat());
+fn a_gang_resource_that_is_changed_or_recreated_is_a_violation() {
+    let created = || Story::flat().all_added(flat());
     let with_status = || {
         let mut group = group("w-0-w-0-a", "w-0-a", 2);
         group["status"] = json!({"conditions": []});
         group
     };
-    let of = |story: Story| said(never_reshaped(&story.end(), usize::MAX));
-    assert!(of(begin().modified(with_status())).is_empty());
-    assert_eq!(of(begin().modified(group("w-0-w-0-a", "w-0-a", 1))).len(), 1);
-    let recreated = begin().deleted(group("w-0-w-0-a", "w-0-a", 2)).added({
+    let found = |story: Story| messages_of(never_reshaped(&story.end(), usize::MAX));
+    assert!(found(created().modified(with_status())).is_empty());
+    assert_eq!(found(created().modified(group("w-0-w-0-a", "w-0-a", 1))).len(), 1);
+    let recreated = created().deleted(group("w-0-w-0-a", "w-0-a", 2)).added({
         let mut group = group("w-0-w-0-a", "w-0-a", 2);
         group["metadata"]["uid"] = json!("another");
         group
     });
-    assert_eq!(of(recreated).len(), 2);
-    assert!(of(Story::flat())[0].starts_with("not reached"));
+    assert_eq!(found(recreated).len(), 2);
+    assert!(found(Story::flat())[0].starts_with("not reached"));
 }
 
 #[test]
-fn gang_resources_were_made_at_some_time() {
-    let made = |story: Story| were_made(&story.end(), &gangs());
-    assert_eq!(made(Story::flat().all_added(flat())), Ok(()));
+fn a_gang_resource_that_was_never_created_is_a_violation() {
+    let all_created = |story: Story| were_created(&story.end(), &gangs());
+    assert_eq!(all_created(Story::flat().all_added(flat())), Ok(()));
     let deleted = Story::flat().all_added(flat()).deleted(group("w-0-w-0-a", "w-0-a", 2));
-    assert_eq!(made(deleted), Ok(()), "whatever became of them");
-    let ruling = made(Story::flat().all_added(flat().into_iter().take(2)));
-    let Err(Broken::Premise { clause, violations }) = ruling else { panic!("{ruling:?}") };
+    assert_eq!(all_created(deleted), Ok(()), "one was deleted later");
+    let ruling = all_created(Story::flat().all_added(flat().into_iter().take(2)));
+    let Err(Broken::Precondition { clause, violations }) = ruling else { panic!("{ruling:?}") };
     let messages: Vec<_> = violations.iter().map(|violation| violation.message.as_str()).collect();
     let never = ["PodGroup w-0-w-0-a was never created", "PodGroup w-0-w-0-b was never created"];
     assert_eq!((clause, messages), ("GANG-08", never.to_vec()));
-    assert_eq!(violations[0].proof[0].name, "w-0", "its PodGang is the measure");
-    assert_eq!(made(Story::flat()), Ok(()), "that there is no PodGang is another clause's matter");
+    assert_eq!(violations[0].proof[0].name, "w-0", "the proof is its PodGang");
+    assert_eq!(all_created(Story::flat()), Ok(()), "another clause covers a missing PodGang");
 }
 
 #[test]
-fn what_was_deleted_by_hand_is_restored() {
+fn a_deleted_gang_resource_that_is_not_restored_is_a_violation() {
     let again = |uid: &str, min_count: usize| {
         let mut group = group("w-0-w-0-a", "w-0-a", min_count);
         group["metadata"]["uid"] = json!(uid);
@@ -194,14 +200,14 @@ fn what_was_deleted_by_hand_is_restored() {
             2,
         ))
     };
-    let of = |story: Story| said(restored(&story.end(), 4, "PodGroup", "w-0-w-0-a"));
-    assert!(of(deleted().added(again("new", 2))).is_empty());
-    assert_eq!(of(deleted()), ["PodGroup w-0-w-0-a was not created again"]);
-    assert_eq!(of(deleted().added(again("new", 1))).len(), 1, "it has another shape");
+    let found = |story: Story| messages_of(restored(&story.end(), 4, "PodGroup", "w-0-w-0-a"));
+    assert!(found(deleted().added(again("new", 2))).is_empty());
+    assert_eq!(found(deleted()), ["PodGroup w-0-w-0-a was not created again"]);
+    assert_eq!(found(deleted().added(again("new", 1))).len(), 1, "it has another spec");
     assert_eq!(
-        of(Story::flat().all_added(flat()).mark(SharedMark::Deleted, json!({}))).len(),
+        found(Story::flat().all_added(flat()).mark(SharedMark::Deleted, json!({}))).len(),
         1,
-        "it was never gone"
+        "it was never deleted"
     );
 }
 
@@ -211,51 +217,51 @@ fn what_was_deleted_by_hand_is_restored() {
 #[case::on_another("Warning", "PodGang", "w-1", "PodGroup g is held", false)]
 #[case::no_warning("Normal", "PodGang", "w-0", "PodGroup g is held", false)]
 #[case::about_something_else("Warning", "PodGang", "w-0", "Workload w is held", false)]
-fn events_that_tell(
+fn only_a_warning_on_the_gang_or_its_set_that_names_the_object_counts(
     #[case] of_type: &str,
     #[case] kind: &str,
     #[case] name: &str,
     #[case] message: &str,
-    #[case] holds: bool,
+    #[case] is_satisfied: bool,
 ) {
     let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": of_type, "message": message,
         "involvedObject": {"kind": kind, "name": name}});
     let history = Story::flat().mark(SharedMark::Deleted, json!({})).added(event.clone()).end();
-    assert_eq!(told(&history, 0, "w-0", "w", "PodGroup g").is_ok(), holds);
+    assert_eq!(warning_reported(&history, 0, "w-0", "w", "PodGroup g").is_ok(), is_satisfied);
     let before = Story::flat().added(event).mark(SharedMark::Deleted, json!({})).end();
-    assert!(told(&before, 1, "w-0", "w", "PodGroup g").is_err(), "said before it happened");
+    assert!(warning_reported(&before, 1, "w-0", "w", "PodGroup g").is_err(), "reported before the deletion");
 }
 
 #[test]
-fn priority_reaches_what_can_carry_it() {
+fn objects_without_the_priority_class_are_violations() {
     let mut all = flat();
     all[0]["spec"]["priorityClassName"] = json!("high");
-    let judge = |all: &[Value], kept| {
+    let lacking = |all: &[Value], kept| {
         let history = Story::flat().all_added(all.iter().cloned()).end();
-        said(have_priority(&history, &history.end(), &gangs(), "high", kept)).len()
+        messages_of(have_priority(&history, &history.end(), &gangs(), "high", kept)).len()
     };
-    assert_eq!(judge(&all, true), 3, "the Workload and two PodGroups lack it");
+    assert_eq!(lacking(&all, true), 3, "the Workload and two PodGroups lack it");
     for group in &mut all[2..] {
         group["spec"]["priorityClassName"] = json!("high");
     }
     for template in all[1]["spec"]["podGroupTemplates"].as_array_mut().unwrap() {
         template["priorityClassName"] = json!("high");
     }
-    assert_eq!(judge(&all, true), 0);
+    assert_eq!(lacking(&all, true), 0);
     let mut dropped = all.clone();
     for group in &mut dropped[2..] {
         group["spec"]["priorityClassName"] = Value::Null;
     }
-    assert_eq!(judge(&dropped, true), 2);
-    assert_eq!(judge(&dropped, false), 0, "the API server drops the field");
+    assert_eq!(lacking(&dropped, true), 2);
+    assert_eq!(lacking(&dropped, false), 0, "the API server drops the field");
     all[0]["spec"]["priorityClassName"] = Value::Null;
-    assert_eq!(judge(&all, true), 1);
+    assert_eq!(lacking(&all, true), 1);
     all[0]["spec"]["priorityClassName"] = json!("high");
-    assert_eq!(judge(&all[..1], true), 3, "no gang resource is none that carries it");
+    assert_eq!(lacking(&all[..1], true), 3, "the gang resources do not exist");
 }
 
 /// A PodGang gets another priority class, and its Volcano PodGroup gets `class` after this many seconds.
-fn another_priority(after: i64, class: &str) -> Ruling {
+fn changed_priority(after: i64, class: &str) -> Ruling {
     let with = |kind: &str, class: &str| {
         let mut found = object(kind, "w-0");
         found["spec"]["priorityClassName"] = json!(class);
@@ -269,24 +275,26 @@ fn another_priority(after: i64, class: &str) -> Ruling {
 }
 
 #[test]
-fn another_priority_is_followed_soon() {
-    assert_eq!(another_priority(1, "high"), Ok(()));
-    assert_eq!(said(another_priority(6, "high")).len(), 1);
-    assert!(said(another_priority(1, "low"))[0].contains("does not have priority class high"));
+fn a_gang_resource_that_follows_the_priority_late_is_a_violation() {
+    assert_eq!(changed_priority(1, "high"), Ok(()));
+    assert_eq!(messages_of(changed_priority(6, "high")).len(), 1);
+    assert!(messages_of(changed_priority(1, "low"))[0].contains("does not have priority class high"));
     let history = Story::flat().mark(SharedMark::Scaled, Value::Null).end();
     assert!(
-        said(priority_follows(&history, &gangs(), "high", true, 0))[0]
+        messages_of(priority_follows(&history, &gangs(), "high", true, 0))[0]
             .contains("gang resources cannot follow it")
     );
 }
 
 #[test]
-fn another_priority_is_refused_by_name_where_nothing_can_follow() {
+fn a_refusal_must_name_the_priority_where_gang_resources_cannot_follow() {
     let named = "spec.template.priorityClassName: Forbidden: gangs are immutable";
     assert_eq!(priority_is_refused(Target::KUBE_POD_GROUP, named), Ok(()));
     assert!(
-        said(priority_is_refused(Target::KUBE_POD_GROUP, "no"))[0]
+        messages_of(priority_is_refused(Target::KUBE_POD_GROUP, "no"))[0]
             .contains("does not contain priorityClassName")
     );
-    assert!(said(priority_is_refused(Target::VOLCANO, named))[0].contains("gang resources can follow it"));
+    assert!(
+        messages_of(priority_is_refused(Target::VOLCANO, named))[0].contains("gang resources can follow it")
+    );
 }

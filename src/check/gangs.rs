@@ -26,7 +26,7 @@ const WRONG_PODGROUPS: Code = Code::new("wrong-podgroups");
 const WRONG_PODGROUP_ORDER: Code = Code::new("wrong-podgroup-order");
 const PODGROUPS_CHANGED: Code = Code::new("podgroups-changed");
 const MINIMUM_RAISED: Code = Code::new("minimum-raised");
-const GANG_NEVER_MADE: Code = Code::new("gang-never-made");
+const GANG_NEVER_CREATED: Code = Code::new("gang-never-created");
 const WRONG_SCHEDULER_LABEL: Code = Code::new("wrong-scheduler-label");
 const NEVER_INITIALIZED: Code = Code::new("never-initialized");
 const NEVER_UNINITIALIZED: Code = Code::new("never-uninitialized");
@@ -41,39 +41,40 @@ const UNSORTED_REFERENCES: Code = Code::new("unsorted-references");
 pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let missing = absent(live, gangs.iter().filter(|gang| gang.is_base));
     let pcs = live.get("PodCliqueSet", set);
-    let there = gangs.iter().filter_map(|gang| live.get("PodGang", &gang.name));
-    let strayed = there.filter(|found| !pcs.is_some_and(|pcs| is_controlled_by(found, pcs))).map(|found| {
-        let message = format!("PodGang {} is not controlled by PodCliqueSet {set}", name(found));
-        violation(NOT_CONTROLLED_BY_SET, message).shown_by_object("its owner references", found)
-    });
-    let beyond = live.of("PodGang").filter(|found| {
+    let existing = gangs.iter().filter_map(|gang| live.get("PodGang", &gang.name));
+    let uncontrolled =
+        existing.filter(|found| !pcs.is_some_and(|pcs| is_controlled_by(found, pcs))).map(|found| {
+            let message = format!("PodGang {} is not controlled by PodCliqueSet {set}", name(found));
+            violation(NOT_CONTROLLED_BY_SET, message).shown_by_object("its owner references", found)
+        });
+    let surplus = live.of("PodGang").filter(|found| {
         let of_set = found["metadata"]["labels"][names::PART_OF] == set
             || controller(found).is_some_and(|owner| owner["name"] == set);
         of_set && !gangs.iter().any(|gang| gang.name == name(found))
     });
-    let beyond = beyond.map(|found| {
+    let surplus = surplus.map(|found| {
         violation(GANG_EXTRA, format!("PodGang {} exists, want it absent", name(found)))
             .shown_by_object("exists", found)
     });
-    none(missing.chain(strayed).chain(beyond).chain(called_otherwise(live, gangs)))
+    none(missing.chain(uncontrolled).chain(surplus).chain(wrong_gang_labels(live, gangs)))
 }
 
 /// PodCliques and pods whose label names another PodGang than the one that lists them.
-fn called_otherwise<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Violation> + 'a {
-    let there = gangs.iter().filter(|gang| live.get("PodGang", &gang.name).is_some());
-    there.flat_map(move |gang| {
-        let is_its =
+fn wrong_gang_labels<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Violation> + 'a {
+    let existing = gangs.iter().filter(|gang| live.get("PodGang", &gang.name).is_some());
+    existing.flat_map(move |gang| {
+        let is_member =
             |clique: Option<&str>| gang.groups.iter().any(|group| Some(group.clique.as_str()) == clique);
-        let cliques = live.of("PodClique").filter(move |clique| is_its(Some(name(clique))));
-        let pods = live.pods().filter(move |pod| is_its(pod.pod_clique())).map(|pod| pod.0);
-        let otherwise = cliques
+        let cliques = live.of("PodClique").filter(move |clique| is_member(Some(name(clique))));
+        let pods = live.pods().filter(move |pod| is_member(pod.pod_clique())).map(|pod| pod.0);
+        let wrong = cliques
             .chain(pods)
             .filter(|object| object["metadata"]["labels"][names::POD_GANG] != gang.name.as_str());
-        otherwise.map(|object| {
-            let said = object["metadata"]["labels"][names::POD_GANG].as_str().unwrap_or("none");
-            let (kind, of) = (object["kind"].as_str().unwrap_or_default(), name(object));
+        wrong.map(|object| {
+            let label = object["metadata"]["labels"][names::POD_GANG].as_str().unwrap_or("none");
+            let (kind, labelled) = (object["kind"].as_str().unwrap_or_default(), name(object));
             let message = format!(
-                "label {} of {kind} {of} is {said}, want {}: this PodGang lists it",
+                "label {} of {kind} {labelled} is {label}, want {}: this PodGang lists it",
                 names::POD_GANG,
                 gang.name
             );
@@ -187,18 +188,21 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// In PodGangs that exist at the entry `since`, no `minReplicas` of a podgroup grows afterwards (AUTO-03). A
-/// podgroup whose minimum was released has none.
+/// In PodGangs that exist at the entry `since`, no `minReplicas` of a podgroup grows afterwards (AUTO-03).
+/// `minReplicas` may become 0.
 pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruling {
     let before = history.before(since);
     none(gangs.iter().filter_map(|gang| {
         let was = before.get("PodGang", &gang.name)?;
-        let asked = podgroups_in(was);
-        let more = |(name, min): &(String, usize)| asked.iter().any(|(its, was)| its == name && min > was);
+        let initial = podgroups_in(was);
+        let has_grown = |(name, min): &(String, usize)| {
+            initial.iter().any(|(other, initial_min)| other == name && min > initial_min)
+        };
         let mut later = versions(history, &gang.name).filter(|version| version.index >= since);
-        let grown = later.find(|version| podgroups_in(version.object).iter().any(more))?;
-        let (now, asked) = (listed(&podgroups_in(grown.object)), listed(&asked));
-        let message = format!("PodGang {} has podgroups {now}, want no minReplicas above {asked}", gang.name);
+        let grown = later.find(|version| podgroups_in(version.object).iter().any(has_grown))?;
+        let (now, initial) = (listed(&podgroups_in(grown.object)), listed(&initial));
+        let message =
+            format!("PodGang {} has podgroups {now}, want no minReplicas above {initial}", gang.name);
         Some(violation(MINIMUM_RAISED, message).shown_by_object("before", was).shown_by("raised", grown))
     }))
 }
@@ -214,7 +218,7 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let mut all = versions(history, &gang.name).peekable();
         if all.peek().is_none() {
-            return Some(violation(GANG_NEVER_MADE, format!("PodGang {} never existed", gang.name)));
+            return Some(violation(GANG_NEVER_CREATED, format!("PodGang {} never existed", gang.name)));
         }
         let other = all.find(|version| version.label(names::SCHEDULER_NAME) != Some(backend))?;
         let label = other.label(names::SCHEDULER_NAME).unwrap_or("absent");
@@ -227,9 +231,10 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
 /// `Initialized` was False until every pod of the gang existed and was referenced, and then became True
 /// (GANG-06). `gangs` are the PodGangs as created.
 pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
-    let mut born: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
+    let mut creations: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods() {
-        born.entry(version.name())
+        creations
+            .entry(version.name())
             .or_insert((version.pod().pod_clique().unwrap_or_default(), version.revision()));
     }
     none(gangs.iter().filter_map(|gang| {
@@ -238,13 +243,14 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
                 .and_then(|found| found["status"].as_str().map(str::to_owned))
         };
         let all: Vec<_> = versions(history, &gang.name).collect();
-        let Some(turned) = all.iter().position(|version| status(version).as_deref() == Some("True")) else {
+        let Some(first_true) = all.iter().position(|version| status(version).as_deref() == Some("True"))
+        else {
             return Some(violation(
                 NEVER_INITIALIZED,
                 format!("PodGang {} never became Initialized", gang.name),
             ));
         };
-        let (before, after) = all.split_at(turned);
+        let (before, after) = all.split_at(first_true);
         if !before.iter().any(|version| status(version).as_deref() == Some("False")) {
             let message = format!("PodGang {} never had condition Initialized=False", gang.name);
             return Some(violation(NEVER_UNINITIALIZED, message).shown_by("Initialized=True", after[0]));
@@ -252,18 +258,18 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
         let too_soon = gang.groups.iter().find_map(|group| {
             // A missing podgroup references no pod.
             let referenced = references(after[0].object, &group.clique).unwrap_or_default();
-            let there = |name: &str| {
-                born.get(name).is_some_and(|(clique, revision)| {
+            let existed = |name: &str| {
+                creations.get(name).is_some_and(|(clique, revision)| {
                     *clique == group.clique && *revision < after[0].revision()
                 })
             };
-            let exist = referenced.iter().filter(|(_, name)| there(name)).count();
+            let exist = referenced.iter().filter(|(_, name)| existed(name)).count();
             (exist < group.replicas)
                 .then(|| format!("{exist} of {} pods of PodClique {}", group.replicas, group.clique))
         })?;
         let message = format!(
-            "PodGang {} became Initialized when {too_soon} existed and were in its podReferences, want \
-                 all",
+            "PodGang {} became Initialized when {too_soon} existed and were in its podReferences, \
+             want all",
             gang.name
         );
         Some(violation(INITIALIZED_EARLY, message).shown_by("Initialized", after[0]))

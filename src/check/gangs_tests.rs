@@ -52,7 +52,7 @@ fn complete() -> Story {
         .added(pod_gang("w-0-sg-0", SCALED, None))
 }
 
-fn said(ruling: Ruling) -> Vec<String> {
+fn messages_of(ruling: Ruling) -> Vec<String> {
     match ruling {
         Ok(()) => Vec::new(),
         Err(Broken::Violated(all)) => all.into_iter().map(|violation| violation.message).collect(),
@@ -62,38 +62,41 @@ fn said(ruling: Ruling) -> Vec<String> {
 }
 
 #[test]
-fn base_and_scaled_pod_gangs_exist_and_are_owned() {
+fn a_missing_unowned_or_surplus_pod_gang_is_a_violation() {
     let history = complete().end();
     assert!(base(&history.end(), "w", &gangs()).is_ok());
     assert!(scaled(&history, &history.end(), &gangs()).is_ok());
 
     let none = Story::flat().added(object("PodCliqueSet", "w")).end();
-    assert_eq!(said(base(&none.end(), "w", &gangs())), ["PodGang w-0 does not exist"]);
-    assert_eq!(said(scaled(&none, &none.end(), &gangs())).len(), 2);
+    assert_eq!(messages_of(base(&none.end(), "w", &gangs())), ["PodGang w-0 does not exist"]);
+    assert_eq!(messages_of(scaled(&none, &none.end(), &gangs())).len(), 2);
 
     let mut orphan = pod_gang("w-0", BASE, None);
     orphan["metadata"]["ownerReferences"] = json!([]);
     let orphaned = complete().modified(orphan).end();
     assert_eq!(
-        said(base(&orphaned.end(), "w", &gangs())),
+        messages_of(base(&orphaned.end(), "w", &gangs())),
         ["PodGang w-0 is not controlled by PodCliqueSet w"]
     );
 
     let beyond = complete().added(pod_gang("w-1", BASE, None)).end();
-    assert_eq!(said(base(&beyond.end(), "w", &gangs())), ["PodGang w-1 exists, want it absent"]);
+    assert_eq!(messages_of(base(&beyond.end(), "w", &gangs())), ["PodGang w-1 exists, want it absent"]);
 }
 
 #[test]
-fn a_base_pod_gang_that_is_recreated_under_another_name_breaks_one_clause_only() {
+fn a_base_pod_gang_recreated_with_another_name_violates_only_gang_14() {
     let renamed =
         complete().deleted(pod_gang("w-0", BASE, None)).added(pod_gang("w-0-again", BASE, None)).end();
     assert!(keeps_its_name(&complete().end(), &gangs()).is_ok());
-    assert_eq!(said(keeps_its_name(&renamed, &gangs())), ["PodGang w-0-again had another name before: w-0"]);
-    assert_eq!(said(podgroups(&renamed, &gangs())), Vec::<String>::new());
+    assert_eq!(
+        messages_of(keeps_its_name(&renamed, &gangs())),
+        ["PodGang w-0-again had another name before: w-0"]
+    );
+    assert_eq!(messages_of(podgroups(&renamed, &gangs())), Vec::<String>::new());
 }
 
 #[test]
-fn an_owner_of_the_same_name_is_not_the_owner() {
+fn a_controller_with_the_same_name_and_another_uid_is_a_violation() {
     let mut pod_gang = pod_gang("w-0", BASE, None);
     pod_gang["metadata"]["ownerReferences"][0]["uid"] = json!("uid-of-a-predecessor");
     let history = complete().modified(pod_gang).end();
@@ -105,14 +108,17 @@ fn an_owner_of_the_same_name_is_not_the_owner() {
 #[case::dropped(&[("w-0-a", 1)], false)]
 #[case::another_order(&[("w-0-sg-0-b", 1), ("w-0-a", 1)], true)]
 #[case::another_minimum(&[("w-0-a", 1), ("w-0-sg-0-b", 2)], false)]
-fn podgroups_of_the_base(#[case] created: &[(&str, u64)], #[case] holds: bool) {
+fn a_base_pod_gang_with_other_podgroups_is_a_violation(
+    #[case] created: &[(&str, u64)],
+    #[case] is_satisfied: bool,
+) {
     let created: Vec<_> = created.iter().map(|(name, min)| (*name, *min, &[][..])).collect();
     let history = Story::flat().added(pod_gang("w-0", &created, None)).end();
-    assert_eq!(podgroups(&history, &gangs()).is_ok(), holds);
+    assert_eq!(podgroups(&history, &gangs()).is_ok(), is_satisfied);
 }
 
 #[test]
-fn a_pod_clique_is_a_podgroup_of_one_pod_gang() {
+fn a_pod_clique_in_two_pod_gangs_is_a_violation() {
     let other = || pod_gang("v-0", &[("w-0-a", 1, &[])], None);
     let both = complete().added(other());
     assert_eq!(codes(podgroups(&both.clone().end(), &gangs())), ["in-several-gangs"]);
@@ -124,39 +130,42 @@ fn a_pod_clique_is_a_podgroup_of_one_pod_gang() {
 #[case::another_order(&["w-0-sg-0-b", "w-0-a"], false)]
 #[case::one_missing(&["w-0-sg-0-b"], true)]
 #[case::one_extra(&["w-0-z", "w-0-a", "w-0-sg-0-b"], true)]
-fn the_order_of_podgroups(#[case] created: &[&str], #[case] holds: bool) {
+fn podgroups_out_of_template_order_are_a_violation(#[case] created: &[&str], #[case] is_satisfied: bool) {
     let created: Vec<_> = created.iter().map(|name| (*name, 1, &[][..])).collect();
     let history = Story::flat().added(pod_gang("w-0", &created, None)).end();
-    assert_eq!(in_template_order(&history, &gangs()).is_ok(), holds);
+    assert_eq!(in_template_order(&history, &gangs()).is_ok(), is_satisfied);
 }
 
 #[rstest::rstest]
 #[case::as_before(1, &[])]
 #[case::released(0, &[])]
 #[case::grown(2, &["PodGang w-0 has podgroups [w-0-a (minReplicas 2), w-0-sg-0-b (minReplicas 1)], want no minReplicas above [w-0-a (minReplicas 1), w-0-sg-0-b (minReplicas 1)]"])]
-fn a_minimum_does_not_grow(#[case] then: u64, #[case] wanted: &[&str]) {
+fn a_minimum_that_grows_is_a_violation(#[case] then: u64, #[case] wanted: &[&str]) {
     let since = complete().end().entries.len();
     let history = complete().modified(pod_gang("w-0", &[("w-0-a", then, &[]), BASE[1]], None)).end();
-    assert_eq!(said(no_minimum_grows(&history, &gangs(), since)), wanted);
-    assert_eq!(no_minimum_grows(&history, &gangs(), history.entries.len()), Ok(()), "it was so before");
+    assert_eq!(messages_of(no_minimum_grows(&history, &gangs(), since)), wanted);
+    assert_eq!(no_minimum_grows(&history, &gangs(), history.entries.len()), Ok(()), "it grew before");
 }
 
 #[test]
-fn podgroups_stay_but_minimums_may_be_released_later() {
+fn changed_podgroups_are_a_violation_and_released_minimums_are_not() {
     let released =
         complete().modified(pod_gang("w-0", &[("w-0-a", 0, &[]), ("w-0-sg-0-b", 0, &[])], None)).end();
     assert!(podgroups(&released, &gangs()).is_ok(), "minReplicas counts as of creation");
     let dropped = complete().modified(pod_gang("w-0", &[("w-0-a", 1, &[])], None)).end();
-    assert_eq!(said(podgroups(&dropped, &gangs())), ["PodGang w-0: its podgroups changed after creation"]);
+    assert_eq!(
+        messages_of(podgroups(&dropped, &gangs())),
+        ["PodGang w-0: its podgroups changed after creation"]
+    );
 }
 
 #[test]
-fn the_label_names_the_backend_at_all_times() {
+fn a_version_without_the_backend_label_is_a_violation() {
     assert!(labelled(&complete().end(), &gangs(), TARGETS[0]).is_ok());
     let mut without = pod_gang("w-0", BASE, None);
     without["metadata"]["labels"] = json!({});
     let history = complete().modified(without).modified(pod_gang("w-0", BASE, None)).end();
-    assert_eq!(said(labelled(&history, &gangs(), TARGETS[0])).len(), 1);
+    assert_eq!(messages_of(labelled(&history, &gangs(), TARGETS[0])).len(), 1);
 }
 
 /// Only clique a of the base PodGang.
@@ -164,40 +173,40 @@ fn only_a() -> [Gang; 1] {
     [Gang { groups: gangs()[0].groups[..1].to_vec(), ..gangs()[0].clone() }]
 }
 
-fn becoming_initialized(steps: &[Value]) -> Vec<String> {
-    said(initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &only_a()))
+fn initialized_after(steps: &[Value]) -> Vec<String> {
+    messages_of(initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &only_a()))
 }
 
 #[test]
-fn initialized_once_every_pod_exists_and_is_referred_to() {
+fn initialized_before_every_pod_exists_and_is_referenced_is_a_violation() {
     let step = |pods: &[&str], status| pod_gang("w-0", &[("w-0-a", 1, pods)], status);
     let (pending, done) = (step(&[], Some("False")), step(&["p"], Some("True")));
-    assert!(becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), done.clone()]).is_empty());
-    let too_soon = becoming_initialized(&[pending.clone(), done.clone(), pod("p", "w-0-a")]);
+    assert!(initialized_after(&[pending.clone(), pod("p", "w-0-a"), done.clone()]).is_empty());
+    let too_soon = initialized_after(&[pending.clone(), done.clone(), pod("p", "w-0-a")]);
     assert_eq!(
         too_soon,
         ["PodGang w-0 became Initialized when 0 of 1 pods of PodClique w-0-a existed and were in its \
              podReferences, want all",]
     );
-    let not_referred = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), step(&[], Some("True"))]);
+    let not_referred = initialized_after(&[pending.clone(), pod("p", "w-0-a"), step(&[], Some("True"))]);
     assert_eq!(not_referred.len(), 1);
-    let of_another = becoming_initialized(&[pending.clone(), pod("p", "w-0-sg-0-b"), done.clone()]);
+    let of_another = initialized_after(&[pending.clone(), pod("p", "w-0-sg-0-b"), done.clone()]);
     assert_eq!(of_another, too_soon, "a pod of another clique does not count");
     let without = pod_gang("w-0", &[], Some("True"));
-    let lacking = becoming_initialized(&[pending.clone(), pod("p", "w-0-a"), without]);
-    assert_eq!(lacking, too_soon, "a podgroup that is not there refers to nothing");
-    let never_false = becoming_initialized(&[pod("p", "w-0-a"), done.clone()]);
+    let lacking = initialized_after(&[pending.clone(), pod("p", "w-0-a"), without]);
+    assert_eq!(lacking, too_soon, "a missing podgroup references no pod");
+    let never_false = initialized_after(&[pod("p", "w-0-a"), done.clone()]);
     assert_eq!(never_false, ["PodGang w-0 never had condition Initialized=False"]);
 }
 
 #[test]
-fn what_was_initialized_stays_initialized() {
+fn a_gang_that_loses_initialized_is_a_violation() {
     let step = |pods: &[&str], status| pod_gang("w-0", &[("w-0-a", 1, pods)], status);
     let (pending, done) = (step(&[], Some("False")), step(&["p"], Some("True")));
     let back = [pending.clone(), pod("p", "w-0-a"), done, pending];
-    assert!(becoming_initialized(&back).is_empty(), "it became Initialized in time");
+    assert!(initialized_after(&back).is_empty(), "it became Initialized in time");
     let staying = |steps: &[Value]| {
-        said(stays_initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &only_a()))
+        messages_of(stays_initialized(&Story::flat().all_added(steps.iter().cloned()).end(), &only_a()))
     };
     assert_eq!(staying(&back), ["PodGang w-0: condition Initialized did not stay True"]);
     assert!(staying(&back[..3]).is_empty());
@@ -208,24 +217,28 @@ fn what_was_initialized_stays_initialized() {
 #[case::unsorted(&["p2", "p1"], true, false)]
 #[case::one_missing(&["p1"], false, true)]
 #[case::one_twice(&["p1", "p2", "p2"], false, true)]
-#[case::one_that_is_gone(&["p0", "p1", "p2"], false, true)]
-fn references_at_convergence(#[case] referenced: &[&str], #[case] holds: bool, #[case] sorted: bool) {
+#[case::a_deleted_pod(&["p0", "p1", "p2"], false, true)]
+fn references_that_are_not_the_sorted_pods_are_violations(
+    #[case] referenced: &[&str],
+    #[case] is_satisfied: bool,
+    #[case] sorted: bool,
+) {
     let pods = ["p1", "p2"].map(|name| pod(name, "w-0-a"));
     let history =
         Story::flat().all_added(pods).added(pod_gang("w-0", &[("w-0-a", 1, referenced)], None)).end();
-    assert_eq!(references_are_the_pods(&history.end(), &only_a()).is_ok(), holds);
+    assert_eq!(references_are_the_pods(&history.end(), &only_a()).is_ok(), is_satisfied);
     assert_eq!(references_are_sorted(&history.end(), &only_a()).is_ok(), sorted);
 }
 
 #[test]
-fn a_podgroup_of_the_gang_that_is_lacking_is_told() {
+fn a_missing_podgroup_is_a_violation() {
     let history = Story::flat()
         .added(pod_gang("w-0", &[("w-0-sg-0-b", 1, &[])], None))
         .added(pod_gang("v-0", &[("w-0-a", 1, &["p"])], None))
         .added(pod("p", "w-0-a"))
         .end();
     assert_eq!(
-        said(references_are_the_pods(&history.end(), &only_a())),
+        messages_of(references_are_the_pods(&history.end(), &only_a())),
         ["PodGang w-0 has no podgroup w-0-a"],
         "also where another PodGang has it"
     );

@@ -1,4 +1,4 @@
-//! Unwanted writes: writes at rest, and writes to unrelated objects.
+//! Unwanted writes: writes while idle, and writes to unaffected objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
-use conformance_expect::schedulers::writes_of_its_own_accord;
+use conformance_expect::schedulers::is_exempt_writer;
 use conformance_expect::{Gang, schedulers};
 use conformance_facts::gang_resources::is_gang_resource;
 use conformance_facts::leftovers::operators;
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::{Shown, none, violation};
 
-const WRITTEN_AT_REST: Code = Code::new("written-at-rest");
+const WRITTEN_WHILE_IDLE: Code = Code::new("written-while-idle");
 const TOUCHED: Code = Code::new("touched");
 
 #[derive(Debug, Clone)]
@@ -33,9 +33,8 @@ pub struct Write<'a> {
 impl Write<'_> {
     /// Whether only exempt writers made this write (GANG-11): kubelets, Kubernetes' own controllers, and the
     /// target's scheduler. The operator under test is never exempt, regardless of its name.
-    fn is_of_its_own_accord(&self, target: Target, operators: &BTreeSet<String>) -> bool {
-        let is_excepted =
-            |writer: &String| writes_of_its_own_accord(target, writer) && !operators.contains(writer);
+    fn is_exempt(&self, target: Target, operators: &BTreeSet<String>) -> bool {
+        let is_excepted = |writer: &String| is_exempt_writer(target, writer) && !operators.contains(writer);
         self.version.change != Change::Deleted && !self.by.is_empty() && self.by.iter().all(is_excepted)
     }
 
@@ -47,28 +46,28 @@ impl Write<'_> {
 /// Every write from entry `from` up to entry `to`, except those of exempt writers. Canaries, Events and
 /// cluster-scoped objects, which other cases share, are excluded.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
-    by_accord(history, from, to).0
+    counted_and_exempt(history, from, to).0
 }
 
-/// The excluded writes during a rest: how often each writer wrote each object.
-pub fn excepted(history: &History) -> BTreeMap<(String, String), usize> {
-    let place = |mark| history.reached(mark).map(|(place, _)| place);
-    let (Ok(from), Ok(to)) = (place(SharedMark::AtRest), place(SharedMark::WatchedForRest)) else {
+/// The writes of exempt writers in the idle period: how often each writer wrote each object.
+pub fn exempt(history: &History) -> BTreeMap<(String, String), usize> {
+    let index = |mark| history.reached(mark).map(|(index, _)| index);
+    let (Ok(from), Ok(to)) = (index(SharedMark::OperatorIdle), index(SharedMark::IdlePeriodEnded)) else {
         return BTreeMap::new();
     };
-    by_accord(history, from, to).1.into_iter().fold(BTreeMap::new(), |mut counts, write| {
+    counted_and_exempt(history, from, to).1.into_iter().fold(BTreeMap::new(), |mut counts, write| {
         let object = format!("{} {}", write.version.kind(), write.version.name());
         *counts.entry((write.authors(), object)).or_default() += 1;
         counts
     })
 }
 
-/// The writes that count, and those of exempt writers.
-fn by_accord(history: &History, from: usize, to: usize) -> (Vec<Write<'_>>, Vec<Write<'_>>) {
+/// The writes of the workload's objects: those that count, and those of exempt writers.
+fn counted_and_exempt(history: &History, from: usize, to: usize) -> (Vec<Write<'_>>, Vec<Write<'_>>) {
     let target = history.header.target;
     let operators = operators(history);
     let mut latest: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
-    let (mut found, mut excepted) = (Vec::new(), Vec::new());
+    let (mut found, mut exempt) = (Vec::new(), Vec::new());
     for version in history.versions().filter(|version| version.index < to && is_of_workload(version)) {
         let key = (version.kind(), version.name());
         let previous = match version.change {
@@ -78,36 +77,36 @@ fn by_accord(history: &History, from: usize, to: usize) -> (Vec<Write<'_>>, Vec<
         let by = writers(target, previous.map(|p| p.object), version.object);
         let write = Write { version, previous, by };
         if version.index >= from {
-            let of_its_own_accord = write.is_of_its_own_accord(target, &operators);
-            if of_its_own_accord { &mut excepted } else { &mut found }.push(write);
+            let is_exempt = write.is_exempt(target, &operators);
+            if is_exempt { &mut exempt } else { &mut found }.push(write);
         }
     }
-    (found, excepted)
+    (found, exempt)
 }
 
 fn is_of_workload(version: &Version<'_>) -> bool {
     let about = text(&event_about(version.object)["name"]);
     let of_canary = version.label(names::CANARY).is_some() || about.starts_with("canary-");
-    let of_the_cluster = Kind::named(version.kind()).is_some_and(|kind| !kind.namespaced);
-    // GANG-11 excepts Events.
-    !of_canary && !of_the_cluster && version.kind() != "Event"
+    let cluster_scoped = Kind::named(version.kind()).is_some_and(|kind| !kind.namespaced);
+    // GANG-11 does not apply to Events.
+    !of_canary && !cluster_scoped && version.kind() != "Event"
 }
 
-/// The field managers with a new entry. If a second write within one second changed no entry, those with the
-/// latest time.
+/// The field managers with a new entry. A second write within one second may leave all entries the same; then
+/// the field managers with the latest time are returned.
 fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let (before, now) = (previous.map(entries).unwrap_or_default(), entries(object));
     let traced = now.iter().any(|entry| !before.contains(entry));
     let newest = now.iter().filter_map(|entry| entry["time"].as_str()).max();
-    let of_status = previous.is_some_and(|previous| is_but_for_its_status(previous, object));
-    // In a kind without a status subresource, the scheduler writes the status.
+    let of_status = previous.is_some_and(|previous| differs_only_in_status(previous, object));
+    // In a kind without a status subresource, only the scheduler writes the status.
     let has_status = now.iter().any(|entry| entry["subresource"] == "status");
     let is_author = |entry: &&Value| match (traced, of_status) {
         (true, _) => !before.contains(entry),
         (false, true) if has_status => entry["time"].as_str() == newest && entry["subresource"] == "status",
-        (false, true) => writes_of_its_own_accord(target, entry["manager"].as_str().unwrap_or_default()),
+        (false, true) => is_exempt_writer(target, entry["manager"].as_str().unwrap_or_default()),
         (false, false) => entry["time"].as_str() == newest,
     };
     let authors = now.iter().filter(is_author);
@@ -115,7 +114,7 @@ fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<Stri
     names.into_iter().map(str::to_owned).collect()
 }
 
-fn is_but_for_its_status(a: &Value, b: &Value) -> bool {
+fn differs_only_in_status(a: &Value, b: &Value) -> bool {
     let same = |field: &str| a["metadata"][field] == b["metadata"][field];
     let fields = ["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp"];
     a["spec"] == b["spec"] && fields.into_iter().all(same)
@@ -135,7 +134,7 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
             last.authors()
         );
         Some(
-            violation(WRITTEN_AT_REST, message)
+            violation(WRITTEN_WHILE_IDLE, message)
                 .shown_by("first", writes[0].version)
                 .shown_by("last", last.version),
         )
@@ -143,12 +142,12 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
 }
 
 /// No gang resource of a PodGang was written from entry `from` up to entry `to` (GANG-09).
-pub fn no_gang_resource_written_of(history: &History, pod_gang: &str, from: usize, to: usize) -> Ruling {
-    let is_its = |write: &&Write<'_>| {
+pub fn no_gang_resource_written(history: &History, pod_gang: &str, from: usize, to: usize) -> Ruling {
+    let is_of_gang = |write: &&Write<'_>| {
         let object = write.version.object;
         is_gang_resource(object) && controller(object).is_some_and(|owner| owner["name"] == pod_gang)
     };
-    none(writes(history, from, to).iter().filter(is_its).map(touch))
+    none(writes(history, from, to).iter().filter(is_of_gang).map(touch))
 }
 
 fn touch(write: &Write<'_>) -> Violation {
@@ -166,7 +165,7 @@ fn touch(write: &Write<'_>) -> Violation {
 
 /// The objects that a change from some PodGangs to others concerns.
 #[derive(Debug)]
-pub struct Concern<'a> {
+pub struct AffectedObjects<'a> {
     target: Target,
     set: &'a str,
     /// PodGangs that are created or deleted, with all their objects.
@@ -175,12 +174,12 @@ pub struct Concern<'a> {
     resized: Vec<(&'a Gang, &'a str)>,
 }
 
-impl<'a> Concern<'a> {
+impl<'a> AffectedObjects<'a> {
     /// The change of a PodCliqueSet from `before` to `after`.
     pub fn of(target: Target, set: &'a str, before: &'a [Gang], after: &'a [Gang]) -> Self {
         let lacks = |gangs: &'a [Gang], gang: &Gang| !gangs.iter().any(|other| other.is_same(gang));
-        let gone = before.iter().filter(|gang| lacks(after, gang));
-        let whole = gone.chain(after.iter().filter(|gang| lacks(before, gang))).collect();
+        let removed = before.iter().filter(|gang| lacks(after, gang));
+        let whole = removed.chain(after.iter().filter(|gang| lacks(before, gang))).collect();
         let resized = after
             .iter()
             .flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)))
@@ -212,30 +211,30 @@ impl<'a> Concern<'a> {
             }
             "Event" => true,
             _ => {
-                let is_its = |gang: &Gang| {
+                let is_resource_of = |gang: &Gang| {
                     schedulers::resources_of(self.target, gang)
                         .iter()
-                        .any(|it| it.is_of(gang, version.object))
+                        .any(|resource| resource.is_of(gang, version.object))
                 };
-                schedulers::of(self.target).counts_pods() && self.resized.iter().any(|(gang, _)| is_its(gang))
+                schedulers::of(self.target).counts_pods()
+                    && self.resized.iter().any(|(gang, _)| is_resource_of(gang))
             }
         }
     }
 }
 
-/// Objects that the change does not concern kept uid and resourceVersion from entry `from` to entry `to`
+/// Objects that the change does not affect kept uid and resourceVersion from entry `from` to entry `to`
 /// (GANG-24).
-pub fn others_untouched(history: &History, from: usize, to: usize, concern: &Concern<'_>) -> Ruling {
+pub fn others_untouched(history: &History, from: usize, to: usize, affected: &AffectedObjects<'_>) -> Ruling {
     let (before, after) = (history.before(from), history.before(to));
-    let there = |live: &conformance_history::Live, version: Version<'_>| {
+    let exists = |live: &conformance_history::Live, version: Version<'_>| {
         live.get(version.kind(), version.name())
             .is_some_and(|object| object["metadata"]["uid"] == version.uid())
     };
     let writes = writes(history, from, to);
     let touched = writes.iter().filter(|write| {
         let version = write.version;
-        let was = there(&before, version);
-        was && !concern.covers(version, there(&after, version))
+        exists(&before, version) && !affected.covers(version, exists(&after, version))
     });
     none(touched.map(touch))
 }

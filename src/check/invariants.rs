@@ -1,9 +1,9 @@
 //! Checks that every history must satisfy, regardless of its case. A broken invariant is a finding about its
-//! clause. An invariant that holds is no finding, because a history without any events breaks none.
+//! clause. A satisfied invariant is no finding, because a history without any events breaks none.
 //!
 //! [`ALL`] is the only list of invariants. A case that breaks one on purpose declares it with a reason
-//! (`Case::breaks`). That pods stay on the nodes of their case is no clause: the harness must ensure it, and
-//! `run/verdict.rs` reports an error through [`binding::on_own_nodes`](super::binding::on_own_nodes).
+//! (`Case::breaks`). No clause requires that pods stay on the nodes of their case. The harness must ensure
+//! that; `run/verdict.rs` checks it with [`binding::on_own_nodes`](super::binding::on_own_nodes).
 
 mod base_first;
 mod capacity;
@@ -22,10 +22,10 @@ use conformance_history::History;
 use self::course::Course;
 use super::{Broken, Finding, Ruling, plain_gangs, pods, train_jobs};
 
-type Judged = fn(&Course<'_>) -> Ruling;
+type Check = fn(&Course<'_>) -> Ruling;
 
 /// All invariants, each with the clause that demands it.
-const ALL: [(Invariant, &str, Judged); 13] = [
+const ALL: [(Invariant, &str, Check); 13] = [
     (Invariant::Capacity, "AON-14", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
     (Invariant::LeavesOtherGates, "GANG-17", release::leaves_other_gates),
@@ -42,9 +42,9 @@ const ALL: [(Invariant, &str, Judged); 13] = [
 ];
 
 /// The checks for the history of a workload, without the invariants that its case `breaks` on purpose.
-fn asked(workload: Workload, breaks: &[Invariant]) -> Vec<(&'static str, Judged)> {
+fn selected(workload: Workload, breaks: &[Invariant]) -> Vec<(&'static str, Check)> {
     match workload {
-        // The others are about Grove's objects.
+        // The other invariants apply to Grove's objects.
         Workload::TrainJobs => vec![
             ("TRN-03", capacity::is_kept),
             ("TRN-03", |course| train_jobs::whole_or_nothing(course.history)),
@@ -54,15 +54,15 @@ fn asked(workload: Workload, breaks: &[Invariant]) -> Vec<(&'static str, Judged)
             ("AIC-02", |course| plain_gangs::whole_or_nothing(course.history)),
         ],
         Workload::PodCliqueSets => {
-            let asked = ALL.into_iter().filter(|(invariant, ..)| !breaks.contains(invariant));
-            asked.map(|(_, clause, ruling)| (clause, ruling)).collect()
+            let selected = ALL.into_iter().filter(|(invariant, ..)| !breaks.contains(invariant));
+            selected.map(|(_, clause, ruling)| (clause, ruling)).collect()
         }
     }
 }
 
 /// The clauses of the invariants for such a case.
 pub fn clauses(workload: Workload, breaks: &[Invariant]) -> impl Iterator<Item = &'static str> {
-    asked(workload, breaks).into_iter().map(|(clause, _)| clause)
+    selected(workload, breaks).into_iter().map(|(clause, _)| clause)
 }
 
 /// Every pod was created with the fields of its clique's template (GANG-16).
@@ -78,9 +78,9 @@ pub fn admitted_by_kai(history: &History) -> Ruling {
 /// The invariants that a history breaks, as findings, without those that its case `breaks` on purpose.
 pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
     let course = Course::of(history);
-    let asked = asked(history.header.target.workload(), breaks).into_iter();
-    let judged = asked.map(|(clause, ruling)| Finding { clause, ruling: ruling(&course) });
-    judged.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
+    let selected = selected(history.header.target.workload(), breaks).into_iter();
+    let checked = selected.map(|(clause, ruling)| Finding { clause, ruling: ruling(&course) });
+    checked.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
 }
 
 /// The requests on a node never exceed its capacity (AON-14).

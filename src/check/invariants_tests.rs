@@ -2,7 +2,7 @@
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
-use conformance_history::testing::{Story, canary, its_gang, object, one_clique, owned};
+use conformance_history::testing::{Story, canary, object, one_clique, one_clique_gang, owned};
 use conformance_history::{History, SharedMark};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn bound(name: &str) -> Value {
 }
 
 fn gang(initialized: &str) -> Value {
-    let mut gang = its_gang("w", 2);
+    let mut gang = one_clique_gang("w", 2);
     gang["metadata"]["labels"] = json!({names::SCHEDULER_NAME: "default-scheduler"});
     gang["status"] = json!({"conditions": [{"type": "Initialized", "status": initialized}]});
     gang
@@ -50,7 +50,7 @@ fn group() -> Value {
 }
 
 /// Two gated pods of 4 GPUs; one node of 8 GPUs.
-fn begun() -> Story {
+fn created() -> Story {
     let allocatable = json!({names::GPU: "8", "pods": "110"});
     let labels = json!({names::POOL: "ns"});
     let node = json!({"kind": "Node", "metadata": {"name": "n", "labels": labels}, "status": {"allocatable": allocatable}});
@@ -60,7 +60,7 @@ fn begun() -> Story {
 }
 
 fn ready() -> Story {
-    begun().added(group()).modified(gang("True"))
+    created().added(group()).modified(gang("True"))
 }
 
 fn bound_canary(name: &str) -> Value {
@@ -74,11 +74,11 @@ fn passed(story: Story) -> Story {
 
 /// The broken clauses, with code and first message.
 fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
-    let told = |finding: Finding| match finding.ruling {
+    let described = |finding: Finding| match finding.ruling {
         Err(Broken::Violated(found)) => (finding.clause, found[0].code.to_string(), found[0].message.clone()),
         other => panic!("{other:?}"),
     };
-    broken(history, &[]).into_iter().map(told).collect()
+    broken(history, &[]).into_iter().map(described).collect()
 }
 
 #[rstest]
@@ -89,17 +89,17 @@ fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
         .mark(SharedMark::SchedulerPassed, Value::Null)
 )]
 #[case::a_pod_was_lost(passed(ready().modified(bound("w0")).modified(bound("w1")).deleted(bound("w1"))))]
-#[case::a_failed_pod_holds_nothing({
+#[case::a_failed_pod_requests_nothing({
     let mut failed = bound("w0");
     failed["status"] = json!({"phase": "Failed"});
     ready().modified(bound("w0")).modified(bound("w1")).modified(failed).added(gated("w2")).modified(bound("w2"))
 })]
-#[case::its_gang_goes_while_it_is_released({
-    let mut going = gang("True");
-    going["spec"]["podgroups"][0]["podReferences"] = json!([{"namespace": "ns", "name": "w0"}]);
-    ready().deleted(going).deleted(group()).modified(pod("w0", "w", &[], None))
+#[case::its_gang_is_deleted_during_the_release({
+    let mut deleted = gang("True");
+    deleted["spec"]["podgroups"][0]["podReferences"] = json!([{"namespace": "ns", "name": "w0"}]);
+    ready().deleted(deleted).deleted(group()).modified(pod("w0", "w", &[], None))
 })]
-fn what_is_in_order_says_nothing(#[case] story: Story) {
+fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
     assert_eq!(broken_by(&story.end()), []);
 }
 
@@ -108,14 +108,15 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
     ready().modified(bound("w0")).modified(bound("w1")).added(gated("w2")).modified(bound("w2")),
     "AON-14", "over-capacity", "Pod w2 was bound to Node n, whose pods then requested 12 nvidia.com/gpu of 8 allocatable"
 )]
-#[case::capacity_of_containers_told_once(
+#[case::capacity_of_containers_recorded_once(
     {
-        let told = |name| {
+        let without_containers = |name| {
             let mut pod = bound(name);
             pod["spec"].as_object_mut().expect("a map").remove("containers").expect("its containers");
             pod
         };
-        ready().modified(told("w0")).modified(told("w1")).added(gated("w2")).modified(told("w2"))
+        let two_bound = ready().modified(without_containers("w0")).modified(without_containers("w1"));
+        two_bound.added(gated("w2")).modified(without_containers("w2"))
     },
     "AON-14", "over-capacity", "Pod w2 was bound to Node n, whose pods then requested 12 nvidia.com/gpu of 8 allocatable"
 )]
@@ -150,18 +151,18 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
 )]
 #[case::an_index_twice(
     ready().added(gated("x0")),
-    "GANG-18", "index-taken-twice", "Pods w0 and x0 both have index 0 of PodClique w-0-worker"
+    "GANG-18", "duplicate-index", "Pods w0 and x0 both have index 0 of PodClique w-0-worker"
 )]
 #[case::uninitialized(
     ready().modified(gang("False")),
     "GANG-19", "uninitialized-again", "PodGang w-0: condition Initialized did not stay True"
 )]
 #[case::before_initialized(
-    begun().added(group()).modified(pod("w0", "w", &[], None)),
+    created().added(group()).modified(pod("w0", "w", &[], None)),
     "GANG-07", "ungated-before-initialized",
     "Pod w0 lost its gate before a PodGang that lists PodClique w-0-worker was Initialized"
 )]
-#[case::its_gang_is_gone(
+#[case::its_gang_is_deleted(
     ready().deleted(gang("True")).added(gated("w2")).modified(pod("w2", "w", &[], None)),
     "GANG-07", "ungated-before-initialized",
     "Pod w2 lost its gate before a PodGang that lists PodClique w-0-worker was Initialized"
@@ -176,7 +177,7 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
     "Pod w0 lost its gate before a PodGang that lists PodClique w-0-worker was Initialized"
 )]
 #[case::before_its_group(
-    begun().modified(gang("True")).modified(pod("w0", "w", &[], None)).added(group()),
+    created().modified(gang("True")).modified(pod("w0", "w", &[], None)).added(group()),
     "GANG-07", "ungated-before-group", "Pod w0 lost its gate before PodGroup w-0 existed"
 )]
 #[case::in_part(
@@ -198,13 +199,18 @@ fn what_is_in_order_says_nothing(#[case] story: Story) {
     "COEX-02", "owned-by-another-backend",
     "PodGroup.scheduling.volcano.sh v, a gang resource of volcano, is owned by a PodGang of default-scheduler"
 )]
-fn a_breach_is_found(#[case] story: Story, #[case] clause: &str, #[case] code: &str, #[case] message: &str) {
+fn a_broken_invariant_is_a_finding(
+    #[case] story: Story,
+    #[case] clause: &str,
+    #[case] code: &str,
+    #[case] message: &str,
+) {
     let history = story.end();
     assert_eq!(broken_by(&history), [(clause, code.to_owned(), message.to_owned())]);
 }
 
 #[test]
-fn two_schedulers_on_one_node_are_not_judged() {
+fn capacity_is_not_checked_for_two_schedulers_on_one_node() {
     let mut other = bound("w2");
     other["spec"]["schedulerName"] = "volcano".into();
     other["spec"]["schedulingGroup"] = Value::Null;
@@ -216,48 +222,48 @@ fn two_schedulers_on_one_node_are_not_judged() {
 /// Both pods are bound, the scheduler makes its pass, and the replica is terminated. The scheduler makes
 /// another pass after only the first pod is deleted.
 #[test]
-fn what_was_whole_may_go() {
+fn a_terminated_unit_may_be_partly_bound() {
     let mut set = one_clique("w", 2);
     set["spec"]["template"]["terminationDelay"] = json!("2s");
     let of_replica = |mut pod: Value| {
         pod["metadata"]["labels"][names::REPLICA_INDEX] = "0".into();
         pod
     };
-    let going = |name: &str| {
+    let terminating = |name: &str| {
         let mut pod = of_replica(bound(name));
         pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
         pod
     };
-    let whole = |pods: [&str; 2]| {
+    let fully_bound = |pods: [&str; 2]| {
         let story = ready().submitted(set.clone()).modified(set.clone());
         passed(story.all_added(pods.map(|name| of_replica(bound(name)))))
     };
-    let recycled = |story: Story| {
-        let story = story.modified(going("x0")).all_added(["c2", "c3"].map(bound_canary));
-        let story = story.mark(SharedMark::SchedulerPassed, Value::Null).modified(going("x1"));
+    let terminated = |story: Story| {
+        let story = story.modified(terminating("x0")).all_added(["c2", "c3"].map(bound_canary));
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null).modified(terminating("x1"));
         story.added(of_replica(gated("y0"))).added(of_replica(gated("y1"))).end()
     };
     let found = |history: &History| units::whole_or_nothing(&Course::of(history));
-    assert_eq!(found(&recycled(whole(["x0", "x1"]))), Ok(()));
+    assert_eq!(found(&terminated(fully_bound(["x0", "x1"]))), Ok(()));
 }
 
 /// One clique of a gang is deleted while the other one keeps running.
 #[test]
-fn what_was_whole_may_go_in_part() {
+fn a_unit_whose_clique_is_deleted_may_be_partly_bound() {
     let mut set = one_clique("w", 2);
     let lead = json!({"name": "lead", "spec": {"replicas": 1}});
     set["spec"]["template"]["cliques"].as_array_mut().expect("a list").push(lead);
     let mut lead = bound("l0");
     lead["metadata"]["labels"][names::POD_CLIQUE] = "w-0-lead".into();
     let story = || Story::whole().submitted(set.clone()).added(set.clone()).added(lead.clone());
-    let anew = |story: Story| passed(story.deleted(object("PodClique", "w-0-worker"))).end();
+    let after_deletion = |story: Story| passed(story.deleted(object("PodClique", "w-0-worker"))).end();
     let found = |history: &History| units::whole_or_nothing(&Course::of(history));
-    assert_eq!(found(&anew(story().all_added(["w0", "w1"].map(bound)))), Ok(()));
-    assert!(found(&anew(story().added(bound("w0")))).is_err(), "it never was whole");
+    assert_eq!(found(&after_deletion(story().all_added(["w0", "w1"].map(bound)))), Ok(()));
+    assert!(found(&after_deletion(story().added(bound("w0")))).is_err(), "it was never fully bound");
 }
 
 /// A scaling group of minimum 1 with 2 replicas.
-fn with_a_replica_beyond() -> Value {
+fn with_a_scaled_replica() -> Value {
     json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 1}}],
         "podCliqueScalingGroups": [{"name": "sg", "replicas": 2, "minAvailable": 1, "cliqueNames": ["a"]}],
@@ -278,7 +284,7 @@ fn of_replica(replica: usize, name: &str, node: Option<&str>) -> Value {
 /// The pod of replica `first` is bound, then that of replica `then`.
 fn scaled(first: usize, then: usize) -> History {
     let pod = |replica: usize| of_replica(replica, &format!("p{replica}"), Some("n"));
-    let story = Story::on(Target::VOLCANO).submitted(with_a_replica_beyond());
+    let story = Story::on(Target::VOLCANO).submitted(with_a_scaled_replica());
     story.added(pod(first)).added(pod(then)).end()
 }
 
@@ -294,7 +300,7 @@ fn replaced(set: Value) -> History {
 }
 
 #[test]
-fn scaled_pods_wait_for_their_base() {
+fn a_scaled_pod_bound_before_its_base_is_a_violation() {
     let found = |history: &History| base_first::is_kept(&Course::of(history));
     assert_eq!(found(&scaled(0, 1)), Ok(()));
     let message = crate::message(found(&scaled(1, 0)));
@@ -303,36 +309,36 @@ fn scaled_pods_wait_for_their_base() {
         "Pod p1 of a scaled PodGang was bound before its base PodGang: 0 of 1 required pods of PodClique \
          w-0-sg-0-a were bound"
     );
-    assert_eq!(found(&replaced(with_a_replica_beyond())), Ok(()), "an update");
-    let mut recycled = with_a_replica_beyond();
-    recycled["spec"]["template"]["terminationDelay"] = json!("2s");
+    assert_eq!(found(&replaced(with_a_scaled_replica())), Ok(()), "an update");
+    let mut with_delay = with_a_scaled_replica();
+    with_delay["spec"]["template"]["terminationDelay"] = json!("2s");
     assert!(
-        crate::message(found(&replaced(recycled)))
+        crate::message(found(&replaced(with_delay)))
             .contains("b of a scaled PodGang was bound before its base")
     );
 }
 
 /// A gang is bound except for clique `lead`, which has no pods and is scaled to `replicas`.
 #[test]
-fn a_unit_is_whole_without_what_is_idle() {
+fn a_unit_is_fully_bound_without_its_idle_clique() {
     let mut set = one_clique("w", 2);
     let lead = json!({"name": "lead", "spec": {"replicas": 1}});
     set["spec"]["template"]["cliques"].as_array_mut().expect("a list").push(lead);
-    let bound_beside = |replicas: u32| {
+    let bound_with_lead_of = |replicas: u32| {
         let mut lead = object("PodClique", "w-0-lead");
         lead["spec"]["replicas"] = replicas.into();
         let story = Story::whole().submitted(set.clone()).added(set.clone()).added(lead);
         passed(story.all_added(["w0", "w1"].map(bound))).end()
     };
     let found = |history: &History| units::whole_or_nothing(&Course::of(history));
-    assert_eq!(found(&bound_beside(0)), Ok(()));
-    assert!(found(&bound_beside(1)).is_err());
+    assert_eq!(found(&bound_with_lead_of(0)), Ok(()));
+    assert!(found(&bound_with_lead_of(1)).is_err());
 }
 
 /// A clique of the base is scaled to 0 before it was ever bound.
 #[test]
-fn nobody_waits_for_what_is_idle() {
-    let mut set = with_a_replica_beyond();
+fn a_scaled_pod_does_not_wait_for_an_idle_clique() {
+    let mut set = with_a_scaled_replica();
     let lead = json!({"name": "lead", "spec": {"replicas": 1}});
     set["spec"]["template"]["cliques"].as_array_mut().expect("a list").push(lead);
     let lead = |replicas: u32| {
@@ -353,7 +359,7 @@ fn nobody_waits_for_what_is_idle() {
 }
 
 #[test]
-fn what_a_case_breaks_on_purpose_is_not_judged() {
+fn an_invariant_that_a_case_breaks_on_purpose_is_not_checked() {
     let history = ready().modified(gang("False")).end();
     assert_eq!(broken(&history, &[Invariant::StaysInitialized]), []);
     assert_eq!(broken(&history, &[Invariant::Gated]).len(), 1);

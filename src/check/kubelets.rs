@@ -1,7 +1,7 @@
 //! What kubelets did with the pods bound to their nodes, and what Grove's statuses report about it.
 //!
-//! Disturbances are checked in every version of a pod, because the last version does not show a restarted
-//! container as disturbed.
+//! Every version of a pod is checked for disturbances, because the last version does not show that a
+//! container was restarted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +19,10 @@ use super::{Shown, deviates, ensure, none, violation};
 const PODS_NOT_RUNNING: Code = Code::new("pods-not-running");
 const OBJECT_MISSING: Code = Code::new("object-missing");
 const WRONG_STATUS: Code = Code::new("wrong-status");
-const READY_UNEARNED: Code = Code::new("ready-unearned");
+const REPORTED_READY_TOO_EARLY: Code = Code::new("reported-ready-too-early");
 const SILENT_ABOUT_IMAGE: Code = Code::new("silent-about-image");
 const DISTURBED: Code = Code::new("disturbed");
-const NODE_NOT_DESERTED: Code = Code::new("node-not-deserted");
+const PODS_LEFT_ON_NODE: Code = Code::new("pods-left-on-node");
 const WRONG_ALLOCATABLE_GPUS: Code = Code::new("wrong-allocatable-gpus");
 
 /// Waiting reasons of a container whose image cannot be pulled.
@@ -38,8 +38,8 @@ pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
     none(not_running(live, gangs).map(|found| deviates(PODS_NOT_RUNNING, found)))
 }
 
-/// The statuses count what runs (KLT-01): a PodClique its pods, a scaling group and the PodCliqueSet their
-/// replicas.
+/// The statuses report the running pods (KLT-01). A PodClique counts its pods; a scaling group and the
+/// PodCliqueSet count their replicas.
 pub fn statuses_follow(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let cliques = groups(gangs).flat_map(|group| {
         let fields = ["replicas", "readyReplicas", "scheduledReplicas"];
@@ -78,44 +78,44 @@ fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) 
 }
 
 /// No PodClique ever reported more ready pods than had been Ready by that resourceVersion (KLT-01).
-pub fn readiness_is_earned(history: &History, gangs: &[Gang]) -> Ruling {
-    let mut earned: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
+pub fn ready_count_is_not_early(history: &History, gangs: &[Gang]) -> Ruling {
+    let mut ready_since: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods().filter(|version| is_true(version.object, "Ready")) {
         let clique = version.pod().pod_clique().unwrap_or_default();
-        earned.entry(version.uid()).or_insert((clique, version.revision()));
+        ready_since.entry(version.uid()).or_insert((clique, version.revision()));
     }
     none(groups(gangs).filter_map(|group| {
         let by_then = |version: &Version<'_>| {
-            let of_clique = earned.values().filter(|(clique, _)| *clique == group.clique);
+            let of_clique = ready_since.values().filter(|(clique, _)| *clique == group.clique);
             of_clique.filter(|(_, revision)| *revision < version.revision()).count()
         };
-        let says = |version: &Version<'_>| count(&version.object["status"]["readyReplicas"]).unwrap_or(0);
+        let reported = |version: &Version<'_>| count(&version.object["status"]["readyReplicas"]).unwrap_or(0);
         let early = history
             .named("PodClique", &group.clique)
-            .find(|version| version.change != Change::Deleted && says(version) > by_then(version))?;
+            .find(|version| version.change != Change::Deleted && reported(version) > by_then(version))?;
         let message = format!(
             "PodClique {}: readyReplicas was {} when {} of its pods had been Ready",
             group.clique,
-            says(&early),
+            reported(&early),
             by_then(&early)
         );
-        Some(violation(READY_UNEARNED, message).shown_by("reported", early))
+        Some(violation(REPORTED_READY_TOO_EARLY, message).shown_by("reported", early))
     }))
 }
 
 /// A PodClique reports all its pods as existing and scheduled, and exactly `ready` of them as ready (KLT-06).
-pub fn clique_says(live: &Live, group: &Group, ready: usize) -> Ruling {
+pub fn clique_reports(live: &Live, group: &Group, ready: usize) -> Ruling {
     let clique = &group.clique;
-    let there = counted(live, "PodClique", clique, &["replicas", "scheduledReplicas"], group.replicas);
-    none(there.into_iter().chain(counted(live, "PodClique", clique, &["readyReplicas"], ready)))
+    let existing = counted(live, "PodClique", clique, &["replicas", "scheduledReplicas"], group.replicas);
+    none(existing.into_iter().chain(counted(live, "PodClique", clique, &["readyReplicas"], ready)))
 }
 
 /// A pod of the PodClique reports that its image cannot be pulled, with a message (KLT-06).
-pub fn says_why_not_pulled(live: &Live, clique: &str) -> Ruling {
-    let says = |pod: Pod<'_>| {
+pub fn reports_image_failure(live: &Live, clique: &str) -> Ruling {
+    let reports_failure = |pod: Pod<'_>| {
         waits(pod).any(|(reason, message)| NOT_PULLED.contains(&reason) && !message.is_empty())
     };
-    ensure(pods_of(live, clique).any(says), || {
+    ensure(pods_of(live, clique).any(reports_failure), || {
         let found = violation(
             SILENT_ABOUT_IMAGE,
             format!("no pod of PodClique {clique} reports why its image is not pulled"),
@@ -129,7 +129,7 @@ pub fn says_why_not_pulled(live: &Live, clique: &str) -> Ruling {
 
 /// Every pod that ran at the entry `since` kept running until the entry `until`, on the same node and without
 /// a container restart. Returns `NotReached` if no pod ran.
-pub fn ran_on(history: &History, since: usize, until: usize) -> Ruling {
+pub fn kept_running(history: &History, since: usize, until: usize) -> Ruling {
     let before = history.before(since);
     let ran: Vec<Pod<'_>> = before.pods().filter(|pod| runs(*pod)).collect();
     if ran.is_empty() {
@@ -174,10 +174,10 @@ fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
 }
 
 /// All pods on a node are terminating, or there are none (KLT-05).
-pub fn deserted(live: &Live, node: &str) -> Ruling {
+pub fn has_no_running_pods(live: &Live, node: &str) -> Ruling {
     let left = live.pods().filter(|pod| pod.node() == Some(node) && !pod.is_terminating());
     none(left.map(|pod| {
-        violation(NODE_NOT_DESERTED, format!("Pod {} is still on Node {node}, want it deleted", pod.name()))
+        violation(PODS_LEFT_ON_NODE, format!("Pod {} is still on Node {node}, want it deleted", pod.name()))
             .shown_by_object("not deleted", pod.0)
     }))
 }

@@ -61,29 +61,29 @@ fn is_not_reached(ruling: &Ruling) -> bool {
 }
 
 #[test]
-fn a_pod_runs_with_each_of_its_containers() {
-    let judge = |pods: Vec<Value>| all_run(&Story::flat().all_added(pods).end().end(), &gangs());
-    assert_eq!(judge(pods().to_vec()), Ok(()));
+fn a_pod_with_a_container_that_does_not_run_is_a_violation() {
+    let check = |pods: Vec<Value>| all_run(&Story::flat().all_added(pods).end().end(), &gangs());
+    assert_eq!(check(pods().to_vec()), Ok(()));
     let mut starting = pods().to_vec();
     starting[0] = waiting(starting[0].clone(), "ContainerCreating", "");
     assert_eq!(
-        message(judge(starting)),
+        message(check(starting)),
         "1 of 2 pods of PodClique w-0-a are running, want all; Pod a0: ContainerCreating: "
     );
     let mut half = pods().to_vec();
     half[3]["status"]["containerStatuses"] =
         json!([{"name": "worker", "state": {"running": {}}}, {"name": "side", "state": {"terminated": {}}}]);
     assert_eq!(
-        message(judge(half)),
+        message(check(half)),
         "0 of 1 pods of PodClique w-0-sg-1-b are running, want all; Pod b1: Running"
     );
     assert_eq!(
-        message(judge(pods()[..3].to_vec())),
+        message(check(pods()[..3].to_vec())),
         "0 of 1 pods of PodClique w-0-sg-1-b are running, want all"
     );
-    let mut dying = pods().to_vec();
-    dying[2]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
-    assert!(judge(dying).is_err(), "one that is being deleted does not count");
+    let mut terminating = pods().to_vec();
+    terminating[2]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    assert!(check(terminating).is_err(), "a terminating pod does not count");
 }
 
 #[rstest::rstest]
@@ -91,13 +91,17 @@ fn a_pod_runs_with_each_of_its_containers() {
 #[case::scaled_clique(2, "scheduledReplicas", "PodClique w-0-sg-1-b: scheduledReplicas is 0, want 1")]
 #[case::group(3, "availableReplicas", "PodCliqueScalingGroup w-0-sg: availableReplicas is 0, want 2")]
 #[case::set(4, "availableReplicas", "PodCliqueSet w: availableReplicas is 0, want 1")]
-fn statuses_count_what_runs(#[case] which: usize, #[case] field: &str, #[case] said: &str) {
-    let judge =
+fn a_status_that_does_not_count_the_running_pods_is_a_violation(
+    #[case] which: usize,
+    #[case] field: &str,
+    #[case] expected: &str,
+) {
+    let check =
         |statuses: Vec<Value>| statuses_follow(&Story::flat().all_added(statuses).end().end(), "w", &gangs());
-    assert_eq!(judge(statuses()), Ok(()));
+    assert_eq!(check(statuses()), Ok(()));
     let mut behind = statuses();
     behind[which]["status"][field] = Value::Null;
-    assert_eq!(message(judge(behind)), said);
+    assert_eq!(message(check(behind)), expected);
 }
 
 #[rstest::rstest]
@@ -105,47 +109,47 @@ fn statuses_count_what_runs(#[case] which: usize, #[case] field: &str, #[case] s
 #[case::scaled_clique(2)]
 #[case::group(3)]
 #[case::set(4)]
-fn an_object_that_does_not_exist_has_no_wrong_status(#[case] which: usize) {
-    let judge = |statuses: Vec<Value>| {
+fn a_missing_object_and_a_wrong_status_are_different_violations(#[case] which: usize) {
+    let check = |statuses: Vec<Value>| {
         let live = Story::flat().all_added(statuses).end().end();
         codes(statuses_follow(&live, "w", &gangs()))
     };
     let (mut without, mut empty) = (statuses(), statuses());
     without.remove(which);
-    assert_eq!(judge(without), ["object-missing"]);
+    assert_eq!(check(without), ["object-missing"]);
     empty[which]["status"] = Value::Null;
-    let mut found = judge(empty);
+    let mut found = check(empty);
     found.dedup();
     assert_eq!(found, ["wrong-status"]);
 }
 
 #[test]
-fn a_status_that_runs_ahead_is_not_earned() {
+fn a_status_that_counts_a_pod_before_it_is_ready_is_a_violation() {
     let [first, second, ..] = pods();
     let one = || Story::flat().added(first.clone()).added(clique("w-0-a", 2, 1));
     let followed = one().added(second.clone()).modified(clique("w-0-a", 2, 2)).end();
-    assert_eq!(readiness_is_earned(&followed, &gangs()), Ok(()));
+    assert_eq!(ready_count_is_not_early(&followed, &gangs()), Ok(()));
     let ahead = one().modified(clique("w-0-a", 2, 2)).added(second).end();
     assert_eq!(
-        message(readiness_is_earned(&ahead, &gangs())),
+        message(ready_count_is_not_early(&ahead, &gangs())),
         "PodClique w-0-a: readyReplicas was 2 when 1 of its pods had been Ready"
     );
     let unready = waiting(first, "ContainerCreating", "");
     let from_the_start = Story::flat().added(unready).added(clique("w-0-a", 2, 1)).end();
-    assert!(readiness_is_earned(&from_the_start, &gangs()).is_err());
+    assert!(ready_count_is_not_early(&from_the_start, &gangs()).is_err());
 }
 
 #[test]
-fn a_status_tells_which_clique_is_not_ready() {
+fn a_status_with_wrong_counts_is_a_violation() {
     let all = gangs();
     let (a, b) = (&all[0].groups[0], &all[0].groups[1]);
     let live = Story::flat().all_added([clique("w-0-a", 2, 2), clique("w-0-sg-0-b", 1, 0)]).end().end();
-    assert_eq!(clique_says(&live, a, 2), Ok(()));
-    assert_eq!(clique_says(&live, b, 0), Ok(()));
-    assert_eq!(message(clique_says(&live, b, 1)), "PodClique w-0-sg-0-b: readyReplicas is 0, want 1");
-    let untold = Story::flat().added(with_status("PodClique", "w-0-sg-0-b", json!({}))).end().end();
+    assert_eq!(clique_reports(&live, a, 2), Ok(()));
+    assert_eq!(clique_reports(&live, b, 0), Ok(()));
+    assert_eq!(message(clique_reports(&live, b, 1)), "PodClique w-0-sg-0-b: readyReplicas is 0, want 1");
+    let unreported = Story::flat().added(with_status("PodClique", "w-0-sg-0-b", json!({}))).end().end();
     assert_eq!(
-        messages(clique_says(&untold, b, 0)),
+        messages(clique_reports(&unreported, b, 0)),
         [
             "PodClique w-0-sg-0-b: replicas is 0, want 1",
             "PodClique w-0-sg-0-b: scheduledReplicas is 0, want 1"
@@ -155,19 +159,23 @@ fn a_status_tells_which_clique_is_not_ready() {
 
 #[rstest::rstest]
 #[case::refused("ErrImagePull", "no such host", true)]
-#[case::given_up("ImagePullBackOff", "Back-off pulling image", true)]
+#[case::backed_off("ImagePullBackOff", "Back-off pulling image", true)]
 #[case::not_yet("ContainerCreating", "", false)]
-#[case::without_a_word("ErrImagePull", "", false)]
+#[case::without_a_message("ErrImagePull", "", false)]
 #[case::crashed("CrashLoopBackOff", "back-off restarting", false)]
-fn a_pod_says_why_its_image_is_not_pulled(#[case] reason: &str, #[case] message: &str, #[case] holds: bool) {
+fn a_pod_that_does_not_report_its_image_failure_violates(
+    #[case] reason: &str,
+    #[case] message: &str,
+    #[case] is_satisfied: bool,
+) {
     let [pod, ..] = pods();
     let live = Story::flat().added(waiting(pod, reason, message)).end().end();
-    assert_eq!(says_why_not_pulled(&live, "w-0-a").is_ok(), holds);
+    assert_eq!(reports_image_failure(&live, "w-0-a").is_ok(), is_satisfied);
 }
 
 #[test]
-fn who_runs_runs_on() {
-    let judge = |change: Option<fn(&mut Value)>| {
+fn a_pod_that_stops_moves_or_restarts_is_a_violation() {
+    let check = |change: Option<fn(&mut Value)>| {
         let mut later = pods();
         later[0]["status"]["conditions"] = json!([{"type": "Ready", "status": "False"}]);
         if let Some(change) = change {
@@ -178,11 +186,11 @@ fn who_runs_runs_on() {
         // The last version shows no disturbance.
         let history = story.modified(pods()[0].clone()).end();
         let (since, _) = history.reached(SINCE).expect("marked");
-        ran_on(&history, since, history.entries.len())
+        kept_running(&history, since, history.entries.len())
     };
-    assert_eq!(judge(None), Ok(()), "Ready is not what is asked for");
+    assert_eq!(check(None), Ok(()), "the Ready condition does not matter");
     let unknown_yet: fn(&mut Value) = |pod| pod["status"]["containerStatuses"] = Value::Null;
-    assert_eq!(judge(Some(unknown_yet)), Ok(()), "a kubelet that starts may not know its containers yet");
+    assert_eq!(check(Some(unknown_yet)), Ok(()), "a kubelet that starts may not know its containers yet");
     type Change = fn(&mut Value);
     let changes: [(Change, &str); 5] = [
         (
@@ -203,41 +211,41 @@ fn who_runs_runs_on() {
             "Pod a0 had its container worker restarted, want it to keep running",
         ),
     ];
-    for (change, said) in changes {
-        assert_eq!(message(judge(Some(change))), said);
+    for (change, expected) in changes {
+        assert_eq!(message(check(Some(change))), expected);
     }
-    assert!(is_not_reached(&ran_on(&Story::flat().end(), 0, 0)));
+    assert!(is_not_reached(&kept_running(&Story::flat().end(), 0, 0)));
 }
 
 #[test]
-fn what_happened_outside_of_the_time_does_not_count() {
-    let gone = Story::flat().all_added(pods()).mark(SINCE, Value::Null).mark(UNTIL, Value::Null);
-    let history = gone.deleted(pods()[0].clone()).end();
-    let place = |name: MarkName| history.reached(name).map(|(place, _)| place).expect("marked");
-    assert_eq!(ran_on(&history, place(SINCE), place(UNTIL)), Ok(()));
+fn a_disturbance_after_the_period_does_not_count() {
+    let story = Story::flat().all_added(pods()).mark(SINCE, Value::Null).mark(UNTIL, Value::Null);
+    let history = story.deleted(pods()[0].clone()).end();
+    let index = |name: MarkName| history.reached(name).map(|(index, _)| index).expect("marked");
+    assert_eq!(kept_running(&history, index(SINCE), index(UNTIL)), Ok(()));
     assert_eq!(
-        message(ran_on(&history, place(SINCE), history.entries.len())),
+        message(kept_running(&history, index(SINCE), history.entries.len())),
         "Pod a0 was deleted, want it to keep running"
     );
 }
 
 #[test]
-fn a_node_that_was_given_up_is_deserted() {
+fn a_pod_left_on_a_node_is_a_violation() {
     let [first, second, ..] = pods();
-    let mut going = first.clone();
-    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    let mut terminating = first.clone();
+    terminating["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     let moved = running("a2", "w-0", "w-0-a", "m");
-    let live = Story::flat().all_added([going, moved]).end().end();
-    assert_eq!(deserted(&live, "n"), Ok(()));
+    let live = Story::flat().all_added([terminating, moved]).end().end();
+    assert_eq!(has_no_running_pods(&live, "n"), Ok(()));
     let stuck = Story::flat().all_added([first, second]).end().end();
     assert_eq!(
-        messages(deserted(&stuck, "n")),
+        messages(has_no_running_pods(&stuck, "n")),
         ["Pod a0 is still on Node n, want it deleted", "Pod a1 is still on Node n, want it deleted"]
     );
 }
 
 #[test]
-fn a_kubelet_says_how_many_gpus_there_are() {
+fn a_wrong_number_of_allocatable_gpus_is_a_violation() {
     let live = Story::flat().added(node("n", 6)).end().end();
     assert_eq!(has_gpus(&live, "n", 6), Ok(()));
     assert_eq!(message(has_gpus(&live, "n", 8)), "Node n: 6 GPUs are allocatable, want 8");

@@ -16,13 +16,13 @@ use serde_json::Value;
 use super::{none, violation};
 
 const LEASE_TAKEN_EARLY: Code = Code::new("lease-taken-early");
-const LEADS_AGAIN: Code = Code::new("leads-again");
+const LEADS_AGAIN: Code = Code::new("former-leader-leads-again");
 
 /// The lease got a new holder only after the former holder released it or failed to renew it in time. It
 /// never returned to a former holder (KLT-08). Returns `NotReached` if the holder never changed, or if
 /// versions of the lease are missing.
 pub fn one_leader_at_a_time(history: &History) -> Ruling {
-    if history.marks(SharedMark::LeaseLost).next().is_some() {
+    if history.marks(SharedMark::LeaseWatchLost).next().is_some() {
         return Err(Broken::NotReached("the history lacks versions of the Lease".into()));
     }
     let mut violations = Vec::new();
@@ -35,14 +35,14 @@ pub fn one_leader_at_a_time(history: &History) -> Ruling {
             is_free = true;
             continue;
         };
-        if let Some((before, terms)) = last.filter(|(before, _)| *before != holder) {
-            if !is_free && !has_run_out(terms, spec) {
+        if let Some((before, last_lease)) = last.filter(|(before, _)| *before != holder) {
+            if !is_free && !has_expired(last_lease, spec) {
                 violations.push(violation(
                     LEASE_TAKEN_EARLY,
                     format!(
                         "{holder} acquired the Lease at {} while {before} still held it, renewed at {} for \
                          {} s",
-                        spec["renewTime"], terms["renewTime"], terms["leaseDurationSeconds"]
+                        spec["renewTime"], last_lease["renewTime"], last_lease["leaseDurationSeconds"]
                     ),
                 ));
             }
@@ -66,11 +66,11 @@ fn holder_of(lease: &Value) -> Option<&str> {
 }
 
 /// Whether a lease had expired when the next holder took it.
-fn has_run_out(terms: &Value, next: &Value) -> bool {
+fn has_expired(last_lease: &Value, next: &Value) -> bool {
     let renewed = |spec: &Value| spec["renewTime"].as_str()?.parse::<Timestamp>().ok();
-    let holds = terms["leaseDurationSeconds"].as_i64().map(SignedDuration::from_secs);
-    match (renewed(terms), holds, renewed(next)) {
-        (Some(renewed), Some(holds), Some(taken)) => taken.duration_since(renewed) >= holds,
+    let duration = last_lease["leaseDurationSeconds"].as_i64().map(SignedDuration::from_secs);
+    match (renewed(last_lease), duration, renewed(next)) {
+        (Some(renewed), Some(duration), Some(taken)) => taken.duration_since(renewed) >= duration,
         _ => false,
     }
 }
@@ -84,7 +84,7 @@ mod tests {
     use crate::messages;
 
     /// Versions of a lease of 15 s: the holder, `-` for none, and the second of the write.
-    fn judge(versions: &[(&str, u32)]) -> Ruling {
+    fn check(versions: &[(&str, u32)]) -> Ruling {
         let story = versions.iter().fold(Story::flat(), |story, (holder, second)| {
             let mut spec = json!({
                 "holderIdentity": holder,
@@ -100,16 +100,16 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::given_up(&[("a", 0), ("a", 2), ("-", 2), ("b", 3), ("b", 5)])]
+    #[case::released(&[("a", 0), ("a", 2), ("-", 2), ("b", 3), ("b", 5)])]
     #[case::twice(&[("a", 0), ("-", 2), ("b", 3), ("-", 4), ("c", 5)])]
-    #[case::run_out(&[("a", 0), ("a", 2), ("b", 17)])]
-    #[case::taken_again_before_another_came(&[("a", 0), ("-", 2), ("a", 3), ("-", 4), ("b", 5)])]
-    fn the_next_one_waits(#[case] versions: &[(&str, u32)]) {
-        assert_eq!(judge(versions), Ok(()));
+    #[case::expired(&[("a", 0), ("a", 2), ("b", 17)])]
+    #[case::acquired_again_by_the_former_holder(&[("a", 0), ("-", 2), ("a", 3), ("-", 4), ("b", 5)])]
+    fn a_holder_that_waits_for_release_or_expiry_is_allowed(#[case] versions: &[(&str, u32)]) {
+        assert_eq!(check(versions), Ok(()));
     }
 
     #[test]
-    fn a_lease_that_is_deleted_is_free() {
+    fn a_deleted_lease_may_be_acquired_at_once() {
         let lease = |holder: &str| json!({"spec": {"holderIdentity": holder}});
         let story =
             Story::flat().mark(SharedMark::Lease, lease("a")).mark(SharedMark::Lease, json!({"spec": null}));
@@ -117,26 +117,26 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_wait() {
+    fn a_lease_acquired_before_it_expires_is_a_violation() {
         assert_eq!(
-            messages(judge(&[("a", 0), ("a", 2), ("b", 10)])),
+            messages(check(&[("a", 0), ("a", 2), ("b", 10)])),
             ["b acquired the Lease at \"2026-01-01T00:00:10.000000Z\" while a still held it, renewed at \
                  \"2026-01-01T00:00:02.000000Z\" for 15 s",]
         );
     }
 
     #[test]
-    fn two_that_take_turns() {
-        let all = messages(judge(&[("a", 0), ("-", 1), ("b", 2), ("-", 3), ("a", 4)]));
+    fn a_former_holder_that_leads_again_is_a_violation() {
+        let all = messages(check(&[("a", 0), ("-", 1), ("b", 2), ("-", 3), ("a", 4)]));
         assert_eq!(all, ["a became leader again after b"]);
     }
 
     #[test]
-    fn without_a_change_nothing_is_shown() {
+    fn without_a_change_of_the_holder_the_ruling_is_undecided() {
         let reached = |ruling: Ruling| !matches!(ruling, Err(Broken::NotReached(_)));
-        assert!(!reached(judge(&[("a", 0), ("a", 2)])));
-        assert!(!reached(judge(&[])));
-        let unseen = Story::flat().mark(SharedMark::LeaseLost, Value::Null).end();
-        assert!(!reached(one_leader_at_a_time(&unseen)));
+        assert!(!reached(check(&[("a", 0), ("a", 2)])));
+        assert!(!reached(check(&[])));
+        let incomplete = Story::flat().mark(SharedMark::LeaseWatchLost, Value::Null).end();
+        assert!(!reached(one_leader_at_a_time(&incomplete)));
     }
 }

@@ -1,16 +1,18 @@
 //! Checks: pure functions from a history to findings.
 //!
 //! A case gives one ruling per clause, wrapped by [`finding`]. A check never depends on a cluster, a clock or
-//! another check, so the same history always gives the same result. A predicate that waits use too is in the
-//! crate `conformance_facts`, and a check turns its answer into violations. Rulings are composed from these
-//! modules:
+//! another check, so the same history always gives the same result. The crate `conformance_facts` has the
+//! predicates that waits also use; a check turns their results into violations. Rulings are composed from
+//! these modules:
 //!
 //! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`order`], [`topology_resources`]
-//! - admission: [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
-//! - scheduling: [`binding`], [`placement`], [`plain_gangs`], [`coexistence`]
-//! - lifecycle: [`life`], [`scaling`], [`startup`], [`startup_wait`], [`cleanup`]
+//! - admission: [`admission`], [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
+//! - scheduling: [`binding`], [`placement`], [`refusals`], [`excess_pods`], [`coexistence`]
+//! - other workloads: [`train_jobs`], [`plain_gangs`]
+//! - lifecycle: [`lifecycle`], [`scaling`], [`startup`], [`startup_wait`], [`cleanup`], [`end_state`]
 //! - writes of the operator: [`audit`], [`foreign_fields`], [`idle_writes`], [`leadership`], [`migration`]
 //! - real nodes: [`kubelets`], [`devices`]
+//! - every case: [`invariants`], [`harness_statuses`]
 
 pub mod admission;
 pub mod another_backend;
@@ -28,6 +30,7 @@ pub mod foreign_fields;
 pub mod gang_groups;
 pub mod gang_resources;
 pub mod gangs;
+pub mod harness_statuses;
 pub mod idle_writes;
 pub mod invariants;
 pub mod kubelets;
@@ -39,7 +42,6 @@ pub mod placement;
 pub mod plain_gangs;
 pub mod pods;
 pub mod refusals;
-pub mod said;
 pub mod scaling;
 pub mod startup;
 pub mod startup_wait;
@@ -66,8 +68,8 @@ pub fn violation(code: Code, message: impl Into<String>) -> Violation {
 
 /// The violation for a deviation.
 fn deviates<K>(code: Code, found: Deviation<'_, K>) -> Violation {
-    let told = violation(code, found.message);
-    found.objects.into_iter().fold(told, |told, (role, object)| told.shown_by_object(role, object))
+    let without_proof = violation(code, found.message);
+    found.objects.into_iter().fold(without_proof, |shown, (role, object)| shown.shown_by_object(role, object))
 }
 
 /// Adds versions of objects to a violation as proof.
@@ -104,28 +106,29 @@ fn proof(what: impl Into<String>, object: &Value) -> Proof {
     }
 }
 
+/// A ruling that is satisfied if there are no violations.
 pub fn none(violations: impl IntoIterator<Item = Violation>) -> Ruling {
     let all: Vec<_> = violations.into_iter().collect();
     if all.is_empty() { Ok(()) } else { Err(Broken::Violated(all)) }
 }
 
-pub fn ensure(holds: bool, violation: impl FnOnce() -> Violation) -> Ruling {
-    if holds { Ok(()) } else { Err(violation().into()) }
+pub fn ensure(is_satisfied: bool, violation: impl FnOnce() -> Violation) -> Ruling {
+    if is_satisfied { Ok(()) } else { Err(violation().into()) }
 }
 
-/// Converts a violation of a precondition into [`Broken::Premise`], because another clause demands the
-/// precondition. Other errors pass through.
-pub fn premise(clause: &'static str, sentence: Ruling) -> Ruling {
-    sentence.map_err(|broken| match broken {
-        Broken::Violated(violations) => Broken::Premise { clause, violations },
+/// Converts a violation into [`Broken::Precondition`], for a ruling whose precondition is another clause.
+/// Other errors stay the same.
+pub fn precondition(clause: &'static str, ruling: Ruling) -> Ruling {
+    ruling.map_err(|broken| match broken {
+        Broken::Violated(violations) => Broken::Precondition { clause, violations },
         other => other,
     })
 }
 
-/// Combines rulings and returns the first that failed. Violations come before broken preconditions, then
-/// `NotReached`, then `NotAsked`.
-pub fn all(sentences: impl IntoIterator<Item = Ruling>) -> Ruling {
-    let broken = sentences.into_iter().filter_map(Result::err);
+/// Combines rulings and returns the most important failure, or `Ok`. The order is violations, broken
+/// preconditions, `NotReached`, `NotAsked`.
+pub fn all(rulings: impl IntoIterator<Item = Ruling>) -> Ruling {
+    let broken = rulings.into_iter().filter_map(Result::err);
     broken.min_by_key(Broken::rank).map_or(Ok(()), Err)
 }
 
@@ -166,20 +169,20 @@ mod tests {
     }
 
     fn not_asked() -> Ruling {
-        Err(Broken::NotAsked("there is no second one".into()))
+        Err(Broken::NotAsked("the operator serves no second scheduler".into()))
     }
 
     #[test]
-    fn a_violated_premise_is_the_other_clauses_violation() {
-        let broken = Broken::Premise { clause: "AON-02", violations: vec![violation(FOUND, "bound")] };
-        assert_eq!(premise("AON-02", violated("bound")), Err(broken));
-        assert_eq!(premise("AON-02", Ok(())), Ok(()));
-        assert_eq!(premise("AON-02", not_reached()), not_reached());
+    fn a_violated_precondition_counts_against_the_other_clause() {
+        let broken = Broken::Precondition { clause: "AON-02", violations: vec![violation(FOUND, "bound")] };
+        assert_eq!(precondition("AON-02", violated("bound")), Err(broken));
+        assert_eq!(precondition("AON-02", Ok(())), Ok(()));
+        assert_eq!(precondition("AON-02", not_reached()), not_reached());
     }
 
     #[test]
-    fn what_is_wrong_is_told_before_what_is_not_known() {
-        let broken = || premise("GANG-08", violated("never made"));
+    fn violations_are_returned_before_undecided_rulings() {
+        let broken = || precondition("GANG-08", violated("never created"));
         assert_eq!(all([Ok(()), Ok(())]), Ok(()));
         assert_eq!(all([not_asked(), not_reached(), broken(), violated("a"), violated("b")]), violated("a"));
         assert_eq!(all([not_asked(), not_reached(), broken()]), broken());

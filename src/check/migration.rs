@@ -18,18 +18,18 @@ use serde_json::Value;
 
 use super::{Shown, binding, deviates, none, violation};
 
-const POD_GONE: Code = Code::new("bound-pod-gone");
+const POD_DELETED: Code = Code::new("bound-pod-deleted");
 const POD_MOVED: Code = Code::new("bound-pod-moved");
 const POD_RESTARTED: Code = Code::new("bound-pod-restarted");
 const POD_STOPPED: Code = Code::new("bound-pod-stopped");
-const SET_GONE: Code = Code::new("set-gone");
+const SET_DELETED: Code = Code::new("pod-clique-set-deleted");
 const LABELLED_TOO_EARLY: Code = Code::new("labelled-too-early");
 const JOINED_TOO_EARLY: Code = Code::new("joined-too-early");
 const UNGATED_TOO_EARLY: Code = Code::new("ungated-too-early");
 const IN_TWO_GANGS: Code = Code::new("in-two-gangs");
 const OLD_GANG_LEFT: Code = Code::new("old-gang-left");
 const IN_NO_GANG: Code = Code::new("in-no-gang");
-const JOINS_NOTHING: Code = Code::new("joins-nothing");
+const JOINS_MISSING_GANG_RESOURCE: Code = Code::new("joins-missing-gang-resource");
 const NO_OWNER: Code = Code::new("no-owner");
 const STILL_MIGRATING: Code = Code::new("still-migrating");
 const OTHER_GANGS: Code = Code::new("other-gangs");
@@ -56,9 +56,9 @@ pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
                     *last = None;
                     continue;
                 };
-                if let Some(harm) = harm(Pod(was), version) {
+                if let Some(disturbance) = disturbance(Pod(was), version) {
                     *last = None;
-                    violations.push(harm.shown_by_object("before", was).shown_by("after", version));
+                    violations.push(disturbance.shown_by_object("before", was).shown_by("after", version));
                 }
             }
             None if version.change != Change::Deleted && is_up(&version.pod()) => {
@@ -68,29 +68,29 @@ pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
         }
     }
     let sets = history.of("PodCliqueSet").filter(|version| {
-        let was_there = before.get("PodCliqueSet", version.name()).is_some();
-        part.contains(&version.index) && was_there && !is_of_canary(version.object)
+        let existed = before.get("PodCliqueSet", version.name()).is_some();
+        part.contains(&version.index) && existed && !is_of_canary(version.object)
     });
     let ended = sets.filter(|version| version.change == Change::Deleted || version.pod().is_terminating());
     let ended = ended.map(|version| {
-        violation(SET_GONE, format!("PodCliqueSet {} was deleted during the upgrade", version.name()))
+        violation(SET_DELETED, format!("PodCliqueSet {} was deleted during the upgrade", version.name()))
             .shown_by("observed", version)
     });
     none(violations.into_iter().chain(ended))
 }
 
 /// The violation if a bound pod was disturbed.
-fn harm(was: Pod<'_>, now: Version<'_>) -> Option<Violation> {
+fn disturbance(was: Pod<'_>, now: Version<'_>) -> Option<Violation> {
     let (pod, name) = (now.pod(), now.name());
     let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
     let found = |code, what: &str| {
         Some(violation(code, format!("Pod {name} was bound before the upgrade, but {what}")))
     };
     if now.change == Change::Deleted {
-        return found(POD_GONE, "it was deleted");
+        return found(POD_DELETED, "it was deleted");
     }
     if pod.is_terminating() {
-        return found(POD_GONE, "it is being deleted");
+        return found(POD_DELETED, "it is being deleted");
     }
     if pod.node() != was.node() {
         return found(POD_MOVED, "it is now on another node");
@@ -108,7 +108,7 @@ fn harm(was: Pod<'_>, now: Version<'_>) -> Option<Violation> {
 
 fn restarts(pod: Pod<'_>) -> u64 {
     let status = &pod.0["status"];
-    let containers = ["initContainerStatuses", "containerStatuses"].map(|of| list(&status[of]));
+    let containers = ["initContainerStatuses", "containerStatuses"].map(|field| list(&status[field]));
     containers.into_iter().flatten().filter_map(|container| container["restartCount"].as_u64()).sum()
 }
 
@@ -117,21 +117,21 @@ struct Lifetimes<'a>(BTreeMap<(&'a str, &'a str), Vec<Range<u64>>>);
 
 impl<'a> Lifetimes<'a> {
     fn of(history: &'a History) -> Self {
-        let mut lives: BTreeMap<_, Vec<Range<u64>>> = BTreeMap::new();
+        let mut lifetimes: BTreeMap<_, Vec<Range<u64>>> = BTreeMap::new();
         for version in history.versions() {
-            let lives = lives.entry((version.kind(), version.name())).or_default();
-            match (version.change, lives.last_mut()) {
+            let lifetimes = lifetimes.entry((version.kind(), version.name())).or_default();
+            match (version.change, lifetimes.last_mut()) {
                 (Change::Deleted, Some(last)) => last.end = version.revision(),
                 (Change::Deleted, None) => {}
                 (_, Some(last)) if last.end == u64::MAX => {}
-                _ => lives.push(version.revision()..u64::MAX),
+                _ => lifetimes.push(version.revision()..u64::MAX),
             }
         }
-        Self(lives)
+        Self(lifetimes)
     }
 
     fn exists(&self, kind: &str, name: &str, at: u64) -> bool {
-        self.0.get(&(kind, name)).is_some_and(|lives| lives.iter().any(|life| life.contains(&at)))
+        self.0.get(&(kind, name)).is_some_and(|lifetimes| lifetimes.iter().any(|life| life.contains(&at)))
     }
 }
 
@@ -141,7 +141,7 @@ impl<'a> Lifetimes<'a> {
 pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let resource = expectations.kinds().last().copied();
-    let lives = Lifetimes::of(history);
+    let lifetimes = Lifetimes::of(history);
     let mut last: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     let mut violations = Vec::new();
     let members = history
@@ -153,16 +153,16 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
             continue;
         }
         let at = now.revision();
-        let lacks = |kind: &str, name: &str| !lives.exists(kind, name, at);
+        let lacks = |kind: &str, name: &str| !lifetimes.exists(kind, name, at);
         let (what, gang) = (format!("{} {}", now.kind(), now.name()), now.label(names::POD_GANG));
-        let mut early = |code, kind: &str, name: &str, doing: &str| {
+        let mut add_violation = |code, kind: &str, name: &str, doing: &str| {
             let message = format!("{what} {doing} {kind} {name} before that existed");
             violations.push(violation(code, message).shown_by("before", was).shown_by("changed", now));
         };
         if let Some(gang) = gang.filter(|_| gang != was.label(names::POD_GANG))
             && lacks("PodGang", gang)
         {
-            early(LABELLED_TOO_EARLY, "PodGang", gang, "was labelled with");
+            add_violation(LABELLED_TOO_EARLY, "PodGang", gang, "was labelled with");
         }
         if now.kind() != "Pod" {
             continue;
@@ -172,13 +172,13 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
             && Some(group) != expectations.named_by(was.pod())
             && lacks(kind, group)
         {
-            early(JOINED_TOO_EARLY, kind, group, "joined");
+            add_violation(JOINED_TOO_EARLY, kind, group, "joined");
         }
         let is_gated = |version: Version<'_>| version.pod().gates().contains(&names::GATE);
         if is_gated(was) && !is_gated(now) {
             let needed = [gang.map(|gang| ("PodGang", gang)), resource.zip(group)];
             for (kind, name) in needed.into_iter().flatten().filter(|(kind, name)| lacks(kind, name)) {
-                early(UNGATED_TOO_EARLY, kind, name, "lost its gate for");
+                add_violation(UNGATED_TOO_EARLY, kind, name, "lost its gate for");
             }
         }
     }
@@ -191,10 +191,10 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
 /// - each pod is listed by the PodGang that its label names, and its gang resource exists
 /// - every object that Grove or the backend created has an existing owner
 pub fn one_scheme(history: &History, live: &Live) -> Ruling {
-    faultless(remnants(history, live))
+    without_faults(remnants(history, live))
 }
 
-fn faultless(found: Vec<Deviation<'_, Fault>>) -> Ruling {
+fn without_faults(found: Vec<Deviation<'_, Fault>>) -> Ruling {
     none(found.into_iter().map(|fault| deviates(code_of(fault.kind), fault)))
 }
 
@@ -203,25 +203,27 @@ fn code_of(fault: Fault) -> Code {
         Fault::InTwoGangs => IN_TWO_GANGS,
         Fault::OldGangLeft => OLD_GANG_LEFT,
         Fault::InNoGang => IN_NO_GANG,
-        Fault::JoinsNothing => JOINS_NOTHING,
+        Fault::JoinsNothing => JOINS_MISSING_GANG_RESOURCE,
         Fault::NoOwner => NO_OWNER,
         Fault::OtherGangs => OTHER_GANGS,
         Fault::OtherPods => OTHER_PODS,
     }
 }
 
-/// These units were pending when the upgrade began, and none of their pods was bound until the first
-/// scheduler pass after it (MIG-03). Bindings before the upgrade count against AON-02.
-pub fn pending_throughout(history: &History, began: usize, units: &[Unit]) -> Ruling {
-    binding::was_pending(history, units, began)?;
+/// These units were pending when the upgrade started, at the entry `start`. None of their pods was bound
+/// until the first scheduler pass after the upgrade (MIG-03). Bindings before the upgrade count against
+/// AON-02.
+pub fn pending_throughout(history: &History, start: usize, units: &[Unit]) -> Ruling {
+    binding::was_pending(history, units, start)?;
     let passed = passed_after_upgrade(history);
     binding::never(history, units, passed.as_ref().ok().copied())?;
     passed.map(drop)
 }
 
-/// Units that were pending when the upgrade began are bound whole at the end, once there is room (MIG-07).
-pub fn bound_after_upgrade(history: &History, began: usize, units: &[Unit]) -> Ruling {
-    binding::was_pending(history, units, began)?;
+/// Units that were pending when the upgrade started are fully bound at the end, after capacity was added
+/// (MIG-07).
+pub fn bound_after_upgrade(history: &History, start: usize, units: &[Unit]) -> Ruling {
+    binding::was_pending(history, units, start)?;
     passed_after_upgrade(history)?;
     binding::whole(&history.end(), units)
 }
@@ -245,11 +247,11 @@ pub fn migrated(live: &Live) -> Ruling {
 /// has exactly one PodGang with its podgroups. All expected pods exist, are listed, bound and Ready, and
 /// there are no others.
 pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
-    faultless(differences(live, set, gangs))
+    without_faults(differences(live, set, gangs))
 }
 
-/// Only the scaling removed pods in this part of the history. A PodClique that was not scaled in kept all
-/// bound pods on their nodes; one that was scaled in kept as many as it should.
+/// In this part of the history, only the scaling removed pods. A PodClique that was not scaled in kept all
+/// its bound pods on their nodes. One that was scaled in kept as many bound pods as it has replicas.
 pub fn bystanders_kept(history: &History, part: Range<usize>, before: &[Gang], after: &[Gang]) -> Ruling {
     let (was, now) = (history.before(part.start), history.before(part.end));
     let bound = |live: &Live, clique: &str| -> BTreeSet<(String, String)> {

@@ -29,7 +29,7 @@ fn group(name: &str, gang: &str) -> Value {
     owned(object("PodGroup", name), "PodGang", gang)
 }
 
-/// One of its pods, bound and running.
+/// A pod of the PodCliqueSet, bound and running.
 fn pod(index: usize, gang: &str, group: &str) -> Value {
     json!({
         "kind": "Pod",
@@ -63,8 +63,8 @@ fn before() -> Story {
 }
 
 fn before_with(second: Value) -> Story {
-    let made = [set(), clique(), gang("w-0"), group("w-0-g", "w-0"), old(0), second];
-    Story::flat().all_added(made).mark(SharedMark::UpgradeBegan, Value::Null)
+    let all = [set(), clique(), gang("w-0"), group("w-0-g", "w-0"), old(0), second];
+    Story::flat().all_added(all).mark(SharedMark::UpgradeStarted, Value::Null)
 }
 
 /// The migration to other names in the right order: new objects, pods, old objects.
@@ -76,11 +76,11 @@ fn renamed() -> Story {
 }
 
 fn upgrade(history: &History) -> Range<usize> {
-    history.reached(SharedMark::UpgradeBegan).unwrap().0..history.entries.len()
+    history.reached(SharedMark::UpgradeStarted).unwrap().0..history.entries.len()
 }
 
 #[test]
-fn another_scheme_of_names_is_no_harm() {
+fn a_migration_to_other_names_in_the_right_order_passes() {
     let history = renamed().end();
     let end = history.end();
     assert_eq!(untouched(&history, upgrade(&history)), Ok(()));
@@ -101,8 +101,14 @@ fn terminating(mut object: Value) -> Value {
 }
 
 #[rstest]
-#[case::gone(|story: Story| story.deleted(old(0)), "Pod p-0 was bound before the upgrade, but it was deleted")]
-#[case::going(|story: Story| story.modified(terminating(old(0))).deleted(old(0)), "Pod p-0 was bound before the upgrade, but it is being deleted")]
+#[case::deleted(
+    |story: Story| story.deleted(old(0)),
+    "Pod p-0 was bound before the upgrade, but it was deleted"
+)]
+#[case::terminating(
+    |story: Story| story.modified(terminating(old(0))).deleted(old(0)),
+    "Pod p-0 was bound before the upgrade, but it is being deleted"
+)]
 #[case::moved(
     |story: Story| story.modified(with(old(0), "/spec/nodeName", json!("m"))),
     "Pod p-0 was bound before the upgrade, but it is now on another node"
@@ -130,18 +136,18 @@ fn terminating(mut object: Value) -> Value {
     "Pod p-2 was bound before the upgrade, but it was deleted"
 )]
 #[case::the_set(|story: Story| story.modified(terminating(set())), "PodCliqueSet w was deleted during the upgrade")]
-fn what_must_not_happen_to_a_bound_pod(#[case] then: fn(Story) -> Story, #[case] said: &str) {
+fn a_disturbed_pod_or_set_is_one_violation(#[case] then: fn(Story) -> Story, #[case] expected: &str) {
     let history = then(before()).end();
     let found = crate::messages(untouched(&history, upgrade(&history)));
-    assert_eq!(found, [said], "told of once");
+    assert_eq!(found, [expected]);
 }
 
 #[test]
-fn what_happened_before_and_to_unbound_pods_is_no_harm() {
+fn deletions_before_the_upgrade_and_of_unbound_pods_do_not_count() {
     let story = Story::flat().added(old(0)).deleted(old(0)).added(old(1)).added(gated_named("p-9"));
-    let history = story.mark(SharedMark::UpgradeBegan, Value::Null).deleted(gated_named("p-9")).end();
+    let history = story.mark(SharedMark::UpgradeStarted, Value::Null).deleted(gated_named("p-9")).end();
     assert_eq!(untouched(&history, upgrade(&history)), Ok(()));
-    let history = Story::flat().added(gated()).mark(SharedMark::UpgradeBegan, Value::Null).end();
+    let history = Story::flat().added(gated()).mark(SharedMark::UpgradeStarted, Value::Null).end();
     assert!(matches!(untouched(&history, upgrade(&history)), Err(Broken::NotReached(_))));
 }
 
@@ -172,21 +178,24 @@ fn ungated() -> Value {
     |story: Story| story.modified(pod(0, "w-0", "w-0-7-g")).added(group("w-0-7-g", "w-0")),
     "Pod p-0 joined PodGroup w-0-7-g before that existed"
 )]
-#[case::gang_gone_already(
+#[case::gang_deleted(
     |story: Story| story.deleted(gang("w-0")).modified(ungated()),
     "Pod p-1 lost its gate for PodGang w-0 before that existed"
 )]
-#[case::group_gone_for_a_moment(
+#[case::group_missing_for_a_moment(
     |story: Story| story.deleted(group("w-0-g", "w-0")).modified(ungated()).added(group("w-0-g", "w-0")),
     "Pod p-1 lost its gate for PodGroup w-0-g before that existed"
 )]
-fn what_comes_too_early(#[case] then: fn(Story) -> Story, #[case] said: &str) {
+fn a_pod_or_clique_that_joins_a_missing_object_violates(
+    #[case] then: fn(Story) -> Story,
+    #[case] expected: &str,
+) {
     let history = then(before_with(gated())).end();
-    assert_eq!(message(joins_what_exists(&history, upgrade(&history))), said);
+    assert_eq!(message(joins_what_exists(&history, upgrade(&history))), expected);
 }
 
 #[test]
-fn a_gate_may_go_when_all_is_there() {
+fn a_gate_may_be_removed_when_gang_and_group_exist() {
     let history = before_with(gated()).modified(ungated()).end();
     assert_eq!(joins_what_exists(&history, upgrade(&history)), Ok(()));
 }
@@ -196,7 +205,7 @@ fn a_gate_may_go_when_all_is_there() {
     |story: Story| story.added(gang("w-0")),
     "PodClique w-0-a is in two PodGangs: w-0 and w-0-7"
 )]
-#[case::gang_of_nothing(
+#[case::gang_of_a_missing_clique(
     |story: Story| story.added(with(gang("v-0"), "/spec/podgroups/0/name", json!("v-0-a"))),
     "PodGang v-0 still exists, but its PodClique v-0-a does not"
 )]
@@ -212,22 +221,22 @@ fn a_gate_may_go_when_all_is_there() {
     |story: Story| story.modified(with(old(0), "/metadata/labels", json!({names::POD_CLIQUE: "w-0-a"}))),
     "Pod p-0 names no PodGang"
 )]
-#[case::group_gone(
+#[case::group_deleted(
     |story: Story| story.deleted(group("w-0-7-g", "w-0-7")),
     "Pod p-0 is a member of PodGroup w-0-7-g, which does not exist"
 )]
 #[case::no_owner(|story: Story| story.added(object("PodGroup", "w-0-g")), "PodGroup w-0-g has no controller reference")]
-#[case::owner_gone(
+#[case::owner_deleted(
     |story: Story| story.added(group("w-0-g", "w-0")),
     "PodGroup w-0-g still exists, but its owner PodGang w-0 does not"
 )]
-fn what_is_left_of_the_old_scheme(#[case] then: fn(Story) -> Story, #[case] said: &str) {
+fn a_remnant_of_the_old_scheme_is_a_violation(#[case] then: fn(Story) -> Story, #[case] expected: &str) {
     let history = then(renamed()).end();
-    assert_eq!(message(one_scheme(&history, &history.end())), said);
+    assert_eq!(message(one_scheme(&history, &history.end())), expected);
 }
 
 #[test]
-fn an_owner_of_a_kind_that_nobody_watches_and_canaries_are_no_concern() {
+fn canaries_and_owners_of_kinds_that_are_not_watched_do_not_count() {
     let mut canary = object("PodGroup", "canary-0-ns");
     canary["metadata"]["labels"] = json!({names::CANARY: "true"});
     let of_a_map = owned(object("PodClique", "w-0-b"), "PodGangMap", "w-0");
@@ -236,7 +245,7 @@ fn an_owner_of_a_kind_that_nobody_watches_and_canaries_are_no_concern() {
 }
 
 #[test]
-fn a_migration_that_goes_on() {
+fn a_condition_that_still_reports_a_migration_is_a_violation() {
     let migrating = |status: &str| {
         let mut set = set();
         set["status"] = json!({"conditions": [{"type": "PodGangMigrationInProgress", "status": status}]});
@@ -271,13 +280,13 @@ fn a_migration_that_goes_on() {
     |story: Story| story.added(with(pod(2, "w-0-7", "w-0-7-g"), "/metadata/labels/grove.io~1podclique", json!("w-1-a"))),
     "Pod p-2 names PodGang w-0-7, which does not list it"
 )]
-fn what_a_set_is_not(#[case] then: fn(Story) -> Story, #[case] said: &str) {
+fn a_set_with_other_gangs_or_pods_is_a_violation(#[case] then: fn(Story) -> Story, #[case] expected: &str) {
     let history = then(renamed()).end();
-    assert_eq!(message(composed(&history.end(), "w", &expect::gangs(&set()))), said);
+    assert_eq!(message(composed(&history.end(), "w", &expect::gangs(&set()))), expected);
 }
 
 #[test]
-fn a_set_at_zero_has_nothing() {
+fn a_set_scaled_to_0_must_have_no_pods() {
     let history = Story::flat().added(set()).end();
     assert_eq!(composed(&history.end(), "w", &[]), Ok(()));
     let history = before().end();
@@ -288,7 +297,7 @@ fn a_set_at_zero_has_nothing() {
 }
 
 #[test]
-fn only_what_a_scaling_takes_may_go() {
+fn a_bound_pod_deleted_without_a_scale_in_is_a_violation() {
     let gangs = expect::gangs(&set());
     let smaller = {
         let mut set = set();
@@ -308,9 +317,9 @@ fn only_what_a_scaling_takes_may_go() {
 
 /// A scheduler that reads PodGangs itself has no gang resources to join.
 #[test]
-fn without_gang_resources_pod_gangs_alone_count() {
+fn without_gang_resources_only_pod_gangs_count() {
     let story = Story::on(Target::EXTERNAL).all_added([set(), clique(), gang("w-0"), old(0), gated()]);
-    let history = story.mark(SharedMark::UpgradeBegan, Value::Null).modified(ungated()).end();
+    let history = story.mark(SharedMark::UpgradeStarted, Value::Null).modified(ungated()).end();
     assert_eq!(joins_what_exists(&history, upgrade(&history)), Ok(()));
 }
 
@@ -318,7 +327,7 @@ const SHORT: &str = "short";
 
 fn pending(bound_before: usize) -> Story {
     let story = Story::flat().submitted(one_clique(SHORT, 2)).workers(SHORT, 2, bound_before);
-    story.mark(SharedMark::SchedulerPassed, Value::Null).mark(SharedMark::UpgradeBegan, Value::Null)
+    story.mark(SharedMark::SchedulerPassed, Value::Null).mark(SharedMark::UpgradeStarted, Value::Null)
 }
 
 fn upgraded(story: Story) -> Story {
@@ -327,7 +336,9 @@ fn upgraded(story: Story) -> Story {
 
 /// Whether the gang stayed all-or-nothing (MIG-03), and whether it was bound at the end (MIG-07).
 #[rstest]
-#[case::bound_whole_when_there_is_room(upgraded(pending(0)).workers(SHORT, 2, 2), [Some(true), Some(true)])]
+#[case::fully_bound_when_capacity_is_added(
+    upgraded(pending(0)).workers(SHORT, 2, 2), [Some(true), Some(true)]
+)]
 #[case::never_bound(upgraded(pending(0)), [Some(true), Some(false)])]
 #[case::bound_in_part_meanwhile(
     upgraded(pending(0).workers(SHORT, 2, 1)).workers(SHORT, 2, 2),
@@ -336,14 +347,17 @@ fn upgraded(story: Story) -> Story {
 #[case::bound_in_part_by_an_upgrade_that_never_ended(pending(0).workers(SHORT, 2, 1), [Some(false), None])]
 #[case::not_ended(pending(0), [None, None])]
 #[case::bound_in_part_by_the_old_one(upgraded(pending(1)), [None, None])]
-fn a_gang_that_is_pending_throughout(#[case] story: Story, #[case] wanted: [Option<bool>; 2]) {
+fn a_gang_partly_bound_during_the_upgrade_is_a_violation(
+    #[case] story: Story,
+    #[case] wanted: [Option<bool>; 2],
+) {
     let history = story.end();
-    let (began, units) = (upgrade(&history).start, history.units(SHORT).unwrap());
-    let rulings = [pending_throughout(&history, began, &units), bound_after_upgrade(&history, began, &units)];
-    let holds = rulings.each_ref().map(|ruling| match ruling {
+    let (start, units) = (upgrade(&history).start, history.units(SHORT).unwrap());
+    let rulings = [pending_throughout(&history, start, &units), bound_after_upgrade(&history, start, &units)];
+    let verdicts = rulings.each_ref().map(|ruling| match ruling {
         Ok(()) => Some(true),
         Err(Broken::Violated(_)) => Some(false),
         Err(_) => None,
     });
-    assert_eq!(holds, wanted, "{rulings:?}");
+    assert_eq!(verdicts, wanted, "{rulings:?}");
 }

@@ -12,7 +12,7 @@ use conformance_history::{Change, History, Live, Version, condition, controller}
 
 use super::{Shown, none, violation};
 
-const NEVER_MADE: Code = Code::new("never-made");
+const NEVER_CREATED: Code = Code::new("never-created");
 const OUT_OF_ORDER: Code = Code::new("out-of-order");
 pub(super) const UNGATED_BEFORE_GROUP: Code = Code::new("ungated-before-group");
 pub(super) const UNGATED_BEFORE_INITIALIZED: Code = Code::new("ungated-before-initialized");
@@ -33,8 +33,8 @@ pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// Each PodGang was created, then its gang resources, parents first, then `Initialized` became True
-/// (GANG-22).
+/// Each PodGang was created before its gang resources, and these in the order parents first. `Initialized`
+/// became True last (GANG-22).
 pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
     let violations: Vec<_> =
         gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Creation)).collect();
@@ -68,30 +68,30 @@ type Step<'a> = (String, Option<Version<'a>>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Steps {
-    /// All but the last.
+    /// All steps except the last.
     Creation,
-    /// The last: the first pod loses its gate.
+    /// The last step: the first pod loses its gate.
     Release,
 }
 
-/// The first selected step that came before a step that it must follow.
-fn out_of_order(history: &History, gang: &Gang, judged: Steps) -> Option<Violation> {
+/// The violation of the first selected step that came before a step that it must follow.
+fn out_of_order(history: &History, gang: &Gang, checked: Steps) -> Option<Violation> {
     let (expectations, pod_gang) = (schedulers::of(history.header.target), gang.name.as_str());
     let resources = expected(history, gang);
     // A gang resource that several PodGangs share counts as created once it has the parts that this PodGang's
     // pods name.
     let members: Vec<_> = first_ungated(history).map(|version| version.pod()).collect();
-    let is_there = |found: &Version<'_>| {
+    let is_complete = |found: &Version<'_>| {
         let mut members = members.iter().filter(|pod| pod.pod_gang() == Some(pod_gang));
         controller(found.object).is_some_and(|owner| owner["kind"] == "PodGang")
             || members.all(|pod| expectations.has_part_of(found.object, *pod))
     };
-    let steps_of = |kind: &str| -> Vec<Step<'_>> {
+    let creation_steps = |kind: &str| -> Vec<Step<'_>> {
         let of_kind = resources.iter().filter(|wanted| wanted.kind == kind);
         of_kind
             .map(|wanted| {
                 let mut named = history.of(wanted.kind).filter(|found| wanted.name.matches(found.name()));
-                (format!("{} {}", wanted.kind, wanted.name), named.find(is_there))
+                (format!("{} {}", wanted.kind, wanted.name), named.find(is_complete))
             })
             .collect()
     };
@@ -99,17 +99,17 @@ fn out_of_order(history: &History, gang: &Gang, judged: Steps) -> Option<Violati
     let ungated = first_ungated(history).find(|version| version.pod().pod_gang() == Some(pod_gang));
     let mut phases: Vec<Vec<Step<'_>>> =
         vec![vec![(format!("PodGang {pod_gang}"), history.named("PodGang", pod_gang).next())]];
-    phases.extend(expectations.kinds().iter().map(|kind| steps_of(kind)));
+    phases.extend(expectations.kinds().iter().map(|kind| creation_steps(kind)));
     phases.push(vec![(format!("Initialized=True of PodGang {pod_gang}"), initialized)]);
     phases.push(vec![(format!("the first gate removal in PodGang {pod_gang}"), ungated)]);
-    let is_judged = |number: usize| (number + 1 == phases.len()) == (judged == Steps::Release);
-    for (number, later) in phases.iter().enumerate().filter(|(number, _)| is_judged(*number)) {
+    let is_checked = |number: usize| (number + 1 == phases.len()) == (checked == Steps::Release);
+    for (number, later) in phases.iter().enumerate().filter(|(number, _)| is_checked(*number)) {
         for (what, after) in later.iter().filter_map(|(what, version)| Some((what, (*version)?))) {
             for (missing, before) in phases[..number].iter().flatten() {
                 match before {
                     None => {
                         return Some(
-                            violation(NEVER_MADE, format!("{what} happened, but {missing} never did"))
+                            violation(NEVER_CREATED, format!("{what} happened, but {missing} never did"))
                                 .shown_by(what, after),
                         );
                     }
@@ -126,7 +126,7 @@ fn out_of_order(history: &History, gang: &Gang, judged: Steps) -> Option<Violati
     None
 }
 
-/// Per pod the first version without Grove's gate, in order.
+/// For each pod, the first version without Grove's gate, in order.
 fn first_ungated(history: &History) -> impl Iterator<Item = Version<'_>> {
     let mut seen = std::collections::BTreeSet::new();
     history.pods().filter(move |version| {
@@ -210,7 +210,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case::the_order("GWPCIU", None)]
-    #[case::pods_are_made_any_time("CGWPIU", None)]
+    #[case::pod_created_first("CGWPIU", None)]
     #[case::ungated_first(
         "GWPCUI",
         Some(
@@ -233,13 +233,13 @@ mod tests {
             "the first gate removal in PodGang w-0 came before Initialized=True of PodGang w-0, want it after"
         )
     )]
-    fn the_release_of_a_gang(#[case] steps: &str, #[case] broken: Option<&str>) {
-        is_ruled(release(&story(steps), &gangs()), broken);
+    fn a_release_out_of_order_is_a_violation(#[case] steps: &str, #[case] broken: Option<&str>) {
+        assert_ruling(release(&story(steps), &gangs()), broken);
     }
 
     #[rstest::rstest]
     #[case::the_order("GWPCIU", None)]
-    #[case::pods_are_made_any_time("CGWPIU", None)]
+    #[case::pod_created_first("CGWPIU", None)]
     #[case::ungated_first("GWPCUI", None)]
     #[case::group_after_initialized(
         "GWICPU",
@@ -251,11 +251,11 @@ mod tests {
     )]
     #[case::no_workload("GPCIU", Some("but Workload w-0 never did"))]
     #[case::workload_before_gang("WGPCIU", Some("Workload w-0 came before PodGang w-0, want it after"))]
-    fn the_creation_of_a_gang(#[case] steps: &str, #[case] broken: Option<&str>) {
-        is_ruled(creation(&story(steps), &gangs()), broken);
+    fn a_creation_out_of_order_is_a_violation(#[case] steps: &str, #[case] broken: Option<&str>) {
+        assert_ruling(creation(&story(steps), &gangs()), broken);
     }
 
-    fn is_ruled(ruling: Ruling, broken: Option<&str>) {
+    fn assert_ruling(ruling: Ruling, broken: Option<&str>) {
         match (broken, ruling) {
             (None, Ok(())) => {}
             (Some(message), Err(Broken::Violated(all))) => {
@@ -267,10 +267,10 @@ mod tests {
 
     /// A PodGroup of the PodCliqueSet gets its part for a PodGang when that PodGang is created.
     #[rstest::rstest]
-    #[case::its_part_came_in_time(&["base"], &["base", "leaf"], true, true)]
-    #[case::its_part_was_there_before(&["base", "leaf"], &["base", "leaf"], false, true)]
-    #[case::its_part_never_came(&["base"], &["base"], false, false)]
-    fn a_part_of_a_shared_gang_resource(
+    #[case::part_added_in_time(&["base"], &["base", "leaf"], true, true)]
+    #[case::part_existed_before(&["base", "leaf"], &["base", "leaf"], false, true)]
+    #[case::part_never_added(&["base"], &["base"], false, false)]
+    fn a_shared_gang_resource_counts_as_created_with_its_part_for_the_gang(
         #[case] before: &[&str],
         #[case] after: &[&str],
         #[case] created: bool,
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_that_stay_on_show_nothing() {
+    fn without_a_release_or_initialized_the_rulings_are_undecided() {
         assert!(matches!(release(&story("GWPCI"), &gangs()), Err(Broken::NotReached(_))));
         assert_eq!(creation(&story("GWPCI"), &gangs()), Ok(()));
         assert!(matches!(creation(&story("GWPC"), &gangs()), Err(Broken::NotReached(_))));
@@ -304,7 +304,7 @@ mod tests {
     #[case("CPU", true)]
     #[case("CUP", false)]
     #[case("CU", false)]
-    fn one_pod(#[case] steps: &str, #[case] holds: bool) {
-        assert_eq!(no_pod_before_its_group(&story(steps)).is_ok(), holds);
+    fn a_pod_released_before_its_group_is_a_violation(#[case] steps: &str, #[case] is_satisfied: bool) {
+        assert_eq!(no_pod_before_its_group(&story(steps)).is_ok(), is_satisfied);
     }
 }

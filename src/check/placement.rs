@@ -1,7 +1,7 @@
 //! In which domain of a topology level pods are placed.
 //!
-//! A level is a node-label key, a domain is one of its values. Domains are derived only from the Node objects
-//! of the history; a node without the label is in no domain. The checks cover every binding in the history,
+//! A level is a node label key; a domain is one of its values. Domains are derived only from the Node objects
+//! of the history. A node without the label is in no domain. The checks cover every binding in the history,
 //! not only the final placement.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,14 +191,15 @@ fn never_where(
     gang: &str,
     code: &Code,
     which: &str,
-    is_meant: impl Fn(&Version<'_>) -> bool,
+    is_matching: impl Fn(&Version<'_>) -> bool,
 ) -> Ruling {
-    let meant: BTreeSet<_> = history.of("Node").filter(is_meant).map(|version| version.name()).collect();
-    if meant.is_empty() {
+    let matching: BTreeSet<_> =
+        history.of("Node").filter(is_matching).map(|version| version.name()).collect();
+    if matching.is_empty() {
         return Err(Broken::NotReached(format!("no node {which} exists")));
     }
     let of_gang = bindings(history).filter(|version| version.pod().pod_gang() == Some(gang));
-    none(of_gang.filter(|version| version.pod().node().is_some_and(|node| meant.contains(node))).map(
+    none(of_gang.filter(|version| version.pod().node().is_some_and(|node| matching.contains(node))).map(
         |version| {
             let message = format!("Pod {} of PodGang {gang} was bound to a node {which}", version.name());
             violation(code.clone(), message).shown_by("bound", version)
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn one_domain() {
+    fn pods_in_two_domains_or_in_none_are_a_violation() {
         let packed = history(&[("a", "1"), ("a", "2"), ("b", "3")]);
         assert_eq!(clique_in_one_domain(&packed, "a", KEY), Ok(()));
         insta::assert_snapshot!(
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_was_elsewhere_once_counts() {
+    fn an_earlier_placement_in_another_domain_counts() {
         let moved = Story::flat()
             .all_added([node("1", Some("ns-a")), node("3", Some("ns-b"))])
             .added(pod("p0", "a", Some("3")))
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wanted_domain() {
+    fn a_pod_outside_the_wanted_domain_is_a_violation() {
         let packed = history(&[("a", "1"), ("a", "2")]);
         assert_eq!(gang_in(&packed, "g-0", KEY, &domain_named(&packed, "a")), Ok(()));
         insta::assert_snapshot!(
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn replicas_are_free_to_differ() {
+    fn each_replica_of_a_group_may_be_in_another_domain() {
         let group = |clique: &str, index| Group {
             clique: clique.into(),
             template: clique.into(),
@@ -283,7 +284,7 @@ mod tests {
             replicas: 1,
             scaling_group: Some(("g-0-sg".into(), index)),
         };
-        let gang = |groups| Gang { set: "g".into(), groups, ..Gang::made_by_hand("g-0") };
+        let gang = |groups| Gang { set: "g".into(), groups, ..Gang::named_only("g-0") };
         let apart = history(&[("a", "1"), ("a", "2"), ("b", "3")]);
         assert_eq!(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 1)])], KEY), Ok(()));
         insta::assert_snapshot!(
@@ -297,12 +298,12 @@ mod tests {
     }
 
     #[test]
-    fn all_gangs_of_a_set_replica_are_together() {
+    fn gangs_of_a_set_replica_in_two_domains_are_a_violation() {
         let gang = |replica, is_base, name: &str| Gang {
             set: "g".into(),
             replica,
             is_base,
-            ..Gang::made_by_hand(name)
+            ..Gang::named_only(name)
         };
         let gangs = [gang(0, true, "g-0"), gang(0, false, "g-0-sg-0"), gang(1, true, "g-1")];
         let of_gang = |gang: &str, node: &str| {
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn unlabelled_nodes() {
+    fn a_pod_on_an_unlabelled_node_is_a_violation() {
         assert_eq!(never_unlabelled(&history(&[("a", "1")]), "g-0", KEY), Ok(()));
         insta::assert_snapshot!(
             message(never_unlabelled(&history(&[("a", "1"), ("a", "4")]), "g-0", KEY)),
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_with_an_empty_label() {
+    fn a_pod_on_a_node_with_an_empty_label_is_a_violation() {
         let story = |node_of_p0: &str| {
             let nodes = [node("1", Some("ns-a")), node("2", Some(""))];
             Story::flat().all_added(nodes).added(pod("p0", "a", Some(node_of_p0))).end()

@@ -8,7 +8,7 @@ use conformance_expect::plain_gang::PlainGang;
 use conformance_history::{History, Live, Pod, SharedMark, Version};
 
 use super::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE, WRONG_NUMBER_OF_WHOLE_GANGS, bindings, in_part};
-use super::{Shown, all, ensure, none, premise, violation};
+use super::{Shown, all, ensure, none, precondition, violation};
 
 /// All pods of a gang are bound, but some are not Ready.
 const NOT_READY: Code = Code::new("not-ready");
@@ -45,10 +45,10 @@ pub fn runs(live: &Live, gang: &PlainGang) -> Ruling {
 /// not all pods existed by then, because then the check proves nothing.
 pub fn never(history: &History, gang: &PlainGang, until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
-    let is_its = |version: &Version<'_>| version.index < until && gang.has(version.pod());
-    let bound: Vec<_> = bindings(history).filter(is_its).collect();
+    let is_of_gang = |version: &Version<'_>| version.index < until && gang.has(version.pod());
+    let bound: Vec<_> = bindings(history).filter(is_of_gang).collect();
     none(in_part(gang, &bound))?;
-    let seen: BTreeSet<_> = history.pods().filter(is_its).map(|version| version.uid()).collect();
+    let seen: BTreeSet<_> = history.pods().filter(is_of_gang).map(|version| version.uid()).collect();
     if seen.len() < gang.pods {
         return Err(Broken::NotReached(format!("only {} of the pods of {gang} ever existed", seen.len())));
     }
@@ -70,23 +70,23 @@ fn passed_before(history: &History, place: usize) -> Ruling {
     }
 }
 
-/// A gang that was short of room had no bound pod until room became available, although the scheduler had
-/// made its pass (AIC-02).
+/// A gang that did not fit had no bound pod until capacity became available, although the scheduler had made
+/// a full pass (AIC-02).
 pub fn waits(history: &History, name: &str) -> Ruling {
     let gang = gang(history, name)?;
-    let room_comes = place(history, SharedMark::RoomComes);
-    all([never(history, &gang, Some(room_comes)), passed_before(history, room_comes)])
+    let room_available = place(history, SharedMark::RoomAvailable);
+    all([never(history, &gang, Some(room_available)), passed_before(history, room_available)])
 }
 
-/// A gang that waited for room runs at the end (AIC-04). The wait itself is a precondition (AIC-02).
-pub fn runs_in_new_room(history: &History, name: &str) -> Ruling {
-    premise("AIC-02", waits(history, name))?;
-    history.reached(SharedMark::RoomComes)?;
+/// A gang that waited for capacity runs at the end (AIC-04). The wait itself is a precondition (AIC-02).
+pub fn runs_in_new_capacity(history: &History, name: &str) -> Ruling {
+    precondition("AIC-02", waits(history, name))?;
+    history.reached(SharedMark::RoomAvailable)?;
     runs(&history.end(), &gang(history, name)?)
 }
 
 /// The gangs that run before the entry `place`, and the others.
-fn contenders(
+fn running_and_others(
     history: &History,
     names: &[&str],
     place: usize,
@@ -96,25 +96,25 @@ fn contenders(
     Ok(gangs.into_iter().partition(|gang| runs(&live, gang).is_ok()))
 }
 
-/// Exactly one of these gangs runs until something is deleted (AIC-03). No pod of the others was ever bound
-/// until then, although the scheduler had made its pass.
+/// Exactly one of these gangs runs until something is deleted (AIC-03). No pod of the others was bound until
+/// then, although the scheduler had made a full pass.
 pub fn one_of(history: &History, names: &[&str]) -> Ruling {
-    let room_comes = place(history, SharedMark::Deleted);
-    let (first, others) = contenders(history, names, room_comes)?;
+    let room_available = place(history, SharedMark::Deleted);
+    let (first, others) = running_and_others(history, names, room_available)?;
     let wrong_number = ensure(first.len() == 1, || {
         let message = format!("{} of {} gangs are running, want 1", first.len(), names.len());
         violation(WRONG_NUMBER_OF_WHOLE_GANGS, message)
     });
-    let never_bound = others.iter().map(|gang| never(history, gang, Some(room_comes)));
-    all(never_bound.chain([wrong_number, passed_before(history, room_comes)]))
+    let never_bound = others.iter().map(|gang| never(history, gang, Some(room_available)));
+    all(never_bound.chain([wrong_number, passed_before(history, room_available)]))
 }
 
 /// The running gang was deleted, and another one runs at the end (AIC-04). Returns `NotReached` if pods of
 /// the deleted gang still exist.
-pub fn another_runs_in_its_room(history: &History, names: &[&str]) -> Ruling {
-    premise("AIC-03", one_of(history, names))?;
+pub fn another_runs_in_freed_capacity(history: &History, names: &[&str]) -> Ruling {
+    precondition("AIC-03", one_of(history, names))?;
     let (deleted, _) = history.reached(SharedMark::Deleted)?;
-    let (first, others) = contenders(history, names, deleted)?;
+    let (first, others) = running_and_others(history, names, deleted)?;
     let (Some(first), end) = (first.first(), history.end()) else { return Ok(()) };
     if let Some(pod) = end.pods().find(|pod| first.has(*pod)) {
         let message = format!("Pod {} of the deleted {first} still exists", pod.name());
@@ -136,8 +136,9 @@ pub fn whole_or_nothing(history: &History) -> Ruling {
         let live = history.before(passed);
         for gang in &gangs {
             let now = bound(&live, gang).count();
-            let is_its = |version: &Version<'_>| version.index < passed && gang.has(version.pod());
-            let ever: BTreeSet<_> = bindings(history).filter(is_its).map(|version| version.uid()).collect();
+            let is_of_gang = |version: &Version<'_>| version.index < passed && gang.has(version.pod());
+            let ever: BTreeSet<_> =
+                bindings(history).filter(is_of_gang).map(|version| version.uid()).collect();
             if now > 0 && now < gang.pods && ever.len() < gang.pods {
                 let message = format!(
                     "only {now} pods of {gang} are bound after a full pass of the scheduler, want all or none"

@@ -12,10 +12,10 @@ use conformance_history::{Change, History, Pod, Version, controller};
 
 use super::{Shown, none, violation};
 
-const CREATED_WRONG: Code = Code::new("created-wrong");
+const CREATED_WITH_WRONG_FIELDS: Code = Code::new("created-with-wrong-fields");
 const NO_POD_CREATED: Code = Code::new("no-pod-created");
 const RELEASED_WITHOUT_GROUP: Code = Code::new("released-without-group");
-const INDEX_TAKEN_TWICE: Code = Code::new("index-taken-twice");
+const DUPLICATE_INDEX: Code = Code::new("duplicate-index");
 
 /// The first version of every pod of the workload.
 fn created(history: &History) -> impl Iterator<Item = Version<'_>> {
@@ -32,22 +32,22 @@ fn released(history: &History) -> impl Iterator<Item = Version<'_>> {
 
 /// Every pod was created with exactly Grove's gate, Grove's labels, the `schedulerName` of its backend and
 /// its membership (GANG-05). A pod that may join its group later has the membership when it is released.
-pub fn as_they_should_be(history: &History, set: &str, gangs: &[Gang]) -> Ruling {
-    let mut any = false;
+pub fn created_as_specified(history: &History, set: &str, gangs: &[Gang]) -> Ruling {
+    let mut has_pods = false;
     let violations: Vec<_> = created(history)
         .filter_map(|version| {
-            any = true;
+            has_pods = true;
             let faults = faults(version.pod(), history.header.target, set, gangs);
             (!faults.is_empty()).then(|| {
                 violation(
-                    CREATED_WRONG,
+                    CREATED_WITH_WRONG_FIELDS,
                     format!("Pod {} was created with wrong fields: {}", version.name(), faults.join("; ")),
                 )
                 .shown_by("created", version)
             })
         })
         .collect();
-    if !any {
+    if !has_pods {
         return Err(
             violation(NO_POD_CREATED, format!("no pod of PodCliqueSet {set} was ever created")).into()
         );
@@ -60,7 +60,7 @@ pub fn as_they_should_be(history: &History, set: &str, gangs: &[Gang]) -> Ruling
     none(violations.into_iter().chain(late))
 }
 
-fn place<'a>(pod: Pod<'_>, gangs: &'a [Gang]) -> Option<(&'a Gang, &'a Group)> {
+fn gang_and_group<'a>(pod: Pod<'_>, gangs: &'a [Gang]) -> Option<(&'a Gang, &'a Group)> {
     let clique = pod.pod_clique();
     gangs
         .iter()
@@ -74,14 +74,14 @@ fn index(pod: Pod<'_>) -> Option<usize> {
 /// The PodGroup that a pod still has to name, if it was allowed to be created without one.
 fn late_and_missing(pod: Pod<'_>, target: Target, gangs: &[Gang]) -> Option<Name> {
     let expectations = schedulers::of(target);
-    let ((gang, group), index) = (place(pod, gangs)?, index(pod)?);
+    let ((gang, group), index) = (gang_and_group(pod, gangs)?, index(pod)?);
     let wanted = expectations.joins(gang, group, index)?;
     let named = || expectations.named_by(pod).is_some_and(|found| wanted.matches(found));
     (expectations.may_join_later(group, index) && !named()).then_some(wanted)
 }
 
 fn faults(pod: Pod<'_>, target: Target, set: &str, gangs: &[Gang]) -> Vec<String> {
-    let Some((gang, group)) = place(pod, gangs) else {
+    let Some((gang, group)) = gang_and_group(pod, gangs) else {
         return vec![format!(
             "label {} {}, which is not a podgroup of PodCliqueSet {set}",
             names::POD_CLIQUE,
@@ -130,46 +130,46 @@ fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
 /// Pods created after their PodClique was deleted. Their creator could not know of the deletion, and the
 /// garbage collector deletes them. They do not belong to a later PodClique of the same name.
 fn created_too_late(history: &History) -> BTreeSet<&str> {
-    let gone: BTreeMap<_, _> = history
+    let deleted: BTreeMap<_, _> = history
         .of("PodClique")
         .filter(|version| version.change == Change::Deleted)
         .map(|version| (version.uid(), version.revision()))
         .collect();
-    let came_late = |version: &Version<'_>| {
+    let is_too_late = |version: &Version<'_>| {
         let clique = controller(version.object).and_then(|owner| owner["uid"].as_str());
-        clique.and_then(|clique| gone.get(clique)).is_some_and(|gone| *gone < version.revision())
+        clique.and_then(|clique| deleted.get(clique)).is_some_and(|deleted| *deleted < version.revision())
     };
-    created(history).filter(came_late).map(|version| version.uid()).collect()
+    created(history).filter(is_too_late).map(|version| version.uid()).collect()
 }
 
-/// No two pods of a PodClique have the same index at the same time (GANG-18: hostnames come from it). A
+/// No two pods of a PodClique have the same index at the same time, because hostnames contain it (GANG-18). A
 /// terminating or finished pod no longer occupies its index.
 pub fn indexes_are_unique(history: &History) -> Ruling {
     let too_late = created_too_late(history);
-    let mut held: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
-    let mut blamed = BTreeSet::new();
+    let mut holders: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
+    let mut reported = BTreeSet::new();
     let mut violations = Vec::new();
     for version in history.pods().filter(|version| !too_late.contains(version.uid())) {
         let pod = version.pod();
         let (Some(clique), Some(index)) = (pod.pod_clique(), pod.label(names::POD_INDEX)) else { continue };
         let has_ended = ["Failed", "Succeeded"].iter().any(|phase| pod.0["status"]["phase"] == *phase);
         let leaves = version.change == Change::Deleted || pod.is_terminating() || has_ended;
-        match held.get(&(clique, index)) {
-            Some(holder) if holder.uid() == version.uid() && leaves => drop(held.remove(&(clique, index))),
+        match holders.get(&(clique, index)) {
+            Some(holder) if holder.uid() == version.uid() && leaves => drop(holders.remove(&(clique, index))),
             Some(holder)
                 if holder.uid() != version.uid()
                     && !leaves
-                    && blamed.insert((holder.uid(), version.uid())) =>
+                    && reported.insert((holder.uid(), version.uid())) =>
             {
                 let message = format!(
                     "Pods {} and {} both have index {index} of PodClique {clique}",
                     holder.name(),
                     version.name()
                 );
-                let found = violation(INDEX_TAKEN_TWICE, message);
+                let found = violation(DUPLICATE_INDEX, message);
                 violations.push(found.shown_by("first", *holder).shown_by("second", version));
             }
-            None if !leaves => drop(held.insert((clique, index), version)),
+            None if !leaves => drop(holders.insert((clique, index), version)),
             _ => {}
         }
     }
@@ -191,12 +191,12 @@ mod tests {
             json!({"kind": "Pod", "metadata": {"name": name, "uid": name, "labels": {
                 names::POD_CLIQUE: "w-0-a", names::POD_INDEX: "0"}}, "status": {"phase": phase}})
         };
-        let beside = |phase: &str| {
+        let ruling = |phase: &str| {
             let story = Story::flat().added(pod("first", "Running")).modified(pod("first", phase));
             indexes_are_unique(&story.added(pod("second", "Pending")).end())
         };
-        assert_eq!(beside("Failed"), Ok(()));
-        assert!(matches!(beside("Running"), Err(Broken::Violated(_))));
+        assert_eq!(ruling("Failed"), Ok(()));
+        assert!(matches!(ruling("Running"), Err(Broken::Violated(_))));
     }
 
     /// One PodClique of 2 pods, minimum 1; a scaling group of 1 with one clique of 1 pod, and one scaled
@@ -238,8 +238,8 @@ mod tests {
         pod("w-0-sg-1-b-0", labels, Some("w-0-sg-0-w-0-sg-1-b"))
     }
 
-    fn said(history: &History) -> Option<String> {
-        match as_they_should_be(history, "w", &gangs()) {
+    fn message(history: &History) -> Option<String> {
+        match created_as_specified(history, "w", &gangs()) {
             Ok(()) => None,
             Err(Broken::Violated(all)) => {
                 Some(all.into_iter().map(|v| v.message).collect::<Vec<_>>().join("\n"))
@@ -250,12 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn pods_of_base_and_scaled_gangs_are_fine() {
+    fn pods_of_base_and_scaled_gangs_as_specified_pass() {
         let pods = [standalone("0", Some("w-0-w-0-a")), standalone("1", Some("w-0-w-0-a")), of_scaled_gang()];
-        assert_eq!(said(&Story::flat().all_added(pods).end()), None);
+        assert_eq!(message(&Story::flat().all_added(pods).end()), None);
         let pods = [standalone("0", Some("w-0")), standalone("1", None)];
         assert_eq!(
-            said(&Story::whole().all_added(pods).end()),
+            message(&Story::whole().all_added(pods).end()),
             None,
             "surplus joins no PodGroup in PodGang scope"
         );
@@ -266,8 +266,8 @@ mod tests {
         let mut ungated = standalone("0", Some("w-0-w-0-a"));
         ungated["spec"]["schedulingGates"] = json!([]);
         let story = Story::flat().added(standalone("0", Some("w-0-w-0-a"))).modified(ungated.clone());
-        assert_eq!(said(&story.end()), None);
-        assert!(said(&Story::flat().added(ungated).end()).unwrap().contains("scheduling gates []"));
+        assert_eq!(message(&story.end()), None);
+        assert!(message(&Story::flat().added(ungated).end()).unwrap().contains("scheduling gates []"));
     }
 
     #[rstest::rstest]
@@ -277,7 +277,10 @@ mod tests {
         Some("w-0-other"),
         Some("Pod w-0-a-1 lost its gate without naming PodGroup w-0-w-0-a")
     )]
-    fn surplus_joins_when_it_is_released(#[case] group: Option<&str>, #[case] message: Option<&str>) {
+    fn a_surplus_pod_released_without_its_group_is_a_violation(
+        #[case] group: Option<&str>,
+        #[case] expected: Option<&str>,
+    ) {
         let mut surplus = standalone("1", None);
         surplus["spec"]["schedulerName"] = json!("koord-scheduler");
         let gated = Story::on(Target::KOORDINATOR).added(surplus.clone());
@@ -285,7 +288,7 @@ mod tests {
         if let Some(group) = group {
             surplus["metadata"]["labels"]["pod-group.scheduling.sigs.k8s.io"] = json!(group);
         }
-        assert_eq!(said(&gated.modified(surplus).end()).as_deref(), message);
+        assert_eq!(message(&gated.modified(surplus).end()).as_deref(), expected);
     }
 
     #[rstest::rstest]
@@ -294,16 +297,18 @@ mod tests {
     #[case::loose("/spec/schedulingGroup", Value::Null, "PodGroup none, want w-0-sg-0-w-0-sg-1-b")]
     #[case::index("/metadata/labels/grove.io~1podclique-pod-index", json!("1"), "index 1, want below 1")]
     #[case::gang("/metadata/labels/grove.io~1podgang", json!("w-0"), "label grove.io/podgang w-0, want w-0-sg-0")]
-    #[case::stranger("/metadata/labels/grove.io~1podclique", json!("w-0-z"), "not a podgroup of PodCliqueSet w")]
-    fn one_thing_wrong(#[case] field: &str, #[case] value: Value, #[case] message: &str) {
+    #[case::unknown_clique(
+        "/metadata/labels/grove.io~1podclique", json!("w-0-z"), "not a podgroup of PodCliqueSet w"
+    )]
+    fn a_wrong_field_is_a_violation(#[case] field: &str, #[case] value: Value, #[case] expected: &str) {
         let mut pod = of_scaled_gang();
         *pod.pointer_mut(field).unwrap() = value;
-        let said = said(&Story::flat().added(pod).end()).unwrap();
-        assert!(said.contains(message), "{said}");
+        let found = message(&Story::flat().added(pod).end()).unwrap();
+        assert!(found.contains(expected), "{found}");
     }
 
     #[test]
-    fn an_index_is_used_by_one_live_pod_at_a_time() {
+    fn two_live_pods_with_one_index_are_a_violation() {
         let named = |name: &str| {
             let mut pod = standalone("0", None);
             pod["metadata"]["name"] = json!(name);
@@ -316,20 +321,20 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_was_created_for_a_gone_clique_is_in_nobodys_way() {
+    fn a_pod_created_after_its_clique_was_deleted_does_not_count() {
         let clique = json!({"kind": "PodClique", "metadata": {"name": "w-0-a", "uid": "before"}});
-        let of = |name: &str, clique: &str| {
+        let pod_of = |name: &str, clique: &str| {
             let mut pod = standalone("0", None);
             pod["metadata"]["name"] = json!(name);
             pod["metadata"]["ownerReferences"] = json!([{"uid": clique, "controller": true}]);
             pod
         };
-        let (old, new) = (of("x", "before"), of("y", "since"));
-        let begun = Story::flat().added(clique.clone());
-        let gone = |story: Story| story.deleted(clique.clone());
+        let (old, new) = (pod_of("x", "before"), pod_of("y", "since"));
+        let with_clique = Story::flat().added(clique.clone());
+        let deleted = |story: Story| story.deleted(clique.clone());
         let unique = |story: Story| indexes_are_unique(&story.end()).is_ok();
-        assert!(unique(gone(begun.clone()).added(old.clone()).added(new.clone())));
-        assert!(unique(gone(begun.clone()).added(new.clone()).added(old.clone())));
-        assert!(!unique(gone(begun.added(old)).added(new)), "one that was there has to go first");
+        assert!(unique(deleted(with_clique.clone()).added(old.clone()).added(new.clone())));
+        assert!(unique(deleted(with_clique.clone()).added(new.clone()).added(old.clone())));
+        assert!(!unique(deleted(with_clique.added(old)).added(new)), "the old pod still exists");
     }
 }

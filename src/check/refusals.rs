@@ -1,10 +1,9 @@
-//! The refusals that a scheduler reports for a gang on its pods and gang resources, as far as they still
-//! hold.
+//! The current refusals of a gang that its scheduler reports on pods and gang resources.
 //!
-//! A condition can be older than the state that it denies. kube-scheduler 1.37 sets
-//! PodGroupInitiallyScheduled to False again while the minimum is bound and surplus pods wait. Volcano never
-//! removes a condition. Therefore a gang resource refuses nothing while the minimum is bound, and of two
-//! contradicting conditions the later one holds.
+//! A condition may be out of date. kube-scheduler 1.37 sets PodGroupInitiallyScheduled to False again while
+//! the minimum is bound and surplus pods wait. Volcano never removes a condition. Therefore conditions of
+//! gang resources do not count while the minimum is bound. Of two contradicting conditions, only the later
+//! counts.
 
 use std::collections::BTreeMap;
 
@@ -18,20 +17,21 @@ use serde_json::Value;
 /// The refusals of a gang in order, each with the version of the pod or gang resource that reports it.
 pub fn refusals<'a>(history: &'a History, gang: &Gang) -> Vec<(Version<'a>, &'a Value)> {
     let expectations = schedulers::of(history.header.target);
-    let denied_by = expectations.denies_refusal();
+    let overridden_by = expectations.overrides_refusal();
     let mut bound: BTreeMap<&str, &str> = BTreeMap::new();
     let mut before: BTreeMap<&str, &Value> = BTreeMap::new();
     let mut found = Vec::new();
     for version in history.versions() {
         let (pod, status) = (version.pod(), &version.object["status"]);
-        let its_clique =
+        let clique_of_gang =
             pod.pod_clique().filter(|clique| gang.groups.iter().any(|group| group.clique == *clique));
         if version.kind() == "Pod" {
-            let Some(clique) = its_clique else { continue };
+            let Some(clique) = clique_of_gang else { continue };
             if version.change == Change::Deleted || !is_live(pod) || !is_bound(pod) {
                 bound.remove(version.uid());
-                let said = list(&status["conditions"]).iter().filter(|condition| is_refused_pod(condition));
-                found.extend(said.map(|condition| (version, condition)));
+                let refused =
+                    list(&status["conditions"]).iter().filter(|condition| is_refused_pod(condition));
+                found.extend(refused.map(|condition| (version, condition)));
             } else {
                 bound.insert(version.uid(), clique);
             }
@@ -45,11 +45,12 @@ pub fn refusals<'a>(history: &'a History, gang: &Gang) -> Vec<(Version<'a>, &'a 
                 continue;
             }
             let all = [&status["conditions"], &status["schedulingConditions"]];
-            let said = all.into_iter().flat_map(list).filter(|condition| expectations.is_refusal(condition));
-            let holds = |condition: &&Value| {
-                denied_by.is_none_or(|type_| !is_denied(condition, type_, status, previous))
+            let refused =
+                all.into_iter().flat_map(list).filter(|condition| expectations.is_refusal(condition));
+            let is_current = |condition: &&Value| {
+                overridden_by.is_none_or(|type_| !is_overridden(condition, type_, status, previous))
             };
-            found.extend(said.filter(holds).map(|condition| (version, condition)));
+            found.extend(refused.filter(is_current).map(|condition| (version, condition)));
         }
     }
     found
@@ -68,17 +69,17 @@ fn is_refused_pod(condition: &Value) -> bool {
 
 /// Whether a True condition of this type is newer than the refusal. Condition times have whole seconds;
 /// within one second, the condition that changed in this version is the newer one.
-fn is_denied(refusal: &Value, type_: &str, status: &Value, previous: Option<&Value>) -> bool {
+fn is_overridden(refusal: &Value, type_: &str, status: &Value, previous: Option<&Value>) -> bool {
     let is_true = |condition: &&Value| condition["type"] == type_ && condition["status"] == "True";
-    let Some(denial) = list(&status["conditions"]).iter().find(is_true) else { return false };
+    let Some(override_) = list(&status["conditions"]).iter().find(is_true) else { return false };
     let since = |condition: &Value| text(&condition["lastTransitionTime"]).parse::<Timestamp>().ok();
-    if since(refusal) != since(denial) {
-        return since(refusal) < since(denial);
+    if since(refusal) != since(override_) {
+        return since(refusal) < since(override_);
     }
-    let was_there = |condition: &Value| {
+    let is_unchanged = |condition: &Value| {
         previous.is_some_and(|previous| list(&previous["conditions"]).contains(condition))
     };
-    was_there(refusal) || !was_there(denial)
+    is_unchanged(refusal) || !is_unchanged(override_)
 }
 
 #[cfg(test)]
@@ -101,7 +102,7 @@ mod tests {
         group
     }
 
-    fn told(history: &History) -> usize {
+    fn number_of_refusals(history: &History) -> usize {
         refusals(history, &gang()).len()
     }
 
@@ -110,11 +111,11 @@ mod tests {
         let waits =
             json!([{"type": "PodGroupInitiallyScheduled", "status": "False", "message": "surplus waits"}]);
         let before = || Story::flat().added(group("PodGroup", &waits));
-        assert_eq!(told(&before().end()), 1);
+        assert_eq!(number_of_refusals(&before().end()), 1);
         let bound = Story::flat().added(worker("w", 0, Some("n"))).added(worker("w", 1, Some("n")));
-        assert_eq!(told(&bound.added(group("PodGroup", &waits)).end()), 0);
+        assert_eq!(number_of_refusals(&bound.added(group("PodGroup", &waits)).end()), 0);
         let half = Story::flat().added(worker("w", 0, Some("n"))).added(group("PodGroup", &waits));
-        assert_eq!(told(&half.end()), 1);
+        assert_eq!(number_of_refusals(&half.end()), 1);
     }
 
     fn condition(type_: &str, second: u8) -> Value {
@@ -128,14 +129,14 @@ mod tests {
     fn the_later_transition_counts(#[case] bound: u8, #[case] refused: u8, #[case] count: usize) {
         let both = json!([condition("Scheduled", bound), condition("Unschedulable", refused)]);
         let story = Story::on(Target::VOLCANO).added(group("PodGroup.scheduling.volcano.sh", &both));
-        assert_eq!(told(&story.end()), count);
+        assert_eq!(number_of_refusals(&story.end()), count);
     }
 
     #[test]
     fn within_a_second_the_order_of_versions_counts() {
         let volcano = |first: &Value, both: &Value| {
             let story = Story::on(Target::VOLCANO).added(group("PodGroup.scheduling.volcano.sh", first));
-            told(&story.modified(group("PodGroup.scheduling.volcano.sh", both)).end())
+            number_of_refusals(&story.modified(group("PodGroup.scheduling.volcano.sh", both)).end())
         };
         let (bound, refused) = (condition("Scheduled", 2), condition("Unschedulable", 2));
         assert_eq!(volcano(&json!([bound]), &json!([bound, refused])), 1, "refused in the later version");

@@ -2,12 +2,12 @@
 
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
-use conformance_expect::{Gang, scaling};
-use conformance_facts::cliques::pods_of;
-use conformance_history::{History, Live};
+use conformance_expect::scaling;
+use conformance_facts::cliques::wrong_number_of_pods;
+use conformance_history::History;
 
-use super::idle_writes::{self, Concern};
-use super::{gang_resources, gangs, none, premise, violation};
+use super::idle_writes::{self, AffectedObjects};
+use super::{deviates, gang_resources, gangs, none, precondition};
 
 const WRONG_NUMBER_OF_PODS: Code = Code::new("wrong-number-of-pods");
 
@@ -19,25 +19,17 @@ pub fn followed(history: &History, set: &str, scaled: usize, until: usize) -> Ru
     gangs::base(&live, set, &after)?;
     gangs::scaled(history, &live, &after)?;
     gangs::references_are_the_pods(&live, &after)?;
-    as_many_pods_as_replicas(&live, &after)?;
+    none(wrong_number_of_pods(&live, &after).map(|found| deviates(WRONG_NUMBER_OF_PODS, found)))?;
     gang_resources::owned(history, &live, &after)?;
-    gang_resources::as_the_pod_gangs_say(history, &live, &after)
+    gang_resources::match_pod_gangs(history, &live, &after)
 }
 
-fn as_many_pods_as_replicas(live: &Live, gangs: &[Gang]) -> Ruling {
-    none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
-        let pods = pods_of(live, &group.clique).count();
-        let message = || format!("PodClique {} has {pods} pods, want {}", group.clique, group.replicas);
-        (pods != group.replicas).then(|| violation(WRONG_NUMBER_OF_PODS, message()))
-    }))
-}
-
-/// Objects that the scaling does not concern were not written (GANG-24). The check requires that PodGangs
+/// Objects that the scaling does not affect were not written (GANG-24). The check requires that PodGangs
 /// followed the scaling.
 pub fn others_untouched(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
-    premise("GANG-10", followed(history, set, scaled, until))?;
+    precondition("GANG-10", followed(history, set, scaled, until))?;
     let pcs = history.submitted(set)?;
     let (before, after) = (scaling::gangs(history, pcs, scaled), scaling::gangs(history, pcs, scaled + 1));
-    let concern = Concern::of(history.header.target, set, &before, &after);
-    idle_writes::others_untouched(history, scaled, until, &concern)
+    let affected = AffectedObjects::of(history.header.target, set, &before, &after);
+    idle_writes::others_untouched(history, scaled, until, &affected)
 }

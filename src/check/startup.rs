@@ -8,7 +8,7 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::Scope;
 use conformance_expect::startup::{Parent, parents};
-use conformance_facts::generations::recycles;
+use conformance_facts::generations::terminations;
 use conformance_facts::health::is_ready;
 use conformance_facts::startup::{INIT_CONTAINER, has_started, last_init, token_of};
 use conformance_history::{Change, History, Mark, Version, list, text};
@@ -19,13 +19,13 @@ use crate::{Shown, none, violation};
 /// The prefix of the arguments of the waiting init container, one for each parent clique.
 const PARENT: &str = "--podcliques=";
 
-const WAITS_OTHERWISE: Code = Code::new("init-container-otherwise");
+const WRONG_INIT_CONTAINER: Code = Code::new("wrong-init-container");
 const WAITS_FOR_OTHERS: Code = Code::new("waits-for-others");
 const ORDER_IN_HASH: Code = Code::new("order-changes-the-hash");
 const STARTED_EARLY: Code = Code::new("started-early");
 const STARTED_FOR_OTHERS: Code = Code::new("started-for-others");
 const TOKEN_ELSEWHERE: Code = Code::new("token-in-another-container");
-const OTHER_RIGHTS: Code = Code::new("other-rights-than-needed");
+const WRONG_PERMISSIONS: Code = Code::new("wrong-permissions");
 
 /// The pods of a PodCliqueSet as created, each with its parents.
 fn created<'a>(history: &'a History, set: &str) -> Result<Vec<(Version<'a>, Vec<Parent>)>, Broken> {
@@ -38,14 +38,14 @@ fn created<'a>(history: &'a History, set: &str) -> Result<Vec<(Version<'a>, Vec<
 }
 
 fn arguments(container: &Value) -> Vec<&str> {
-    ["command", "args"].into_iter().flat_map(|of| list(&container[of])).map(text).collect()
+    ["command", "args"].into_iter().flat_map(|field| list(&container[field])).map(text).collect()
 }
 
 /// The parents in the arguments of a container.
 fn waited_for(container: &Value) -> Vec<Parent> {
-    let said = arguments(container).into_iter().filter_map(|argument| argument.strip_prefix(PARENT));
-    let mut all: Vec<Parent> = said
-        .filter_map(|said| said.rsplit_once(':'))
+    let given = arguments(container).into_iter().filter_map(|argument| argument.strip_prefix(PARENT));
+    let mut all: Vec<Parent> = given
+        .filter_map(|parent| parent.rsplit_once(':'))
         .filter_map(|(name, ready)| Some((name.to_owned(), ready.parse().ok()?)))
         .collect();
     all.sort();
@@ -73,12 +73,12 @@ pub fn pods_wait(history: &History, set: &str) -> Ruling {
             (Some(_), _) => return None,
         };
         let message = format!("Pod {} {fault}", version.name());
-        Some(violation(WAITS_OTHERWISE, message).shown_by("created", version))
+        Some(violation(WRONG_INIT_CONTAINER, message).shown_by("created", version))
     }))
 }
 
 /// Pods wait for the right parents, each with its minimum (START-02).
-pub fn for_the_right_ones(history: &History, set: &str) -> Ruling {
+pub fn wait_for_right_cliques(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
         let found = last_init(version.object).map(waited_for).unwrap_or_default();
         (found != wanted).then(|| {
@@ -112,16 +112,16 @@ pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling 
 }
 
 /// No container of a waiting pod starts too early (START-04, START-07). After the pod was created, all its
-/// parents must have had enough Ready pods of its own generation at the same time. Only pods created within
-/// `made` are checked.
-pub fn parents_first(history: &History, set: &str, made: Range<usize>) -> Ruling {
+/// parent cliques must have had enough Ready pods at the same time. Only pods of the same generation count.
+/// Only pods created within these entries are checked.
+pub fn parents_first(history: &History, set: &str, created_within: Range<usize>) -> Ruling {
     let waiting = created(history, set)?.into_iter();
-    let waiting = waiting.filter(|(pod, parents)| !parents.is_empty() && made.contains(&pod.index));
+    let waiting = waiting.filter(|(pod, parents)| !parents.is_empty() && created_within.contains(&pod.index));
     none(waiting.filter_map(|(pod, parents)| {
         let mut its = history.named("Pod", pod.name()).filter(|version| version.uid() == pod.uid());
         let started = its.find(|version| has_started(version.pod()))?;
-        let begun = generation_begun(history, set, pod);
-        (!were_ready(history, begun, pod.index..started.index, &parents)).then(|| {
+        let start = generation_start(history, set, pod);
+        (!were_ready(history, start, pod.index..started.index, &parents)).then(|| {
             let message =
                 format!("Pod {} started before {parents:?} were all Ready at the same time", pod.name());
             violation(STARTED_EARLY, message).shown_by("started", started)
@@ -129,23 +129,23 @@ pub fn parents_first(history: &History, set: &str, made: Range<usize>) -> Ruling
     }))
 }
 
-/// The entry at which the termination began that led to this pod, if any.
-fn generation_begun(history: &History, set: &str, pod: Version<'_>) -> Option<usize> {
+/// The entry of the first deletion of the last termination before this pod was created, if any.
+fn generation_start(history: &History, set: &str, pod: Version<'_>) -> Option<usize> {
     let index = pod.label(names::REPLICA_INDEX)?.parse().ok()?;
-    let recycles = recycles(history, &Scope::Replica { set: set.into(), index });
-    recycles.iter().map(|recycle| recycle.begun.index).filter(|begun| *begun < pod.index).max()
+    let terminations = terminations(history, &Scope::Replica { set: set.into(), index });
+    terminations.iter().map(|termination| termination.started.index).filter(|start| *start < pod.index).max()
 }
 
-/// Whether all parents had enough Ready pods, created after `begun`, at the same time at some event `within`
-/// these entries.
-fn were_ready(history: &History, begun: Option<usize>, within: Range<usize>, parents: &[Parent]) -> bool {
-    let (mut made, mut ready) = (BTreeMap::new(), BTreeMap::new());
+/// Whether at some event `within` these entries, all parents had enough Ready pods that were created after
+/// `start`.
+fn were_ready(history: &History, start: Option<usize>, within: Range<usize>, parents: &[Parent]) -> bool {
+    let (mut created, mut ready) = (BTreeMap::new(), BTreeMap::new());
     for version in history.pods().take_while(|version| version.index < within.end) {
-        let made = *made.entry(version.uid()).or_insert(version.index);
+        let created = *created.entry(version.uid()).or_insert(version.index);
         let clique = version.pod().pod_clique().filter(|_| {
             version.change != Change::Deleted
                 && is_ready(version.pod())
-                && begun.is_none_or(|begun| made > begun)
+                && start.is_none_or(|start| created > start)
         });
         match clique {
             Some(clique) => ready.insert(version.uid(), clique),
@@ -165,8 +165,8 @@ pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Opt
     let within = from.unwrap_or(usize::MAX)..to.unwrap_or(usize::MAX);
     let mut seen = BTreeSet::new();
     let started = history.pods().filter(|version| {
-        let is_its = version.pod().pod_clique() == Some(clique) && has_started(version.pod());
-        is_its && within.contains(&version.index) && seen.insert(version.uid())
+        let is_started_pod = version.pod().pod_clique() == Some(clique) && has_started(version.pod());
+        is_started_pod && within.contains(&version.index) && seen.insert(version.uid())
     });
     none(started.map(|version| {
         let message = format!("Pod {} started because of Ready pods of another workload", version.name());
@@ -174,7 +174,7 @@ pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Opt
     }))
 }
 
-/// No other container has the token (START-03).
+/// Only the waiting init container of a pod has its token (START-03).
 pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, _)| {
         let pod = version.object;
@@ -198,10 +198,10 @@ pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// An account may only see pods in its own namespace, in addition to what Kubernetes grants to every account.
-/// The mark `{"account", "rules", "elsewhere", "ofAll"}` has the rules that the API server reports for its
-/// own and another namespace.
-pub fn least_rights(mark: &Mark) -> Ruling {
+/// Apart from what Kubernetes grants to every account, an account may only see pods in its own namespace. The
+/// mark `{"account", "rules", "elsewhere", "ofAll"}` has the rules that the API server reports for the
+/// account's namespace and for another one.
+pub fn minimal_permissions(mark: &Mark) -> Ruling {
     let rules = list(&mark.detail["rules"]);
     let of_all = list(&mark.detail["ofAll"]);
     let own: Vec<_> = rules.iter().filter(|rule| !of_all.iter().any(|wider| covers(wider, rule))).collect();
@@ -232,7 +232,7 @@ pub fn least_rights(mark: &Mark) -> Ruling {
         .filter(|verb| !may(verb))
         .map(|verb| format!("no {verb} on pods"));
     none(surplus.chain(elsewhere).chain(missing).map(|fault| {
-        violation(OTHER_RIGHTS, format!("ServiceAccount {} has {fault}", text(&mark.detail["account"])))
+        violation(WRONG_PERMISSIONS, format!("ServiceAccount {} has {fault}", text(&mark.detail["account"])))
     }))
 }
 
@@ -249,192 +249,5 @@ fn covers(wider: &Value, rule: &Value) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
-
-    use super::*;
-    use crate::message;
-
-    /// Clique `b` starts after `a`, of which 2 are needed.
-    fn pcs(name: &str, order: &str) -> Value {
-        let clique = |name: &str| json!({"name": name, "spec": {"replicas": 3, "minAvailable": 2}});
-        json!({"kind": "PodCliqueSet", "metadata": {"name": name}, "spec": {"replicas": 1, "template": {
-            "cliqueStartupType": order, "cliques": [clique("a"), clique("b")],
-        }}})
-    }
-
-    fn pod(clique: &str, inits: Value) -> Value {
-        let mut pod = object("Pod", clique);
-        pod["metadata"]["labels"] = json!({names::PART_OF: "w", names::POD_CLIQUE: clique});
-        pod["spec"] = json!({"containers": [{"name": "main"}], "initContainers": inits});
-        pod
-    }
-
-    fn waiting(args: &[&str]) -> Value {
-        json!({"name": INIT_CONTAINER, "args": args, "volumeMounts": [{"name": "t"}]})
-    }
-
-    fn story(pods: Vec<Value>) -> History {
-        Story::flat().submitted(pcs("w", "CliqueStartupTypeInOrder")).all_added(pods).end()
-    }
-
-    #[rstest]
-    #[case::right(json!([{"name": "own"}, waiting(&["--podcliques=w-0-a:2"])]), true, true)]
-    #[case::not_last(json!([waiting(&["--podcliques=w-0-a:2"]), {"name": "own"}]), false, false)]
-    #[case::none(json!([]), false, false)]
-    #[case::twice(json!([waiting(&[]), waiting(&["--podcliques=w-0-a:2"])]), false, true)]
-    #[case::another_count(json!([waiting(&["--podcliques=w-0-a:3"])]), true, false)]
-    #[case::another_clique(json!([waiting(&["--podcliques=w-0-b:2"])]), true, false)]
-    #[case::one_too_many(json!([waiting(&["--podcliques=w-0-a:2", "--podcliques=w-0-b:2"])]), false, false)]
-    fn a_pod_that_waits(#[case] inits: Value, #[case] shape: bool, #[case] parents: bool) {
-        let history = story(vec![pod("w-0-a", Value::Null), pod("w-0-b", inits)]);
-        assert_eq!(pods_wait(&history, "w").is_ok(), shape, "{:?}", pods_wait(&history, "w"));
-        let ruling = for_the_right_ones(&history, "w");
-        assert_eq!(ruling.is_ok(), parents, "{ruling:?}");
-    }
-
-    #[test]
-    fn one_that_waits_for_nobody_has_no_such_container() {
-        let history = story(vec![pod("w-0-a", json!([waiting(&["--podcliques=w-0-b:2"])]))]);
-        assert!(message(pods_wait(&history, "w")).contains("although it waits for no clique"));
-    }
-
-    #[test]
-    fn hashes() {
-        let pclq = |name: &str, set: &str, hash: &str| {
-            let mut pclq = object("PodClique", name);
-            pclq["metadata"]["labels"] = json!({names::PART_OF: set, names::POD_TEMPLATE_HASH: hash});
-            pclq
-        };
-        let judged = |hash: &str| {
-            let story = Story::flat().added(pclq("w-0-a", "w", "h")).added(pclq("v-0-a", "v", hash)).end();
-            same_hashes(&story, "w", "v")
-        };
-        assert_eq!(judged("h"), Ok(()));
-        assert!(message(judged("g")).contains("without a startup order"));
-    }
-
-    /// A pod of a clique of `w-0` on a node; Ready, or with started containers.
-    fn bound(name: &str, clique: &str, ready: bool, started: bool) -> Value {
-        let mut pod = object("Pod", name);
-        let labels = json!({names::PART_OF: "w", names::REPLICA_INDEX: "0", names::POD_CLIQUE: clique});
-        pod["metadata"]["labels"] = labels;
-        pod["spec"]["nodeName"] = json!("n");
-        let state = if started { json!({"running": {}}) } else { json!({"waiting": {}}) };
-        let ready = if ready { "True" } else { "False" };
-        pod["status"] = json!({"conditions": [{"type": "Ready", "status": ready}],
-                               "containerStatuses": [{"name": "main", "state": state}]});
-        pod
-    }
-
-    /// Two parents and a waiting pod, all created and bound.
-    fn made() -> Story {
-        let story = Story::flat().submitted(pcs("w", "CliqueStartupTypeInOrder"));
-        let parents = ["p", "q"].map(|name| bound(name, "w-0-a", false, true));
-        story.all_added(parents).added(bound("c", "w-0-b", false, false))
-    }
-
-    #[test]
-    fn parents_are_ready_at_once() {
-        let ready = |name: &str| bound(name, "w-0-a", true, true);
-        let judged = |story: Story| {
-            parents_first(&story.modified(bound("c", "w-0-b", false, true)).end(), "w", 0..usize::MAX)
-        };
-        assert_eq!(judged(made().modified(ready("p")).modified(ready("q"))), Ok(()));
-        let one = made().modified(ready("p"));
-        assert!(message(judged(one)).starts_with("Pod c started before"));
-        let in_turn =
-            made().modified(ready("p")).modified(bound("p", "w-0-a", false, true)).modified(ready("q"));
-        assert!(judged(in_turn).is_err(), "never at once");
-        let namesake = made().modified(ready("p")).added(bound("r", "w-0-a-b", true, true));
-        assert!(judged(namesake).is_err());
-    }
-
-    #[test]
-    fn a_new_generation_waits_for_its_own() {
-        let of_old = || {
-            let ready = |name: &str| bound(name, "w-0-a", true, true);
-            made().modified(ready("p")).modified(ready("q")).modified(bound("c", "w-0-b", false, true))
-        };
-        let going = |name: &str, clique: &str| {
-            let mut pod = bound(name, clique, true, true);
-            pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-            pod
-        };
-        let recycled = || {
-            let cliques = [("c", "w-0-b"), ("p", "w-0-a"), ("q", "w-0-a")];
-            let gone = cliques
-                .into_iter()
-                .fold(of_old(), |story, (name, clique)| story.modified(going(name, clique)));
-            let parents = ["r", "s"].map(|name| bound(name, "w-0-a", false, true));
-            gone.added(bound("d", "w-0-b", false, false)).all_added(parents)
-        };
-        let judged = |story: Story| {
-            parents_first(&story.modified(bound("d", "w-0-b", false, true)).end(), "w", 0..usize::MAX)
-        };
-        assert!(message(judged(recycled())).starts_with("Pod d started before"), "for those of old");
-        let ready = ["r", "s"].map(|name| bound(name, "w-0-a", true, true));
-        let anew = ready.into_iter().fold(recycled(), Story::modified);
-        assert_eq!(judged(anew), Ok(()));
-    }
-
-    #[test]
-    fn what_starts_for_others() {
-        let started = || made().modified(bound("c", "w-0-b", false, true)).end();
-        assert!(none_starts(&started(), "w-0-b", Some(0), None).is_err());
-        assert_eq!(none_starts(&started(), "w-0-b", None, None), Ok(()));
-        assert_eq!(none_starts(&started(), "w-0-a", Some(usize::MAX - 1), None), Ok(()));
-    }
-
-    #[test]
-    fn the_token_is_in_one_container() {
-        let with = |mounts: Value| {
-            let mut pod = pod("w-0-b", json!([waiting(&["--podcliques=w-0-a:2"])]));
-            pod["spec"]["volumes"] = json!([{"name": "t", "secret": {"secretName": "w-token"}}]);
-            pod["spec"]["containers"][0]["volumeMounts"] = mounts;
-            token_in_one_container(&story(vec![pod]), "w")
-        };
-        assert_eq!(with(json!([])), Ok(()));
-        assert!(message(with(json!([{"name": "t"}]))).contains("has the token w-token"));
-    }
-
-    #[rstest]
-    #[case::least(json!([{"apiGroups": [""], "resources": ["pods", "pods/status"], "verbs": ["get", "list", "watch"]}]), None)]
-    #[case::to_delete(json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "delete"]}]), Some("delete"))]
-    #[case::secrets(json!([{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"]}]), Some("secrets"))]
-    #[case::all(json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]), Some("*"))]
-    #[case::nothing(json!([]), Some("no get on pods"))]
-    #[case::more_than_all_may(
-        json!([
-            {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
-            {"apiGroups": ["certificates.k8s.io"], "resources": ["clustertrustbundles"], "verbs": ["get", "delete"]},
-        ]),
-        Some("clustertrustbundles")
-    )]
-    fn rights(#[case] rules: Value, #[case] fault: Option<&str>) {
-        let everybodys = json!({"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]});
-        let bundles = json!({"apiGroups": ["certificates.k8s.io"], "resources": ["clustertrustbundles"], "verbs": ["get", "list", "watch"]});
-        let of_all = [everybodys, bundles];
-        let rules: Vec<_> = list(&rules).iter().chain(&of_all).cloned().collect();
-        let detail = json!({"account": "w", "rules": rules, "ofAll": of_all});
-        let mark = Mark { name: "rights".into(), detail };
-        match fault {
-            None => assert_eq!(least_rights(&mark), Ok(())),
-            Some(fault) => assert!(message(least_rights(&mark)).contains(fault)),
-        }
-    }
-
-    #[test]
-    fn pods_of_other_namespaces_are_none_of_its_business() {
-        let pods = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]);
-        let leases =
-            json!([{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]}]);
-        let judged = |elsewhere: &Value| {
-            let detail = json!({"account": "w", "rules": pods, "elsewhere": elsewhere});
-            least_rights(&Mark { name: "rights".into(), detail })
-        };
-        assert_eq!(judged(&leases), Ok(()));
-        assert!(message(judged(&pods)).contains("on pods of other namespaces"));
-    }
-}
+#[path = "startup_tests.rs"]
+mod tests;

@@ -15,8 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::{none, patience, violation};
 
-const WAITS_SILENTLY: Code = Code::new("held-back-without-a-word");
-const STILL_WAITS: Code = Code::new("said-to-be-held-back-still");
+const WAIT_NOT_REPORTED: Code = Code::new("startup-wait-not-reported");
+const WAIT_STILL_REPORTED: Code = Code::new("startup-wait-still-reported");
 
 /// A PodClique with a bound pod that has not started, and one of its parents with too few Ready pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,17 +47,18 @@ impl Wait {
 
 /// The current waits of the cliques of a PodCliqueSet.
 fn waits(live: &Live, parents: &BTreeMap<String, Vec<Parent>>) -> Vec<Wait> {
-    let pods = |clique: &str, holds: fn(Pod<'_>) -> bool| {
-        let its = live.pods().filter(|pod| !pod.is_canary() && pod.pod_clique() == Some(clique));
-        its.filter(|pod| is_live(*pod) && holds(*pod)).count()
+    let count = |clique: &str, predicate: fn(Pod<'_>) -> bool| {
+        let of_clique = live.pods().filter(|pod| !pod.is_canary() && pod.pod_clique() == Some(clique));
+        of_clique.filter(|pod| is_live(*pod) && predicate(*pod)).count()
     };
-    let is_held = |pod: Pod<'_>| is_bound(pod) && !is_ready(pod) && !has_started(pod);
-    let waiting = parents.iter().filter(|(clique, parents)| !parents.is_empty() && pods(clique, is_held) > 0);
+    let is_waiting = |pod: Pod<'_>| is_bound(pod) && !is_ready(pod) && !has_started(pod);
+    let waiting =
+        parents.iter().filter(|(clique, parents)| !parents.is_empty() && count(clique, is_waiting) > 0);
     let all = waiting.flat_map(|(clique, parents)| {
         parents.iter().map(|(parent, needed)| Wait {
             clique: clique.clone(),
             parent: parent.clone(),
-            ready: pods(parent, is_ready),
+            ready: count(parent, is_ready),
             needed: *needed,
         })
     });
@@ -71,7 +72,7 @@ fn messages<'a>(live: &'a Live, clique: &str) -> impl Iterator<Item = &'a str> {
 }
 
 /// The waits that PodCliques report, each with its message.
-pub fn said(live: &Live, set: &str) -> Vec<(Wait, String)> {
+pub fn reported(live: &Live, set: &str) -> Vec<(Wait, String)> {
     let all = waits(live, &live.get("PodCliqueSet", set).map(parents).unwrap_or_default()).into_iter();
     all.filter_map(|wait| {
         let message = messages(live, &wait.clique).find(|message| wait.is_in(message))?.to_owned();
@@ -81,35 +82,35 @@ pub fn said(live: &Live, set: &str) -> Vec<(Wait, String)> {
 }
 
 /// Whether every wait is reported, and no message of a finished wait in `before` is still reported.
-pub fn is_true(live: &Live, set: &str, before: &[(Wait, String)]) -> bool {
+pub fn reports_are_current(live: &Live, set: &str, before: &[(Wait, String)]) -> bool {
     let waits = waits(live, &live.get("PodCliqueSet", set).map(parents).unwrap_or_default());
     let is_over = |wait: &Wait| !waits.iter().any(|now| now.pair() == wait.pair());
-    said(live, set).len() == waits.len()
+    reported(live, set).len() == waits.len()
         && before
             .iter()
             .filter(|(wait, _)| is_over(wait))
-            .all(|(wait, message)| messages(live, &wait.clique).all(|said| said != message))
+            .all(|(wait, message)| messages(live, &wait.clique).all(|reported| reported != message))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Fault {
-    Unsaid(Wait),
-    StillSaid { clique: String, parent: String, message: String },
+    NotReported(Wait),
+    StillReported { clique: String, parent: String, message: String },
 }
 
 impl Fault {
     fn violation(self, patience: SignedDuration) -> Violation {
         let seconds = patience.as_secs();
         match self {
-            Self::Unsaid(Wait { clique, parent, ready, needed }) => violation(
-                WAITS_SILENTLY,
+            Self::NotReported(Wait { clique, parent, ready, needed }) => violation(
+                WAIT_NOT_REPORTED,
                 format!(
                     "for {seconds} s no condition of PodClique {clique} reported that it waits for \
                      PodClique {parent}, which has {ready} of {needed} Ready pods"
                 ),
             ),
-            Self::StillSaid { clique, parent, message } => violation(
-                STILL_WAITS,
+            Self::StillReported { clique, parent, message } => violation(
+                WAIT_STILL_REPORTED,
                 format!(
                     "PodClique {clique} no longer waits for PodClique {parent}, but {seconds} s later \
                      still reports {message:?}"
@@ -121,13 +122,13 @@ impl Fault {
 
 /// Each wait is reported within five seconds with the current counts. After the wait ends, its message
 /// disappears within five seconds. Returns `NotReached` if no pod ever waited.
-pub fn told(history: &History, set: &str) -> Ruling {
+pub fn waits_are_reported(history: &History, set: &str) -> Ruling {
     let parents = parents(history.submitted(set)?);
     let mut live = Live::default();
-    let mut told: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    let mut reported: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     let mut since: BTreeMap<Fault, Timestamp> = BTreeMap::new();
     let mut late: BTreeSet<Fault> = BTreeSet::new();
-    let mut ever = false;
+    let mut has_waited = false;
     let patience = patience(history);
     for entry in &history.entries {
         late.extend(overdue(&since, entry.at, patience));
@@ -137,18 +138,18 @@ pub fn told(history: &History, set: &str) -> Ruling {
             continue;
         }
         let waits = waits(&live, &parents);
-        ever |= !waits.is_empty();
+        has_waited |= !waits.is_empty();
         let mut faults = BTreeSet::new();
         for wait in &waits {
             match messages(&live, &wait.clique).find(|message| wait.is_in(message)) {
-                Some(message) => drop(told.entry(wait.pair()).or_default().insert(message.to_owned())),
-                None => drop(faults.insert(Fault::Unsaid(wait.clone()))),
+                Some(message) => drop(reported.entry(wait.pair()).or_default().insert(message.to_owned())),
+                None => drop(faults.insert(Fault::NotReported(wait.clone()))),
             }
         }
-        for ((clique, parent), before) in &told {
+        for ((clique, parent), before) in &reported {
             let is_over = !waits.iter().any(|wait| (&wait.clique, &wait.parent) == (clique, parent));
             let still = messages(&live, clique).filter(|message| is_over && before.contains(*message));
-            faults.extend(still.map(|message| Fault::StillSaid {
+            faults.extend(still.map(|message| Fault::StillReported {
                 clique: clique.clone(),
                 parent: parent.clone(),
                 message: message.to_owned(),
@@ -161,7 +162,7 @@ pub fn told(history: &History, set: &str) -> Ruling {
     }
     late.extend(overdue(&since, history.last_at(), patience));
     none(late.into_iter().map(|fault| fault.violation(patience)))?;
-    match ever {
+    match has_waited {
         true => Ok(()),
         false => {
             Err(Broken::NotReached(format!("no pod of PodCliqueSet {set} had to wait for another clique")))
@@ -207,15 +208,15 @@ mod tests {
         pod
     }
 
-    fn says(message: &str) -> Value {
+    fn clique_reporting(message: &str) -> Value {
         let mut pclq = object("PodClique", "w-0-b");
         pclq["status"] = json!({"conditions": [{"type": "T", "status": "True", "message": message}]});
         pclq
     }
 
     /// One of the two required pods is Ready.
-    fn held() -> Story {
-        let story = Story::flat().submitted(pcs()).added(says("")).added(pod("p", "w-0-a", true));
+    fn one_of_two_ready() -> Story {
+        let story = Story::flat().submitted(pcs()).added(clique_reporting("")).added(pod("p", "w-0-a", true));
         story.added(pod("q", "w-0-a", false)).added(pod("c", "w-0-b", false))
     }
 
@@ -223,14 +224,28 @@ mod tests {
     #[case::in_time("w-0-a: 1/2", 4, true)]
     #[case::in_a_sentence("It waits until 2 pods of w-0-a are Ready; 1 is.", 4, true)]
     #[case::late("w-0-a: 1/2", 6, false)]
-    #[case::of_a_namesake("w-0-a-b: 1/2", 4, false)]
+    #[case::of_a_similar_name("w-0-a-b: 1/2", 4, false)]
     #[case::without_a_name("1 of 2", 4, false)]
     #[case::without_numbers("waits for w-0-a", 4, false)]
     #[case::other_numbers("w-0-a: 0/2", 4, false)]
-    fn a_wait_is_said(#[case] words: &str, #[case] after: i64, #[case] fine: bool) {
-        let history = held().later(after).modified(says(words)).later(9).mark(END, Value::Null).end();
-        assert_eq!(told(&history, "w").is_ok(), fine, "{:?}", told(&history, "w"));
-        assert_eq!(is_true(&with_set(&history), "w", &[]), fine || after > 5);
+    fn a_wait_that_is_not_reported_in_time_is_a_violation(
+        #[case] words: &str,
+        #[case] after: i64,
+        #[case] fine: bool,
+    ) {
+        let history = one_of_two_ready()
+            .later(after)
+            .modified(clique_reporting(words))
+            .later(9)
+            .mark(END, Value::Null)
+            .end();
+        assert_eq!(
+            waits_are_reported(&history, "w").is_ok(),
+            fine,
+            "{:?}",
+            waits_are_reported(&history, "w")
+        );
+        assert_eq!(reports_are_current(&with_set(&history), "w", &[]), fine || after > 5);
     }
 
     fn with_set(history: &History) -> Live {
@@ -248,28 +263,36 @@ mod tests {
         pod["status"]["containerStatuses"] = json!([{"state": {"terminated": {"exitCode": 1}}}]);
         pod
     })]
-    fn and_no_longer_than_it_is_so(#[case] end: Value) {
-        let over = || held().modified(says("w-0-a: 1/2")).modified(end.clone());
+    fn a_wait_that_is_reported_after_its_end_is_a_violation(#[case] end: Value) {
+        let over = || one_of_two_ready().modified(clique_reporting("w-0-a: 1/2")).modified(end.clone());
         let watched = |story: Story| story.later(9).mark(END, Value::Null).end();
-        assert!(message(told(&watched(over()), "w")).contains("no longer waits for PodClique w-0-a"));
-        assert_eq!(told(&watched(over().later(4).modified(says("w-0-a: 2/2"))), "w"), Ok(()));
-        assert!(told(&watched(over().later(6).modified(says(""))), "w").is_err());
-        let before = said(&with_set(&held().modified(says("w-0-a: 1/2")).end()), "w");
+        assert!(
+            message(waits_are_reported(&watched(over()), "w"))
+                .contains("no longer waits for PodClique w-0-a")
+        );
+        assert_eq!(
+            waits_are_reported(&watched(over().later(4).modified(clique_reporting("w-0-a: 2/2"))), "w"),
+            Ok(())
+        );
+        assert!(waits_are_reported(&watched(over().later(6).modified(clique_reporting(""))), "w").is_err());
+        let before =
+            reported(&with_set(&one_of_two_ready().modified(clique_reporting("w-0-a: 1/2")).end()), "w");
         assert_eq!(before.len(), 1);
-        assert!(!is_true(&with_set(&over().end()), "w", &before));
-        assert!(is_true(&with_set(&over().modified(says("")).end()), "w", &before));
+        assert!(!reports_are_current(&with_set(&over().end()), "w", &before));
+        assert!(reports_are_current(&with_set(&over().modified(clique_reporting("")).end()), "w", &before));
     }
 
     #[test]
-    fn other_counts_are_another_wait() {
-        let story = held().modified(says("w-0-a: 1/2")).modified(pod("p", "w-0-a", false));
+    fn a_wait_reported_with_outdated_counts_is_a_violation() {
+        let story =
+            one_of_two_ready().modified(clique_reporting("w-0-a: 1/2")).modified(pod("p", "w-0-a", false));
         let history = story.later(9).mark(END, Value::Null).end();
-        assert!(message(told(&history, "w")).contains("0 of 2 Ready pods"));
+        assert!(message(waits_are_reported(&history, "w")).contains("0 of 2 Ready pods"));
     }
 
     #[test]
-    fn where_nothing_waits_nothing_is_judged() {
+    fn without_a_wait_the_ruling_is_undecided() {
         let history = Story::flat().submitted(pcs()).added(pod("c", "w-0-b", true)).end();
-        assert!(matches!(told(&history, "w"), Err(Broken::NotReached(_))));
+        assert!(matches!(waits_are_reported(&history, "w"), Err(Broken::NotReached(_))));
     }
 }

@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use super::{Shown, ensure, none, violation};
 
-const TOPOLOGY_NOT_AS_BOUND: Code = Code::new("topology-not-as-bound");
-const IN_SYNC_UNSAID: Code = Code::new("in-sync-unsaid");
-const DRIFT_UNSAID: Code = Code::new("drift-unsaid");
-const REFERENCE_UNNAMED: Code = Code::new("reference-unnamed");
+const TOPOLOGY_DIFFERS_FROM_BINDING: Code = Code::new("topology-differs-from-binding");
+const IN_SYNC_NOT_REPORTED: Code = Code::new("in-sync-not-reported");
+const DRIFT_NOT_REPORTED: Code = Code::new("drift-not-reported");
+const REFERENCE_NOT_NAMED: Code = Code::new("reference-not-named");
 const SILENT_ABOUT_SCHEDULER: Code = Code::new("silent-about-scheduler");
-const MADE_UNASKED: Code = Code::new("made-unasked");
+const CREATED_WITHOUT_REQUEST: Code = Code::new("created-without-request");
 const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
-const GONE_BEFORE_BINDING: Code = Code::new("gone-before-binding");
+const DELETED_BEFORE_BINDING: Code = Code::new("deleted-before-binding");
 const OUTLIVED_BINDING: Code = Code::new("outlived-binding");
 
 /// The kind of the target's topology resources. Returns `NotReached` if the target has none.
@@ -32,27 +32,27 @@ pub fn kind(target: Target) -> Result<&'static str, Broken> {
 
 /// The target's topology resources match the binding, and the status of the binding reports them as in sync
 /// (TOPO-09).
-pub fn follow(history: &History, live: &Live, binding: &str) -> Ruling {
+pub fn match_binding(history: &History, live: &Live, binding: &str) -> Ruling {
     let target = history.header.target;
     kind(target)?;
-    let found = there(live, binding)?;
+    let found = existing_binding(live, binding)?;
     let faults = schedulers::of(target).topology_faults(found, live, &history.header.namespace);
     none(
-        faults
-            .into_iter()
-            .map(|fault| violation(TOPOLOGY_NOT_AS_BOUND, fault).shown_by_object("the binding", found)),
+        faults.into_iter().map(|fault| {
+            violation(TOPOLOGY_DIFFERS_FROM_BINDING, fault).shown_by_object("the binding", found)
+        }),
     )?;
-    says_in_sync(history, live, binding)
+    reports_in_sync(history, live, binding)
 }
 
 /// The status of the binding reports the target's topology resource as in sync. If all entries are in sync,
 /// the condition is False.
-pub fn says_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
-    let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
+pub fn reports_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
+    let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
     let entries = found["status"]["schedulerTopologyStatuses"].as_array().into_iter().flatten();
     let all = entries.into_iter().all(|entry| entry["inSync"] == true);
     let wrong = |what: &str| {
-        violation(IN_SYNC_UNSAID, format!("{what}: {entry}")).shown_by_object("the binding", found)
+        violation(IN_SYNC_NOT_REPORTED, format!("{what}: {entry}")).shown_by_object("the binding", found)
     };
     ensure(entry["inSync"] == true, || {
         wrong("inSync is not true although the topology resource matches its binding")
@@ -65,55 +65,56 @@ pub fn says_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
 
 /// The status of the binding reports the target's topology resource as out of sync and gives a reason. The
 /// condition does not contradict it (TOPO-09, TOPO-15, TOPO-16).
-pub fn says_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling {
-    let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
+pub fn reports_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling {
+    let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
     let wrong = |what: &str| {
-        violation(DRIFT_UNSAID, format!("{what}: {entry}")).shown_by_object("the binding", found)
+        violation(DRIFT_NOT_REPORTED, format!("{what}: {entry}")).shown_by_object("the binding", found)
     };
     ensure(entry["inSync"] == false, || {
         wrong("inSync is not false although the topology resource does not match its binding")
     })?;
-    let says_why = entry["message"].as_str().is_some_and(|message| !message.is_empty());
-    ensure(says_why, || {
+    let has_reason = entry["message"].as_str().is_some_and(|message| !message.is_empty());
+    ensure(has_reason, || {
         wrong("the message does not report why the topology resource does not match its binding")
     })?;
     let drift = condition(found, names::TOPOLOGY_DRIFT);
-    let told = drift.is_some_and(|drift| drift["status"] != "False");
-    ensure(told, || {
+    let is_reported = drift.is_some_and(|drift| drift["status"] != "False");
+    ensure(is_reported, || {
         wrong("the drift condition is False although a topology resource does not match the binding")
     })
 }
 
 /// The target's status message names the topology resource that the binding refers to (TOPO-15).
 pub fn names_reference(history: &History, live: &Live, binding: &str) -> Ruling {
-    let (found, entry) = (there(live, binding)?, state(history, live, binding)?);
+    let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
     let references = found["spec"]["schedulerTopologyBindings"].as_array().into_iter().flatten();
-    let mut references = references.filter(|of| of["schedulerName"] == history.header.target.backend());
-    let Some(reference) = references.find_map(|of| of["topologyReference"].as_str()) else {
+    let mut references =
+        references.filter(|reference| reference["schedulerName"] == history.header.target.backend());
+    let Some(reference) = references.find_map(|reference| reference["topologyReference"].as_str()) else {
         return Err(Broken::NotReached(format!("{BINDING} {binding} has no topologyReference")));
     };
     let is_named = entry["message"].as_str().is_some_and(|message| message.contains(reference));
     ensure(is_named, || {
-        violation(REFERENCE_UNNAMED, format!("the message does not name {reference}: {entry}"))
+        violation(REFERENCE_NOT_NAMED, format!("the message does not name {reference}: {entry}"))
             .shown_by_object("the binding", found)
     })
 }
 
-fn there<'a>(live: &'a Live, binding: &str) -> Result<&'a Value, Broken> {
+fn existing_binding<'a>(live: &'a Live, binding: &str) -> Result<&'a Value, Broken> {
     live.get(BINDING, binding)
         .ok_or_else(|| Broken::NotReached(format!("{BINDING} {binding} does not exist")))
 }
 
-fn state<'a>(history: &History, live: &'a Live, binding: &str) -> Result<&'a Value, Broken> {
-    let (found, scheduler) = (there(live, binding)?, history.header.target.backend());
+fn entry_of_target<'a>(history: &History, live: &'a Live, binding: &str) -> Result<&'a Value, Broken> {
+    let (found, scheduler) = (existing_binding(live, binding)?, history.header.target.backend());
     entry(found, scheduler).ok_or_else(|| {
-        let silent = format!("the status of {BINDING} {binding} has no entry for {scheduler}");
-        violation(SILENT_ABOUT_SCHEDULER, silent).shown_by_object("the binding", found).into()
+        let message = format!("the status of {BINDING} {binding} has no entry for {scheduler}");
+        violation(SILENT_ABOUT_SCHEDULER, message).shown_by_object("the binding", found).into()
     })
 }
 
 /// This binding never controlled a topology resource of the target (TOPO-16, TOPO-17).
-pub fn never_became(history: &History, binding: &str) -> Ruling {
+pub fn never_created_for(history: &History, binding: &str) -> Ruling {
     let kind = kind(history.header.target)?;
     if history.named(BINDING, binding).next().is_none() {
         return Err(Broken::NotReached(format!("{BINDING} {binding} never existed")));
@@ -125,7 +126,7 @@ pub fn never_became(history: &History, binding: &str) -> Ruling {
     });
     none(of_binding.map(|version| {
         violation(
-            MADE_UNASKED,
+            CREATED_WITHOUT_REQUEST,
             format!("{kind} {} was created for {BINDING} {binding}, want none", version.name()),
         )
         .shown_by("observed", version)
@@ -140,12 +141,12 @@ pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     let Some(first) = versions.next() else {
         return Err(Broken::NotReached(format!("the {kind} of another owner never existed")));
     };
-    let its_own = |version: &Version<'_>| {
+    let owned_fields = |version: &Version<'_>| {
         let metadata = &version.object["metadata"];
         (version.object["spec"].clone(), metadata["ownerReferences"].clone(), metadata["labels"].clone())
     };
-    let touched =
-        versions.filter(|version| version.change == Change::Deleted || its_own(version) != its_own(&first));
+    let touched = versions
+        .filter(|version| version.change == Change::Deleted || owned_fields(version) != owned_fields(&first));
     none(touched.map(|version| {
         violation(
             FOREIGN_OBJECT_TOUCHED,
@@ -164,10 +165,10 @@ pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
         return Err(Broken::NotReached(format!("no {kind} existed before the deletion")));
     }
     let uid = |object: &Value| object["metadata"]["uid"].clone();
-    let stands = |object: &Value| after.of(kind).any(|later| uid(later) == uid(object));
-    none(before.of(kind).filter(|object| !stands(object)).map(|object| {
+    let still_exists = |object: &Value| after.of(kind).any(|later| uid(later) == uid(object));
+    none(before.of(kind).filter(|object| !still_exists(object)).map(|object| {
         violation(
-            GONE_BEFORE_BINDING,
+            DELETED_BEFORE_BINDING,
             format!("{kind} {} was deleted before its binding", object["metadata"]["name"]),
         )
         .shown_by_object("observed", object)
@@ -175,17 +176,17 @@ pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
 }
 
 /// Before the entry `until`, all topology resources that this binding controlled were deleted (DEL-09).
-pub fn went_with(history: &History, binding: &str, until: usize) -> Ruling {
+pub fn deleted_with_binding(history: &History, binding: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
-    let is_its = |object: &Value| {
+    let is_of_binding = |object: &Value| {
         let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         owners.into_iter().any(|owner| owner["kind"] == BINDING && owner["name"] == binding)
     };
-    if !history.of(kind).any(|version| is_its(version.object)) {
+    if !history.of(kind).any(|version| is_of_binding(version.object)) {
         return Err(Broken::NotReached(format!("{BINDING} {binding} never had a {kind}")));
     }
     let live = history.before(until);
-    none(live.of(kind).filter(|object| is_its(object)).map(|object| {
+    none(live.of(kind).filter(|object| is_of_binding(object)).map(|object| {
         violation(
             OUTLIVED_BINDING,
             format!("{kind} {} still exists after its binding was deleted", object["metadata"]["name"]),
@@ -224,7 +225,7 @@ mod tests {
 
     fn message(ruling: Ruling) -> String {
         match ruling {
-            Ok(()) => "holds".into(),
+            Ok(()) => "satisfied".into(),
             Err(Broken::Violated(found)) => found[0].message.clone(),
             Err(Broken::NotReached(why)) => format!("not reached: {why}"),
             Err(other) => panic!("{other:?}"),
@@ -232,9 +233,9 @@ mod tests {
     }
 
     #[rstest]
-    #[case::all_is_well(binding(&[("kai-scheduler", true, "")], "False"), "holds")]
+    #[case::all_in_sync(binding(&[("kai-scheduler", true, "")], "False"), "satisfied")]
     #[case::another_scheduler_drifted(
-        binding(&[("kai-scheduler", true, ""), ("volcano", false, "held")], "True"), "holds"
+        binding(&[("kai-scheduler", true, ""), ("volcano", false, "held")], "True"), "satisfied"
     )]
     #[case::condition(
         binding(&[("kai-scheduler", true, "")], "True"),
@@ -248,11 +249,11 @@ mod tests {
         binding(&[("volcano", true, "")], "False"),
         "the status of ClusterTopologyBinding rows has no entry for kai-scheduler"
     )]
-    fn one_that_follows(#[case] binding: Value, #[case] wanted: &str) {
+    fn a_status_that_does_not_report_in_sync_is_a_violation(#[case] binding: Value, #[case] wanted: &str) {
         let story = Story::on(Target::KAI).added(binding);
         let history = story.added(owned(topology(names::RACK), BINDING, NAME)).end();
-        let said = message(follow(&history, &history.end(), NAME));
-        assert!(said.starts_with(wanted), "{said}");
+        let ruling = message(match_binding(&history, &history.end(), NAME));
+        assert!(ruling.starts_with(wanted), "{ruling}");
     }
 
     #[rstest]
@@ -260,22 +261,25 @@ mod tests {
         owned(topology(names::HOST), BINDING, NAME),
         "levels is [\"kubernetes.io/hostname\"], want"
     )]
-    #[case::of_nobody(topology(names::RACK), "Topology rows is not controlled by")]
+    #[case::without_owner(topology(names::RACK), "Topology rows is not controlled by")]
     #[case::of_another_name(
         owned(object("Topology", "columns"), BINDING, NAME),
         "Topology rows does not exist"
     )]
-    fn one_that_does_not(#[case] topology: Value, #[case] wanted: &str) {
+    fn a_topology_resource_that_differs_from_its_binding_is_a_violation(
+        #[case] topology: Value,
+        #[case] wanted: &str,
+    ) {
         let story = Story::on(Target::KAI).added(binding(&[("kai-scheduler", true, "")], "False"));
         let history = story.added(topology).end();
-        let said = message(follow(&history, &history.end(), NAME));
-        assert!(said.starts_with(wanted), "{said}");
+        let ruling = message(match_binding(&history, &history.end(), NAME));
+        assert!(ruling.starts_with(wanted), "{ruling}");
     }
 
     #[rstest]
-    #[case::told(binding(&[("kai-scheduler", false, "differs")], "True"), "holds")]
-    #[case::not_found(binding(&[("kai-scheduler", false, "not found")], "Unknown"), "holds")]
-    #[case::said_to_follow(
+    #[case::reported(binding(&[("kai-scheduler", false, "differs")], "True"), "satisfied")]
+    #[case::not_found(binding(&[("kai-scheduler", false, "not found")], "Unknown"), "satisfied")]
+    #[case::reported_as_in_sync(
         binding(&[("kai-scheduler", true, "")], "False"),
         "inSync is not false although the topology resource does not match its binding"
     )]
@@ -284,35 +288,39 @@ mod tests {
         binding(&[("kai-scheduler", false, "differs")], "False"),
         "the drift condition is False"
     )]
-    fn drift_is_told(#[case] binding: Value, #[case] wanted: &str) {
+    fn a_status_that_does_not_report_drift_is_a_violation(#[case] binding: Value, #[case] wanted: &str) {
         let history = Story::on(Target::KAI).added(binding).end();
-        let said = message(says_out_of_sync(&history, &history.end(), NAME));
-        assert!(said.starts_with(wanted), "{said}");
+        let ruling = message(reports_out_of_sync(&history, &history.end(), NAME));
+        assert!(ruling.starts_with(wanted), "{ruling}");
     }
 
     #[rstest]
-    #[case::named("Topology \"site\" not found", "holds")]
+    #[case::named("Topology \"site\" not found", "satisfied")]
     #[case::unnamed("not found", "the message does not name site")]
-    fn the_reference_is_named(#[case] said: &str, #[case] wanted: &str) {
-        let mut found = binding(&[("volcano", false, "site"), ("kai-scheduler", false, said)], "Unknown");
+    fn a_message_that_does_not_name_the_reference_is_a_violation(
+        #[case] reported: &str,
+        #[case] wanted: &str,
+    ) {
+        let entries = [("volcano", false, "site"), ("kai-scheduler", false, reported)];
+        let mut found = binding(&entries, "Unknown");
         found["spec"]["schedulerTopologyBindings"] = json!([
             {"schedulerName": "volcano", "topologyReference": "root"},
             {"schedulerName": "kai-scheduler", "topologyReference": "site"},
         ]);
         let history = Story::on(Target::KAI).added(found).end();
-        let said = message(names_reference(&history, &history.end(), NAME));
-        assert!(said.starts_with(wanted), "{said}");
+        let ruling = message(names_reference(&history, &history.end(), NAME));
+        assert!(ruling.starts_with(wanted), "{ruling}");
     }
 
     #[test]
-    fn what_is_somebody_elses_stays_his() {
+    fn a_changed_topology_resource_of_another_owner_is_a_violation() {
         let uid = "uid-of-Topology-rows";
         let story = || Story::on(Target::KAI).added(binding(&[], "True")).added(topology(names::HOST));
         let mut seen = topology(names::HOST);
         seen["status"] = json!({"seen": true});
         let kept = story().modified(seen).end();
-        assert_eq!(message(untouched(&kept, uid, 9)), "holds");
-        assert_eq!(message(never_became(&kept, NAME)), "holds");
+        assert_eq!(message(untouched(&kept, uid, 9)), "satisfied");
+        assert_eq!(message(never_created_for(&kept, NAME)), "satisfied");
         for touched in [
             story().modified(topology(names::RACK)).end(),
             story().modified(owned(topology(names::HOST), BINDING, NAME)).end(),
@@ -322,34 +330,34 @@ mod tests {
                 message(untouched(&touched, uid, 9)),
                 "Topology rows of another owner was changed or deleted"
             );
-            assert_eq!(message(untouched(&touched, uid, 2)), "holds", "that was later");
+            assert_eq!(message(untouched(&touched, uid, 2)), "satisfied", "it was changed later");
         }
-        let made = story().added(owned(object("Topology", "x"), BINDING, NAME)).end();
+        let created = story().added(owned(object("Topology", "x"), BINDING, NAME)).end();
         assert_eq!(
-            message(never_became(&made, NAME)),
+            message(never_created_for(&created, NAME)),
             "Topology x was created for ClusterTopologyBinding rows, want none"
         );
         assert_eq!(
-            message(never_became(&made, "others")),
+            message(never_created_for(&created, "others")),
             "not reached: ClusterTopologyBinding others never existed"
         );
     }
 
     #[test]
-    fn topology_resources_live_as_long_as_their_binding() {
-        let its = || owned(topology(names::RACK), BINDING, NAME);
-        let story = || Story::on(Target::KAI).added(binding(&[], "False")).added(its());
-        let gone = story().deleted(its()).end();
-        assert_eq!(message(outlived(&gone, 2, 2)), "holds");
-        assert_eq!(message(outlived(&gone, 2, 3)), "Topology \"rows\" was deleted before its binding");
-        assert_eq!(message(outlived(&gone, 1, 3)), "not reached: no Topology existed before the deletion");
-        assert_eq!(message(went_with(&gone, NAME, 3)), "holds");
+    fn a_topology_resource_must_be_deleted_after_its_binding() {
+        let of_binding = || owned(topology(names::RACK), BINDING, NAME);
+        let story = || Story::on(Target::KAI).added(binding(&[], "False")).added(of_binding());
+        let deleted = story().deleted(of_binding()).end();
+        assert_eq!(message(outlived(&deleted, 2, 2)), "satisfied");
+        assert_eq!(message(outlived(&deleted, 2, 3)), "Topology \"rows\" was deleted before its binding");
+        assert_eq!(message(outlived(&deleted, 1, 3)), "not reached: no Topology existed before the deletion");
+        assert_eq!(message(deleted_with_binding(&deleted, NAME, 3)), "satisfied");
         assert_eq!(
-            message(went_with(&gone, NAME, 2)),
+            message(deleted_with_binding(&deleted, NAME, 2)),
             "Topology \"rows\" still exists after its binding was deleted"
         );
         assert_eq!(
-            message(went_with(&gone, "others", 3)),
+            message(deleted_with_binding(&deleted, "others", 3)),
             "not reached: ClusterTopologyBinding others never had a Topology"
         );
     }

@@ -1,12 +1,13 @@
 //! `run --accept FILE`: deviations that a maintainer accepts.
 
+use std::path::Path;
+
 use conformance_report::{AcceptedDeviations, Report};
 
-use super::args::RunArgs;
 use super::{Failure, output};
 
-pub(crate) fn read(args: &RunArgs) -> Result<Option<AcceptedDeviations>, Failure> {
-    let Some(file) = &args.accept else { return Ok(None) };
+pub(crate) fn read(file: Option<&Path>) -> Result<Option<AcceptedDeviations>, Failure> {
+    let Some(file) = file else { return Ok(None) };
     let usage = |reason: String| Failure::Usage(format!("--accept {}: {reason}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
     let documents = grove_yaml::documents(&text).map_err(|error| usage(error.to_string()))?;
@@ -17,8 +18,8 @@ pub(crate) fn read(args: &RunArgs) -> Result<Option<AcceptedDeviations>, Failure
     Ok(Some(accepted))
 }
 
-/// Marks accepted deviations in the report, and prints the entries that did not occur.
-pub(crate) fn applied(accepted: Option<&AcceptedDeviations>, report: Report) -> Report {
+/// Marks the accepted deviations in the report. Prints those that did not occur.
+pub(crate) fn apply(accepted: Option<&AcceptedDeviations>, report: Report) -> Report {
     let Some(accepted) = accepted else { return report };
     let (report, unused) = report.accepting(accepted);
     for deviation in unused {

@@ -4,23 +4,27 @@ use std::path::Path;
 
 use conformance_contract::clauses::VERSION;
 use conformance_contract::target::Target;
-use conformance_report::{Exit, Report, Turn, compare};
+use conformance_report::{ChangeKind, Exit, Report, compare};
 
-use super::args::RunArgs;
+use super::args::ProviderArgs;
 use super::report::opened;
 use super::{Failure, output};
 
-/// Rejects a baseline whose run differs in seed, provider or declaration, before anything is started.
-pub(crate) fn check(args: &RunArgs, targets: &[Target]) -> Result<(), Failure> {
-    let Some(file) = &args.baseline else { return Ok(()) };
+/// Rejects a baseline that differs from this run in contract version, seed, provider or declaration.
+pub(crate) fn check(
+    file: Option<&Path>,
+    seed: u64,
+    provider: &ProviderArgs,
+    targets: &[Target],
+) -> Result<(), Failure> {
+    let Some(file) = file else { return Ok(()) };
     let (baseline, _) = opened(file)?;
-    let seed = baseline.settings.seed.map_or_else(|| "unknown".to_owned(), |seed| seed.to_string());
+    let old_seed = baseline.settings.seed.map_or_else(|| "unknown".to_owned(), |seed| seed.to_string());
     let contract = baseline.suite.contract.clone().unwrap_or_else(|| "unknown".to_owned());
-    let provider = args.provider.provider.word().to_owned();
     let mut facts = vec![
         ("contract version".to_owned(), contract, VERSION.to_owned()),
-        ("seed".to_owned(), seed, args.seed().to_string()),
-        ("provider".to_owned(), baseline.provider.name.clone(), provider),
+        ("seed".to_owned(), old_seed, seed.to_string()),
+        ("provider".to_owned(), baseline.provider.name.clone(), provider.provider.word().to_owned()),
     ];
     for target in targets {
         let known = baseline.targets.iter().find(|known| known.title() == target.to_string());
@@ -49,20 +53,24 @@ fn names(features: &[conformance_contract::clauses::Feature]) -> String {
     names.join(", ")
 }
 
-/// Prints regressions and improvements. These count as regressions too: a clause that only the baseline decided, and a
-/// clause that fails and that the baseline did not decide.
-pub(crate) fn compared(file: &Path, report: &Report) -> Result<Exit, Failure> {
+/// Prints regressions and improvements. A clause also got worse if only the baseline decided it, or if it
+/// fails and the baseline did not decide it.
+pub(crate) fn compare_with(file: &Path, report: &Report) -> Result<Exit, Failure> {
     let (baseline, _) = opened(file)?;
     let comparison = compare(&baseline, report);
     let mut worse = 0;
     for changed in &comparison.clauses {
-        let word = match changed.turn {
-            Turn::Regression | Turn::BrokenAnew | Turn::Undecided | Turn::LeftOut | Turn::Withdrawn => {
+        let word = match changed.kind {
+            ChangeKind::Regression
+            | ChangeKind::NewlyBroken
+            | ChangeKind::Undecided
+            | ChangeKind::LeftOut
+            | ChangeKind::Withdrawn => {
                 worse += 1;
                 "worse"
             }
-            Turn::Mended | Turn::DeviationEnded | Turn::New => "improved",
-            Turn::DeviationBegan | Turn::BrokenOtherwise => continue,
+            ChangeKind::Fixed | ChangeKind::DeviationEnded | ChangeKind::New => "improved",
+            ChangeKind::DeviationStarted | ChangeKind::BrokenDifferently => continue,
         };
         let verdict = |clause: Option<&conformance_report::ClauseResult>| {
             clause.map_or("missing", |clause| clause.outcome.verdict.as_str())
@@ -95,17 +103,21 @@ mod tests {
     }
 
     #[rstest]
-    #[case::kept(Outcome::pass(), Outcome::pass(), 0)]
-    #[case::broken_as_before(Outcome::fail("bound"), Outcome::fail("bound"), 0)]
-    #[case::mended(Outcome::fail("bound"), Outcome::pass(), 0)]
-    #[case::broken(Outcome::pass(), Outcome::fail("bound"), 1)]
-    #[case::broken_and_not_judged_before(Outcome::not_run_announced("left out"), Outcome::fail("bound"), 1)]
-    #[case::not_run_any_more(Outcome::pass(), Outcome::not_run_announced("left out"), 1)]
+    #[case::passes_as_before(Outcome::pass(), Outcome::pass(), 0)]
+    #[case::fails_as_before(Outcome::fail("bound"), Outcome::fail("bound"), 0)]
+    #[case::passes_again(Outcome::fail("bound"), Outcome::pass(), 0)]
+    #[case::fails_now(Outcome::pass(), Outcome::fail("bound"), 1)]
+    #[case::fails_and_was_not_run(Outcome::not_run_announced("left out"), Outcome::fail("bound"), 1)]
+    #[case::no_longer_run(Outcome::pass(), Outcome::not_run_announced("left out"), 1)]
     #[case::undecided(Outcome::fail("bound"), Outcome::error("gap"), 1)]
-    fn a_run_is_worse_if_a_clause_is(#[case] old: Outcome, #[case] new: Outcome, #[case] code: u8) {
+    fn the_exit_code_is_1_if_a_clause_got_worse(
+        #[case] old: Outcome,
+        #[case] new: Outcome,
+        #[case] code: u8,
+    ) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("report.json");
         std::fs::write(&file, serde_json::to_string(&found(old)).unwrap()).unwrap();
-        assert_eq!(compared(&file, &found(new)).unwrap().code(), code);
+        assert_eq!(compare_with(&file, &found(new)).unwrap().code(), code);
     }
 }

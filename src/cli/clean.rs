@@ -1,6 +1,6 @@
-//! `clean`: removes what killed runs left behind, on this machine or in a cluster. On this machine, it skips
-//! everything that a live process uses. In a cluster, it cannot tell a killed run from one in progress
-//! elsewhere; `--run` selects one.
+//! `clean`: removes what killed runs left behind, on this machine or in a cluster. On this machine, it keeps
+//! everything that a live process uses. In a cluster, it cannot know whether a run has ended. So it removes
+//! the objects of all runs, or of the run that `--run` selects.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     if let Some(kubeconfig) = &args.kubeconfig {
         return clean_cluster(kubeconfig, args.run.as_deref(), args.dry_run).await;
     }
-    // Before the folders are removed, because they identify live clusters.
+    // Remove the containers first: the folders show which clusters are live.
     for name in kind::remove_abandoned().await? {
         output::data(&format!("removed the containers and volumes of kind cluster {name}"));
     }
@@ -41,7 +41,8 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Removes the leftovers of runs in a cluster. Failures are reported, and the rest is still removed.
+/// Removes the objects that runs left in a cluster. If one cannot be removed, the others are still removed,
+/// and the first error is returned.
 async fn clean_cluster(kubeconfig: &Path, run: Option<&str>, dry_run: bool) -> Result<Exit, Failure> {
     provider::readable(kubeconfig).await?;
     let client = access::client(kubeconfig).await?;

@@ -1,8 +1,8 @@
 //! `up`, `down`, `status`: a cluster that outlives the command, for a quick development loop.
 //!
-//! `up` passes the cluster to a supervisor process (`__supervise`). The supervisor starts it, writes
-//! `cluster.json` into the cluster's folder when it is ready, and owns it until `down` stops it. The
-//! cluster's processes die with their supervisor, as they die with any run.
+//! `up` starts a supervisor process (`__supervise`). The supervisor starts the cluster, writes `cluster.json`
+//! into the cluster's folder when it is ready, and owns it until `down` stops it. The cluster's processes end
+//! with their supervisor, as they end with any run.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::{EXISTING, UpArgs};
 use super::output::{self, Console};
-use super::{Failure, cluster_spec, given, operator, own, programs, select};
+use super::{Failure, cluster_spec, given, operator, programs, select, this_program};
 
 /// The supervisor's record of its cluster.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,14 +38,15 @@ struct ClusterState {
     kubernetes: Kubernetes,
 }
 
-fn card_file(name: &str) -> PathBuf {
+fn state_file(name: &str) -> PathBuf {
     home::cluster(name).join("cluster.json")
 }
 
-fn read_card(name: &str) -> Option<ClusterState> {
-    serde_json::from_str(&std::fs::read_to_string(card_file(name)).ok()?).ok()
+fn read_state(name: &str) -> Option<ClusterState> {
+    serde_json::from_str(&std::fs::read_to_string(state_file(name)).ok()?).ok()
 }
 
+/// Whether a process owns the cluster.
 fn is_live(name: &str) -> Result<bool, Failure> {
     Ok(home::clusters()?.iter().any(|found| found.name == name && found.live))
 }
@@ -53,28 +54,28 @@ fn is_live(name: &str) -> Result<bool, Failure> {
 /// The administrator's kubeconfig of a running cluster with this name and version.
 pub(crate) fn kubeconfig(name: &str, wanted: &ClusterSpec) -> Result<PathBuf, Failure> {
     let kubernetes = wanted.kubernetes;
-    let there = if is_live(name)? { read_card(name) } else { None };
-    if there.as_ref().is_some_and(|card| !card.has_controller) {
+    let state = if is_live(name)? { read_state(name) } else { None };
+    if state.as_ref().is_some_and(|state| !state.has_controller) {
         return Err(Failure::Usage(format!(
             "cluster {name:?} runs without the reference controller; test its operator with --provider existing \
              --kubeconfig FILE --operator existing"
         )));
     }
     let operator = wanted.operator.as_ref().map(|operator| operator.word.clone());
-    if let Some(card) = there.as_ref().filter(|card| card.operator != operator) {
-        let has = card.operator.as_ref().map_or_else(
+    if let Some(state) = state.as_ref().filter(|state| state.operator != operator) {
+        let has = state.operator.as_ref().map_or_else(
             || "the reference controller: omit --operator".to_owned(),
             |word| format!("an operator: pass --operator '{word}'"),
         );
         return Err(Failure::Usage(format!("cluster {name:?} was created with {has}")));
     }
-    if let Some(card) = there.as_ref().filter(|card| card.kubernetes != kubernetes) {
+    if let Some(state) = state.as_ref().filter(|state| state.kubernetes != kubernetes) {
         return Err(Failure::Usage(format!(
             "cluster {name:?} runs Kubernetes {0}: pass --kubernetes {0}",
-            card.kubernetes
+            state.kubernetes
         )));
     }
-    there.map(|card| card.kubeconfig).ok_or_else(|| {
+    state.map(|state| state.kubeconfig).ok_or_else(|| {
         Failure::Usage(format!("no cluster {name:?} is running; start it with `grove-conformance up {name}`"))
     })
 }
@@ -87,24 +88,24 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
             args.name
         )));
     }
-    if let Some(word) = &args.nodes {
-        select::nodes(word)?;
+    if let Some(nodes) = &args.nodes {
+        select::nodes(nodes)?;
     }
-    let talk = Console::default();
-    // Built here, where progress is visible.
-    let spec = spec(args, &talk).await?;
-    programs(&args.cluster_args, &spec, &talk).await?;
-    talk.now("starting a control plane");
+    let console = Console::default();
+    // The supervisor uses the same programs. They are built here, because its progress is not visible.
+    let spec = spec(args, &console).await?;
+    programs(&args.cluster_args, &spec, &console).await?;
+    console.now("starting a control plane");
     let infrastructure =
         |e: std::io::Error| Failure::Infrastructure(format!("cannot start the supervisor: {e}"));
     let log = home::state().join(format!("supervisor-{}.log", args.name));
     home::write(&log, "")?;
     let out = std::fs::File::options().append(true).open(&log).map_err(infrastructure)?;
-    let mut command = Command::new(own()?);
+    let mut command = Command::new(this_program()?);
     command.arg("__supervise").arg(&args.name).arg("--backend").arg(&args.backend);
     let existing = args.operator.is_existing().then_some(EXISTING);
-    if let Some(word) = spec.operator.as_ref().map(|operator| operator.word.as_str()).or(existing) {
-        command.arg("--operator").arg(word);
+    if let Some(name) = spec.operator.as_ref().map(|operator| operator.word.as_str()).or(existing) {
+        command.arg("--operator").arg(name);
     }
     if let Some(file) = &args.operator.declares {
         command.arg("--declares").arg(file);
@@ -116,7 +117,7 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     for (flag, name, path) in given::flags(&args.cluster_args) {
         command.arg(flag).arg(format!("{name}{}", path.display()));
     }
-    let _ = std::fs::remove_file(card_file(&args.name));
+    let _ = std::fs::remove_file(state_file(&args.name));
     let mut supervisor = command
         .stdin(Stdio::null())
         .stdout(out.try_clone().map_err(infrastructure)?)
@@ -124,16 +125,17 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
         .process_group(0)
         .spawn()
         .map_err(infrastructure)?;
-    // Ctrl-C before the cluster is ready must also end its supervisor, which is in a separate process group.
-    let mut guard = DropGuard { pid: Some(supervisor.id()) };
+    // The supervisor has its own process group, so Ctrl-C does not reach it. Until the cluster is ready, it
+    // must end with this process.
+    let mut guard = StopSupervisor { pid: Some(supervisor.id()) };
     let begin = Instant::now();
-    let card = loop {
-        if let Some(card) = read_card(&args.name) {
-            break card;
+    let state = loop {
+        if let Some(state) = read_state(&args.name) {
+            break state;
         }
         if let Ok(Some(status)) = supervisor.try_wait() {
-            let said = home::tail(&log, 20);
-            return Err(Failure::Infrastructure(format!("the cluster did not start ({status}):\n{said}")));
+            let tail = home::tail(&log, 20);
+            return Err(Failure::Infrastructure(format!("the cluster did not start ({status}):\n{tail}")));
         }
         if begin.elapsed() > Duration::from_secs(120) {
             let _ = supervisor.kill();
@@ -142,33 +144,35 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     guard.pid = None;
-    talk.end();
-    output::say(&format!("cluster {:?} is ready after {:.1} s", args.name, card.ready_seconds));
-    output::data(&format!("export KUBECONFIG={}", card.kubeconfig.display()));
+    console.end();
+    output::say(&format!("cluster {:?} is ready after {:.1} s", args.name, state.ready_seconds));
+    output::data(&format!("export KUBECONFIG={}", state.kubeconfig.display()));
     Ok(Exit::Conformant)
 }
 
-async fn spec(args: &UpArgs, talk: &Console) -> Result<ClusterSpec, Failure> {
+/// The cluster's specification, with the operator and the given schedulers built.
+async fn spec(args: &UpArgs, console: &Console) -> Result<ClusterSpec, Failure> {
     let mut targets = select::targets_on(args.kubernetes, &args.backend, None)?;
     let opened = operator::opened(&args.operator).await?;
     if let Some(opened) = &opened {
         targets = operator::targets(opened, targets, args.backend == "all")?;
     }
     let schedulers = targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers, talk).await?;
+    let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers, console).await?;
     let has_controller = !args.operator.is_existing();
     let operator = match opened {
-        Some(opened) => Some(Arc::new(opened.build(talk).await?)),
+        Some(opened) => Some(Arc::new(opened.build(console).await?)),
         None => None,
     };
     Ok(ClusterSpec { has_controller, operator, ..spec })
 }
 
-struct DropGuard {
+/// Stops the supervisor when it is dropped, unless `pid` is `None`.
+struct StopSupervisor {
     pid: Option<u32>,
 }
 
-impl Drop for DropGuard {
+impl Drop for StopSupervisor {
     fn drop(&mut self) {
         let pid = self.pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         if let Some(pid) = pid {
@@ -177,21 +181,21 @@ impl Drop for DropGuard {
     }
 }
 
-/// Owns a cluster until it receives a stop signal. It is an error if the cluster does not start, or if a
+/// Owns a cluster until a signal ends this process. It is an error if the cluster does not start, or if a
 /// component ends.
 pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
-    // The terminal of `up` may be closed.
+    // Handle SIGHUP, so that the supervisor survives when the terminal of `up` is closed.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
     let spec = spec(args, &Console::default()).await?;
     let programs = programs(&args.cluster_args, &spec, &Console::default()).await?;
     let cluster = LocalCluster::start(&args.name, spec, programs).await?;
-    if let Some(word) = &args.nodes {
-        let (count, gpus) = select::nodes(word)?;
+    if let Some(nodes) = &args.nodes {
+        let (count, gpus) = select::nodes(nodes)?;
         for index in 0..count {
-            deploy::create_unless_there(&cluster.client(), &node(index, gpus).object()).await?;
+            deploy::create_unless_exists(&cluster.client(), &node(index, gpus).object()).await?;
         }
     }
-    let card = ClusterState {
+    let state = ClusterState {
         supervisor: std::process::id(),
         kubeconfig: cluster.kubeconfig().into(),
         ready_seconds: cluster.ready_in.as_secs_f64(),
@@ -199,10 +203,11 @@ pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
         operator: cluster.spec().operator.as_ref().map(|operator| operator.word.clone()),
         kubernetes: args.kubernetes,
     };
-    let text = serde_json::to_string_pretty(&card).map_err(|e| Failure::Infrastructure(e.to_string()))?;
-    let unfinished = card_file(&args.name).with_extension("unfinished");
+    let text = serde_json::to_string_pretty(&state).map_err(|e| Failure::Infrastructure(e.to_string()))?;
+    // `up` reads the file as soon as it exists, so it must be complete.
+    let unfinished = state_file(&args.name).with_extension("unfinished");
     home::write(&unfinished, text)?;
-    std::fs::rename(&unfinished, card_file(&args.name))
+    std::fs::rename(&unfinished, state_file(&args.name))
         .map_err(|e| Failure::Infrastructure(e.to_string()))?;
     loop {
         if let Some(death) = cluster.dead() {
@@ -213,7 +218,7 @@ pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// A node of `up`: 4 per rack, 8 per block.
+/// A node of the cluster. There are 4 per rack, and 8 per block.
 fn node(index: u32, gpus: u32) -> NodeSpec {
     let labels = [
         (names::RACK.to_owned(), format!("rack-{}", index / 4)),
@@ -223,16 +228,16 @@ fn node(index: u32, gpus: u32) -> NodeSpec {
 }
 
 pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
-    let card = if is_live(name)? { read_card(name) } else { None };
-    let Some(card) = card else {
+    let state = if is_live(name)? { read_state(name) } else { None };
+    let Some(state) = state else {
         return Err(Failure::Usage(format!(
             "no cluster {name:?} is running; `grove-conformance status` lists them"
         )));
     };
-    let supervisor = i32::try_from(card.supervisor).ok().and_then(Pid::from_raw);
+    let supervisor = i32::try_from(state.supervisor).ok().and_then(Pid::from_raw);
     if let Some(pid) = supervisor {
         kill_process(pid, Signal::TERM).map_err(|e| {
-            Failure::Infrastructure(format!("cannot stop the supervisor {}: {e}", card.supervisor))
+            Failure::Infrastructure(format!("cannot stop the supervisor {}: {e}", state.supervisor))
         })?;
     }
     let begin = Instant::now();
@@ -253,12 +258,12 @@ pub(crate) fn status() -> Result<Exit, Failure> {
         output::say("no cluster is running");
     }
     for cluster in found {
-        let state = match (cluster.live, read_card(&cluster.name)) {
-            (true, Some(card)) => format!("up        {}", card.kubeconfig.display()),
+        let description = match (cluster.live, read_state(&cluster.name)) {
+            (true, Some(state)) => format!("up        {}", state.kubeconfig.display()),
             (true, None) => "up        (belongs to a run)".into(),
             (false, _) => "abandoned (`grove-conformance clean` removes it)".into(),
         };
-        output::data(&format!("{:<24}{state}", cluster.name));
+        output::data(&format!("{:<24}{description}", cluster.name));
     }
     Ok(Exit::Conformant)
 }

@@ -10,7 +10,7 @@ use super::{Failure, given};
 
 pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     let overrides: Overrides = args.cluster_args.bins.iter().cloned().collect();
-    let talk = Console::default();
+    let console = Console::default();
     let sources = given::opened(&args.cluster_args).await?;
     match args.verb {
         ComponentsVerb::List => {
@@ -33,18 +33,18 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
             }
         }
         ComponentsVerb::Build | ComponentsVerb::Verify => {
-            // The user's own source is built first, because it may not compile.
+            // Build the user's own source first: if it does not compile, the user need not wait for the rest.
             for source in sources {
-                let scheduler = source.build(&talk).await?;
-                talk.end();
+                let scheduler = source.build(&console).await?;
+                console.end();
                 if args.verb == ComponentsVerb::Verify {
                     scheduler.programs.iter().try_for_each(Program::verify)?;
                 }
                 scheduler.programs.iter().for_each(print);
             }
             for version in args.kubernetes.all() {
-                let toolbox = catalogue::prepare(version, &overrides, &talk).await?;
-                talk.end();
+                let toolbox = catalogue::prepare(version, &overrides, &console).await?;
+                console.end();
                 if args.verb == ComponentsVerb::Verify {
                     toolbox.verify().await?;
                 }

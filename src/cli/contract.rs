@@ -69,7 +69,7 @@ impl Exported {
 }
 
 fn cases(clause: &Clause) -> Vec<&'static str> {
-    conformance_cases::judging(clause.id).map(|case| case.id).collect()
+    conformance_cases::covering(clause.id).map(|case| case.id).collect()
 }
 
 fn shown(clauses: &[&Clause]) -> String {
@@ -104,7 +104,7 @@ fn named_or_all(ids: &[String]) -> Result<Vec<&'static Clause>, Failure> {
     Ok(found.concat())
 }
 
-/// The clause with this id, or the clauses of this group; case-insensitive.
+/// The clause with this id, or the clauses of this group. Upper and lower case are equal.
 fn named(id: &str) -> Result<Vec<&'static Clause>, Failure> {
     let is_named = |clause: &&Clause| {
         let group = clause.group().map(|group| group.id).unwrap_or_default();
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clause_or_a_whole_group_is_shown() {
+    fn an_id_names_a_clause_or_a_group() {
         let ids = |id: &str| named(id).unwrap().iter().map(|clause| clause.id).collect::<Vec<_>>();
         assert_eq!(ids("aon-02"), ["AON-02"]);
         assert!(ids("COEX").starts_with(&["COEX-01", "COEX-02"]));

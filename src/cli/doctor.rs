@@ -11,22 +11,24 @@ use conformance_report::Exit;
 
 use super::{Failure, output};
 
-/// Prints a remedy for every problem; the exit code is 3 if there is any.
+/// Prints the result of every check, with a remedy for each problem. The exit code is 3 if there is a
+/// problem.
 pub(crate) async fn doctor() -> Result<Exit, Failure> {
-    let mut sound = true;
+    let mut is_ready = true;
     let mut check = |what: &str, found: Result<String, String>| match found {
         Ok(text) => output::data(&format!("ok    {what}: {text}")),
         Err(text) => {
-            sound = false;
+            is_ready = false;
             output::data(&format!("WRONG {what}: {text}"));
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     check("processors", Ok(cores.to_string()));
     let mut components = Vec::new();
-    let of_kind = |component: &&Component| matches!(component.purpose, Purpose::Kind | Purpose::Node);
+    let is_only_for_kind =
+        |component: &&Component| matches!(component.purpose, Purpose::Kind | Purpose::Node);
     for version in Kubernetes::ALL {
-        for component in catalogue(version).filter(|component| !of_kind(component)) {
+        for component in catalogue(version).filter(|component| !is_only_for_kind(component)) {
             if !components.contains(&component) {
                 components.push(component);
             }
@@ -43,7 +45,7 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
     }
     check("memory of a run, one scheduler", memory::check(1).found);
     check("memory of a run, three schedulers", memory::check(3).found);
-    // Requirements of kind clusters alone do not fail a machine without kind.
+    // A machine without Docker can run everything except kind clusters, so this is not a problem.
     match kind::host::check().await {
         Ok(engine) => {
             check("kind", Ok(format!("Docker {}, cgroup v{}", engine.version, engine.cgroup_version)))
@@ -64,5 +66,5 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
         format!("{}; `grove-conformance clean` removes them", left.join(", "))
     };
     check("left by killed runs", Ok(remains));
-    Ok(if sound { Exit::Conformant } else { Exit::Inconclusive })
+    Ok(if is_ready { Exit::Conformant } else { Exit::Inconclusive })
 }

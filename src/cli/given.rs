@@ -13,13 +13,14 @@ use super::args::ClusterArgs;
 
 const KAI: &str = "kai-scheduler";
 
+/// The working trees of `--kai-source` and `--scheduler-source`, by the name of the scheduler.
 pub(crate) fn sources(args: &ClusterArgs) -> impl Iterator<Item = (&str, &Path)> {
     let kai = args.kai_source.iter().map(|dir| (KAI, dir));
     let others = args.scheduler_sources.iter().map(|(name, dir)| (name.as_str(), dir));
     kai.chain(others).map(|(name, dir)| (name, dir.as_path()))
 }
 
-/// Rejects working trees if this provider starts none of their programs.
+/// Rejects working trees, because the run would not start their programs.
 pub(crate) fn no_sources(args: &ClusterArgs, reason: &str) -> Result<(), Failure> {
     match sources(args).next() {
         None => Ok(()),
@@ -27,7 +28,7 @@ pub(crate) fn no_sources(args: &ClusterArgs, reason: &str) -> Result<(), Failure
     }
 }
 
-/// Rejects working trees whose programs would not start in a kind cluster. `by_chart`: Helm installs the
+/// Rejects working trees whose programs a kind cluster would not start. With `by_chart`, Helm installs the
 /// schedulers.
 pub(crate) fn sources_on_kind(args: &ClusterArgs, by_chart: bool) -> Result<(), Failure> {
     if by_chart {
@@ -43,7 +44,7 @@ pub(crate) fn sources_on_kind(args: &ClusterArgs, by_chart: bool) -> Result<(), 
     }
 }
 
-/// Opens all working trees before any is built.
+/// Opens the working trees. None is built before all are open.
 pub(crate) async fn opened(args: &ClusterArgs) -> Result<Vec<SchedulerSource>, Failure> {
     let twice = |name: &str, other: &str| {
         Failure::Usage(format!("{name} is given twice: give either a working tree or {other}"))
@@ -65,7 +66,7 @@ pub(crate) async fn opened(args: &ClusterArgs) -> Result<Vec<SchedulerSource>, F
     Ok(opened)
 }
 
-/// The required schedulers among the given ones, with their programs: found in a folder, or built.
+/// The given schedulers among the wanted ones, with their programs. Those of working trees are built.
 pub(crate) async fn schedulers(
     args: &ClusterArgs,
     wanted: &BTreeSet<Scheduler>,
@@ -82,8 +83,8 @@ pub(crate) async fn schedulers(
     Ok(given)
 }
 
-/// The user's programs as options for another process of this program: a flag, the text before the path, and
-/// the path.
+/// The user's programs as options for another process of this program: the flag, the text before the path,
+/// and the path.
 pub(crate) fn flags(args: &ClusterArgs) -> impl Iterator<Item = (&'static str, String, &Path)> {
     let bins = args.bins.iter().map(|(name, file)| ("--bin", format!("{name}="), file.as_path()));
     let kai = args.kai_dir.iter().map(|dir| ("--kai-dir", String::new(), dir.as_path()));

@@ -5,12 +5,12 @@ use conformance_programs::own_program::SUITE;
 use conformance_report::Exit;
 
 use super::args::ImageArgs;
-use super::{Failure, output, own};
+use super::{Failure, output, this_program};
 
 /// Builds the image and prints its name. It needs a container engine, and a program that can be linked
 /// statically.
 pub(crate) async fn image(args: &ImageArgs) -> Result<Exit, Failure> {
-    let program = images::statically(SUITE, Some(&own()?)).await?;
+    let program = images::static_program(SUITE, Some(&this_program()?)).await?;
     let image = match &args.tag {
         Some(tag) => images::named(SUITE, &program, Some(NOBODY), tag).await?,
         None => images::of_program(SUITE, &program, Some(NOBODY)).await?,

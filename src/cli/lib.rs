@@ -1,7 +1,9 @@
-//! The command line: one file per verb. `args` has the arguments; `output` does all printing.
+//! The command line: one file or folder per subcommand. `args` parses the arguments, and `output` does all
+//! printing.
 //!
-//! Verbs turn arguments into plans, pass them to `cluster` and `run`, and turn the results into text and an
-//! exit code: 0 and 1 follow from the report, 2 is [`Failure::Usage`], 3 is [`Failure::Infrastructure`].
+//! A subcommand turns arguments into a plan, has other crates execute it, and turns the results into text and
+//! an exit code. Exit codes 0 and 1 follow from the report, 2 is [`Failure::Usage`], and 3 is
+//! [`Failure::Infrastructure`].
 
 mod accept;
 mod args;
@@ -25,6 +27,7 @@ mod publish;
 mod remaining;
 mod replay;
 mod report;
+mod report_files;
 mod run;
 mod scale;
 mod select;
@@ -47,7 +50,8 @@ use conformance_install::catalogue::components_for;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::operator::OperatorError;
 use conformance_install::{InstallError, memory, schedulers};
-use conformance_programs::components::{Overrides, Toolbox, must_be_of};
+use conformance_programs::blocking::in_place;
+use conformance_programs::components::{Overrides, Toolbox, reject_unknown_overrides};
 use conformance_programs::own_program::{CONTROLLER, OwnProgram, TRAINER_PLUGIN};
 use conformance_programs::source::SourceError;
 use conformance_programs::{ProgramError, cargo, preflight};
@@ -61,7 +65,7 @@ const QUIET: &str = "warn,kube_client=off";
 /// Adds everything that the suite's crates log.
 const VERBOSE: &str = "warn,kube_client=off,conformance=debug";
 
-/// Why a verb ended without a result.
+/// Why a subcommand ended without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The command line, or a file that it names, is wrong.
@@ -104,21 +108,21 @@ impl Failure {
     }
 }
 
-/// Parses the command line, runs the verb, and returns the process's exit status.
+/// Parses the command line, runs the subcommand, and returns the process's exit status.
 pub fn main() -> Exit {
     let cli = Cli::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| if cli.verbose { VERBOSE.into() } else { QUIET.into() });
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
-    // Reporting internal errors would panic if a line cannot be written (a full disk).
+    // If a log line cannot be written (a full disk), reporting that as an internal error would panic.
     log.log_internal_errors(false).with_writer(std::io::stderr).init();
-    let ended = tokio::runtime::Builder::new_multi_thread()
+    let exit = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|e| Failure::Infrastructure(format!("cannot start: {e}")))
         .and_then(|runtime| runtime.block_on(interruptible(cli.verb)));
-    ended.unwrap_or_else(|failure| {
+    exit.unwrap_or_else(|failure| {
         output::say(&format!("error: {failure}"));
         failure.exit()
     })
@@ -130,7 +134,7 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
         Verb::Soak(args) => soak::soak(&args, &interruption).await,
         Verb::List(args) => list::list(&args),
         Verb::Contract(args) => contract::contract(&args),
-        Verb::Replay(args) => replay::replay(&args),
+        Verb::Replay(args) => in_place(|| replay::replay(&args)),
         Verb::Report(args) => report::report(&args).await,
         Verb::Mutants(args) => mutants::mutants(&args).await,
         Verb::Up(args) => clusters::up(&args).await,
@@ -147,8 +151,9 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
     }
 }
 
-/// After the first Ctrl-C or SIGTERM, a run with clusters ends in order. A second signal, or the first for
-/// any other verb, drops the verb, and dropping a cluster kills it.
+/// Executes a subcommand and reacts to signals. After the first Ctrl-C or SIGTERM, a run with clusters
+/// finishes its running cases and cleans up. A second signal drops the subcommand, and dropping a cluster
+/// kills it. Every other subcommand is dropped at the first signal.
 async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let listen =
@@ -156,63 +161,67 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     let interruption = Arc::new(Interruption::default());
     let mut verb = Box::pin(dispatch(verb, interruption.clone()));
-    let ended = loop {
-        let (cause, ended) = tokio::select! {
-            ended = &mut verb => return ended,
+    let reason = loop {
+        let (signal, reason) = tokio::select! {
+            result = &mut verb => return result,
             _ = interrupt.recv() => ("SIGINT", "interrupted"),
             _ = terminate.recv() => ("SIGTERM", "terminated"),
         };
-        match interruption.request(cause) {
-            Some(running) => output::say(&finishing(ended, running)),
-            None => break ended,
+        match interruption.request(signal) {
+            Some(running) => output::say(&finishing(reason, running)),
+            None => break reason,
         }
     };
     drop(verb);
-    let gone = conformance_programs::process::all_ended(Duration::from_secs(10)).await;
-    // The dropped clusters no longer own their folders.
+    let have_ended = conformance_programs::process::all_ended(Duration::from_secs(10)).await;
+    // No process owns the folders of the dropped clusters any more, so they are removed.
     let _ = conformance_programs::home::remove_abandoned();
-    let left = if gone { "all processes have ended" } else { "its processes end with this program" };
+    let processes =
+        if have_ended { "all processes have ended" } else { "its processes end with this program" };
     Err(Failure::Infrastructure(match interruption.is_requested() {
-        false => format!("{ended}; {left}"),
+        false => format!("{reason}; {processes}"),
         true => format!(
-            "{ended} again, killed; {left}\nfinished cases are in results.jsonl: `grove-conformance report recover DIR`; \
+            "{reason} again, killed; {processes}\nfinished cases are in results.jsonl: `grove-conformance report recover DIR`; \
              objects in your own cluster remain: `grove-conformance clean --kubeconfig FILE`"
         ),
     }))
 }
 
 /// The message after the first signal.
-fn finishing(ended: &str, running: usize) -> String {
+fn finishing(reason: &str, running: usize) -> String {
     let finishing = match running {
         0 => "cleaning up".to_owned(),
         1 => "finishing 1 running case".to_owned(),
         running => format!("finishing {running} running cases"),
     };
-    format!("{ended}: {finishing}; press Ctrl-C again to kill")
+    format!("{reason}: {finishing}; press Ctrl-C again to kill")
 }
 
-/// A cluster of this version with these schedulers, as the command line requests it. Schedulers given as
-/// working trees are built.
+/// A cluster of this version with these schedulers. Builds the schedulers that the arguments give as working
+/// trees.
 async fn cluster_spec(
     kubernetes: Kubernetes,
     args: &ClusterArgs,
     schedulers: &BTreeSet<Scheduler>,
     progress: &output::Console,
 ) -> Result<ClusterSpec, Failure> {
-    let spec = ClusterSpec::of(kubernetes).beside(schedulers.iter().copied());
+    let spec = ClusterSpec::of(kubernetes).with_schedulers(schedulers.iter().copied());
     let given = given::schedulers(args, &spec.schedulers, progress).await?;
     Ok(ClusterSpec { given, ..spec })
 }
 
-/// Prepares the programs of such a cluster, building missing ones. A given program that no local cluster uses
-/// is rejected; one that only this cluster does not use is not.
+/// Prepares the programs of a cluster, and builds the missing ones. Rejects a `--bin` that no local cluster
+/// uses, but accepts one that only this cluster does not use.
 async fn programs(
     args: &ClusterArgs,
     spec: &ClusterSpec,
-    talk: &output::Console,
+    console: &output::Console,
 ) -> Result<Programs, Failure> {
     let (overrides, parts) = overrides(args)?;
-    must_be_of(&overrides, components_for(spec.kubernetes, &schedulers::all().collect(), true))?;
+    reject_unknown_overrides(
+        &overrides,
+        components_for(spec.kubernetes, &schedulers::all().collect(), true),
+    )?;
     // Fail before spending minutes on builds.
     preflight::require(vec![memory::check(spec.schedulers.len())])?;
     let given = |name: &str| {
@@ -221,12 +230,12 @@ async fn programs(
     };
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some())
         .filter(|component| !given(component.name));
-    let toolbox = Toolbox::prepare_only(components, &overrides, talk).await?;
-    let controller = parts.controller(spec, talk).await?;
-    parts.beside(toolbox, controller)
+    let toolbox = Toolbox::prepare_only(components, &overrides, console).await?;
+    let controller = parts.controller(spec, console).await?;
+    parts.with(toolbox, controller)
 }
 
-/// The programs given with `--bin`: components, and parts of this program.
+/// The programs of `--bin`: components, and replacements for parts of this program.
 fn overrides(args: &ClusterArgs) -> Result<(Overrides, GivenParts), Failure> {
     let mut overrides: Overrides = args.bins.iter().cloned().collect();
     let mut part = |name: &str| match overrides.remove(name) {
@@ -239,28 +248,29 @@ fn overrides(args: &ClusterArgs) -> Result<(Overrides, GivenParts), Failure> {
     Ok((overrides, parts))
 }
 
+/// Programs that replace parts of this program.
 struct GivenParts {
     controller: Option<OwnProgram>,
     trainer_plugin: Option<OwnProgram>,
 }
 
 impl GivenParts {
-    /// The controller of such a cluster: the given one, or the one inside this program. Only a build for
-    /// mutants has faults.
-    async fn controller(&self, spec: &ClusterSpec, talk: &output::Console) -> Result<OwnProgram, Failure> {
+    /// The controller of a cluster: the given one, or the one in this program. If the cluster needs faults,
+    /// the controller is built, because only a build for mutants has them.
+    async fn controller(&self, spec: &ClusterSpec, console: &output::Console) -> Result<OwnProgram, Failure> {
         if let Some(given) = &self.controller {
             return Ok(given.clone());
         }
         if spec.has_faults() {
-            talk.now("building the reference operator with faults");
+            console.now("building the reference operator with faults");
             return Ok(OwnProgram::alone(cargo::controller_with_faults().await?));
         }
-        own().map(OwnProgram::controller_within)
+        this_program().map(OwnProgram::controller_within)
     }
 
-    /// All programs of a cluster, with this controller and these replacements.
-    fn beside(self, toolbox: Toolbox, controller: OwnProgram) -> Result<Programs, Failure> {
-        let within = Programs::within(toolbox, &own()?);
+    /// All programs of a cluster.
+    fn with(self, toolbox: Toolbox, controller: OwnProgram) -> Result<Programs, Failure> {
+        let within = Programs::within(toolbox, &this_program()?);
         Ok(Programs {
             controller,
             trainer_plugin: self.trainer_plugin.unwrap_or(within.trainer_plugin),
@@ -269,19 +279,20 @@ impl GivenParts {
     }
 }
 
-fn own() -> Result<PathBuf, Failure> {
+/// The path of this program.
+fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|e| Failure::Infrastructure(format!("cannot find this program: {e}")))
 }
 
-/// A short id for a run, from the time and the process, so that concurrent runs differ.
+/// A short id for a run, from the time and the process, so that concurrent runs have different ids.
 fn run_id() -> String {
-    static BEFORE: AtomicU64 = AtomicU64::new(0);
+    static RUNS: AtomicU64 = AtomicU64::new(0);
     // One process may start several runs within a second.
-    let moment = jiff::Timestamp::now().as_second() as u64 + BEFORE.fetch_add(1, Ordering::Relaxed);
+    let moment = jiff::Timestamp::now().as_second() as u64 + RUNS.fetch_add(1, Ordering::Relaxed);
     format!("{:x}", (u64::from(std::process::id()) << 20 | moment & 0xf_ffff) & 0xfff_ffff)
 }
 
-/// Logs why the launcher could not start the program; standard error is that program's log.
+/// Logs why the launcher could not start a program. Standard error is the log of that program.
 pub fn launcher_failed(reason: &str) -> std::process::ExitCode {
     output::say(reason);
     Exit::Inconclusive.into()
@@ -295,7 +306,7 @@ mod tests {
     #[case(0, "interrupted: cleaning up; press Ctrl-C again to kill")]
     #[case(1, "interrupted: finishing 1 running case; press Ctrl-C again to kill")]
     #[case(10, "interrupted: finishing 10 running cases; press Ctrl-C again to kill")]
-    fn the_first_signal_says_what_is_finished(#[case] running: usize, #[case] says: &str) {
-        assert_eq!(finishing("interrupted", running), says);
+    fn the_message_counts_the_running_cases(#[case] running: usize, #[case] message: &str) {
+        assert_eq!(finishing("interrupted", running), message);
     }
 }

@@ -12,13 +12,13 @@ use super::args::{ListArgs, ListFormat};
 use super::{Failure, output};
 
 pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
-    let written = match args.format {
-        ListFormat::Table => Ok(by_case()),
+    let text = match args.format {
+        ListFormat::Table => Ok(table_of_cases()),
         ListFormat::Json => {
             serde_json::to_string_pretty(&cases::all().map(ListedCase::of).collect::<Vec<_>>())
         }
     };
-    output::data(&written.map_err(|error| Failure::Infrastructure(error.to_string()))?);
+    output::data(&text.map_err(|error| Failure::Infrastructure(error.to_string()))?);
     Ok(Exit::Conformant)
 }
 
@@ -36,20 +36,20 @@ struct ListedCase {
     targets: Vec<String>,
     isolation: &'static str,
     needs: Vec<&'static str>,
-    /// On two cores, with other cases running; null if it was not measured.
+    /// The usual duration on two cores, while other cases run; null if it was not measured.
     usual_seconds: Option<f64>,
 }
 
 impl ListedCase {
     fn of(case: &Case) -> Self {
         let clauses = || case.clauses.iter().filter_map(|id| clauses::clause(id));
-        let schedules = clauses().any(|clause| clause.tier == Tier::Scheduling);
+        let needs_scheduler = clauses().any(|clause| clause.tier == Tier::Scheduling);
         Self {
             id: case.id,
             group: case.group(),
             title: case.title,
             clauses: case.clauses,
-            tier: if schedules { Tier::Scheduling } else { Tier::Contract },
+            tier: if needs_scheduler { Tier::Scheduling } else { Tier::Contract },
             targets: target::every()
                 .filter(|target| case.is_for(*target) && !case.clauses_on(*target).is_empty())
                 .map(|target| target.slug())
@@ -60,13 +60,13 @@ impl ListedCase {
                 Isolation::Exclusive => "exclusive",
                 Isolation::Upgrade => "upgrade",
             },
-            needs: case.needs.iter().map(|need| named(*need)).collect(),
+            needs: case.needs.iter().map(|need| name_of(*need)).collect(),
             usual_seconds: cases::usual_seconds(case.id),
         }
     }
 }
 
-fn named(need: Need) -> &'static str {
+fn name_of(need: Need) -> &'static str {
     match need {
         Need::Kubelets => "kubelets",
         Need::SimulatedNodes => "simulatedNodes",
@@ -93,7 +93,7 @@ pub(crate) fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
     table
 }
 
-fn by_case() -> String {
+fn table_of_cases() -> String {
     let mut table = table(["CASE", "CLAUSES", "WHAT IT SHOWS"]);
     for case in cases::all() {
         table.add_row([case.id.to_owned(), case.clauses.join(" "), case.title.to_owned()]);

@@ -4,7 +4,7 @@ use conformance_contract::target::Target;
 use conformance_install::operator::{Declaration, Opened, Operator, open};
 use conformance_report::{Implementation, ImplementationFile};
 
-use super::args::{OperatorArgs, REFERENCE, RunArgs};
+use super::args::{OperatorArgs, ProviderArgs, REFERENCE};
 use super::{Failure, output};
 
 /// The operator to start instead of the reference controller, if any. It is not built yet.
@@ -29,60 +29,63 @@ pub(crate) async fn replaced(word: &str) -> Result<Option<Opened>, Failure> {
 }
 
 /// The targets whose backends the operator has, with its declaration. A missing backend is an error if it was
-/// requested by name. With `all`, it is left out and reported.
-pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, are_all: bool) -> Result<Vec<Target>, Failure> {
-    let (there, missing): (Vec<_>, Vec<_>) =
+/// requested by name. With `--backend all`, it is left out, and a message reports that.
+pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, is_all: bool) -> Result<Vec<Target>, Failure> {
+    let (present, missing): (Vec<_>, Vec<_>) =
         targets.into_iter().partition(|target| opened.has(target.backend()));
-    if let Some(target) = missing.first().filter(|_| !are_all || there.is_empty()) {
+    if let Some(target) = missing.first().filter(|_| !is_all || present.is_empty()) {
         opened.must_have(target.backend())?;
     }
     for target in missing {
         output::say(&format!("{} does not have backend {}, which is not run", opened.name(), target.name()));
     }
-    Ok(there.into_iter().map(|target| opened.declared(target)).collect())
+    Ok(present.into_iter().map(|target| opened.declared(target)).collect())
 }
 
-/// The targets in the gang scopes that the operator's description names. The others are left out and
-/// reported; it is an error if none is left.
+/// The targets in the gang scopes that the operator's description names. The others are left out, and a
+/// message reports that. It is an error if no target is left.
 pub(crate) fn in_its_scopes(opened: &Opened, targets: Vec<Target>) -> Result<Vec<Target>, Failure> {
-    let (there, others) = opened.by_scope(targets);
+    let (named, others) = opened.by_scope(targets);
     for scope in others.iter().filter_map(|target| target.scope()) {
         output::say(&format!(
             "the description of {} does not name gang scope {scope}, which is not run",
             opened.name()
         ));
     }
-    if there.is_empty() {
+    if named.is_empty() {
         let no_scope = format!(
             "the description of {} names none of the selected gang scopes; pass --scope",
             opened.name()
         );
         return Err(Failure::Usage(no_scope));
     }
-    Ok(there)
+    Ok(named)
 }
 
 /// The targets with the declaration of an operator that runs in the user's cluster, and the declaration.
 pub(crate) fn existing(
-    args: &RunArgs,
+    operator: &OperatorArgs,
+    provider: &ProviderArgs,
+    backend: &str,
     targets: Vec<Target>,
 ) -> Result<(Vec<Target>, Option<ImplementationFile>), Failure> {
-    let Some(path) = args.operator.declares.as_deref().filter(|_| args.operator.is_existing()) else {
+    let Some(path) = operator.declares.as_deref().filter(|_| operator.is_existing()) else {
         return Ok((targets, None));
     };
-    let (name, version) = (&args.provider.operator_name, &args.provider.operator_version);
+    let (name, version) = (&provider.operator_name, &provider.operator_version);
     let declaration = Declaration::of_version(path, name, version)?;
-    let (there, missing): (Vec<_>, Vec<_>) =
+    let (present, missing): (Vec<_>, Vec<_>) =
         targets.into_iter().partition(|target| declaration.backends.contains_key(target.backend()));
-    if let Some(target) = missing.first().filter(|_| args.backend != "all" || there.is_empty()) {
-        let backend = target.name();
+    if let Some(target) = missing.first().filter(|_| backend != "all" || present.is_empty()) {
         return Err(Failure::Usage(format!(
-            "--declares {}: no declaration for backend {backend}",
-            path.display()
+            "--declares {}: no declaration for backend {}",
+            path.display(),
+            target.name()
         )));
     }
-    let there = there.into_iter().map(|target| declaration.declared(format!("{name} {version}"), target));
-    Ok((there.collect(), Some(file(&declaration.release, &declaration.sha256))))
+    let declared =
+        present.into_iter().map(|target| declaration.declared(format!("{name} {version}"), target));
+    Ok((declared.collect(), Some(file(&declaration.release, &declaration.sha256))))
 }
 
 fn file(release: &str, sha256: &str) -> ImplementationFile {

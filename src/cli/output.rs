@@ -1,9 +1,8 @@
-//! The only place that prints: data to standard output, progress to standard error. On a terminal, progress
-//! is one line that is updated; elsewhere (CI) it is plain lines. A closed output (`| head`, a closed
+//! Does all printing: data to standard output, progress to standard error. On a terminal, progress is one
+//! line that is updated. Elsewhere, as in CI, it is plain lines. A closed output (`| head`, a closed
 //! terminal) is not an error.
 
 use std::io::{IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use conformance_contract::target::Target;
@@ -12,9 +11,11 @@ use conformance_programs::components::{PlannedBuild, Progress};
 use conformance_report::{CaseResult, StoreError};
 use conformance_run::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 
 use super::remaining;
 
+/// Prints data to standard output.
 pub(crate) fn data(text: &str) {
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
 }
@@ -49,15 +50,15 @@ struct Building {
 }
 
 impl Building {
-    /// The position of a build, its progress, and the remaining time.
+    /// A line with the position of a build, its progress, and the remaining time.
     fn line(&self, name: &str, version: &str, packages: Option<usize>) -> String {
         let elapsed = self.now.map_or(Duration::ZERO, |(begin, _)| begin.elapsed());
-        let far = packages.map(|packages| format!(": {packages} packages, {} s", elapsed.as_secs()));
+        let progress = packages.map(|packages| format!(": {packages} packages, {} s", elapsed.as_secs()));
         let left = match self.left.left(name, elapsed) {
-            Some(left) => remaining::words(left),
+            Some(left) => remaining::describe(left),
             None => "once; cached afterwards".into(),
         };
-        format!("building {}{}, {left}", self.left.title(name, version), far.unwrap_or_default())
+        format!("building {}{}, {left}", self.left.title(name, version), progress.unwrap_or_default())
     }
 }
 
@@ -88,7 +89,7 @@ impl Default for Console {
 }
 
 impl Console {
-    /// For runs with expected failures: one line each.
+    /// Shows one line per failure, for runs in which failures are expected.
     pub(crate) fn brief() -> Self {
         Self { reason_lines: 1, ..Self::default() }
     }
@@ -103,11 +104,10 @@ impl Console {
         if self.terminal { self.bar.set_message(text.to_owned()) } else { say(text) }
     }
 
-    /// Sets the ids of all cases, each once per execution.
+    /// Sets the cases that will be executed; a case is listed once per target.
     pub(crate) fn expect<'a>(&self, ids: impl Iterator<Item = &'a str> + Clone) {
         let (total, left) = (ids.clone().count(), remaining::Cases::of(ids));
-        *self.cases.lock().unwrap_or_else(PoisonError::into_inner) =
-            Cases { total, done: 0, begin: Instant::now(), left };
+        *self.cases.lock() = Cases { total, done: 0, begin: Instant::now(), left };
     }
 
     pub(crate) fn end(&self) {
@@ -123,17 +123,17 @@ impl Progress for Console {
         }
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let left = remaining::Builds::of(builds, processors);
-        *self.building.lock().unwrap_or_else(PoisonError::into_inner) = Building { left, now: None };
+        *self.building.lock() = Building { left, now: None };
     }
 
     fn building(&self, name: &str, version: &str) {
-        let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut building = self.building.lock();
         building.now = Some((Instant::now(), 0));
         self.now(&building.line(name, version, None));
     }
 
     fn compiled(&self, name: &str, version: &str, packages: usize) {
-        let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut building = self.building.lock();
         let Some((_, last)) = building.now.as_mut() else { return };
         // In a log, every hundredth package is enough.
         if self.terminal || packages >= *last + 100 {
@@ -143,7 +143,7 @@ impl Progress for Console {
     }
 
     fn built(&self, name: &str, version: &str, seconds: f64) {
-        self.building.lock().unwrap_or_else(PoisonError::into_inner).left.built(name, seconds);
+        self.building.lock().left.built(name, seconds);
         self.line(&format!("built {name} {version} in {seconds:.0} s"));
     }
 
@@ -158,12 +158,12 @@ impl Observer for Console {
     }
 
     fn ended(&self, target: Target, result: &CaseResult) {
-        let mut cases = self.cases.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cases = self.cases.lock();
         cases.done += 1;
         cases.left.ended(&result.id);
         let (done, total) = (cases.done, cases.total);
         let left = cases.left.left(cases.begin.elapsed());
-        let left = left.map(|left| format!(", {}", remaining::words(left))).unwrap_or_default();
+        let left = left.map(|left| format!(", {}", remaining::describe(left))).unwrap_or_default();
         let seconds = Duration::from(result.duration_seconds).as_secs_f64();
         let line = format!(
             "[{done}/{total}] {:<15} {:<40} {target} {seconds:.1} s{left}",
@@ -174,7 +174,7 @@ impl Observer for Console {
             Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {
                 self.line(&line);
                 let reason = result.outcome.reason().unwrap_or_default();
-                // One broken cluster breaks many cases; the report has the full reason of each.
+                // One broken cluster breaks many cases. The report has the whole reason of each.
                 let shown = if result.outcome.verdict == Verdict::Error { 1 } else { self.reason_lines };
                 self.line(&indented(&reason, shown));
             }

@@ -1,4 +1,4 @@
-//! Turns the options of `run` into the cluster for the cases: local processes, kind, or an existing cluster.
+//! Chooses the cluster of a run from the options of `run`: local processes, kind, or an existing cluster.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,50 +8,51 @@ use conformance_cluster::existing::Connection;
 use conformance_cluster::kind::config;
 use conformance_cluster::kind::prepare::{self, OperatorByChart, Wanted};
 use conformance_cluster::local::Programs;
-use conformance_cluster::real_nodes::LentNodes;
+use conformance_cluster::real_nodes::LeasedNodes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_install::catalogue::{catalogue, component};
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers::helm::Release;
 use conformance_install::schedulers::{self, installation};
-use conformance_programs::components::{Purpose, Toolbox, must_be_of};
+use conformance_programs::components::{Purpose, Toolbox, reject_unknown_overrides};
 use conformance_report::{Implementation, ImplementationFile};
 use conformance_run::environment::Origin;
 
-use super::args::{ClusterArgs, Install, ProviderName, RunArgs};
-use super::{Failure, clusters, in_cluster, output, overrides, own, select};
+use super::args::{ClusterArgs, Install, OperatorArgs, ProviderArgs, ProviderName, RunArgs, ShareArgs};
+use super::{Failure, clusters, in_cluster, output, overrides, select, this_program};
 
-/// The origin of the shared cluster, and the programs that the run needs for it. `init` is the program of the
-/// init containers of an operator that is installed from its chart.
+/// The origin of the shared cluster, and the programs that the run needs for it. `init` is the program for
+/// the init containers of an operator that is installed from its chart.
 pub(crate) async fn origin(
     args: &RunArgs,
     spec: &ClusterSpec,
     init: Option<&Path>,
-    talk: &output::Console,
+    console: &output::Console,
 ) -> Result<(Origin, Programs), Failure> {
-    let releases = releases(args, &spec.schedulers)?;
+    let releases = releases(&args.provider, &args.cluster_args, &spec.schedulers)?;
     if args.provider.nodes_where.is_some() && args.provider.provider != ProviderName::Existing {
         return Err(Failure::Usage(
             "--nodes-where selects nodes of your own cluster: pass --provider existing".into(),
         ));
     }
-    let origin = match (args.provider.provider, &args.cluster, &args.provider.kubeconfig) {
+    let origin = match (args.provider.provider, &args.execution.cluster, &args.provider.kubeconfig) {
         (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec)?),
         (ProviderName::Local, None, None) => Origin::Local,
         (ProviderName::Existing, None, _) => {
-            Origin::Existing { connection: connection(args).await?, one_etcd: args.provider.one_etcd }
+            let connection = connection(&args.provider, &args.share).await?;
+            Origin::Existing { connection, one_etcd: args.provider.one_etcd }
         }
         (ProviderName::Existing, Some(_), _) => {
             return Err(Failure::Usage("--provider existing uses --kubeconfig FILE: omit --cluster".into()));
         }
         (ProviderName::Kind, None, None) => {
-            let words = KindWords {
+            let options = KindOptions {
                 config: args.provider.kind_config.as_deref(),
                 node_image: args.provider.node_image.as_deref(),
                 releases: &releases,
                 operator: operator_by_chart(spec, init),
             };
-            return kind(&args.cluster_args, words, spec, talk).await;
+            return kind(&args.cluster_args, options, spec, console).await;
         }
         (ProviderName::Kind, ..) => {
             return Err(Failure::Usage(
@@ -65,19 +66,17 @@ pub(crate) async fn origin(
     let programs = match &origin {
         // No programs are started.
         Origin::Existing { .. } => {
-            let nothing = std::iter::empty();
-            let toolbox = Toolbox::prepare_only(nothing, &Default::default(), talk).await?;
-            Programs::within(toolbox, &own()?)
+            let toolbox = Toolbox::prepare_only(std::iter::empty(), &Default::default(), console).await?;
+            Programs::within(toolbox, &this_program()?)
         }
-        _ => super::programs(&args.cluster_args, spec, talk).await?,
+        _ => super::programs(&args.cluster_args, spec, console).await?,
     };
     Ok((origin, programs))
 }
 
-/// How to connect to the user's cluster: by a kubeconfig, or, in a pod of that cluster, by its service
-/// account.
-async fn connection(args: &RunArgs) -> Result<Connection, Failure> {
-    let access = match &args.provider.kubeconfig {
+/// The connection to the user's cluster: by a kubeconfig, or by the service account in a pod of that cluster.
+async fn connection(args: &ProviderArgs, share: &ShareArgs) -> Result<Connection, Failure> {
+    let access = match &args.kubeconfig {
         Some(kubeconfig) => {
             readable(kubeconfig).await?;
             Access::Kubeconfig(kubeconfig.clone())
@@ -88,28 +87,32 @@ async fn connection(args: &RunArgs) -> Result<Connection, Failure> {
             )
         })?,
     };
-    let share =
-        args.shards.map(|shards| Ok::<_, Failure>((in_cluster::index()?, shards.get()))).transpose()?;
-    let lent = args.provider.nodes_where.clone().map(|selector| LentNodes { selector, share });
+    let index_and_count = match share.shards {
+        Some(shards) => Some((in_cluster::index()?, shards.get())),
+        None => None,
+    };
+    let leased_nodes =
+        args.nodes_where.clone().map(|selector| LeasedNodes { selector, share: index_and_count });
     Ok(Connection {
         access,
-        beside_others: args.provider.beside_foreign_workloads,
-        lent,
+        allows_foreign_workloads: args.beside_foreign_workloads,
+        leased_nodes,
         // A killed pod is restarted with the same id.
-        again: args.run_id.is_some(),
+        again: share.run_id.is_some(),
     })
 }
 
 /// The implementation under test, if it is not the reference controller.
 pub(crate) fn implementation(
-    args: &RunArgs,
+    operator: &OperatorArgs,
+    provider: &ProviderArgs,
     declared: Option<ImplementationFile>,
 ) -> Result<Option<Implementation>, Failure> {
-    match (args.operator.is_existing(), args.provider.provider) {
+    match (operator.is_existing(), provider.provider) {
         (false, _) => Ok(None),
         (true, ProviderName::Existing) => Ok(Some(Implementation {
-            name: args.provider.operator_name.clone(),
-            version: args.provider.operator_version.clone(),
+            name: provider.operator_name.clone(),
+            version: provider.operator_version.clone(),
             organization: None,
             url: None,
             commit: None,
@@ -124,7 +127,7 @@ pub(crate) fn implementation(
     }
 }
 
-/// The implementation named in a report without an operator.
+/// The implementation that the report of a run without an operator names.
 pub(crate) fn no_operator() -> Implementation {
     Implementation {
         name: "plain pods".into(),
@@ -139,12 +142,15 @@ pub(crate) fn no_operator() -> Implementation {
     }
 }
 
-/// The charts that Helm must install for these schedulers; empty without Helm.
-fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Release>, Failure> {
+/// The charts that Helm installs for these schedulers; none without `--install helm`.
+fn releases(
+    args: &ProviderArgs,
+    cluster: &ClusterArgs,
+    schedulers: &BTreeSet<Scheduler>,
+) -> Result<Vec<Release>, Failure> {
     let usage = |text: String| Err(Failure::Usage(text));
-    let charts = &args.provider.charts;
-    match (args.provider.install, args.provider.provider) {
-        (Install::Manifests, _) if charts.is_empty() => return Ok(Vec::new()),
+    match (args.install, args.provider) {
+        (Install::Manifests, _) if args.charts.is_empty() => return Ok(Vec::new()),
         (Install::Manifests, _) => {
             return usage("--chart selects a chart for Helm to install: pass --install helm".into());
         }
@@ -158,21 +164,21 @@ fn releases(args: &RunArgs, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Rele
         }
     }
     let mut releases: Vec<_> = schedulers::all().filter_map(Release::pinned).collect();
-    for (name, words) in charts {
+    for (name, chart) in &args.charts {
         let names: Vec<_> = releases.iter().map(|release| release.scheduler.name()).collect();
         let Some(place) = names.iter().position(|known| known == name) else {
             return Err(select::unknown("scheduler in --chart", name, &names, ""));
         };
-        releases[place] = match releases[place].clone().with_chart(words) {
+        releases[place] = match releases[place].clone().with_chart(chart) {
             Ok(release) => release,
-            Err(reason) => return usage(format!("--chart {name}={words}: {reason}")),
+            Err(reason) => return usage(format!("--chart {name}={chart}: {reason}")),
         };
     }
     releases.retain(|release| schedulers.contains(&release.scheduler));
-    for (name, _) in &args.cluster_args.bins {
+    for (name, _) in &cluster.bins {
         let purpose = component(name).map(|component| component.purpose);
-        let is_its = |release: &&Release| purpose == Some(Purpose::Scheduler(release.scheduler));
-        if let Some(release) = releases.iter().find(is_its) {
+        let installs = |release: &&Release| purpose == Some(Purpose::Scheduler(release.scheduler));
+        if let Some(release) = releases.iter().find(installs) {
             return usage(format!(
                 "--bin {name}: with --install helm, {} is installed from its chart {}",
                 release.scheduler.name(),
@@ -194,12 +200,12 @@ pub(crate) async fn readable(kubeconfig: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Options of a kind cluster; none by default.
+/// The user's options for a kind cluster.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct KindWords<'a> {
+pub(crate) struct KindOptions<'a> {
     /// kind's configuration, instead of the one for the cluster's version.
     pub config: Option<&'a Path>,
-    /// The nodes' image, instead of a published or built one.
+    /// The image of the nodes, instead of a published or built one.
     pub node_image: Option<&'a str>,
     pub releases: &'a [Release],
     pub operator: Option<OperatorByChart<'a>>,
@@ -210,15 +216,16 @@ fn operator_by_chart<'a>(spec: &'a ClusterSpec, init: Option<&'a Path>) -> Optio
     Some(OperatorByChart { operator, chart: operator.chart()?, init })
 }
 
-/// A kind cluster for that specification, with missing images built, and the programs that run outside of it.
+/// Builds the missing images of a kind cluster. Returns the cluster's specification, and the programs that
+/// run outside of it.
 pub(crate) async fn kind(
     args: &ClusterArgs,
-    words: KindWords<'_>,
+    options: KindOptions<'_>,
     spec: &ClusterSpec,
-    talk: &output::Console,
+    console: &output::Console,
 ) -> Result<(Origin, Programs), Failure> {
     let mut schedulers = spec.schedulers.clone();
-    let by_chart: Vec<_> = words.releases.iter().map(|release| release.scheduler).collect();
+    let by_chart: Vec<_> = options.releases.iter().map(|release| release.scheduler).collect();
     schedulers.retain(|scheduler| {
         let missing =
             installation(*scheduler).missing_in_kind(spec).filter(|_| !by_chart.contains(scheduler));
@@ -227,34 +234,34 @@ pub(crate) async fn kind(
         }
         missing.is_none()
     });
-    let config = match words.config {
+    let config = match options.config {
         Some(path) => std::fs::read_to_string(path)
             .map_err(|e| Failure::Usage(format!("--kind-config {}: {e}", path.display())))?,
         None => config::of(spec.kubernetes),
     };
     let (overrides, parts) = overrides(args)?;
-    must_be_of(&overrides, catalogue(spec.kubernetes))?;
-    talk.now("building the parts of a kind cluster");
-    let controller = parts.controller(spec, talk).await?;
+    reject_unknown_overrides(&overrides, catalogue(spec.kubernetes))?;
+    console.now("building the parts of a kind cluster");
+    let controller = parts.controller(spec, console).await?;
     let wanted = Wanted {
         kubernetes: spec.kubernetes,
         schedulers: &schedulers,
         given: &spec.given,
-        releases: words.releases,
+        releases: options.releases,
         controller: &spec.controller,
         plugin_faults: &spec.gpu_plugin_faults,
         config: &config,
-        node_image: words.node_image,
+        node_image: options.node_image,
         overrides: &overrides,
         controller_program: &controller,
-        operator: words.operator,
+        operator: options.operator,
     };
-    let (spec, toolbox) = prepare::prepare(wanted, talk).await?;
+    let (spec, toolbox) = prepare::prepare(wanted, console).await?;
     for image in spec.own_images() {
         output::say(&format!("image {} {:.1} MB", image.reference, image.bytes as f64 / 1e6));
     }
-    for release in words.releases {
+    for release in options.releases {
         output::say(&format!("chart {}", release.chart));
     }
-    Ok((Origin::Kind(Box::new(spec)), parts.beside(toolbox, controller)?))
+    Ok((Origin::Kind(Box::new(spec)), parts.with(toolbox, controller)?))
 }

@@ -1,23 +1,26 @@
-//! `run --store-results`: a pod stores its report in ConfigMaps of its namespace, because its folder is lost
-//! when it ends. The pod succeeds once the report is stored, regardless of the verdicts: Kubernetes must retry
-//! a killed pod, not a failed case.
+//! `run --store-results`: a pod stores its report in ConfigMaps of its namespace, because its files are lost
+//! when it ends. The pod succeeds once the report is stored, regardless of the verdicts, because Kubernetes
+//! must retry a killed pod and not a failed case.
+
+use std::path::Path;
 
 use conformance_cluster::access::{Access, namespace_of_pod};
 use conformance_cluster::suite::results::{self, LIMIT};
+use conformance_programs::blocking::in_place;
 use conformance_report as report;
 use conformance_report::{Exit, Report};
 
-use super::args::RunArgs;
+use super::args::ShareArgs;
 use super::{Failure, in_cluster, output};
 
 /// Stores a run's report.
-pub(crate) async fn publish(args: &RunArgs, report: &Report) -> Result<Exit, Failure> {
+pub(crate) async fn publish(share: &ShareArgs, folder: &Path, report: &Report) -> Result<Exit, Failure> {
     let client = Access::Pod.client().await?;
     let namespace = namespace_of_pod()?;
-    let packed = report::pack(&args.report_dir, report, LIMIT)
+    let packed = in_place(|| report::pack(folder, report, LIMIT))
         .map_err(|error| Failure::Infrastructure(format!("the results cannot be stored: {error}")))?;
     let left_out = (!packed.left_out.is_empty()).then(|| packed.left_out.to_string());
-    let share = match args.shards {
+    let share = match share.shards {
         Some(shards) => (in_cluster::index()?, shards.get()),
         None => (0, 1),
     };
@@ -26,6 +29,6 @@ pub(crate) async fn publish(args: &RunArgs, report: &Report) -> Result<Exit, Fai
         "stored {:.1} MB of results in namespace {namespace}",
         packed.archive.len() as f64 / 1e6
     ));
-    // An interrupted run leaves its partial results, and may be started again.
+    // An interrupted run has stored partial results. Exit code 3 lets Kubernetes start the run again.
     Ok(if report.incomplete { Exit::Inconclusive } else { Exit::Conformant })
 }

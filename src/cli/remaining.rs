@@ -1,20 +1,20 @@
-//! Estimates the remaining time of a run from measured durations, scaled by the speed so far.
+//! Estimates the remaining time of builds and cases: their usual durations, scaled by the speed so far.
 
 use std::time::Duration;
 
 use conformance_cases as cases;
 use conformance_programs::components::PlannedBuild;
 
-/// CPU seconds assumed for a build that was not measured.
+/// CPU seconds of a build whose usual duration is unknown.
 const UNMEASURED_BUILD: f64 = 80.0;
-/// Weight of the assumption that builds take their usual time, in seconds: a small first build says little
-/// about the rest.
+/// The estimate counts this many additional seconds of builds at the usual speed. Without these seconds, a
+/// short first build would distort the estimate.
 const PRIOR: f64 = 30.0;
-/// The share of the work after which the remaining time of cases is estimated.
-const ENOUGH: f64 = 0.1;
+/// The share of the cases that must have ended before the remaining time is estimated.
+const MIN_SHARE: f64 = 0.1;
 
 /// A rounded duration: `about 40 s left`, `about 4 min left`.
-pub(crate) fn words(left: Duration) -> String {
+pub(crate) fn describe(left: Duration) -> String {
     match left.as_secs() {
         seconds @ 0..=89 => format!("about {} s left", (seconds / 10 + 1) * 10),
         seconds => format!("about {} min left", seconds.div_ceil(60)),
@@ -23,9 +23,9 @@ pub(crate) fn words(left: Duration) -> String {
 
 #[derive(Debug, Default)]
 pub(crate) struct Builds {
-    /// Names, and usual seconds on this machine's processors.
+    /// The builds by name, with their usual seconds on the processors of this machine.
     planned: Vec<(String, f64)>,
-    /// Usual seconds of the finished builds, and the time they took.
+    /// The usual and the measured seconds of the finished builds.
     usual: f64,
     took: f64,
 }
@@ -46,7 +46,7 @@ impl Builds {
         }
     }
 
-    /// `2 of 5 (kube-apiserver v1.36.4)`, or only the name if the build was not planned.
+    /// `2 of 5 (kube-apiserver v1.36.4)`, or only name and version if the build was not planned.
     pub(crate) fn title(&self, name: &str, version: &str) -> String {
         match self.place(name) {
             Some(place) => format!("{} of {} ({name} {version})", place + 1, self.planned.len()),
@@ -54,13 +54,13 @@ impl Builds {
         }
     }
 
-    /// The time until all are built, if this build has already run for `elapsed`.
+    /// The time until all builds have ended, if this one has run for `elapsed`.
     pub(crate) fn left(&self, name: &str, elapsed: Duration) -> Option<Duration> {
         let place = self.place(name)?;
         let pace = (self.took + PRIOR) / (self.usual + PRIOR);
-        let of = |planned: &[(String, f64)]| planned.iter().map(|(_, usual)| usual * pace).sum::<f64>();
-        let now = (of(&self.planned[place..=place]) - elapsed.as_secs_f64()).max(0.0);
-        Some(Duration::from_secs_f64(now + of(&self.planned[place + 1..])))
+        let expected = |planned: &[(String, f64)]| planned.iter().map(|(_, usual)| usual * pace).sum::<f64>();
+        let this_build = (expected(&self.planned[place..=place]) - elapsed.as_secs_f64()).max(0.0);
+        Some(Duration::from_secs_f64(this_build + expected(&self.planned[place + 1..])))
     }
 
     fn place(&self, name: &str) -> Option<usize> {
@@ -70,7 +70,7 @@ impl Builds {
 
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
-    /// Usual seconds of all cases, and of the finished ones.
+    /// The usual seconds of all cases, and of the finished ones.
     all: f64,
     ended: f64,
 }
@@ -84,10 +84,11 @@ impl Cases {
         self.ended += usual(id);
     }
 
-    /// The time until the last case ends, if the cases have already run for `elapsed`.
+    /// The time until the last case ends, if the cases have run for `elapsed`. `None` until enough have
+    /// ended.
     pub(crate) fn left(&self, elapsed: Duration) -> Option<Duration> {
         let (share, rest) = (self.ended / self.all, self.all - self.ended);
-        let is_known = share >= ENOUGH && rest > 0.01;
+        let is_known = share >= MIN_SHARE && rest > 0.01;
         is_known.then(|| Duration::from_secs_f64(rest * elapsed.as_secs_f64() / self.ended))
     }
 }
@@ -106,8 +107,8 @@ mod tests {
     #[case(89, "about 90 s left")]
     #[case(90, "about 2 min left")]
     #[case(241, "about 5 min left")]
-    fn times_are_rounded_up(#[case] seconds: u64, #[case] says: &str) {
-        assert_eq!(words(Duration::from_secs(seconds)), says);
+    fn times_are_rounded_up(#[case] seconds: u64, #[case] text: &str) {
+        assert_eq!(describe(Duration::from_secs(seconds)), text);
     }
 
     fn builds() -> Builds {
@@ -120,27 +121,27 @@ mod tests {
     }
 
     #[test]
-    fn a_build_says_which_it_is() {
+    fn a_planned_build_has_a_position() {
         assert_eq!(builds().title("kube-apiserver", "v1.36.4"), "2 of 3 (kube-apiserver v1.36.4)");
         assert_eq!(builds().title("grove-operator", "v0.1.0"), "grove-operator v0.1.0");
     }
 
     #[test]
-    fn what_is_left_follows_the_pace_of_what_is_built() {
+    fn the_estimate_for_builds_follows_the_measured_speed() {
         let mut builds = builds();
         let left = |builds: &Builds, name, elapsed| {
             builds.left(name, Duration::from_secs(elapsed)).unwrap().as_secs()
         };
         assert_eq!(left(&builds, "etcd", 0), 310);
         assert_eq!(left(&builds, "etcd", 40), 270);
-        assert_eq!(left(&builds, "etcd", 400), 265, "one that takes longer than usual is about to end");
+        assert_eq!(left(&builds, "etcd", 400), 265, "a build that takes longer than usual is about to end");
         builds.built("etcd", 120.0);
         assert_eq!(left(&builds, "kube-apiserver", 0), 530, "twice as slow as usual");
         assert_eq!(builds.left("grove-operator", Duration::ZERO), None);
     }
 
     #[test]
-    fn of_cases_it_is_said_once_enough_has_ended() {
+    fn the_estimate_for_cases_needs_a_share_of_ended_cases() {
         let ids = ["no/such-case"; 20];
         let mut cases = Cases::of(ids.into_iter());
         cases.ended(ids[0]);

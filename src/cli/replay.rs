@@ -1,4 +1,4 @@
-//! `replay`: decides a saved history again, without a cluster.
+//! `replay`: checks a saved history again, without a cluster.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,7 +8,6 @@ use conformance_cases as cases;
 use conformance_contract::renamed_cases;
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
-use conformance_fuzz as generated;
 use conformance_history::{Header, History, SharedMark};
 use conformance_report::{CaseResult, Exit, exit_code};
 use conformance_run::{verdict, workload};
@@ -45,10 +44,10 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     Ok(exit_code(result.clauses.iter().map(|judgement| &judgement.outcome)))
 }
 
-/// The case that decides a history, which an older version of the suite may have recorded.
+/// The case of a history. An older version of the suite may have recorded it, under a former id of the case.
 fn case_of(history: &History) -> Result<&'static Case, Failure> {
     let id = &history.header.case;
-    let replayed = workload::replayed(id).or_else(|| generated::replayed(history));
+    let replayed = workload::replayed(id).or_else(|| conformance_fuzz::replayed(history));
     match replayed.or_else(|| conformance_load::replayed(history)) {
         Some(case) => Ok(case),
         None => cases::case(renamed_cases::current(id)).ok_or_else(|| {
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_history_of_a_renamed_case_is_decided_by_that_case() {
+    fn a_history_of_a_renamed_case_is_checked_by_that_case() {
         let (former, current) = renamed_cases::RENAMED[0];
         let mut history = Story::flat().end();
         history.header.case = former.into();

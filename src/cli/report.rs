@@ -1,33 +1,36 @@
-//! `report`: works with existing reports. `merge`, `fetch` and `recover` produce a report: from several, from
-//! those that pods have stored in a cluster, or from the results of a killed run. `evidence` writes the file
-//! published with a release. `html` writes a page, `compare` lists changes between two reports, and
-//! `table` the features across many.
+//! `report`: works with existing reports.
 //!
-//! [`conformance_report::merge`] decides what may be merged, and how. This file reads the reports, finds the
-//! path from the merged report to each of them (their artifacts stay there), and writes and prints the result
-//! like `run`.
+//! - `merge` writes a report merged from several. `fetch` writes the reports that pods stored in a cluster,
+//!   as one. `recover` writes the report of a killed run from its results.
+//! - `html` writes a page, `compare` lists the changes between two reports, and `table` the features of many.
+//! - `evidence` writes the file that an operator publishes with a release.
+//!
+//! [`conformance_report::merge`] decides which reports can be merged. A merged report refers to the artifacts
+//! of the others, which stay in their folders.
 
 use std::path::{Component, Path, PathBuf};
 
 use conformance_page as page;
+use conformance_programs::blocking::in_place;
 use conformance_report as report;
 use conformance_report::{Evidence, EvidenceError, Exit, MergeInput, Report, Source};
 
 use super::args::{
     CompareArgs, EvidenceArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, TableArgs,
 };
-use super::run::{command, write};
+use super::report_files::{command, write};
 use super::{Failure, in_cluster, output};
 
 pub(crate) async fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
         ReportVerb::Fetch(args) => in_cluster::fetch(args).await,
-        ReportVerb::Merge(args) => merge(args),
-        ReportVerb::Html(args) => html(args),
-        ReportVerb::Compare(args) => compare(args),
-        ReportVerb::Table(args) => table(args),
-        ReportVerb::Recover(args) => recover(args),
-        ReportVerb::Evidence(args) => evidence(args),
+        // The others only read and write files, which can be large.
+        ReportVerb::Merge(args) => in_place(|| merge(args)),
+        ReportVerb::Html(args) => in_place(|| html(args)),
+        ReportVerb::Compare(args) => in_place(|| compare(args)),
+        ReportVerb::Table(args) => in_place(|| table(args)),
+        ReportVerb::Recover(args) => in_place(|| recover(args)),
+        ReportVerb::Evidence(args) => in_place(|| evidence(args)),
     }
 }
 
@@ -37,21 +40,21 @@ fn read(file: &Path) -> Result<Report, Failure> {
 
 fn evidence(args: &EvidenceArgs) -> Result<Exit, Failure> {
     let usage = |error: EvidenceError| Failure::Usage(error.to_string());
-    let of = report::read(&args.report).map_err(|error| usage(error.into()))?;
+    let report = report::read(&args.report).map_err(|error| usage(error.into()))?;
     if let Some(file) = &args.check {
         let found = report::read_evidence(file).map_err(|error| usage(error.into()))?;
-        found.verify(&of).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+        found.verify(&report).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
         output::say(&format!("{} is the evidence of {}", file.display(), args.report.display()));
     } else if let Some(file) = &args.out {
-        report::write_evidence(file, &of).map_err(usage)?;
+        report::write_evidence(file, &report).map_err(usage)?;
         output::say(&format!("wrote {}", file.display()));
     } else {
-        let evidence = Evidence::of(&of).map_err(usage)?;
+        let evidence = Evidence::of(&report).map_err(usage)?;
         let text =
             serde_json::to_string_pretty(&evidence).map_err(|error| Failure::Usage(error.to_string()))?;
         output::data(&text);
     }
-    Ok(of.exit())
+    Ok(report.exit())
 }
 
 /// The report in a folder or file, and the folder.
@@ -102,10 +105,10 @@ fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Writes the table once per file, because its links are relative to the file.
+/// Writes the table of many reports. Its links are relative to the file, so each file has its own.
 fn table(args: &TableArgs) -> Result<Exit, Failure> {
     let reports = args.reports.iter().map(|path| opened(path)).collect::<Result<Vec<_>, _>>()?;
-    let made = |file: &Path| {
+    let table_for = |file: &Path| {
         let source = |(report, folder): &(Report, PathBuf)| -> Result<Source, Failure> {
             Ok(Source { page: page_in(folder, file)?, report: report.clone() })
         };
@@ -113,10 +116,10 @@ fn table(args: &TableArgs) -> Result<Exit, Failure> {
         Ok::<_, Failure>(report::table(&sources))
     };
     if args.out.is_empty() {
-        output::data(&made(Path::new("table.md"))?.markdown());
+        output::data(&table_for(Path::new("table.md"))?.markdown());
     }
     for file in &args.out {
-        let table = made(file)?;
+        let table = table_for(file)?;
         let text = if is_page(file) { page::tabled(&table) } else { Ok(table.markdown()) };
         write_text(file, &text.map_err(|error| Failure::Infrastructure(error.to_string()))?)?;
     }
@@ -127,13 +130,14 @@ fn is_page(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "html" || ending == "htm")
 }
 
+/// The path from a file to the page of the report in a folder.
 fn page_in(folder: &Path, file: &Path) -> Result<String, Failure> {
     let current =
         |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
     let (from, to) = (current(file.parent().unwrap_or(Path::new(""))), current(folder));
     let from = from.canonicalize().map_err(wrong(&from))?;
     let to = to.canonicalize().map_err(wrong(&to))?;
-    Ok(way(&from, &to).join(page::PAGE).display().to_string())
+    Ok(relative_path(&from, &to).join(page::PAGE).display().to_string())
 }
 
 fn write_text(file: &Path, text: &str) -> Result<(), Failure> {
@@ -155,7 +159,7 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
 /// Writes the report that the folder's run did not write.
 fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
     let recovered = report::recover(&args.folder).map_err(|error| Failure::Usage(error.to_string()))?;
-    // A report of an earlier run may exist; a complete one of this run has more than its results.
+    // An older report is of an earlier run. A complete report of this run has more than the results.
     let file = args.folder.join("report.yaml");
     if let Some(written) = report::read(&file).ok().filter(|report| !report.incomplete)
         && written.date >= recovered.date
@@ -177,11 +181,11 @@ fn source(file: &Path, report: Report, into: &Path) -> Result<MergeInput, Failur
             file.display()
         )));
     }
-    Ok(MergeInput { file: file.to_owned(), folder: way(&from, to), report })
+    Ok(MergeInput { file: file.to_owned(), folder: relative_path(&from, to), report })
 }
 
-/// The relative path between two folders, both absolute and without symbolic links.
-fn way(from: &Path, to: &Path) -> PathBuf {
+/// The relative path between two folders. Both are absolute and without symbolic links.
+fn relative_path(from: &Path, to: &Path) -> PathBuf {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
     up.chain(to.components().skip(shared)).collect()
@@ -200,7 +204,11 @@ mod tests {
     #[case("/r/all/merged", "/r/shard-1/report", "../../shard-1/report")]
     #[case("/r", "/r/shard-1", "shard-1")]
     #[case("/r/merged", "/r", "..")]
-    fn the_way_from_one_folder_to_another(#[case] from: &str, #[case] to: &str, #[case] wanted: &str) {
-        assert_eq!(way(Path::new(from), Path::new(to)), Path::new(wanted));
+    fn a_relative_path_leads_from_one_folder_to_another(
+        #[case] from: &str,
+        #[case] to: &str,
+        #[case] wanted: &str,
+    ) {
+        assert_eq!(relative_path(Path::new(from), Path::new(to)), Path::new(wanted));
     }
 }

@@ -5,50 +5,54 @@ use conformance_load::Size;
 use conformance_report::{CaseResult, Report};
 use serde_json::{Map, Value};
 
-use super::args::{ProviderName, RunArgs, Versions};
+use super::args::{ProviderArgs, ProviderName, SubjectArgs, Versions, WorkloadArgs};
 use super::{Failure, select};
 
 /// Maximum number of simulated nodes.
-const MOST_NODES: u32 = 10_000;
-/// The default gang scope of the measurement.
-const USUAL_SCOPE: &str = "PodGang";
+const MAX_NODES: u32 = 10_000;
+/// The gang scope that is measured by default.
+const DEFAULT_SCOPE: &str = "PodGang";
 
-/// Maximum ratio to the time of the scheduler alone.
-const RATIO: f64 = 1.2;
-/// Limits: megabytes of the operator and of the suite, and seconds of the deletion.
+/// Maximum ratio of the time with the operator to the time of the scheduler alone.
+const MAX_RATIO: f64 = 1.2;
+/// Limits for the peak memory of the operator and of the suite, and for the time of the deletion.
 const OPERATOR_MEGABYTES: f64 = 150.0;
 const SUITE_MEGABYTES: f64 = 1000.0;
 const DELETION_SECONDS: f64 = 60.0;
 
-/// The requested size; `None` without the option.
-pub(crate) fn size(args: &RunArgs) -> Result<Option<Size>, Failure> {
+/// The requested size; `None` without `--scale`.
+pub(crate) fn size(
+    args: &WorkloadArgs,
+    subject: &SubjectArgs,
+    provider: &ProviderArgs,
+) -> Result<Option<Size>, Failure> {
     let (Some(word), Some(pods)) = (&args.scale, args.pods) else { return Ok(None) };
     let wrong = |reason: String| Failure::Usage(format!("--scale {word} --pods {pods}: {reason}"));
-    if args.provider.provider != ProviderName::Local {
+    if provider.provider != ProviderName::Local {
         return Err(wrong("the nodes are simulated on a local control plane: pass --provider local".into()));
     }
-    if args.kubernetes.is_some_and(|versions| versions == Versions::All) {
+    if subject.kubernetes == Some(Versions::All) {
         return Err(wrong("only one version of Kubernetes can be measured: omit --kubernetes all".into()));
     }
-    let (nodes, gpus) = select::nodes_of("--scale", word, MOST_NODES)?;
+    let (nodes, gpus) = select::nodes_of("--scale", word, MAX_NODES)?;
     let size = Size::new(nodes, gpus, pods)
         .map_err(|reason| wrong(format!("{reason}: pass fewer pods, or more nodes")))?;
     Ok(Some(size.updating(args.update)))
 }
 
 /// The single target to measure. A target whose gang resources the operator does not create is rejected.
-pub(crate) fn column(backend: &str, targets: Vec<Target>) -> Result<Target, Failure> {
-    let made_by_the_scheduler = |target: &Target| *target == Target::KAI || target.external().is_some();
+pub(crate) fn target(backend: &str, targets: Vec<Target>) -> Result<Target, Failure> {
+    let creates_its_own = |target: &Target| *target == Target::KAI || target.external().is_some();
     match targets.as_slice() {
-        [only] if made_by_the_scheduler(only) => Err(Failure::Usage(format!(
+        [only] if creates_its_own(only) => Err(Failure::Usage(format!(
             "--scale --backend {backend}: the scheduler is also measured alone, with the operator's gang resources, and \
              {backend} creates its own; pass default-scheduler, volcano or koord-scheduler"
         ))),
         [only] => Ok(*only),
         several => {
-            let usual = several.iter().find(|target| target.scope() == Some(USUAL_SCOPE));
-            let of_one = several.iter().all(|target| target.backend() == several[0].backend());
-            usual.copied().filter(|_| of_one).ok_or_else(|| {
+            let default = several.iter().find(|target| target.scope() == Some(DEFAULT_SCOPE));
+            let is_one_backend = several.iter().all(|target| target.backend() == several[0].backend());
+            default.copied().filter(|_| is_one_backend).ok_or_else(|| {
                 Failure::Usage(format!(
                     "--scale measures one backend at a time: pass --backend NAME, not {backend}"
                 ))
@@ -57,18 +61,19 @@ pub(crate) fn column(backend: &str, targets: Vec<Target>) -> Result<Target, Fail
     }
 }
 
-/// The figures of a report, one line each, with a note on those that miss the limits for the reference
-/// controller and the suite.
+/// The figures of a report, one line each. A figure that exceeds its limit is marked. The limits are for the
+/// reference controller and the suite.
 pub(crate) fn lines(report: &Report) -> Vec<String> {
     let cases = report.targets.iter().flat_map(|target| target.cases.iter().map(move |case| (target, case)));
     let measured = cases.filter(|(_, case)| !case.figures.is_empty());
     measured.flat_map(|(target, case)| of_case(&target.title(), case)).collect()
 }
 
-fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
+/// The figures of one case: a title, and a line for each figure.
+fn of_case(target: &str, case: &CaseResult) -> Vec<String> {
     let figures = Figures(&case.figures);
-    let seconds = |whose: &str| {
-        let figure = |what: &str| figures.number(&format!("{whose}{what}"));
+    let seconds = |stage: &str| {
+        let figure = |name: &str| figures.number(&format!("{stage}{name}"));
         let (seconds, rate) = (figure("Seconds")?, figure("PodsPerSecond")?);
         Some(format!("{seconds:.1} s, {rate:.0} pods/s"))
     };
@@ -85,7 +90,7 @@ fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
     let rows = [
         ("first submit to last binding", seconds("operator")),
         ("the scheduler alone", alone.or_else(stuck).or_else(failed)),
-        ("ratio", figures.at_most("ratio", RATIO, "")),
+        ("ratio", figures.at_most("ratio", MAX_RATIO, "")),
         ("ratio of processor time, of all programs", figures.with("processorRatio", "")),
         ("longest time a gang was bound in part", figures.with("longestInPartSeconds", " s")),
         ("deletion of everything", figures.at_most("deletionSeconds", DELETION_SECONDS, " s")),
@@ -107,7 +112,7 @@ fn of_case(column: &str, case: &CaseResult) -> Vec<String> {
     ];
     let count = |name| figures.with(name, "").unwrap_or_default();
     let title = format!(
-        "{} on {column}: {} pods of {} PodGangs in {} PodCliqueSets",
+        "{} on {target}: {} pods of {} PodGangs in {} PodCliqueSets",
         case.id,
         count("pods"),
         count("podGangs"),
@@ -135,10 +140,10 @@ impl Figures<'_> {
         self.0.get(name).filter(|figure| figure.is_number()).map(|figure| format!("{figure}{unit}"))
     }
 
-    fn at_most(&self, name: &str, most: f64, unit: &str) -> Option<String> {
+    fn at_most(&self, name: &str, max: f64, unit: &str) -> Option<String> {
         let (figure, shown) = (self.number(name)?, self.with(name, unit)?);
-        let missed = if figure > most { ": MISSED" } else { "" };
-        Some(format!("{shown} (at most {most}{unit}{missed})"))
+        let missed = if figure > max { ": MISSED" } else { "" };
+        Some(format!("{shown} (at most {max}{unit}{missed})"))
     }
 }
 
@@ -149,10 +154,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_of_an_update_are_told_where_there_was_one() {
+    fn figures_of_an_update_are_printed_if_there_was_one() {
         let mut case = CaseResult::new("scale/50x8-300-update", "t", Vec::new());
         let lines = |case: &CaseResult| {
-            let lines = of_case("column", case).into_iter();
+            let lines = of_case("volcano", case).into_iter();
             lines.filter(|line| line.contains("update, ")).collect::<Vec<_>>()
         };
         assert_eq!(lines(&case), [""; 0]);
@@ -175,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_miss_say_so() {
+    fn a_figure_that_exceeds_its_limit_is_marked() {
         let mut case = CaseResult::new("scale/50x8-300", "t", Vec::new());
         case.figures = json!({
             "pods": 300, "podGangs": 27, "sets": 6, "operatorSeconds": 12.5, "operatorPodsPerSecond": 24,
@@ -208,16 +213,16 @@ mod tests {
     }
 
     #[test]
-    fn one_column_is_measured() {
+    fn scale_measures_one_target() {
         let both = || vec![Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG];
-        let one = |backend, targets| column(backend, targets).ok();
+        let one = |backend, targets| target(backend, targets).ok();
         assert_eq!(one("default-scheduler", both()), Some(Target::KUBE_POD_GANG));
         assert_eq!(one("default-scheduler", vec![Target::KUBE_POD_GROUP]), Some(Target::KUBE_POD_GROUP));
         assert_eq!(one("volcano", vec![Target::VOLCANO]), Some(Target::VOLCANO));
         for (backend, targets) in
             [("all", [both(), vec![Target::VOLCANO]].concat()), ("kai-scheduler", vec![Target::KAI])]
         {
-            assert!(matches!(column(backend, targets), Err(Failure::Usage(_))), "{backend}");
+            assert!(matches!(target(backend, targets), Err(Failure::Usage(_))), "{backend}");
         }
     }
 }

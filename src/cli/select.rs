@@ -1,15 +1,16 @@
-//! Turns arguments into cases and targets. An unknown name is a usage error that suggests the closest match.
+//! Selects cases and targets by the arguments. An unknown name is a usage error that suggests the closest
+//! match.
 
 use conformance_cases as cases;
 use conformance_contract::clauses::{CLAUSES, Class, EXTERNAL, Feature, Workload, clause};
 use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::renamed_cases;
 use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, TRAIN_JOB_TARGETS, Target};
 use conformance_driver::case::Case;
-use conformance_fuzz as generated;
 use conformance_report::Shard;
-use conformance_run::environment::scope_of_later_life;
-use conformance_run::runner::Plan;
+use conformance_run::environment::choose_lifecycle_scope;
+use conformance_run::run_plan::RunPlan;
 
 use super::Failure;
 use super::args::RunArgs;
@@ -32,62 +33,72 @@ pub(crate) struct Selection<'a> {
     pub shard: Option<Shard>,
 }
 
-pub(crate) fn plan(words: Selection<'_>) -> Result<Plan, Failure> {
-    let targets = match words.workload {
-        Workload::PodCliqueSets => targets_declaring(words.backend, words.scope, words.features)?,
-        Workload::TrainJobs => train_job_targets(words.backend)?,
+/// The cases that the selection names, on the targets that it names.
+pub(crate) fn plan(selection: Selection<'_>) -> Result<RunPlan, Failure> {
+    let targets = match selection.workload {
+        Workload::PodCliqueSets => targets_declaring(selection.backend, selection.scope, selection.features)?,
+        Workload::TrainJobs => train_job_targets(selection.backend)?,
         Workload::PlainPods => {
-            targets_among(&AI_CONFORMANCE_TARGETS, "backend of plain pods", words.backend)?
+            targets_among(&AI_CONFORMANCE_TARGETS, "backend of plain pods", selection.backend)?
         }
     };
-    let targets = on(words.kubernetes, targets, words.scope)?;
-    let generated: Vec<_> = words.cases.iter().filter_map(|word| generated::case(word)).collect();
+    let targets = on(selection.kubernetes, targets, selection.scope)?;
+    let generated: Vec<_> = selection.cases.iter().filter_map(|word| conformance_fuzz::case(word)).collect();
     let is_generated = |word: &str| generated.iter().any(|case| case.id == word);
-    for word in words.cases.iter().filter(|word| !is_generated(word)) {
+    for word in selection.cases.iter().filter(|word| !is_generated(word)) {
         if !cases::all().any(|case| case.is_called(word)) {
-            let all: Vec<_> = cases::all().flat_map(|case| [case.id, case.group()]).collect();
-            return Err(unknown("case", word, &all, "`grove-conformance list` shows them all"));
+            return Err(unknown_case(word));
         }
     }
-    for word in words.clauses {
+    for word in selection.clauses {
         if !CLAUSES.iter().any(|clause| clause.id == word) {
             let all: Vec<_> = CLAUSES.iter().map(|clause| clause.id).collect();
             return Err(unknown("clause", word, &all, "`grove-conformance contract list` shows them all"));
         }
     }
     let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().chain(generated.clone()).partition(|case| {
-        let by_case = words.cases.is_empty() || words.cases.iter().any(|word| case.is_called(word));
-        let by_clause =
-            words.clauses.is_empty() || case.clauses.iter().any(|id| words.clauses.iter().any(|w| w == id));
-        let is_of_tier = |id: &&str| clause(id).is_some_and(|clause| words.tiers.contains(&clause.class()));
-        let by_tier = words.tiers.is_empty() || case.clauses.iter().any(is_of_tier);
+        let by_case = selection.cases.is_empty() || selection.cases.iter().any(|word| case.is_called(word));
+        let by_clause = selection.clauses.is_empty()
+            || case.clauses.iter().any(|id| selection.clauses.iter().any(|w| w == id));
+        let is_of_tier =
+            |id: &&str| clause(id).is_some_and(|clause| selection.tiers.contains(&clause.class()));
+        let by_tier = selection.tiers.is_empty() || case.clauses.iter().any(is_of_tier);
         by_case && by_clause && by_tier
     });
-    let tiers = (!words.tiers.is_empty()).then(|| "--tier".to_owned());
-    let what = || [words.cases, words.clauses, tiers.as_slice()].concat().join(", ");
+    let tiers = (!selection.tiers.is_empty()).then(|| "--tier".to_owned());
+    let what = || [selection.cases, selection.clauses, tiers.as_slice()].concat().join(", ");
     if chosen.is_empty() {
         return Err(Failure::Usage(format!("{}: no selected case judges the selected clauses", what())));
     }
     if !chosen.iter().any(|case: &&Case| targets.iter().any(|target| case.is_for(*target))) {
-        let (what, backend) = (what(), words.backend);
-        return Err(Failure::Usage(format!("{what}: nothing selected applies to backend {backend}")));
+        let (what, backend) = (what(), selection.backend);
+        let why = match (chosen.as_slice(), targets.as_slice()) {
+            ([case], [target, ..]) => case.requires.why_unmet(*target),
+            _ => None,
+        };
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        return Err(Failure::Usage(format!("{what}: nothing selected applies to backend {backend}{why}")));
     }
-    let plan = Plan { targets, chosen, left_out, share: None, clauses: CLAUSES.to_vec() };
-    Ok(match words.shard {
+    let plan = RunPlan { targets, chosen, left_out, shard: None, clauses: CLAUSES.to_vec() };
+    Ok(match selection.shard {
         Some(shard) => plan.of_shard(shard),
         None => plan,
     })
 }
 
-/// The only gang scope that runs lifecycle cases; `None` if the user selected cases, clauses, tiers, a scope
-/// or a shard.
-pub(crate) fn later_life_on(args: &RunArgs, targets: &[Target]) -> Option<Target> {
-    let is_selected =
-        args.scope.is_some() || args.shard.is_some() || !args.cases.is_empty() || !args.clauses.is_empty();
-    if args.every_scope || is_selected || !args.tiers.is_empty() {
+/// The only gang scope that runs lifecycle cases. `None` is every scope: the user requested it, or selected
+/// cases, clauses, tiers, a scope or a shard.
+pub(crate) fn lifecycle_scope(args: &RunArgs, targets: &[Target]) -> Option<Target> {
+    let selection = &args.selection;
+    let is_selected = args.subject.scope.is_some()
+        || args.share.shard.is_some()
+        || !selection.cases.is_empty()
+        || !selection.clauses.is_empty()
+        || !selection.tiers.is_empty();
+    if args.execution.every_scope || is_selected {
         return None;
     }
-    scope_of_later_life(targets, args.seed())
+    choose_lifecycle_scope(targets, args.workloads.seed())
 }
 
 fn train_job_targets(backend: &str) -> Result<Vec<Target>, Failure> {
@@ -95,17 +106,17 @@ fn train_job_targets(backend: &str) -> Result<Vec<Target>, Failure> {
 }
 
 /// TrainJob targets grouped by control plane. The Job controller creates gangs for all Jobs, regardless of
-/// their scheduler, so the targets that need this (the first group) have their own control plane.
+/// their scheduler. So the targets that need these gangs (the first group) have their own control plane.
 pub(crate) fn by_control_plane(targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
     targets.into_iter().partition(|target| target.declares(Feature::JobWorkload))
 }
 
 /// The targets of a backend, by `schedulerName` or by target name.
-fn targets_among(columns: &[Target], what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
-    let is_meant = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
-    let found: Vec<_> = columns.iter().copied().filter(is_meant).collect();
+fn targets_among(targets: &[Target], what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
+    let matches = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
+    let found: Vec<_> = targets.iter().copied().filter(matches).collect();
     if found.is_empty() {
-        let all: Vec<_> = columns.iter().map(|target| target.backend()).chain([ALL]).collect();
+        let all: Vec<_> = targets.iter().map(|target| target.backend()).chain([ALL]).collect();
         return Err(unknown(what, backend, &all, ""));
     }
     Ok(found)
@@ -113,8 +124,8 @@ fn targets_among(columns: &[Target], what: &str, backend: &str) -> Result<Vec<Ta
 
 /// The targets of a backend, or the one in this gang scope.
 pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failure> {
-    let is_meant = |target: &Target| backend == ALL || target.name() == backend;
-    let of_backend: Vec<_> = TARGETS.into_iter().filter(is_meant).collect();
+    let matches = |target: &Target| backend == ALL || target.name() == backend;
+    let of_backend: Vec<_> = TARGETS.into_iter().filter(matches).collect();
     if of_backend.is_empty() {
         let all: Vec<_> = TARGETS.iter().map(|target| target.name()).chain([ALL]).collect();
         return Err(unknown("backend", backend, &all, ""));
@@ -207,15 +218,26 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
     }
 }
 
-pub(crate) fn unknown(what: &str, word: &str, all: &[&str], more: &str) -> Failure {
+/// The error for an unknown case. It names the current id of a case that an older version of the suite had.
+pub(crate) fn unknown_case(word: &str) -> Failure {
+    let current = renamed_cases::current(word);
+    if current != word {
+        return Failure::Usage(format!("unknown case {word:?}: it is called {current:?} now"));
+    }
+    let all: Vec<_> = cases::all().flat_map(|case| [case.id, case.group()]).collect();
+    unknown("case", word, &all, "`grove-conformance list` shows them all")
+}
+
+/// The error for an unknown name. `advice` is appended to it.
+pub(crate) fn unknown(what: &str, word: &str, all: &[&str], advice: &str) -> Failure {
     let nearest =
         all.iter().max_by(|a, b| strsim::jaro_winkler(a, word).total_cmp(&strsim::jaro_winkler(b, word)));
     let mut text = format!("unknown {what} {word:?}");
     if let Some(nearest) = nearest {
         text.push_str(&format!("; did you mean {nearest:?}?"));
     }
-    if !more.is_empty() {
-        text.push_str(&format!(" {more}"));
+    if !advice.is_empty() {
+        text.push_str(&format!(" {advice}"));
     }
     Failure::Usage(text)
 }
@@ -226,12 +248,12 @@ pub(crate) fn nodes(word: &str) -> Result<(u32, u32), Failure> {
 }
 
 /// Like [`nodes`], for another option and maximum.
-pub(crate) fn nodes_of(option: &str, word: &str, most: u32) -> Result<(u32, u32), Failure> {
+pub(crate) fn nodes_of(option: &str, word: &str, max: u32) -> Result<(u32, u32), Failure> {
     let wrong =
         || Failure::Usage(format!("{option} {word}: expected NODESxGPUS, e.g. 8x8 for 8 nodes of 8 GPUs"));
     let (count, gpus) = word.split_once('x').ok_or_else(wrong)?;
     match (count.parse(), gpus.parse()) {
-        (Ok(count), Ok(gpus @ 0..=1000)) if (1..=most).contains(&count) => Ok((count, gpus)),
+        (Ok(count), Ok(gpus @ 0..=1000)) if (1..=max).contains(&count) => Ok((count, gpus)),
         _ => Err(wrong()),
     }
 }
@@ -240,7 +262,7 @@ pub(crate) fn nodes_of(option: &str, word: &str, most: u32) -> Result<(u32, u32)
 mod tests {
     use super::*;
 
-    fn words<'a>(cases: &'a [String], clauses: &'a [String]) -> Selection<'a> {
+    fn selection<'a>(cases: &'a [String], clauses: &'a [String]) -> Selection<'a> {
         let kubernetes = Kubernetes::V1_36;
         Selection {
             workload: Workload::PodCliqueSets,
@@ -264,37 +286,37 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_all_its_cases() {
-        let plan = plan(words(&["aon".into()], &[])).unwrap();
+    fn a_group_selects_all_its_cases() {
+        let plan = plan(selection(&["aon".into()], &[])).unwrap();
         assert!(plan.chosen.iter().all(|case| case.id.starts_with("aon/")), "{:?}", plan.chosen);
         assert_eq!(plan.chosen.len() + plan.left_out.len(), cases::all().count());
     }
 
     #[test]
-    fn a_clause_is_every_case_that_judges_it() {
-        let plan = plan(words(&[], &["AON-02".into()])).unwrap();
+    fn a_clause_selects_every_case_that_decides_it() {
+        let plan = plan(selection(&[], &["AON-02".into()])).unwrap();
         assert!(plan.chosen.iter().any(|case| case.id == "aon/one-pod-short"));
     }
 
     #[test]
-    fn a_tier_is_every_case_that_judges_a_clause_of_it() {
-        let of = |tiers| ids(&plan(Selection { tiers, ..words(&[], &[]) }).unwrap().chosen);
+    fn a_tier_selects_every_case_that_decides_one_of_its_clauses() {
+        let of = |tiers| ids(&plan(Selection { tiers, ..selection(&[], &[]) }).unwrap().chosen);
         let (agnostic, sensitive) = (of(&[Class::Agnostic]), of(&[Class::Sensitive]));
         assert!(agnostic.iter().any(|id| id.starts_with("adm/")) && !agnostic.contains(&"aon/one-pod-short"));
         assert!(sensitive.contains(&"aon/one-pod-short"));
         let both = of(&[Class::Agnostic, Class::Sensitive]);
         assert!(both.len() > agnostic.len() && both.len() > sensitive.len());
         let cases = ["del".to_owned()];
-        let none = Selection { tiers: &[Class::BackendSpecific], ..words(&cases, &[]) };
+        let none = Selection { tiers: &[Class::BackendSpecific], ..selection(&cases, &[]) };
         let failure = plan(none).unwrap_err().to_string();
         assert!(failure.starts_with("del, --tier: "), "{failure}");
     }
 
     #[test]
-    fn plain_pods_have_columns_of_their_own() {
+    fn plain_pods_have_separate_targets() {
         let of = |backend| {
-            let words = Selection { workload: Workload::PlainPods, backend, ..words(&[], &[]) };
-            plan(words).map(|plan| plan.targets.iter().map(|target| target.name()).collect::<Vec<_>>())
+            let selection = Selection { workload: Workload::PlainPods, backend, ..selection(&[], &[]) };
+            plan(selection).map(|plan| plan.targets.iter().map(|target| target.name()).collect::<Vec<_>>())
         };
         assert_eq!(of("koord-scheduler").unwrap(), ["ai-conformance-koordinator"]);
         assert_eq!(of("ai-conformance-kai").unwrap(), ["ai-conformance-kai"]);
@@ -304,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gang_scope_is_of_one_version() {
+    fn a_gang_scope_belongs_to_one_version() {
         assert_eq!(version_for(None), Kubernetes::V1_36);
         assert_eq!(version_for(Some("Tree")), Kubernetes::V1_37);
         let tree = targets_on(Kubernetes::V1_37, "default-scheduler", None).unwrap();
@@ -318,9 +340,9 @@ mod tests {
     #[case("default-scheduler", &[])]
     #[case("all", &[])]
     #[case("volcano", &["aon".to_owned(), "topo".to_owned()])]
-    fn every_chosen_case_is_in_one_shard(#[case] backend: &str, #[case] cases: &[String]) {
-        let words = Selection { backend, ..words(cases, &[]) };
-        let whole = plan(words).unwrap();
+    fn every_selected_case_is_in_exactly_one_shard(#[case] backend: &str, #[case] cases: &[String]) {
+        let all_shards = Selection { backend, ..selection(cases, &[]) };
+        let whole = plan(all_shards).unwrap();
         let held: Vec<_> = whole
             .chosen
             .iter()
@@ -330,7 +352,8 @@ mod tests {
         for count in [1, 2, 3, 7, 200] {
             let shards: Vec<_> = (1..=count)
                 .map(|number| {
-                    plan(Selection { shard: Some(shard(&format!("{number}/{count}"))), ..words }).unwrap()
+                    plan(Selection { shard: Some(shard(&format!("{number}/{count}"))), ..all_shards })
+                        .unwrap()
                 })
                 .collect();
             let mut all: Vec<&str> = shards.iter().flat_map(|shard| ids(&shard.chosen)).collect();
@@ -341,7 +364,7 @@ mod tests {
             let sizes = shards.iter().map(|shard| shard.chosen.len());
             assert!(sizes.clone().max() <= sizes.min().map(|least| least + 1), "shares are even");
             for shard in &shards {
-                let elsewhere = shard.share.as_ref().map_or(0, |share| share.elsewhere.len());
+                let elsewhere = shard.shard.as_ref().map_or(0, |selection| selection.elsewhere.len());
                 let known = shard.chosen.len() + shard.left_out.len() + elsewhere;
                 assert_eq!(known, cases::all().count(), "nothing is dropped in silence");
             }
@@ -349,21 +372,21 @@ mod tests {
     }
 
     #[test]
-    fn shards_take_turns_in_the_order_of_the_registry() {
+    fn cases_are_dealt_to_shards_in_the_order_of_the_registry() {
         let del = ["del".to_owned()];
-        let words = words(&del, &[]);
-        let whole = ids(&plan(words).unwrap().chosen);
-        let second = ids(&plan(Selection { shard: Some(shard("2/3")), ..words }).unwrap().chosen);
+        let all_shards = selection(&del, &[]);
+        let whole = ids(&plan(all_shards).unwrap().chosen);
+        let second = ids(&plan(Selection { shard: Some(shard("2/3")), ..all_shards }).unwrap().chosen);
         let wanted: Vec<_> = whole.iter().copied().skip(1).step_by(3).collect();
         assert_eq!(second, wanted);
     }
 
     #[test]
-    fn an_external_scheduler_is_what_it_declares() {
+    fn an_external_scheduler_has_the_declared_features() {
         let declared = ["AtomicPodGang".to_owned(), "TopologyRequired".to_owned()];
         let targets = targets_declaring("external:mine", None, &declared).unwrap();
         let [target] = targets.as_slice() else { panic!("{targets:?}") };
-        assert_eq!(target.words(), "--backend external:mine --features AtomicPodGang,TopologyRequired");
+        assert_eq!(target.options(), "--backend external:mine --features AtomicPodGang,TopologyRequired");
         assert!(external_needs_existing(&targets, true).is_ok());
         let failure = external_needs_existing(&targets, false).unwrap_err().to_string();
         assert!(
@@ -375,13 +398,13 @@ mod tests {
 
     #[rstest::rstest]
     #[case("external:mine", None, &["AtomicPodGan"], r#"did you mean "AtomicPodGang"?"#)]
-    #[case("external:mine", None, &["SelfHealing"], "SelfHealing is about resources that a backend makes")]
+    #[case("external:mine", None, &["SelfHealing"], "SelfHealing is about resources that a backend creates")]
     #[case("external:mine", Some("PodGang"), &[], "has no gang scopes")]
-    #[case("external:", None, &[], "is no name of a profile")]
+    #[case("external:", None, &[], "is not a valid profile name")]
     #[case("external:volcano", None, &[], "is the schedulerName of a backend")]
     #[case("volcano", None, &["AtomicPodGang"], "the features of volcano are built in")]
     #[case("extern:mine", None, &[], "unknown backend")]
-    fn words_that_name_no_external_scheduler(
+    fn invalid_external_schedulers_are_rejected(
         #[case] backend: &str,
         #[case] scope: Option<&str>,
         #[case] features: &[&str],
@@ -393,12 +416,17 @@ mod tests {
     }
 
     #[rstest::rstest]
+    #[case(&["aon/fits-whole"], &[], r#"unknown case "aon/fits-whole": it is called "aon/exact-fit-bound" now"#)]
     #[case(&["aon/one-pod-shrt"], &[], r#"unknown case "aon/one-pod-shrt"; did you mean "aon/one-pod-short"?"#)]
     #[case(&[], &["COEX-3"], r#"unknown clause "COEX-3"; did you mean "COEX-03"?"#)]
     #[case(&["aon/one-pod-short"], &["ADM-01"], "aon/one-pod-short, ADM-01: no selected case judges")]
-    fn words_that_mean_nothing(#[case] cases: &[&str], #[case] clauses: &[&str], #[case] message: &str) {
-        let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let failure = plan(words(&own(cases), &own(clauses))).unwrap_err();
+    fn unknown_cases_and_clauses_are_rejected(
+        #[case] cases: &[&str],
+        #[case] clauses: &[&str],
+        #[case] message: &str,
+    ) {
+        let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+        let failure = plan(selection(&owned(cases), &owned(clauses))).unwrap_err();
         assert!(failure.to_string().contains(message), "{failure}");
     }
 
@@ -408,7 +436,7 @@ mod tests {
     #[case("0x8", None)]
     #[case("8", None)]
     #[case("ax8", None)]
-    fn nodes_words(#[case] word: &str, #[case] expected: Option<(u32, u32)>) {
+    fn nodes_are_a_count_and_gpus(#[case] word: &str, #[case] expected: Option<(u32, u32)>) {
         assert_eq!(nodes(word).ok(), expected);
     }
 }

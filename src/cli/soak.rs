@@ -1,5 +1,5 @@
-//! `soak --runs N`: repeats the same run to find flaky cases. Finished runs stay in a folder, and a later
-//! start continues there, so that interruptions do not lose progress.
+//! `soak --runs N`: repeats the same run to find flaky cases. Finished runs stay in a folder, and the next
+//! start continues there, so that an interruption loses no finished run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use conformance_contract::verdict::Verdict;
+use conformance_programs::blocking::in_place;
 use conformance_report as report;
 use conformance_report::{CaseResult, Exit, Report, TargetReport};
 use conformance_run::interruption::Interruption;
 
-use super::args::{RunArgs, SoakArgs};
+use super::args::SoakArgs;
 use super::output;
 use super::{Failure, run};
 
@@ -20,6 +21,7 @@ const FOLDER: &str = "soak";
 /// The summary as Markdown.
 const TABLE: &str = "flakes.md";
 
+/// A finished run.
 struct Done {
     folder: PathBuf,
     exit: Exit,
@@ -36,31 +38,36 @@ impl Done {
     }
 }
 
-/// Repeats the run until the folder has the requested number, and prints what did not pass in each.
+/// Repeats the run until the folder has the requested number of runs, and prints the cases that did not
+/// always pass.
 pub(crate) async fn soak(args: &SoakArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let folder = args.run.report_dir.join(FOLDER);
     std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
     let wanted: usize = args.runs.get();
-    let mut done = done(&folder);
+    let mut done = in_place(|| done(&folder));
     if !done.is_empty() {
         output::say(&format!("{} runs are already in {}", done.len(), folder.display()));
     }
-    let first_seed = args.run.seed.unwrap_or_else(|| {
-        // Any seed will do; it must only be printed.
-        u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default()
-    });
+    // Without --seed, every soak draws other samples. Each run prints its seed.
+    let first_seed = args
+        .run
+        .workloads
+        .seed
+        .unwrap_or_else(|| u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default());
     while done.len() < wanted && !interruption.is_requested() {
         let number = next(&done);
-        let own = folder.join(format!("run-{number:04}"));
+        let run_folder = folder.join(format!("run-{number:04}"));
         let seed = first_seed.wrapping_add(number as u64);
-        // Files of an interrupted run.
-        let _ = std::fs::remove_dir_all(&own);
+        // An interrupted run may have left files.
+        let _ = std::fs::remove_dir_all(&run_folder);
         output::say(&format!("run {} of {wanted}, --seed {seed}", done.len() + 1));
         let begin = Instant::now();
         let before = load();
-        let args = RunArgs { report_dir: own.clone(), seed: Some(seed), ..args.run.clone() };
-        run::run(&args, interruption).await?;
-        let file = own.join("report.yaml");
+        let mut run_args = args.run.clone();
+        run_args.report_dir.clone_from(&run_folder);
+        run_args.workloads.seed = Some(seed);
+        run::run(&run_args, interruption).await?;
+        let file = run_folder.join("report.yaml");
         let report = report::read(&file).map_err(|error| Failure::Infrastructure(error.to_string()))?;
         if report.incomplete {
             break;
@@ -71,8 +78,8 @@ pub(crate) async fn soak(args: &SoakArgs, interruption: &Arc<Interruption>) -> R
             begin.elapsed().as_secs_f64(),
             load()
         ));
-        let one = Done::of(own, report);
-        forget_what_passed(&one);
+        let one = Done::of(run_folder, report);
+        remove_passed_histories(&one);
         done.push(one);
         let text = table(&done);
         std::fs::write(folder.join(TABLE), &text).map_err(unusable(&folder))?;
@@ -88,7 +95,7 @@ fn unusable(folder: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
     move |error| Failure::Infrastructure(format!("{}: {error}", folder.display()))
 }
 
-/// The runs of earlier starts. A folder without a complete report does not count.
+/// The finished runs of earlier starts: the folders with a complete report.
 fn done(folder: &Path) -> Vec<Done> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -100,22 +107,23 @@ fn done(folder: &Path) -> Vec<Done> {
     folders.into_iter().filter_map(read).collect()
 }
 
+/// The lowest free number of a run.
 fn next(done: &[Done]) -> usize {
     let is_taken = |number: usize| {
         let name = format!("run-{number:04}");
-        done.iter().any(|one| one.folder.file_name().is_some_and(|own| own == name.as_str()))
+        done.iter().any(|one| one.folder.file_name().is_some_and(|taken| taken == name.as_str()))
     };
     (1..).find(|number| !is_taken(*number)).unwrap_or(1)
 }
 
-/// The load average of the last minute, which affects every measured time.
+/// The load average of the last minute. Load affects every measured time.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().unwrap_or("unknown").to_owned()
 }
 
-/// Whether a verdict is uninteresting.
-fn is_calm(result: &CaseResult) -> bool {
+/// Whether the case has the expected result.
+fn is_as_expected(result: &CaseResult) -> bool {
     match result.outcome.verdict {
         Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported => true,
         Verdict::NotRun => result.outcome.announced,
@@ -123,10 +131,11 @@ fn is_calm(result: &CaseResult) -> bool {
     }
 }
 
-/// Deletes the histories of cases without problems: many runs would not fit on the disk.
-fn forget_what_passed(one: &Done) {
-    let calm = one.results().filter(|(_, result)| is_calm(result));
-    for artifacts in calm.filter_map(|(_, result)| result.artifacts.as_ref()) {
+/// Deletes the histories of the cases with the expected result, because those of many runs do not fit on the
+/// disk.
+fn remove_passed_histories(one: &Done) {
+    let passed = one.results().filter(|(_, result)| is_as_expected(result));
+    for artifacts in passed.filter_map(|(_, result)| result.artifacts.as_ref()) {
         let _ = std::fs::remove_dir_all(one.folder.join(artifacts));
     }
 }
@@ -139,14 +148,14 @@ struct Flake {
     histories: Vec<String>,
 }
 
-/// Every case that did not pass in every run.
+/// A table of the cases that did not pass in every run.
 fn table(done: &[Done]) -> String {
     let mut flakes: BTreeMap<(String, &str), Flake> = BTreeMap::new();
     for one in done {
         for (target, result) in one.results() {
             let flake = flakes.entry((target, &result.id)).or_default();
             flake.tries += 1;
-            if is_calm(result) {
+            if is_as_expected(result) {
                 continue;
             }
             *flake.verdicts.entry(result.outcome.verdict.as_str()).or_default() += 1;
@@ -156,8 +165,8 @@ fn table(done: &[Done]) -> String {
             flake.histories.extend(result.artifacts.as_ref().map(|folder| format!("{run}/{folder}")));
         }
     }
-    let calm = done.iter().filter(|one| one.exit == Exit::Conformant).count();
-    let mut text = format!("{} runs, {calm} of them conformant.\n", done.len());
+    let conformant = done.iter().filter(|one| one.exit == Exit::Conformant).count();
+    let mut text = format!("{} runs, {conformant} of them conformant.\n", done.len());
     flakes.retain(|_, flake| !flake.verdicts.is_empty());
     if flakes.is_empty() {
         text.push_str("\nNo case was flaky.\n");
@@ -191,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn runs_go_on_where_one_is_missing() {
+    fn the_next_run_gets_the_lowest_free_number() {
         assert_eq!(next(&[]), 1);
         assert_eq!(next(&[one(1, Outcome::pass()), one(3, Outcome::pass())]), 2);
     }
 
     #[test]
-    fn what_was_wrong_once_is_in_the_table() {
+    fn a_case_that_failed_once_is_in_the_table() {
         let text = table(&[one(1, Outcome::pass()), one(2, Outcome::fail("bound in part\nsecond line"))]);
         let row = "| volcano | aon/exact-fit-bound | 1 fail of 2 | bound in part | run-0002/artifacts/volcano/aon-exact-fit-bound |";
         assert!(text.contains(row), "{text}");

@@ -7,15 +7,16 @@ use conformance_programs::components::Progress;
 use conformance_report::Implementation;
 
 use super::Failure;
-use super::args::RunArgs;
+use super::args::{ClusterArgs, SubjectArgs};
 
 /// The given trainer, if any, with its program: found in a folder, or built.
 pub(crate) async fn given(
-    args: &RunArgs,
+    subject: &SubjectArgs,
+    cluster: &ClusterArgs,
     progress: &dyn Progress,
 ) -> Result<Option<Arc<GivenTrainer>>, Failure> {
-    let is_a_program = args.cluster_args.bins.iter().any(|(name, _)| name == PROGRAM);
-    let given = match (&args.trainer_dir, &args.trainer_source) {
+    let is_a_program = cluster.bins.iter().any(|(name, _)| name == PROGRAM);
+    let given = match (&subject.trainer_dir, &subject.trainer_source) {
         (None, None) => return Ok(None),
         _ if is_a_program => {
             return Err(Failure::Usage(format!(
@@ -42,8 +43,8 @@ pub(crate) fn implementation(given: &GivenTrainer) -> Implementation {
     }
 }
 
-/// A line that names the tested trainer, and what serves its runtimes' policy for KAI.
-pub(crate) fn judged(given: &GivenTrainer) -> String {
+/// A line that names the tested trainer, and the plugin that implements its runtimes' policy for KAI.
+pub(crate) fn description(given: &GivenTrainer) -> String {
     let plugin =
         if given.has_kai_plugin { "with its built-in KAI plugin" } else { "with the harness's KAI plugin" };
     format!("trainer {}, {plugin}", given.version())

@@ -1,14 +1,17 @@
-//! How the harness reaches a cluster that someone else runs: through a kubeconfig, or, in a pod of that
-//! cluster, through the pod's service account.
+//! How the harness connects to a cluster that someone else runs. It uses a kubeconfig or, in a pod of that
+//! cluster, the pod's service account.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use super::ClusterError;
 
+/// Timeout of the first request to the API server.
+const ANSWER: Duration = Duration::from_secs(15);
 /// The folder in which Kubernetes mounts a pod's service account credentials.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -33,7 +36,7 @@ impl Access {
             Self::Pod => {
                 let mut config = Config::incluster()
                     .map_err(|source| ClusterError::ServiceAccount { source: Box::new(source) })?;
-                // As for a kubeconfig: watches stay open for minutes.
+                // Watches stay open for minutes, as with a kubeconfig.
                 config.read_timeout = None;
                 Ok(config)
             }
@@ -84,9 +87,47 @@ pub async fn config(kubeconfig: &Path) -> Result<Config, ClusterError> {
     let file = Kubeconfig::read_from(kubeconfig).map_err(unusable)?;
     let mut config =
         Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(unusable)?;
-    // Watches stay open for minutes. The caller's timeout limits a hanging request.
+    // Watches stay open for minutes. Callers limit other requests with a timeout.
     config.read_timeout = None;
     Ok(config)
+}
+
+/// Connects, and checks that the server answers and accepts the credentials.
+pub async fn reached(access: &Access) -> Result<Client, ClusterError> {
+    reached_in(access, ANSWER).await
+}
+
+async fn reached_in(access: &Access, limit: Duration) -> Result<Client, ClusterError> {
+    let config = access.config().await?;
+    let server = config.cluster_url.to_string();
+    let unreachable = |reason: String| access.unreachable(server, reason);
+    let client = match Client::try_from(config) {
+        Ok(client) => client,
+        Err(error) => return Err(unreachable(format!("cannot be connected to: {error}"))),
+    };
+    match tokio::time::timeout(limit, client.apiserver_version()).await {
+        Ok(Ok(_)) => Ok(client),
+        Ok(Err(kube::Error::Api(status))) if status.code == 401 => {
+            Err(unreachable(format!("rejects the credentials: {}", status.message)))
+        }
+        // A user who may not read the version may still have the rights that a run needs.
+        Ok(Err(kube::Error::Api(_))) => Ok(client),
+        Ok(Err(error)) => Err(unreachable(format!("does not answer: {}", causes(&error)))),
+        Err(_) => Err(unreachable(format!("did not answer within {} s", limit.as_secs()))),
+    }
+}
+
+/// An error with all its causes. The last cause is the one that explains why a connection failed.
+fn causes(error: &dyn std::error::Error) -> String {
+    let (mut text, mut error) = (error.to_string(), error.source());
+    while let Some(cause) = error {
+        // Some messages already contain their cause.
+        if !text.contains(&cause.to_string()) {
+            text = format!("{text}: {cause}");
+        }
+        error = cause.source();
+    }
+    text
 }
 
 /// The namespace of the pod that this program runs in.
@@ -110,8 +151,34 @@ mod tests {
         Access::Pod,
         "the service account of this pod: https://a:6443 does not answer\nthe cluster's pods must reach it; look for network policies"
     )]
-    fn a_server_that_does_not_answer_is_told_with_what_to_try(#[case] access: Access, #[case] said: &str) {
+    fn an_unreachable_server_is_reported_with_advice(#[case] access: Access, #[case] message: &str) {
         let (server, reason) = ("https://a:6443".to_owned(), "does not answer".to_owned());
-        assert_eq!(access.unreachable(server, reason).to_string(), said);
+        assert_eq!(access.unreachable(server, reason).to_string(), message);
+    }
+
+    /// A kubeconfig for a server at this port, and the folder that contains it.
+    fn kubeconfig(port: u16) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubeconfig");
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+             clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{port}'}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_answer_is_reported_with_its_kubeconfig() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (_folder, path) = kubeconfig(silent.local_addr().unwrap().port());
+        let access = Access::Kubeconfig(path.clone());
+        let error = reached_in(&access, Duration::from_secs(1)).await.err().unwrap().to_string();
+        assert!(error.contains("did not answer within 1 s") && error.contains("http://127.0.0.1"), "{error}");
+        drop(silent);
+        let error = reached(&access).await.err().unwrap().to_string();
+        let parts = ["does not answer: ", "refused", "http://127.0.0.1", &path.display().to_string()];
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
     }
 }

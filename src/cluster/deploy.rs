@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use super::ClusterError;
 
-/// How long an API server may take to establish a CRD. With a load of 40 on two cores it took 30 s.
+/// How long an API server may take to establish a CRD. On two processors with a load of 40, it took 30 s.
 const ESTABLISHED: Duration = Duration::from_secs(120);
 
-/// The field manager of what the harness applies.
+/// The field manager of objects that the harness applies.
 pub const FIELD_MANAGER: &str = "grove-conformance";
 
 /// Applies objects, namespaces first, and waits until the CRDs among them are established.
@@ -43,8 +43,8 @@ pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> 
         .map_err(|source| ClusterError::api(format!("apply {kind} {name}"), source))
 }
 
-/// Applies one object, and its status if it has one, right after its CRD was established. The API server may
-/// serve the kind a moment later, so a 404 is retried for 10 s.
+/// Applies one object, and its status if it has one, soon after its CRD was established. The API server
+/// serves the kind a moment later, so this retries a 404 for 10 s.
 pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let begin = Instant::now();
     while let Err(error) = apply(client, object).await {
@@ -63,8 +63,9 @@ pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), Cl
         .map_err(|source| ClusterError::api(format!("apply the status of {kind} {name}"), source))
 }
 
-/// Creates one object with its status, which server-side apply ignores. An existing object stays unchanged.
-pub async fn create_unless_there(client: &Client, object: &Value) -> Result<(), ClusterError> {
+/// Creates one object, with its status, which server-side apply would ignore. An existing object stays
+/// unchanged.
+pub async fn create_unless_exists(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);
     let typed = serde_json::from_value(object.clone()).map_err(|e| failed(kube::Error::SerdeError(e)))?;
@@ -149,17 +150,17 @@ pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> R
         .map_err(|source| ClusterError::api(format!("patch the status of node {name}"), source))
 }
 
-/// Waits until a node satisfies `holds`. A timeout reports `what` and `last`.
+/// Waits until a node satisfies `condition`. A timeout reports `what` and `last`.
 pub async fn await_node(
     client: &Client,
     name: &str,
     limit: Duration,
     what: String,
     last: &str,
-    holds: impl Fn(Option<&Node>) -> bool,
+    condition: impl Fn(Option<&Node>) -> bool,
 ) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
-    match tokio::time::timeout(limit, await_condition(nodes, name, holds)).await {
+    match tokio::time::timeout(limit, await_condition(nodes, name, condition)).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(ClusterError::Watch { what: format!("node {name}"), source: Box::new(error) }),
         Err(_) => Err(ClusterError::NotReady { what, seconds: limit.as_secs(), last: last.into() }),

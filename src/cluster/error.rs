@@ -23,15 +23,15 @@ pub enum ClusterError {
         "kind cluster {name:?} has containers that this program did not create; delete it with `kind delete cluster --name {name}` or choose another name"
     )]
     NotOurs {
-        /// The name as kind knows it.
+        /// The cluster's name in kind.
         name: String,
     },
     /// Another client overwrote a change of the harness.
     #[error("{0}: another client overwrote it, so the case decides no clause; run it again")]
-    WrittenOver(String),
-    #[error("{wanted} nodes are needed, {there} exist")]
-    TooFewNodes { wanted: usize, there: usize },
-    /// Too few nodes may be leased to cases.
+    Overwritten(String),
+    #[error("{wanted} nodes are needed, {existing} exist")]
+    TooFewNodes { wanted: usize, existing: usize },
+    /// Too few nodes can be leased to cases.
     #[error(
         "--nodes-where {selector}: {labelled} nodes have the label, {usable} of them are Ready, not cordoned and not \
          leased by another run; label at least 2 nodes, one of them for canaries"
@@ -41,9 +41,9 @@ pub enum ClusterError {
     #[error(
         "another run, in namespace {namespace}, leases the nodes with {label}: wait until it ends, or label other nodes for this run"
     )]
-    NodesLent { label: String, namespace: String },
+    NodesLeased { label: String, namespace: String },
     #[error("{what} was deleted by another client")]
-    Gone { what: String },
+    Deleted { what: String },
     /// A ConfigMap with the label of results is not a valid head.
     #[error(
         "ConfigMap {namespace}/{name} is not a valid index of results; another version of the suite wrote it"
@@ -101,12 +101,12 @@ pub enum ClusterError {
         object: String,
         label: String,
     },
-    /// A watch could not reconnect for too long.
+    /// A watch could not reconnect in time.
     #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
     WatchLost { kind: &'static str, seconds: u64, failures: u32, last: String },
     #[error("watching {what}: {source}")]
     Watch { what: String, source: Box<kube::runtime::wait::Error> },
-    /// The error of a recorded run that is checked again from its history. Only its text was saved.
+    /// The error of a recorded run, whose history is checked again. The record has only the text.
     #[error("{0}")]
     Recorded(String),
     #[error(
@@ -129,7 +129,7 @@ pub enum ClusterError {
     /// The run was interrupted before a cluster was ready.
     #[error("the run was interrupted")]
     Interrupted,
-    #[error("cannot make certificates: {0}")]
+    #[error("cannot create certificates: {0}")]
     Certificates(String),
     #[error(transparent)]
     Install(#[from] InstallError),
@@ -143,7 +143,7 @@ pub enum ClusterError {
 pub struct SchedulerFailure {
     #[source]
     pub error: Arc<ClusterError>,
-    /// The last lines of its processes' logs, each on its own line.
+    /// The last lines of the logs of its processes. Each log starts on a new line.
     pub(crate) logs: String,
 }
 
@@ -174,7 +174,7 @@ impl ClusterError {
         }
     }
 
-    /// Whether the API server answered that the object or kind does not exist.
+    /// Whether the API server returned 404 for the object or its kind.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Api { source, .. } if matches!(&**source, kube::Error::Api(status) if status.is_not_found()))
     }
@@ -184,7 +184,7 @@ impl ClusterError {
         move |source| failed(source).into()
     }
 
-    /// The error of a program, if that is the cause.
+    /// The program's error that caused this one.
     pub(crate) fn program(&self) -> Option<&ProgramError> {
         match self {
             Self::Program(error) | Self::Install(InstallError::Program(error)) => Some(error),

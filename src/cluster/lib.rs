@@ -1,18 +1,18 @@
 //! Starts and connects to the clusters that cases run on. Nothing here knows what a clause is.
 //!
 //! - [`provider`] is the interface of a cluster to cases.
-//! - [`local`] starts a control plane of processes with KWOK nodes, on its own loopback ports.
+//! - [`local`] starts a control plane of processes with KWOK nodes, on loopback ports.
 //! - [`kind`] starts a cluster of containers with real kubelets.
-//! - [`existing`] uses a cluster that someone else runs. [`access`] connects to it. [`shared`] has the
-//!   objects that its runs share.
-//! - [`node_pools`] gives cases their own nodes; [`workers`] leases real ones.
+//! - [`existing`] uses a cluster that someone else runs. [`access`] connects to it, and [`rights`] checks the
+//!   user's rights. [`shared`] has the objects that several runs in it share.
+//! - [`node_pools`] creates nodes for cases; [`workers`] leases real ones.
 //! - [`nodes`] describes the nodes that a case requests.
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API.
 //! - [`suite`] runs the suite as pods in a cluster.
 //! - [`sweep`] finds and removes what runs have left in an existing cluster.
 //!
-//! The `driver` crate uses a cluster through its API server. A few cases also stop and restart components
-//! with [`local::LocalCluster`].
+//! The `driver` crate mostly uses a cluster through its API server. A few cases also stop and restart
+//! components of a [`local::LocalCluster`].
 
 pub mod access;
 pub mod deploy;
@@ -27,7 +27,9 @@ mod plain_http;
 mod polling;
 pub mod provider;
 pub mod real_nodes;
+pub mod rights;
 pub mod rights_of_all;
+mod served;
 pub mod shared;
 pub mod suite;
 pub mod sweep;

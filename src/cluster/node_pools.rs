@@ -1,8 +1,8 @@
-//! How cases get their own nodes: created for them (simulated nodes), or leased to them (real nodes).
+//! How cases get nodes: simulated nodes are created for a case, and real nodes are leased to it.
 //!
-//! A pool is the nodes of one case, identified by a label. Simulated nodes are API objects for which KWOK
-//! acts as the kubelet: there are as many as requested. Real nodes ([`Workers`]) are few. A case reserves all
-//! that it will ever need before it starts, so that two cases never wait for each other's nodes.
+//! A pool is the nodes of one case, which have its label. Simulated nodes are API objects for which KWOK acts
+//! as the kubelet, so a case gets as many as it requests. Real nodes ([`Workers`]) are few. A case reserves
+//! all nodes that it will need before it starts, so that two cases never wait for each other's nodes.
 
 use futures::future::try_join_all;
 use futures::stream::{self, TryStreamExt};
@@ -59,8 +59,8 @@ impl NodePools {
         }
     }
 
-    /// The extended resource that replaces a node's `pods` if the kubelet sets those. Each pod must request
-    /// one.
+    /// The extended resource that replaces `pods` on nodes with kubelets, where the harness cannot set
+    /// `pods`. Each pod must request one.
     pub fn slots(&self) -> Option<&'static str> {
         match self {
             Self::Simulated(_) => None,
@@ -68,8 +68,8 @@ impl NodePools {
         }
     }
 
-    /// Creates a node for canary pods, with `label`, if nodes are simulated. Among real nodes, one already
-    /// has the label.
+    /// Creates a node with `label` for canary pods if nodes are simulated. One of the real nodes already has
+    /// the label.
     pub async fn add_canary_node(&self, label: &str, run: (&str, &str)) -> Result<(), ClusterError> {
         let Self::Simulated(client) = self else { return Ok(()) };
         let node = NodeSpec {
@@ -90,8 +90,8 @@ impl NodePools {
         }
     }
 
-    /// Gives a pool nodes like these, and returns them with their real names, ready for pods. Real nodes get
-    /// [`NodePools::slots`] if their `pods` are `scarce`.
+    /// Creates or leases nodes like these for a pool. Returns them with their actual names when they are
+    /// ready for pods. Real nodes get [`NodePools::slots`] if the number of their pods is `scarce`.
     pub async fn add(
         &self,
         pool: &str,
@@ -102,7 +102,7 @@ impl NodePools {
             Self::Simulated(client) => {
                 stream::iter(nodes.iter().map(|node| Ok::<_, ClusterError>(node.object())))
                     .try_for_each_concurrent(CREATORS, |node| async move {
-                        deploy::create_unless_there(client, &node).await
+                        deploy::create_unless_exists(client, &node).await
                     })
                     .await?;
                 Ok(nodes)
@@ -124,7 +124,7 @@ impl NodePools {
         }
     }
 
-    /// Cordons a simulated node. A real node stays unchanged, because others need it afterwards.
+    /// Cordons a simulated node. A real node stays unchanged, because other cases need it later.
     pub async fn close(&self, node: &NodeSpec) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => {
@@ -134,7 +134,7 @@ impl NodePools {
         }
     }
 
-    /// Deletes a simulated node without pods. A real one stays until its pool is released.
+    /// Deletes a simulated node, which must have no pods. A real node stays until its pool is released.
     pub async fn take(&self, node: &NodeSpec) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => deploy::delete_node(client, &node.name).await,

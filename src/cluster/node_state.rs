@@ -1,9 +1,9 @@
-//! The state of a node before its lease: every field that a case may change, how two states differ, and the
-//! patches that restore the first.
+//! The state of a node before its lease: every field that a case may change. Compares two states, and builds
+//! the patches that restore the first.
 //!
-//! Kubernetes itself writes some of these fields: taints of `node.kubernetes.io` follow conditions and
-//! cordons, and a kubelet reports conditions and devices. The harness compares these fields but does not
-//! write them. They follow once their cause is restored.
+//! Kubernetes itself writes some of these fields: the lifecycle controller the taints of
+//! `node.kubernetes.io`, and the kubelet conditions and devices. The harness compares these fields but does
+//! not write them. Kubernetes restores them when their cause is restored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +12,21 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::ResourceExt;
 use serde_json::{Map, Value, json};
 
-/// Prefixes of the keys that a lease writes to a node: the harness's own, and topology levels.
-const BY_LEASES: [&str; 2] = ["conformance.grove.io/", "topology.kubernetes.io/"];
+/// Prefixes of the labels and annotations that the harness writes to leased nodes.
+const HARNESS: [&str; 2] = ["conformance.grove.io/", "topology.kubernetes.io/"];
 /// Prefix of the taints that the node lifecycle controller adds and removes.
-const BY_LIFECYCLE: &str = "node.kubernetes.io/";
-/// Suffix of the annotation domains that only Kubernetes' own components write.
-const OF_KUBERNETES: &str = "kubernetes.io";
+const LIFECYCLE: &str = "node.kubernetes.io/";
+/// Suffix of the domains of annotations that only Kubernetes' own components write.
+const KUBERNETES: &str = "kubernetes.io";
 /// The resource that a device plugin advertises. The kubelet writes it.
 const GPU: &str = "nvidia.com/gpu";
 
-/// Who else writes to a node.
+/// To whom a node's cluster belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// No one else: the cluster belongs to the harness.
+    /// No other client writes to the node.
     Harness,
-    /// The owner of the cluster and its agents. They own the labels and annotations that no lease writes.
+    /// The user and other programs may write all labels and annotations, except those of the harness.
     User,
 }
 
@@ -37,8 +37,8 @@ pub(crate) struct NodeState {
     annotations: BTreeMap<String, String>,
     cordoned: bool,
     taints: Vec<Taint>,
-    /// Extended resources, as `capacity NAME` and `allocatable NAME`. An amount of 0 equals a missing
-    /// resource.
+    /// Extended resources, as `capacity NAME` and `allocatable NAME`. Resources with the amount 0 are
+    /// omitted.
     resources: BTreeMap<String, String>,
     conditions: BTreeMap<String, String>,
 }
@@ -47,7 +47,7 @@ impl NodeState {
     pub(crate) fn of(node: &Node) -> Self {
         let (spec, status) = (node.spec.as_ref(), node.status.as_ref());
         let is_written_by_cases = |(key, _): &(&String, &String)| {
-            !key.split_once('/').is_some_and(|(domain, _)| domain.ends_with(OF_KUBERNETES))
+            !key.split_once('/').is_some_and(|(domain, _)| domain.ends_with(KUBERNETES))
         };
         let annotations = node.annotations().iter().filter(is_written_by_cases);
         let mut taints = spec.and_then(|spec| spec.taints.clone()).unwrap_or_default();
@@ -69,17 +69,19 @@ impl NodeState {
             cordoned: spec.and_then(|spec| spec.unschedulable).unwrap_or_default(),
             taints,
             resources: capacity.into_iter().chain(allocatable).collect(),
-            conditions: conditions.map(|of| (of.type_.clone(), of.status.clone())).collect(),
+            conditions: conditions
+                .map(|condition| (condition.type_.clone(), condition.status.clone()))
+                .collect(),
         }
     }
 
-    /// How `now` differs from this state, as text; `None` if it is equal.
+    /// The differences between `now` and this state, as text; `None` if there are none.
     pub(crate) fn difference(&self, now: &Self, owner: Owner) -> Option<String> {
         let mut lines = Vec::new();
-        let is_theirs =
-            |key: &str| owner == Owner::User && !BY_LEASES.iter().any(|prefix| key.starts_with(prefix));
-        compare(&mut lines, "label", &self.labels, &now.labels, is_theirs);
-        compare(&mut lines, "annotation", &self.annotations, &now.annotations, is_theirs);
+        let is_ignored =
+            |key: &str| owner == Owner::User && !HARNESS.iter().any(|prefix| key.starts_with(prefix));
+        compare(&mut lines, "label", &self.labels, &now.labels, is_ignored);
+        compare(&mut lines, "annotation", &self.annotations, &now.annotations, is_ignored);
         if self.cordoned != now.cordoned {
             lines.push(if now.cordoned {
                 "it is cordoned".into()
@@ -99,8 +101,8 @@ impl NodeState {
     /// resourceVersion, because a merge patch replaces the whole list of taints.
     pub(crate) fn restoring(&self, node: &Node) -> Value {
         let now = Self::of(node);
-        let lifecycle = now.taints.iter().filter(|taint| taint.key.starts_with(BY_LIFECYCLE));
-        let own = self.taints.iter().filter(|taint| !taint.key.starts_with(BY_LIFECYCLE));
+        let lifecycle = now.taints.iter().filter(|taint| taint.key.starts_with(LIFECYCLE));
+        let recorded = self.taints.iter().filter(|taint| !taint.key.starts_with(LIFECYCLE));
         json!({
             "metadata": {
                 "resourceVersion": node.metadata.resource_version,
@@ -109,7 +111,7 @@ impl NodeState {
             },
             "spec": {
                 "unschedulable": self.cordoned.then_some(true),
-                "taints": own.chain(lifecycle).collect::<Vec<_>>(),
+                "taints": recorded.chain(lifecycle).collect::<Vec<_>>(),
             },
         })
     }
@@ -133,16 +135,16 @@ fn described(taint: &Taint) -> String {
     format!("{}={}:{}", taint.key, taint.value.as_deref().unwrap_or_default(), taint.effect)
 }
 
-/// Adds a line per key whose value changed. Ignores keys that `is_theirs`.
+/// Adds a line for each key whose value changed.
 fn compare(
     lines: &mut Vec<String>,
     what: &str,
     was: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
-    is_theirs: impl Fn(&str) -> bool,
+    is_ignored: impl Fn(&str) -> bool,
 ) {
     let keys: BTreeSet<_> = was.keys().chain(now.keys()).collect();
-    for key in keys.into_iter().filter(|key| !is_theirs(key)) {
+    for key in keys.into_iter().filter(|key| !is_ignored(key)) {
         match (was.get(key), now.get(key)) {
             (Some(was), None) => lines.push(format!("{what} {key} is missing, it was {was:?}")),
             (None, Some(now)) => lines.push(format!("{what} {key} is {now:?}, it did not exist")),
@@ -154,7 +156,7 @@ fn compare(
     }
 }
 
-/// The merge patch from `now` back to `was`.
+/// The merge patch that changes `now` into `was`.
 fn changes(was: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Map<String, Value> {
     let added = now.keys().filter(|key| !was.contains_key(*key)).map(|key| (key.clone(), Value::Null));
     let changed = was.iter().filter(|(key, value)| now.get(*key) != Some(value));
@@ -220,7 +222,7 @@ pub(crate) mod tests {
         json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}),
         "condition Ready is \"Unknown\", it was \"True\""
     )]
-    fn a_changed_field_is_named(#[case] change: Value, #[case] wanted: &str) {
+    fn a_changed_field_is_reported(#[case] change: Value, #[case] wanted: &str) {
         let changed = state(&patched(leased(), &change));
         assert_eq!(state(&leased()).difference(&changed, Owner::Harness).as_deref(), Some(wanted));
     }
@@ -231,7 +233,7 @@ pub(crate) mod tests {
         json!({"spec": {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule", "timeAdded": "2026-11-27T00:00:00Z"}]}})
     )]
     #[case::written_by_kubernetes(json!({"metadata": {"annotations": {"node.alpha.kubernetes.io/ttl": "15"}}}))]
-    fn what_no_case_writes_makes_no_difference(#[case] change: Value) {
+    fn fields_that_no_case_writes_are_ignored(#[case] change: Value) {
         let changed = state(&patched(leased(), &change));
         assert_eq!(state(&leased()).difference(&changed, Owner::Harness), None);
     }
@@ -242,7 +244,7 @@ pub(crate) mod tests {
     #[case::removed(json!({"labels": {"removed": null}}), false)]
     #[case::ours(json!({"labels": {"conformance.grove.io/pool": "p"}}), true)]
     #[case::level(json!({"labels": {"topology.kubernetes.io/rack": "p"}}), true)]
-    fn on_a_users_node_others_may_write(#[case] metadata: Value, #[case] differs: bool) {
+    fn other_clients_may_change_labels_of_a_users_node(#[case] metadata: Value, #[case] differs: bool) {
         let now = state(&patched(leased(), &json!({ "metadata": metadata })));
         assert_eq!(state(&leased()).difference(&now, Owner::User).is_some(), differs);
         assert!(state(&leased()).difference(&now, Owner::Harness).is_some());
@@ -263,7 +265,7 @@ pub(crate) mod tests {
         let before = state(&leased());
         let mut restored = patched(changed, &before.restoring(&node));
         restored = patched(restored, &before.restoring_status(&node).unwrap());
-        // These follow automatically: the lifecycle controller's taint, and what the kubelet advertises.
+        // The lifecycle controller and the kubelet restore these.
         restored["spec"]["taints"].as_array_mut().unwrap().retain(|taint| taint["key"] == "team");
         restored["status"]["capacity"]["nvidia.com/gpu"] = json!("8");
         assert_eq!(before.difference(&state(&restored), Owner::Harness), None);

@@ -1,6 +1,5 @@
-//! Nodes as a case requests them. They are only API objects; KWOK acts as their kubelets.
-//!
-//! A node is created with its capacity and `Ready`, so it can take pods from its first resourceVersion on.
+//! Nodes as a case requests them. A simulated node is created with its capacity and the condition `Ready`, so
+//! that it takes pods immediately.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ pub const PODS: u32 = 110;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeSpec {
-    /// The name, which is also its `kubernetes.io/hostname`.
+    /// The name, which is also the node's `kubernetes.io/hostname`.
     pub name: String,
     /// Labels in addition to the hostname.
     pub labels: BTreeMap<String, String>,
@@ -24,7 +23,8 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
-    /// The v1 Node. CPU and memory are ample (32 cores, 256 GiB): only GPUs and pods are scarce in a case.
+    /// The Node of a simulated node. It has 32 CPUs and 256 GiB, so only GPUs and pods can be scarce in a
+    /// case.
     pub fn object(&self) -> Value {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/hostname".into(), self.name.clone());

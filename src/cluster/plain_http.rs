@@ -6,6 +6,19 @@ use kube::Client;
 
 use crate::ClusterError;
 
+/// Why a process did not answer a request.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    #[error(transparent)]
+    Request(#[from] http::Error),
+    #[error(transparent)]
+    Failed(Box<kube::Error>),
+    #[error("404: nothing is served at that path")]
+    NotServed,
+    #[error("no answer")]
+    Timeout,
+}
+
 /// A client of the process on this port.
 pub(crate) fn plain_client(port: u16) -> Result<Client, ClusterError> {
     let url = format!("http://127.0.0.1:{port}");
@@ -13,11 +26,11 @@ pub(crate) fn plain_client(port: u16) -> Result<Client, ClusterError> {
     Client::try_from(kube::Config::new(url)).map_err(|source| ClusterError::api("connect", source))
 }
 
-/// Sends one request. The error describes what happened instead of an answer.
-pub(crate) async fn ask(client: &Client, path: &str, limit: Duration) -> Result<String, String> {
-    let request = http::Request::get(path).body(Vec::new()).map_err(|e| e.to_string())?;
+/// Sends one GET request.
+pub(crate) async fn get(client: &Client, path: &str, limit: Duration) -> Result<String, NoAnswer> {
+    let request = http::Request::get(path).body(Vec::new())?;
     match tokio::time::timeout(limit, client.request_text(request)).await {
-        Ok(answer) => answer.map_err(|e| e.to_string()),
-        Err(_) => Err("no answer".into()),
+        Ok(answer) => answer.map_err(|error| NoAnswer::Failed(Box::new(error))),
+        Err(_) => Err(NoAnswer::Timeout),
     }
 }

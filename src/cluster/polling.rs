@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::ClusterError;
 
-/// Pause between polls: little load for an API server, and little delay.
+/// Pause between polls.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Polls until `missing` returns `None`. A timeout reports its last text.
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn until_nothing_is_missing() {
+    async fn polling_ends_when_nothing_is_missing() {
         let asked = AtomicUsize::new(0);
         let missing = || async {
             let count = asked.fetch_add(1, Ordering::Relaxed);
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_missing_in_the_end_is_told() {
+    async fn a_timeout_reports_the_last_text() {
         let missing = || async { Ok(Some("one of two".to_owned())) };
         let error = until_complete("both", Duration::ZERO, missing).await.expect_err("it never is");
         assert_eq!(error.to_string(), "timed out after 0 s waiting for both: one of two");

@@ -20,20 +20,22 @@ use super::kind::KindCluster;
 use super::local::LocalCluster;
 use super::node_pools::NodePools;
 use super::{ClusterError, SchedulerFailure};
-use crate::plain_http::ask;
+use crate::plain_http::get;
 
-/// Positions in logs.
+pub use crate::plain_http::NoAnswer;
+
+/// Positions in logs at one time.
 #[derive(Debug, Clone)]
 pub struct Logs {
     /// The scheduler whose logs are included, in addition to the controller's.
     pub scheduler: Scheduler,
     pub since: jiff::Timestamp,
-    /// Log files, and their lengths at that time.
+    /// Log files and their lengths.
     pub files: Vec<(PathBuf, u64)>,
 }
 
 impl Logs {
-    /// The current time, without files.
+    /// Positions at the current time, without log files.
     pub fn now(scheduler: Scheduler) -> Self {
         Self { scheduler, since: jiff::Timestamp::now(), files: Vec::new() }
     }
@@ -48,8 +50,8 @@ pub struct MetricsPage {
 
 impl MetricsPage {
     /// Reads the current page. Fails without an answer within 2 s.
-    pub async fn read(&self) -> Result<String, String> {
-        ask(&self.client, &self.path, Duration::from_secs(2)).await
+    pub async fn read(&self) -> Result<String, NoAnswer> {
+        get(&self.client, &self.path, Duration::from_secs(2)).await
     }
 }
 
@@ -63,7 +65,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
 
     fn node_pools(&self) -> &NodePools;
 
-    /// The time from its creation until it was ready, if the harness created it.
+    /// How long the creation of the cluster took, if the harness created it.
     fn ready_in(&self) -> Option<Duration> {
         None
     }
@@ -89,7 +91,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         false
     }
 
-    /// How the operator under test exited by itself, if that is known and nothing else is the cause.
+    /// The error of the operator under test if it exited by itself and no other failure is the cause.
     fn operator_death(&self) -> Option<ClusterError> {
         None
     }
@@ -99,8 +101,8 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         Err("the operator's metrics are only read if the harness started it: pass --provider local")
     }
 
-    /// Checks that cases can still use the cluster. An error is an infrastructure error, regardless of the
-    /// checks.
+    /// Checks that cases can still use the cluster. If not, a case ends in an infrastructure error, whatever
+    /// its checks found.
     async fn healthy(&self) -> Result<(), ClusterError> {
         let answer = tokio::time::timeout(Duration::from_secs(5), self.client().apiserver_version()).await;
         match answer {
@@ -114,7 +116,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         }
     }
 
-    /// The current positions in the logs that explain a result on a scheduler.
+    /// The current positions in the logs of the operator and of a scheduler.
     fn logs(&self, scheduler: Scheduler) -> Logs;
 
     /// Writes the logs since these positions to files in a folder.
@@ -130,6 +132,6 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Removes what the harness created. With `keep`, logs and data stay.
+    /// Removes what the harness created. With `keep`, it keeps logs and data.
     async fn end(&self, keep: bool) -> Result<(), ClusterError>;
 }

@@ -1,16 +1,17 @@
-//! Nodes of someone else's cluster, leased to cases with their real capacity.
+//! Nodes of an existing cluster, leased to cases with their real capacity.
 //!
 //! The kubelet determines how many GPUs a node has. If a case wants fewer, a blocker pod in a namespace of
-//! the run requests the rest. Every node counts as the smallest of them, so that any node fits any case.
+//! the run requests the rest. Of all nodes, only as many GPUs are used as the smallest one has, so that any
+//! node fits any case.
 //!
-//! Before the harness changes a node, it writes the node's previous state to the annotation [`WAS`]. The node
-//! is restored after each case, and after a run that ends in an error or a panic. `clean` restores it after a
-//! killed run.
+//! Before the harness changes a node, it writes the node's previous state to the annotation [`PREVIOUS`]. The
+//! node is restored after each case, and after a run that ends in an error or a panic. `clean` restores it
+//! after a killed run.
 
 use std::time::Duration;
 
 use conformance_contract::names::{BLOCK, CANARY, RACK};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Container, Node, Pod};
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt};
@@ -20,24 +21,24 @@ use super::polling::until_complete;
 use super::{ClusterError, deploy};
 
 /// Annotation of a leased node: the previous values of the labels that a run changed, and its taints.
-pub(crate) const WAS: &str = "conformance.grove.io/was";
+pub(crate) const PREVIOUS: &str = "conformance.grove.io/was";
 /// The prefix of the labels and taints of runs.
 const OURS: &str = "conformance.grove.io/";
 /// Prefix of the topology labels that a case sets on its nodes.
 const DOMAINS: &str = "topology.kubernetes.io/";
 const GPU: &str = "nvidia.com/gpu";
-/// The limit for a new namespace to accept pods, for a kubelet to start a blocker, and for a blocker to end.
-const BLOCKED: Duration = Duration::from_secs(60);
+/// How long the start of a blocker pod may take, in a namespace that may be new, and how long its deletion.
+const BLOCKER: Duration = Duration::from_secs(60);
 /// Kubelets write to their nodes too. A patch that conflicts with their writes is tried this many times.
 const TRIES: u32 = 5;
 
-/// Nodes of a cluster that cases may lease.
+/// Nodes of an existing cluster that cases may lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LentNodes {
+pub struct LeasedNodes {
     /// The label of the nodes, `KEY=VALUE`.
     pub selector: String,
-    /// If several runs split the nodes: the index of this share from 0, and the number of shares. Nodes are
-    /// assigned round-robin by name.
+    /// If several runs split the nodes: the index of this run's share, from 0, and the number of shares.
+    /// Nodes are assigned round-robin, in the order of their names.
     pub share: Option<(usize, usize)>,
 }
 
@@ -51,12 +52,11 @@ pub(crate) struct RealNodes {
 }
 
 impl RealNodes {
-    /// Takes the nodes that have the label, belong to this share, are Ready and not cordoned, and that no run
-    /// uses. The node with the fewest GPUs is for canaries; the others can be leased. Fails with fewer than
-    /// two usable nodes.
+    /// Finds the nodes of this share that are Ready and not cordoned, and that no run uses. The node with the
+    /// fewest GPUs is for canaries, and this returns the others. Fails with fewer than two such nodes.
     pub(crate) async fn take(
         client: Client,
-        LentNodes { selector, share }: &LentNodes,
+        LeasedNodes { selector, share }: &LeasedNodes,
         run: (&str, &str),
     ) -> Result<(Self, Vec<Node>), ClusterError> {
         let nodes: Api<Node> = Api::all(client.clone());
@@ -64,7 +64,7 @@ impl RealNodes {
             .list(&ListParams::default().labels(selector))
             .await
             .map_err(|source| ClusterError::api(format!("list the nodes with {selector}"), source))?;
-        let found = dealt(found.items, *share);
+        let found = in_share(found.items, *share);
         let labelled = found.len();
         let is_free = |node: &Node| is_usable(node) && !node.labels().contains_key(run.0);
         let mut usable: Vec<_> = found.into_iter().filter(is_free).collect();
@@ -73,34 +73,34 @@ impl RealNodes {
             let selector = selector.to_owned();
             return Err(ClusterError::NoNodes { selector, labelled, usable: usable.len() });
         }
-        let lent = usable.split_off(1);
+        let leased = usable.split_off(1);
         let namespace = format!("conformance-blockers-{}", run.1);
-        let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": namespace, "labels": {(run.0): run.1}}});
-        deploy::create_unless_there(&client, &made).await?;
-        let real = Self { client, namespace, gpus: lent.first().map(gpus).unwrap_or_default() };
+        deploy::create_unless_exists(&client, &object).await?;
+        let real = Self { client, namespace, gpus: leased.first().map(gpus).unwrap_or_default() };
         for canary in &usable {
             let labels =
                 Map::from_iter([(CANARY, "true"), run].map(|(key, value)| (key.into(), value.into())));
             let taint = json!([{"key": CANARY, "value": "true", "effect": "NoSchedule"}]);
-            real.dress(&canary.name_any(), labels, taint).await?;
+            real.configure(&canary.name_any(), labels, taint).await?;
         }
-        Ok((real, lent))
+        Ok((real, leased))
     }
 
-    /// Replaces the node's own labels and taints by those of a case.
-    pub(crate) async fn dress(
+    /// Replaces the node's labels and taints by those of a case.
+    pub(crate) async fn configure(
         &self,
         name: &str,
         mut labels: Map<String, Value>,
         taints: Value,
     ) -> Result<(), ClusterError> {
         let node = self.node(name).await?;
-        // The case's nodes must have no topology domains that the case does not know.
+        // Remove the topology domains that the case does not know.
         for key in [RACK, BLOCK] {
             labels.entry(key).or_insert(Value::Null);
         }
-        let patch = lent(&node, labels, taints);
+        let patch = leasing(&node, labels, taints);
         let nodes: Api<Node> = Api::all(self.client.clone());
         nodes
             .patch(name, &PatchParams::default(), &Patch::Merge(patch))
@@ -110,13 +110,14 @@ impl RealNodes {
     }
 
     /// Restores a node and deletes its blocker.
-    pub(crate) async fn undress(&self, name: &str) -> Result<(), ClusterError> {
-        self.unblock(name).await?;
-        give_back(&nodes(&self.client), name).await
+    pub(crate) async fn restore(&self, name: &str) -> Result<(), ClusterError> {
+        self.delete_blocker(name).await?;
+        restore(&nodes(&self.client), name).await
     }
 
-    /// Leaves `wanted` GPUs of a node free. Fails if fewer are free, or if the blocker does not run.
-    pub(crate) async fn leave(&self, name: &str, wanted: u32) -> Result<(), ClusterError> {
+    /// Leaves `wanted` GPUs of a node free: a blocker pod requests the others. Fails if fewer are free, or if
+    /// the blocker does not run.
+    pub(crate) async fn limit_free_gpus(&self, name: &str, wanted: u32) -> Result<(), ClusterError> {
         let free = i64::from(gpus(&self.node(name).await?)) - i64::from(self.used(name).await?);
         let surplus = free - i64::from(wanted);
         if surplus < 0 {
@@ -141,25 +142,25 @@ impl RealNodes {
                 "resources": {"limits": {(GPU): surplus.to_string()}},
             }],
         }});
-        until_complete(format!("the blocker pod of node {name}"), BLOCKED, || async {
-            // A new namespace has no service account at first, and then rejects pods.
-            let made = deploy::create_unless_there(&self.client, &blocker).await;
+        until_complete(format!("the blocker pod of node {name}"), BLOCKER, || async {
+            // A new namespace rejects pods until its service account exists.
+            let created = deploy::create_unless_exists(&self.client, &blocker).await;
             let phase = self.blocker(name).await?.and_then(|pod| pod.status?.phase).unwrap_or_default();
             let why =
-                || made.err().map_or_else(|| format!("its phase is {phase:?}"), |error| error.to_string());
+                || created.err().map_or_else(|| format!("its phase is {phase:?}"), |error| error.to_string());
             Ok((phase != "Running").then(why))
         })
         .await
     }
 
-    async fn unblock(&self, name: &str) -> Result<(), ClusterError> {
+    async fn delete_blocker(&self, name: &str) -> Result<(), ClusterError> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.namespace);
         match pods.delete(name, &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(()),
             deleted => deleted
                 .map_err(|source| ClusterError::api(format!("delete the blocker of node {name}"), source))?,
         };
-        until_complete(format!("the deletion of the blocker pod of node {name}"), BLOCKED, || async {
+        until_complete(format!("the deletion of the blocker pod of node {name}"), BLOCKER, || async {
             Ok(self.blocker(name).await?.map(|_| "it still exists".to_owned()))
         })
         .await
@@ -194,14 +195,13 @@ fn nodes(client: &Client) -> Api<DynamicObject> {
     Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Node")))
 }
 
-/// Removes from a node what a run has added, and retries if another client writes to the node at the same
-/// time.
-pub(crate) async fn give_back(nodes: &Api<DynamicObject>, name: &str) -> Result<(), ClusterError> {
+/// Removes what a run has added to a node. Retries if another client writes to the node at the same time.
+pub(crate) async fn restore(nodes: &Api<DynamicObject>, name: &str) -> Result<(), ClusterError> {
     let failed = |source| ClusterError::api(format!("restore node {name}"), source);
-    for left in (0..TRIES).rev() {
+    for retries_left in (0..TRIES).rev() {
         let Some(node) = nodes.get_opt(name).await.map_err(failed)? else { return Ok(()) };
-        match nodes.patch(name, &PatchParams::default(), &Patch::Merge(given_back(&node))).await {
-            Err(kube::Error::Api(status)) if status.is_conflict() && left > 0 => {}
+        match nodes.patch(name, &PatchParams::default(), &Patch::Merge(restoring(&node))).await {
+            Err(kube::Error::Api(status)) if status.is_conflict() && retries_left > 0 => {}
             done => return done.map(drop).map_err(failed),
         }
     }
@@ -210,10 +210,9 @@ pub(crate) async fn give_back(nodes: &Api<DynamicObject>, name: &str) -> Result<
 
 /// The merge patch that removes a run's labels and taints from a node. It contains the node's
 /// resourceVersion, because a merge patch replaces the whole list of taints.
-pub(crate) fn given_back(node: &DynamicObject) -> Value {
-    // A real node has its previous state in an annotation.
-    let was: Value =
-        node.annotations().get(WAS).and_then(|was| serde_json::from_str(was).ok()).unwrap_or_default();
+pub(crate) fn restoring(node: &DynamicObject) -> Value {
+    let previous = node.annotations().get(PREVIOUS);
+    let previous: Value = previous.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let pool = node.labels().get(&format!("{OURS}pool"));
     let is_of_pool = |value: &str| pool.is_some_and(|pool| value.starts_with(&format!("{pool}-")));
     let ours = node
@@ -221,45 +220,52 @@ pub(crate) fn given_back(node: &DynamicObject) -> Value {
         .iter()
         .filter(|(key, value)| key.starts_with(OURS) || key.starts_with(DOMAINS) && is_of_pool(value));
     let mut labels: Map<String, Value> = ours.map(|(key, _)| (key.clone(), Value::Null)).collect();
-    labels.extend(was["labels"].as_object().cloned().unwrap_or_default());
+    labels.extend(previous["labels"].as_object().cloned().unwrap_or_default());
     let is_ours = |taint: &&Value| taint["key"].as_str().is_some_and(|key| key.starts_with(OURS));
     let taints = node.data["spec"]["taints"].as_array().into_iter().flatten();
     let mut taints: Vec<_> = taints.filter(|taint| !is_ours(taint)).cloned().collect();
     let is_same = |a: &Value, b: &Value| a["key"] == b["key"] && a["effect"] == b["effect"];
-    for own in was["taints"].as_array().into_iter().flatten() {
+    for own in previous["taints"].as_array().into_iter().flatten() {
         if !taints.iter().any(|taint| is_same(taint, own)) {
             taints.push(own.clone());
         }
     }
     let mut metadata = json!({"resourceVersion": node.metadata.resource_version, "labels": labels});
     let mut spec = json!({"taints": taints});
-    if !was.is_null() {
+    if !previous.is_null() {
         let ours = node.annotations().keys().filter(|key| key.starts_with(OURS));
         metadata["annotations"] = ours.map(|key| (key.clone(), Value::Null)).collect::<Map<_, _>>().into();
-        // A cordoned node is never leased, so the case has cordoned it.
+        // A cordoned node is never leased. So if it is cordoned now, the case did that.
         spec["unschedulable"] = Value::Null;
     }
     json!({"metadata": metadata, "spec": spec})
 }
 
-/// The merge patch that leases a node: its new labels and taints, and the previous ones as an annotation.
-fn lent(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
-    let own = |key: &String| (key.clone(), node.labels().get(key).map_or(Value::Null, |value| json!(value)));
-    let was: Map<String, Value> = labels.keys().map(own).collect();
-    let own_taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
-    let was = json!({"labels": was, "taints": own_taints.map_or(json!([]), |taints| json!(taints))});
+/// The merge patch that leases a node: its new labels and taints, and the previous ones in an annotation.
+fn leasing(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
+    let current =
+        |key: &String| (key.clone(), node.labels().get(key).map_or(Value::Null, |value| json!(value)));
+    let previous_labels: Map<String, Value> = labels.keys().map(current).collect();
+    let previous_taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
+    let previous_taints = previous_taints.map_or(json!([]), |taints| json!(taints));
+    let previous = json!({"labels": previous_labels, "taints": previous_taints});
     json!({
-        "metadata": {"labels": labels, "annotations": {(WAS): was.to_string()}},
+        "metadata": {"labels": labels, "annotations": {(PREVIOUS): previous.to_string()}},
         "spec": {"taints": taints},
     })
 }
 
-/// The nodes of a share. All runs that split the nodes compute the same shares, regardless of the state of
-/// the nodes.
-fn dealt(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
+/// The nodes of a share. All runs that split the nodes compute the same shares, because the state of the
+/// nodes does not matter.
+fn in_share(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
     let Some((index, count)) = share else { return nodes };
     nodes.sort_by_key(ResourceExt::name_any);
-    nodes.into_iter().enumerate().filter(|(place, _)| place % count == index).map(|(_, node)| node).collect()
+    nodes
+        .into_iter()
+        .enumerate()
+        .filter(|(position, _)| position % count == index)
+        .map(|(_, node)| node)
+        .collect()
 }
 
 /// Whether a node takes pods: it is Ready, not cordoned, and no taint evicts pods.
@@ -285,12 +291,12 @@ fn requested(pod: &Pod) -> u32 {
         return 0;
     }
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-    let of = |container: &k8s_openapi::api::core::v1::Container| -> Option<u32> {
+    let gpus = |container: &Container| -> Option<u32> {
         let resources = container.resources.as_ref()?;
         let amounts = resources.requests.as_ref().or(resources.limits.as_ref())?;
         amounts.get(GPU)?.0.parse().ok()
     };
-    containers.filter_map(of).sum()
+    containers.filter_map(gpus).sum()
 }
 
 #[cfg(test)]
@@ -319,10 +325,10 @@ mod tests {
     #[case::first_of_two(Some((0, 2)), &["a", "c", "e"])]
     #[case::second_of_two(Some((1, 2)), &["b", "d"])]
     #[case::only_one(Some((0, 1)), &["a", "b", "c", "d", "e"])]
-    fn nodes_are_dealt_by_name(#[case] share: Option<(usize, usize)>, #[case] wanted: &[&str]) {
+    fn nodes_are_split_round_robin_by_name(#[case] share: Option<(usize, usize)>, #[case] wanted: &[&str]) {
         let node =
             |name: &str| -> Node { serde_json::from_value(json!({"metadata": {"name": name}})).unwrap() };
-        let nodes = dealt(["b", "c", "a", "e", "d"].map(node).into(), share);
+        let nodes = in_share(["b", "c", "a", "e", "d"].map(node).into(), share);
         assert_eq!(nodes.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), wanted);
     }
 
@@ -332,36 +338,40 @@ mod tests {
     #[case::silent(json!({}), "Unknown", false)]
     #[case::cordoned(json!({"unschedulable": true}), "True", false)]
     #[case::evicting(json!({"taints": [{"key": "team", "effect": "NoExecute"}]}), "True", false)]
-    fn a_node_is_lent_only_if_it_takes_pods(#[case] spec: Value, #[case] ready: &str, #[case] usable: bool) {
+    fn a_node_is_leased_only_if_it_takes_pods(
+        #[case] spec: Value,
+        #[case] ready: &str,
+        #[case] usable: bool,
+    ) {
         assert_eq!(is_usable(&node(spec, ready)), usable);
     }
 
     #[test]
-    fn a_lent_node_comes_back_as_it_was() {
+    fn a_leased_node_is_restored_except_changes_of_other_clients() {
         let before = serde_json::to_value(node(gpu_taint(), "True")).unwrap();
         let labels = json!({"conformance.grove.io/pool": "p", "topology.kubernetes.io/rack": "p-a",
             "topology.kubernetes.io/block": null});
         let taints = json!([{"key": "conformance.grove.io/pool", "value": "p", "effect": "NoSchedule"}]);
-        let patch = lent(&node(gpu_taint(), "True"), labels.as_object().unwrap().clone(), taints.clone());
-        let mut out = patched(before.clone(), &patch);
-        assert_eq!(out["metadata"]["labels"]["topology.kubernetes.io/rack"], "p-a");
-        assert_eq!(out["metadata"]["labels"]["topology.kubernetes.io/zone"], "z");
-        assert_eq!(out["spec"]["taints"], taints);
+        let patch = leasing(&node(gpu_taint(), "True"), labels.as_object().unwrap().clone(), taints.clone());
+        let mut leased = patched(before.clone(), &patch);
+        assert_eq!(leased["metadata"]["labels"]["topology.kubernetes.io/rack"], "p-a");
+        assert_eq!(leased["metadata"]["labels"]["topology.kubernetes.io/zone"], "z");
+        assert_eq!(leased["spec"]["taints"], taints);
         // Another client adds a label and a taint in the meantime; both stay.
-        out["metadata"]["labels"]["new"] = json!("x");
+        leased["metadata"]["labels"]["new"] = json!("x");
         let new = json!({"key": "drained", "effect": "NoSchedule"});
-        out["spec"]["taints"].as_array_mut().unwrap().push(new.clone());
+        leased["spec"]["taints"].as_array_mut().unwrap().push(new.clone());
         // The case leaves the node cordoned, with a broken GPU.
-        out["spec"]["unschedulable"] = json!(true);
-        out["metadata"]["annotations"]["conformance.grove.io/unhealthy-gpus"] = json!("all");
-        let seen: DynamicObject = serde_json::from_value(out.clone()).unwrap();
-        let mut back = patched(out, &given_back(&seen));
-        assert_eq!(back["metadata"]["labels"]["new"].take(), "x");
-        back["metadata"]["labels"].as_object_mut().unwrap().remove("new");
-        assert_eq!(back["metadata"]["labels"], before["metadata"]["labels"]);
-        assert_eq!(back["spec"].get("unschedulable"), None);
-        assert_eq!(back["spec"]["taints"], json!([new, gpu_taint()["taints"][0]]));
-        assert!(back["metadata"]["annotations"].as_object().is_none_or(Map::is_empty), "{back}");
+        leased["spec"]["unschedulable"] = json!(true);
+        leased["metadata"]["annotations"]["conformance.grove.io/unhealthy-gpus"] = json!("all");
+        let seen: DynamicObject = serde_json::from_value(leased.clone()).unwrap();
+        let mut restored = patched(leased, &restoring(&seen));
+        assert_eq!(restored["metadata"]["labels"]["new"].take(), "x");
+        restored["metadata"]["labels"].as_object_mut().unwrap().remove("new");
+        assert_eq!(restored["metadata"]["labels"], before["metadata"]["labels"]);
+        assert_eq!(restored["spec"].get("unschedulable"), None);
+        assert_eq!(restored["spec"]["taints"], json!([new, gpu_taint()["taints"][0]]));
+        assert!(restored["metadata"]["annotations"].as_object().is_none_or(Map::is_empty), "{restored}");
     }
 
     #[rstest]

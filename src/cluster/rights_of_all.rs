@@ -14,22 +14,24 @@ const BOOTSTRAP: &str = "kubernetes.io/bootstrapping=rbac-defaults";
 /// The groups of every service account.
 const GROUPS: [&str; 2] = ["system:authenticated", "system:serviceaccounts"];
 
-/// The rules of the bootstrap roles that are bound to groups of every service account. Read before an
+/// The rules of the bootstrap roles that are bound to groups of every service account. Call this before an
 /// operator is installed, because an operator may change such a role.
 pub async fn read(client: &Client) -> Result<Vec<Value>, ClusterError> {
     let bootstrap = ListParams::default().labels(BOOTSTRAP);
     let bindings = Api::<ClusterRoleBinding>::all(client.clone()).list(&bootstrap).await;
     let bindings = bindings.map_err(|source| ClusterError::api("list ClusterRoleBindings", source))?;
-    let of_all: BTreeSet<String> = bindings
-        .into_iter()
-        .filter(|binding| {
-            let mut subjects = binding.subjects.iter().flatten();
-            subjects.any(|subject| subject.kind == "Group" && GROUPS.contains(&subject.name.as_str()))
-        })
-        .map(|binding| binding.role_ref.name)
-        .collect();
+    let mut bound = BTreeSet::new();
+    for binding in bindings {
+        let mut subjects = binding.subjects.iter().flatten();
+        if subjects.any(|subject| subject.kind == "Group" && GROUPS.contains(&subject.name.as_str())) {
+            bound.insert(binding.role_ref.name);
+        }
+    }
     let roles = Api::<ClusterRole>::all(client.clone()).list(&bootstrap).await;
     let roles = roles.map_err(|source| ClusterError::api("list ClusterRoles", source))?;
-    let granted = roles.into_iter().filter(|role| of_all.contains(&role.name_any()));
-    Ok(granted.flat_map(|role| role.rules.unwrap_or_default()).map(|rule| serde_json::json!(rule)).collect())
+    let mut rules = Vec::new();
+    for role in roles.into_iter().filter(|role| bound.contains(&role.name_any())) {
+        rules.extend(role.rules.into_iter().flatten().map(|rule| serde_json::json!(rule)));
+    }
+    Ok(rules)
 }

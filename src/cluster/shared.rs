@@ -1,6 +1,6 @@
-//! Objects that the runs in one cluster share. The topology binding and the canary node have fixed names,
-//! because cases refer to them. Each run holds them with an annotation that has its id. The last run to
-//! release them deletes them.
+//! Objects that several runs in one cluster share: the topology binding and the canary node. They have fixed
+//! names, because cases refer to them. Each run holds an object with an annotation that has the run's id. The
+//! last run that releases an object deletes it.
 //!
 //! All operations are atomic: an object is deleted only in a version that no other run held.
 
@@ -16,7 +16,7 @@ use super::{ClusterError, deploy};
 pub(crate) const SHARED: &str = "shared";
 /// Prefix of the annotations that hold an object.
 const HOLDER: &str = "holder.conformance.grove.io/";
-/// Attempts, because others may hold or release the object, or write its status, at the same time.
+/// Attempts. Other clients may hold or release the object, or write its status, at the same time.
 const TRIES: u32 = 20;
 /// Pause while the old object is being deleted.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -26,32 +26,32 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub async fn hold(client: &Client, object: &Value, run: (&str, &str)) -> Result<(), ClusterError> {
     let (api, kind, name) = deploy::api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);
-    let mut made = object.clone();
-    made["metadata"]["labels"][run.0] = SHARED.into();
-    made["metadata"]["annotations"][holder(run.1)] = "".into();
-    let made: DynamicObject =
-        serde_json::from_value(made).map_err(|error| failed(kube::Error::SerdeError(error)))?;
+    let mut object = object.clone();
+    object["metadata"]["labels"][run.0] = SHARED.into();
+    object["metadata"]["annotations"][holder(run.1)] = "".into();
+    let object: DynamicObject =
+        serde_json::from_value(object).map_err(|error| failed(kube::Error::SerdeError(error)))?;
     let mut last = Ok(());
     for _ in 0..TRIES {
-        match api.create(&PostParams::default(), &made).await {
+        match api.create(&PostParams::default(), &object).await {
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 last = Err(failed(kube::Error::Api(status)));
             }
             done => return done.map(drop).map_err(failed),
         }
-        let there = match api.get(&name).await {
+        let existing = match api.get(&name).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => continue,
-            there => there.map_err(failed)?,
+            found => found.map_err(failed)?,
         };
-        if there.labels().get(run.0).is_none_or(|value| value != SHARED) {
+        if existing.labels().get(run.0).is_none_or(|value| value != SHARED) {
             return Ok(());
         }
-        if there.metadata.deletion_timestamp.is_some() {
+        if existing.metadata.deletion_timestamp.is_some() {
             tokio::time::sleep(PAUSE).await;
             continue;
         }
         let held = Patch::Merge(json!({"metadata": {
-            "resourceVersion": there.metadata.resource_version, "annotations": {(holder(run.1)): ""}}}));
+            "resourceVersion": existing.metadata.resource_version, "annotations": {(holder(run.1)): ""}}}));
         match api.patch(&name, &PatchParams::default(), &held).await {
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
             done => return done.map(drop).map_err(failed),
@@ -65,23 +65,23 @@ pub(crate) fn is_held_by(object: &DynamicObject, run: &str) -> bool {
 }
 
 /// Releases an object for a run. The last run deletes it.
-pub(crate) async fn let_go(api: &Api<DynamicObject>, name: &str, run: &str) -> Result<(), ClusterError> {
+pub(crate) async fn release(api: &Api<DynamicObject>, name: &str, run: &str) -> Result<(), ClusterError> {
     let failed = |source| ClusterError::api(format!("release {name}"), source);
     let mut last = Ok(());
     for _ in 0..TRIES {
-        let there = match api.get(name).await {
+        let existing = match api.get(name).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(()),
-            there => there.map_err(failed)?,
+            found => found.map_err(failed)?,
         };
-        let mine = holder(run);
-        let is_others = |key: &String| key.starts_with(HOLDER) && *key != mine;
-        let version = there.metadata.resource_version.clone();
-        let done = if there.annotations().keys().any(is_others) {
-            let gone =
-                json!({"metadata": {"resourceVersion": version, "annotations": {(mine.clone()): null}}});
-            api.patch(name, &PatchParams::default(), &Patch::Merge(gone)).await.map(drop)
+        let own = holder(run);
+        let is_of_another_run = |key: &String| key.starts_with(HOLDER) && *key != own;
+        let version = existing.metadata.resource_version.clone();
+        let done = if existing.annotations().keys().any(is_of_another_run) {
+            let released =
+                json!({"metadata": {"resourceVersion": version, "annotations": {(own.clone()): null}}});
+            api.patch(name, &PatchParams::default(), &Patch::Merge(released)).await.map(drop)
         } else {
-            let seen = Preconditions { uid: there.uid(), resource_version: version };
+            let seen = Preconditions { uid: existing.uid(), resource_version: version };
             api.delete(name, &DeleteParams::background().preconditions(seen)).await.map(drop)
         };
         match done {

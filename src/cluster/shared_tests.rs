@@ -83,55 +83,53 @@ fn binding() -> Value {
     json!({"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopologyBinding", "metadata": {"name": "topology"}})
 }
 
-async fn let_go_of(client: &Client, run: &str) {
+async fn release_binding(client: &Client, run: &str) {
     let (api, _, name) = deploy::api_of(client, &binding());
-    let_go(&api, &name, run).await.unwrap();
+    release(&api, &name, run).await.unwrap();
 }
 
 #[tokio::test]
-async fn the_last_run_removes_what_runs_share() {
+async fn the_last_run_that_releases_an_object_deletes_it() {
     let server = Arc::<Mutex<Server>>::default();
     let client = client(server.clone());
     hold(&client, &binding(), (KEY, "a")).await.unwrap();
     hold(&client, &binding(), (KEY, "b")).await.unwrap();
     hold(&client, &binding(), (KEY, "b")).await.unwrap();
-    let_go_of(&client, "a").await;
+    release_binding(&client, "a").await;
     let left = server.lock().unwrap().object.clone().expect("run b holds it");
     assert_eq!(left["metadata"]["annotations"], json!({"holder.conformance.grove.io/b": ""}));
     assert_eq!(left["metadata"]["labels"][KEY], SHARED);
-    let_go_of(&client, "b").await;
+    release_binding(&client, "b").await;
     assert!(server.lock().unwrap().object.is_none());
-    let_go_of(&client, "b").await;
+    release_binding(&client, "b").await;
 }
 
-/// A run that starts while the last one releases the object must not lose it.
 #[tokio::test]
-async fn a_run_that_comes_in_between_keeps_it() {
+async fn a_run_that_holds_it_during_the_release_keeps_it() {
     let server = Arc::<Mutex<Server>>::default();
     let client = client(server.clone());
     hold(&client, &binding(), (KEY, "a")).await.unwrap();
     server.lock().unwrap().in_between = Some(Box::new(|object| {
         object.as_mut().unwrap()["metadata"]["annotations"]["holder.conformance.grove.io/b"] = "".into();
     }));
-    let_go_of(&client, "a").await;
+    release_binding(&client, "a").await;
     let left = server.lock().unwrap().object.clone().expect("run b holds it");
     assert_eq!(left["metadata"]["annotations"], json!({"holder.conformance.grove.io/b": ""}));
 }
 
-/// A run that finds the object while it is deleted creates it again.
 #[tokio::test]
-async fn a_run_that_finds_it_going_makes_it_anew() {
+async fn an_object_that_is_deleted_meanwhile_is_created_again() {
     let server = Arc::<Mutex<Server>>::default();
     let client = client(server.clone());
     hold(&client, &binding(), (KEY, "a")).await.unwrap();
     server.lock().unwrap().in_between = Some(Box::new(|object| *object = None));
     hold(&client, &binding(), (KEY, "b")).await.unwrap();
-    let made = server.lock().unwrap().object.clone().unwrap();
-    assert_eq!(made["metadata"]["annotations"], json!({"holder.conformance.grove.io/b": ""}));
+    let created = server.lock().unwrap().object.clone().unwrap();
+    assert_eq!(created["metadata"]["annotations"], json!({"holder.conformance.grove.io/b": ""}));
 }
 
 #[tokio::test]
-async fn an_object_of_somebody_elses_is_left_alone() {
+async fn an_object_without_the_label_stays_unchanged() {
     let server = Arc::<Mutex<Server>>::default();
     server.lock().unwrap().object = Some(binding());
     hold(&client(server.clone()), &binding(), (KEY, "a")).await.unwrap();

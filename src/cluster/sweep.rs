@@ -1,13 +1,13 @@
 //! Finds and removes everything with a run's label in a cluster that outlives the run.
 //!
-//! A run removes its objects however it ends, unless it is killed. `clean --kubeconfig` removes them then.
+//! A run removes its objects unless it is killed. `clean --kubeconfig` removes the objects of killed runs.
 //! Only the label distinguishes a run's objects from others. So it is checked twice: in the request to the
-//! API server, and on each object in the response. An object is deleted only with the UID that was seen.
+//! API server, and on each object in the response. An object is deleted only with the UID that was listed.
 //!
-//! A node that KWOK simulates was created by a run, and is deleted. Any other node was leased: it loses the
-//! run's labels and taints, and stays. A node of someone else's cluster has its previous state in an
-//! annotation. For other nodes, the previous topology labels are unknown. They are removed if their value is
-//! a domain of the case, which no other pod selects.
+//! A node that KWOK simulates was created by a run, and is deleted. Any other node was leased, so only the
+//! run's labels and taints are removed. A node of an existing cluster has its previous state in an
+//! annotation. For other nodes, the previous topology labels are unknown, so those with domains of the case
+//! are removed.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,17 +19,17 @@ use serde_json::json;
 
 use super::ClusterError;
 use super::polling::{names_left, until_complete};
-use super::real_nodes::{WAS, give_back, given_back};
+use super::real_nodes::{PREVIOUS, restore, restoring};
 use super::shared::{self, SHARED};
 use super::workers::SLOTS;
 
 /// How long namespaces with pods may take to be deleted.
-const GONE: Duration = Duration::from_secs(120);
+const DELETED: Duration = Duration::from_secs(120);
 /// Marks a node that KWOK simulates.
 const SIMULATED: &str = "kwok.x-k8s.io/node";
 
-/// The cluster-scoped kinds that a run creates, in the order of removal: nodes come after the objects whose
-/// pods run on them.
+/// The cluster-scoped kinds that a run creates, in the order of their removal. Nodes come last, because pods
+/// run on them.
 const KINDS: [(&str, &str, &str); 9] = [
     ("", "v1", "Namespace"),
     ("grove.io", "v1alpha1", "ClusterTopologyBinding"),
@@ -59,11 +59,11 @@ impl RunLabel<'_> {
     }
 
     fn is_on(&self, object: &DynamicObject) -> bool {
-        let is_meant = |value: &String| self.run.is_none_or(|run| run == value || SHARED == value);
-        object.labels().get(self.key).is_some_and(is_meant)
+        let is_selected = |value: &String| self.run.is_none_or(|run| run == value || SHARED == value);
+        object.labels().get(self.key).is_some_and(is_selected)
     }
 
-    /// The run that holds a shared object. `None` for an object of one run, or if every run is selected.
+    /// The selected run, if the object is shared. `None` if every run is selected.
     fn holder(&self, object: &DynamicObject) -> Option<&str> {
         self.run.filter(|_| object.labels().get(self.key).is_some_and(|value| value == SHARED))
     }
@@ -76,7 +76,7 @@ pub struct Left {
     kind: &'static str,
     object: DynamicObject,
     run: String,
-    /// The run that holds it, for a shared object.
+    /// The selected run that holds the object, if the object is shared.
     holder: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, name) = (self.kind, self.object.name_any());
         match &self.holder {
-            _ if self.is_lent() => write!(f, "{kind} {name} of run {} (labels and taints only)", self.run),
+            _ if self.is_leased() => write!(f, "{kind} {name} of run {} (labels and taints only)", self.run),
             Some(holder) => write!(f, "{kind} {name} of run {holder} (unless another run holds it)"),
             None if self.run == SHARED => write!(f, "{kind} {name} of all runs"),
             None => write!(f, "{kind} {name} of run {}", self.run),
@@ -102,10 +102,10 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
         let found = match api.list(&ListParams::default().labels(&label.selector())).await {
             Ok(found) => found,
-            // A scheduler that is not installed has left nothing. For a group that it does not serve, the API
-            // server answers in plain text, which has a code and no reason.
+            // The scheduler is not installed. For a group that it does not serve, the API server answers in
+            // plain text, which has a code and no reason.
             Err(kube::Error::Api(status)) if status.code == 404 => continue,
-            // A user who may not list a scheduler's own kinds has created none.
+            // A user who may not list a scheduler's own kinds has not created any.
             Err(kube::Error::Api(status)) if status.is_forbidden() && !["", "grove.io"].contains(&group) => {
                 continue;
             }
@@ -136,14 +136,14 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
     Ok(left)
 }
 
-/// Removes everything with the label and waits until its namespaces are deleted, so that a restarted run can
-/// reuse the names.
-pub async fn removed(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
+/// Removes everything with the label, and waits until the namespaces are deleted so that a restarted run can
+/// reuse their names.
+pub async fn remove_all_and_wait(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
     remove_all(client, label).await?;
     let namespaces: Api<DynamicObject> =
         Api::all_with(client.clone(), &ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Namespace")));
     let what = format!("the deletion of the objects of {}", label.run.unwrap_or("a run"));
-    until_complete(what, GONE, || async {
+    until_complete(what, DELETED, || async {
         let found = namespaces.list(&ListParams::default().labels(&label.selector())).await;
         found
             .map(|found| names_left(&found))
@@ -162,36 +162,36 @@ pub async fn remove_all(client: &Client, label: RunLabel<'_>) -> Result<(), Clus
 }
 
 impl Left {
-    /// Whether it is a node that existed before the run.
-    fn is_lent(&self) -> bool {
+    /// Whether the object is a node that existed before the run.
+    fn is_leased(&self) -> bool {
         let annotations = self.object.annotations();
-        self.kind == "Node" && (annotations.contains_key(WAS) || !annotations.contains_key(SIMULATED))
+        self.kind == "Node" && (annotations.contains_key(PREVIOUS) || !annotations.contains_key(SIMULATED))
     }
 
-    /// Removes the object without waiting. A leased node only loses what the run has added. An object that
-    /// another run holds stays for that run.
+    /// Removes the object without waiting. From a leased node, removes only what the run has added. A shared
+    /// object stays if another run holds it.
     pub async fn remove(&self) -> Result<(), ClusterError> {
         let name = self.object.name_any();
         let failed = |source| ClusterError::api(format!("remove {} {name}", self.kind), source);
-        if self.is_lent() {
-            if self.object.annotations().contains_key(WAS) {
+        if self.is_leased() {
+            if self.object.annotations().contains_key(PREVIOUS) {
                 let without = json!({(SLOTS): null});
                 let slots = Patch::Merge(json!({"status": {"capacity": without, "allocatable": without}}));
                 self.api.patch_status(&name, &PatchParams::default(), &slots).await.map_err(failed)?;
-                return give_back(&self.api, &name).await;
+                return restore(&self.api, &name).await;
             }
-            let patch = Patch::Merge(given_back(&self.object));
+            let patch = Patch::Merge(restoring(&self.object));
             return match self.api.patch(&name, &PatchParams::default(), &patch).await {
                 Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
                 done => done.map(drop).map_err(failed),
             };
         }
         if let Some(run) = &self.holder {
-            return shared::let_go(&self.api, &name, run).await;
+            return shared::release(&self.api, &name, run).await;
         }
         let seen = Preconditions { uid: self.object.uid(), resource_version: None };
         match self.api.delete(&name, &DeleteParams::background().preconditions(seen)).await.map(drop) {
-            // Already deleted; a conflict means another object with that name.
+            // Already deleted. A conflict means that there is another object with that name.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             done => done.map_err(|source| ClusterError::api(format!("remove {} {name}", self.kind), source)),
         }

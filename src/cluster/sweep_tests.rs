@@ -10,8 +10,8 @@ use serde_json::Value;
 
 const KEY: &str = "conformance.grove.io/run";
 
-/// An API server with these objects that serves lists, deletions and patches. It does not serve kinds without
-/// an object. The log has the changes as method, path and body.
+/// An API server with these objects, for lists, deletions and patches. It does not serve kinds without an
+/// object. The log has method, path and body of each change.
 async fn serve(
     objects: Vec<Value>,
     log: Arc<Mutex<Vec<String>>>,
@@ -57,7 +57,7 @@ fn cluster() -> Vec<Value> {
     let run = |run: &str| json!({(KEY): run});
     let mut simulated = object("v1", "Node", "aon-fits-a-1-0", run("a"));
     simulated["metadata"]["annotations"] = json!({SIMULATED: "fake"});
-    let mut lent = object(
+    let mut leased = object(
         "v1",
         "Node",
         "worker-1",
@@ -66,23 +66,23 @@ fn cluster() -> Vec<Value> {
             "topology.kubernetes.io/rack": "aon-fits-a-1-rack", "topology.kubernetes.io/zone": "east",
         }),
     );
-    lent["spec"] = json!({"taints": [
+    leased["spec"] = json!({"taints": [
         {"key": "conformance.grove.io/pool", "value": "aon-fits-a-1", "effect": "NoSchedule"},
         {"key": "team", "value": "blue", "effect": "NoSchedule"},
     ]});
-    let mut going = object("v1", "Namespace", "aon-fits-a-0", run("a"));
-    going["metadata"]["deletionTimestamp"] = json!("2026-12-01T10:00:00Z");
+    let mut terminating = object("v1", "Namespace", "aon-fits-a-0", run("a"));
+    terminating["metadata"]["deletionTimestamp"] = json!("2026-12-01T10:00:00Z");
     vec![
         object("v1", "Namespace", "aon-fits-a-1", run("a")),
-        going,
+        terminating,
         object("grove.io/v1alpha1", "ClusterTopologyBinding", "conformance-topology", run("a")),
         simulated,
-        lent,
+        leased,
     ]
 }
 
-/// What a sweep finds in a cluster with these objects, and the changes that it requests.
-async fn swept(objects: Vec<Value>, run: Option<&str>) -> (Result<Vec<String>, String>, Vec<String>) {
+/// Sweeps a cluster with these objects. Returns what was found, and the requested changes.
+async fn swept(objects: Vec<Value>, run: Option<&str>) -> (Result<Vec<String>, ClusterError>, Vec<String>) {
     let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
     let log = Arc::<Mutex<Vec<String>>>::default();
     let server = tokio::spawn(serve(objects, log.clone(), handle));
@@ -95,7 +95,7 @@ async fn swept(objects: Vec<Value>, run: Option<&str>) -> (Result<Vec<String>, S
             }
             Ok(found.iter().map(ToString::to_string).collect())
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error),
     };
     server.abort();
     let log = log.lock().unwrap().clone();
@@ -120,7 +120,10 @@ async fn everything_of_a_run_is_removed_and_nothing_else() {
 #[case::holds_not(Some("c"), &[])]
 #[case::all_runs(None, &["ClusterTopologyBinding conformance-topology of all runs"])]
 #[tokio::test]
-async fn what_runs_share_is_found_for_those_that_hold_it(#[case] run: Option<&str>, #[case] wanted: &[&str]) {
+async fn a_shared_object_is_found_for_the_runs_that_hold_it(
+    #[case] run: Option<&str>,
+    #[case] wanted: &[&str],
+) {
     let mut binding =
         object("grove.io/v1alpha1", "ClusterTopologyBinding", "conformance-topology", json!({(KEY): SHARED}));
     binding["metadata"]["annotations"] =
@@ -136,14 +139,11 @@ async fn what_runs_share_is_found_for_those_that_hold_it(#[case] run: Option<&st
 #[case::no_label(json!({}), None)]
 #[case::other_run(json!({(KEY): "b"}), Some("a"))]
 #[tokio::test]
-async fn an_object_without_the_label_is_refused_and_nothing_is_removed(
-    #[case] labels: Value,
-    #[case] run: Option<&str>,
-) {
+async fn nothing_is_removed_if_an_object_lacks_the_label(#[case] labels: Value, #[case] run: Option<&str>) {
     let mut objects = cluster();
-    objects.push(object("v1", "Node", "of-somebody-else", labels));
+    objects.push(object("v1", "Node", "of-another-client", labels));
     let (found, log) = swept(objects, run).await;
-    let error = found.unwrap_err();
-    assert!(error.contains("Node of-somebody-else") && error.contains("nothing is removed"), "{error}");
+    let error = found.unwrap_err().to_string();
+    assert!(error.contains("Node of-another-client") && error.contains("nothing is removed"), "{error}");
     assert!(log.is_empty(), "{log:?}");
 }

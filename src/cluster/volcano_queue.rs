@@ -1,4 +1,4 @@
-//! The queue that Volcano takes for gangs without a queue, in a cluster that someone else runs.
+//! Volcano's default queue in a cluster that someone else runs.
 
 use kube::Client;
 use kube::api::{Api, DynamicObject};
@@ -6,15 +6,17 @@ use kube::core::{ApiResource, GroupVersionKind};
 
 use crate::ClusterError;
 
-/// Checks the queue of gangs without a queue. If the scheduler creates it while no controller runs, the queue
-/// has no state. The plugin `proportion`, part of Volcano's own configuration, allocates nothing from such a
-/// queue. Groups and pods then report `NotEnoughResources` although everything is free (1.15.1).
-pub(crate) async fn is_open(client: &Client) -> Result<(), ClusterError> {
+/// Checks that Volcano allocates pods from its default queue, which gangs without a queue use.
+///
+/// If the scheduler creates the queue while no controller runs, the queue has no state. The plugin
+/// `proportion` of Volcano's default configuration allocates nothing from such a queue. Groups and pods then
+/// report `NotEnoughResources` although everything is free (1.15.1).
+pub(crate) async fn check_open(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("scheduling.volcano.sh", "v1beta1", "Queue");
     let queues: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
     let found = queues.get_opt("default").await;
     let found = found.map_err(|source| ClusterError::api("read Volcano's queue default", source))?;
-    // Without the queue, the scheduler does not run; a later check reports that.
+    // A missing queue means that the scheduler does not run, which a later check reports.
     let Some(queue) = found else { return Ok(()) };
     let state = queue.data["status"]["state"].as_str().unwrap_or_default();
     if state == "Open" { Ok(()) } else { Err(ClusterError::QueueNotOpen { state: state.to_owned() }) }

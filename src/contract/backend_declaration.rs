@@ -1,14 +1,17 @@
-//! What the operator under test declares about one backend: the supported features, and the configuration
-//! they need. It overrides the suite's own description of a [`Target`] everywhere: in the plan, drivers,
-//! checks and, through a history's header, a replay.
+//! What the operator under test declares about one backend: the supported features and the configuration of
+//! its profile. The declaration replaces the features in the suite's own description of a [`Target`]. The
+//! header of a history stores it, so that a replay decides as the run did.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::arena::Arena;
 use super::clauses::Feature;
 use super::target::Target;
+
+static DECLARATIONS: Arena<BackendDeclaration> = Arena::empty();
 
 /// What an operator declares about a backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,19 +30,15 @@ pub struct BackendDeclaration {
 }
 
 impl BackendDeclaration {
-    /// The reason for skipping a feature's clauses.
+    /// Why a feature's clauses are unsupported.
     pub(crate) fn why_not(&self, feature: Feature, target: Target) -> Cow<'static, str> {
         format!("{} does not declare {feature} on {}", self.operator, target.backend()).into()
     }
 }
 
 impl Target {
-    /// This target with an operator's declaration. Two features stay as the suite describes them, because the
-    /// operator does not decide them: whether there are kubelets, and whether the scheduler reads PodGangs
-    /// itself.
-    ///
-    /// Targets are copied everywhere, so a declaration is never freed: one leaked allocation per declared
-    /// backend.
+    /// This target with an operator's declaration, which stays until the process ends. Kubelet and
+    /// External stay as the suite describes them, because the operator does not determine these features.
     #[must_use]
     pub fn declared_by(self, declaration: BackendDeclaration) -> Self {
         let own = self.of_the_suite();
@@ -48,10 +47,10 @@ impl Target {
             _ => declaration.features.contains(feature),
         });
         let features = features.collect();
-        own.with_declaration(Box::leak(Box::new(BackendDeclaration { features, ..declaration })))
+        own.with_declaration(DECLARATIONS.add(BackendDeclaration { features, ..declaration }))
     }
 
-    /// This target, as if the operator declared these features too.
+    /// This target, as if the operator declared these features in addition.
     #[must_use]
     pub fn as_if_declared(self, features: &[Feature]) -> Self {
         match self.declaration() {
@@ -103,51 +102,54 @@ mod tests {
     }
 
     #[test]
-    fn everything_asks_the_declaration() {
+    fn a_declaration_determines_features_and_clauses() {
         let target = declaring(Target::VOLCANO, &[Feature::AtomicPodGang, Feature::TopologyPerGroup]);
         let features = [Feature::AtomicPodGang, Feature::TopologyPerGroup, Feature::Kubelet];
-        assert_eq!(target.features(), features, "kubelets are the provider's");
+        assert_eq!(target.features(), features, "the provider determines whether there are kubelets");
         assert!(owes(target, "AON-08") && owes(target, "TOPO-05") && !owes(target, "TOPO-01"));
         assert!(owes(target, "ADM-09") && owes(target, "ADM-03"));
-        assert!(!owes(target, "ADM-07"), "a core clause whose cases need a constraint that is admitted");
+        assert!(!owes(target, "ADM-07"), "its cases need an admitted constraint");
         assert!(owes(Target::VOLCANO, "ADM-07") && owes(Target::VOLCANO, "TOPO-01"));
         assert!(target.lacks_by_declaration(Feature::TopologyRequired));
-        assert!(!target.lacks_by_declaration(Feature::TopologyNested), "the column has it not either");
+        assert!(
+            !target.lacks_by_declaration(Feature::TopologyNested),
+            "the suite's description lacks it too"
+        );
         assert!(target.has_by_declaration(Feature::TopologyPerGroup));
         assert_eq!(target.configured("gangMode"), Some(&"NonStrict".into()));
         assert_eq!(Target::VOLCANO.configured("gangMode"), None);
     }
 
     #[test]
-    fn it_is_the_same_column() {
+    fn a_declaration_does_not_change_the_identity_of_a_target() {
         let target = declaring(Target::VOLCANO, &[]);
         assert_eq!(target, Target::VOLCANO);
-        assert_eq!((target.slug(), target.words()), (Target::VOLCANO.slug(), Target::VOLCANO.words()));
+        assert_eq!((target.slug(), target.options()), (Target::VOLCANO.slug(), Target::VOLCANO.options()));
     }
 
     #[test]
-    fn a_reason_is_the_operators_or_the_schedulers() {
+    fn a_reason_names_the_operator_only_if_its_declaration_lacks_the_feature() {
         let target = declaring(Target::VOLCANO, &[]);
         let reason = target.why_not(Feature::SelfHealing);
         assert_eq!(reason, "mine v1 does not declare SelfHealing on volcano");
-        let of_scheduler = target.why_not(Feature::CompositePodGroup);
-        assert_eq!(of_scheduler, "it has gang resources of its own");
+        let reason = target.why_not(Feature::CompositePodGroup);
+        assert_eq!(reason, "the scheduler has its own gang resources instead");
     }
 
     #[test]
-    fn any_pod_gang_is_served_unless_it_says_otherwise() {
+    fn an_operator_acts_on_any_pod_gang_unless_it_declares_otherwise() {
         assert!(Target::KAI.acts_on_any_pod_gang() && declaring(Target::KAI, &[]).acts_on_any_pod_gang());
         let declared = BackendDeclaration { pod_gangs_of_sets_only: true, ..BackendDeclaration::default() };
         assert!(!Target::KAI.declared_by(declared).acts_on_any_pod_gang());
     }
 
     #[test]
-    fn a_history_has_it() {
+    fn a_serialized_target_contains_the_declaration() {
         let target = declaring(Target::KOORDINATOR, &[Feature::SelfHealing]);
-        let written = serde_json::to_value(target).unwrap();
-        assert_eq!(written["column"], "koord-scheduler");
-        assert_eq!(written["declared"]["features"], json!(["SelfHealing", "Kubelet"]));
-        let read: Target = serde_json::from_value(written).unwrap();
+        let serialized = serde_json::to_value(target).unwrap();
+        assert_eq!(serialized["column"], "koord-scheduler");
+        assert_eq!(serialized["declared"]["features"], json!(["SelfHealing", "Kubelet"]));
+        let read: Target = serde_json::from_value(serialized).unwrap();
         assert_eq!((read.features(), read.declaration()), (target.features(), target.declaration()));
     }
 }

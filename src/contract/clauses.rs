@@ -1,12 +1,8 @@
-//! The clauses of the contract, with which operators and their schedulers are tested.
+//! The clauses of the contract, read from `contract/` at the top of the repository.
 //!
-//! A clause is one promise, with an id that never changes its meaning. Cases name their clauses, and reports
-//! count clauses. Only `contract/` says what a clause requires, how severe a violation is ([`Level`]), who
-//! must satisfy it ([`Feature`], and [`Group::backend`] for one backend's own resources) and who promised it
-//! ([`Source`]).
-//!
-//! The module is plain data, without clusters, cases or verdicts. The runner reads it to plan, and
-//! `conformance_report` to name and count clauses.
+//! A clause is one promise, with an id that never changes its meaning. Cases name the clauses that they
+//! decide, and reports count clauses. A clause states how severe a violation is ([`Level`]), who must satisfy
+//! it ([`Feature`] and [`Group::backend`]) and who promised it ([`Source`]).
 
 mod feature;
 mod group;
@@ -44,7 +40,7 @@ pub struct Clause {
     pub depends_on: &'static [Party],
     /// The environment that a run needs to decide it.
     pub environment: Environment,
-    /// Who promised it; empty for what only this suite asks for.
+    /// Who promised it. Empty for a clause that only this suite recommends.
     pub sources: &'static [Source<'static>],
     /// What a violation means for users.
     pub rationale: &'static str,
@@ -52,35 +48,35 @@ pub struct Clause {
     pub split_from: Option<&'static str>,
     /// The first version of the contract that has it.
     pub since: &'static str,
-    /// Whether it applies to an external scheduler. It does not if it is about a backend's own rules,
-    /// resources or APIs, or about several backends.
-    pub of_external: bool,
+    /// Whether it applies to an external scheduler: it is not about a backend's own rules, resources or APIs,
+    /// and not about several backends.
+    pub applies_to_external: bool,
     /// Whether its cases need an admitted topology constraint.
     pub needs_topology: bool,
-    /// The only schedulers to which it applies; empty for all.
+    /// The schedulers to which it applies. Empty for all schedulers.
     pub only_on: &'static [&'static str],
     /// The gang scope of its backend to which it does not apply.
     pub not_in_scope: Option<&'static str>,
     /// Whether the order of objects of different kinds decides it.
     pub across_kinds: bool,
-    /// Clauses that it repeats for its own backend: evidence for one of them counts for it.
+    /// Clauses that it repeats for its own backend. Evidence for one of them is evidence for this clause.
     pub restates: &'static [&'static str],
-    /// For a clause without a case: the part of the contract from which it follows, together with the
-    /// declared features.
+    /// The part of the contract from which a clause without a case follows, together with the declared
+    /// features.
     pub rests_on: Option<&'static str>,
-    /// A second feature that its cases show, on the targets that declare it.
+    /// A second feature for which its cases are evidence, on the targets that declare that feature.
     pub also_shows: Option<Feature>,
-    /// The part of it that no case covers yet.
+    /// The part of it that no case tests yet.
     pub not_tested: Option<&'static str>,
 }
 
 impl Clause {
-    /// Whether only this suite asks for it.
+    /// Whether only this suite recommends it.
     pub fn is_recommended(&self) -> bool {
         self.level == Level::Recommended
     }
 
-    /// Whether it is required of every backend, or of every backend with gang scheduling.
+    /// Whether every backend must satisfy it, or every backend with gang scheduling.
     pub fn is_core(&self) -> bool {
         self.level == Level::Required && self.capability().is_none()
     }
@@ -96,8 +92,8 @@ impl Clause {
     }
 
     /// Whether it is about the lifecycle of a PodCliqueSet after its creation.
-    pub fn is_of_later_life(&self) -> bool {
-        self.group().is_some_and(|group| group.is_later_life)
+    pub fn is_lifecycle(&self) -> bool {
+        self.group().is_some_and(|group| group.is_about_lifecycle)
     }
 
     /// The kind of workload it is about.
@@ -110,14 +106,14 @@ impl Clause {
         self.group().and_then(|group| group.backend)
     }
 
-    /// Whether it applies to the backend of that name. If it has a feature, the backend must also declare
-    /// that feature. `external:NAME` counts as [`EXTERNAL`].
-    pub fn is_owed_by(&self, backend: &str) -> bool {
+    /// Whether it applies to the backend of that name, regardless of features. `external:NAME` is an
+    /// [`EXTERNAL`] backend.
+    pub fn applies_to_backend(&self, backend: &str) -> bool {
         let kind = backend.split_once(':').map_or(backend, |(kind, _)| kind);
         self.backend().is_none_or(|own| own == kind)
     }
 
-    /// Its class in Grove's proposal 592. All backends of that proposal have gang scheduling.
+    /// Its class in Grove's proposal 592, in which every backend has gang scheduling.
     pub fn class(&self) -> Class {
         match (self.backend(), self.capability(), self.tier) {
             (Some(_), _, _) => Class::BackendSpecific,
@@ -137,7 +133,7 @@ pub mod ids {
     include!(concat!(env!("OUT_DIR"), "/ids.rs"));
 }
 
-/// Whether the contract has a clause with that id. In a constant, this is decided at compile time.
+/// Whether the contract has a clause with that id. It is `const` so that an unknown id does not compile.
 pub const fn is_known(id: &str) -> bool {
     let mut index = 0;
     while index < ids::ALL.len() {
@@ -181,18 +177,18 @@ impl fmt::Display for Tier {
     }
 }
 
-/// The class of a clause in Grove's proposal 592, which sorts the suites it runs on several backends into
-/// three classes; and a fourth class for the promises of one backend.
+/// The class of a clause in Grove's proposal 592, which has three classes of suites for several backends. The
+/// fourth class is for the promises of one backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Class {
-    /// Decided by the operator alone: every backend, no scheduler needed.
+    /// Applies to every backend, and depends on the operator alone.
     Agnostic,
-    /// Decided by the backend's scheduler: every backend, and each may differ.
+    /// Applies to every backend, and depends on the backend's scheduler.
     Sensitive,
-    /// Requires a feature: only backends that declare it.
+    /// Applies to the backends that declare a feature.
     CapabilityBound,
-    /// One backend's own resources: no other backend is asked.
+    /// Applies to one backend, because it is about that backend's own resources.
     BackendSpecific,
 }
 
@@ -202,8 +198,8 @@ mod tests {
 
     use super::*;
 
-    /// The numbers of each group, in the contract's order. KUBE-02 and 03 and VOL-04 do not exist.
-    fn contract() -> Vec<String> {
+    /// The expected ids, in the contract's order. KUBE-02, KUBE-03 and VOL-04 do not exist.
+    fn expected_ids() -> Vec<String> {
         let numbers: [(&str, Vec<u32>); 20] = [
             ("ADM", (1..=23).collect()),
             ("GANG", (1..=26).collect()),
@@ -234,9 +230,9 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_complete_and_in_the_order_of_the_contract() {
+    fn ids_have_no_gaps_and_are_in_the_order_of_the_contract() {
         let ids: Vec<&str> = CLAUSES.iter().map(|clause| clause.id).collect();
-        assert_eq!(ids, contract());
+        assert_eq!(ids, expected_ids());
     }
 
     #[test]
@@ -261,28 +257,28 @@ mod tests {
                 "{}: {requirement:?}",
                 clause.id
             );
-            assert!(!clause.depends_on.is_empty(), "{}: of whom it asks", clause.id);
+            assert!(!clause.depends_on.is_empty(), "{}: dependsOn is empty", clause.id);
         }
         let mean = CLAUSES.iter().map(words).sum::<usize>() / CLAUSES.len();
         assert!(mean <= 25, "{mean} words on average");
     }
 
     #[test]
-    fn a_clause_is_required_exactly_if_somebody_promised_it() {
+    fn exactly_the_required_clauses_have_sources() {
         for clause in CLAUSES.iter() {
             assert_eq!(clause.level == Level::Required, !clause.sources.is_empty(), "{}", clause.id);
             for source in clause.sources {
-                assert!(source.address().is_some(), "{}: {source:?} leads nowhere", clause.id);
+                assert!(source.address().is_some(), "{}: {source:?} has no address", clause.id);
             }
         }
     }
 
     #[test]
-    fn clauses_and_parts_that_clauses_name_exist() {
+    fn references_between_clauses_exist() {
         for clause in CLAUSES.iter() {
             assert!(clause.restates.iter().all(|id| super::clause(id).is_some()), "{}", clause.id);
-            let rests_on_a_part = |id: &str| GROUPS.iter().any(|group| group.id == id);
-            assert!(clause.rests_on.is_none_or(rests_on_a_part), "{}", clause.id);
+            let is_group = |id: &str| GROUPS.iter().any(|group| group.id == id);
+            assert!(clause.rests_on.is_none_or(is_group), "{}", clause.id);
             assert!(clause.split_from.is_none_or(|id| super::clause(id).is_some()), "{}", clause.id);
         }
     }
@@ -297,12 +293,12 @@ mod tests {
     #[case("EXT-01", "external:my-scheduler", true)]
     #[case("AON-01", "external:my-scheduler", true)]
     #[case("EXT-01", "volcano", false)]
-    fn only_its_own_backend_owes_a_clause_about_one(
+    fn a_clause_about_one_backend_applies_to_no_other(
         #[case] id: &str,
         #[case] backend: &str,
-        #[case] owed: bool,
+        #[case] applies: bool,
     ) {
-        assert_eq!(clause(id).unwrap().is_owed_by(backend), owed);
+        assert_eq!(clause(id).unwrap().applies_to_backend(backend), applies);
     }
 
     #[rstest]

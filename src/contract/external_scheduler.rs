@@ -1,24 +1,21 @@
 //! A scheduler that reads PodGangs itself, with the name and features that its user declares (EXT-03).
 //!
-//! The suite does not run it and knows nothing about its internals. It runs on the user's cluster, where the
-//! operator under test has a profile with its name and type External. Everything known about it comes from
-//! the command line. A [target](super::target::Target) carries it to every check and into the header of every
-//! history, so that a replay decides as the run did. Targets are copied everywhere, so it is never freed: one
-//! leaked allocation per named scheduler.
+//! The suite does not run the scheduler. It runs on the user's cluster, where the operator under test has a
+//! profile with the scheduler's name and type External. Everything that the suite knows about it comes from
+//! the command line. Each history stores the declaration, so that a replay decides as the run did.
 //!
-//! The clauses that apply to a scheduler decide about it: gang creation as far as the scheduler reads it
-//! (GANG), all-or-nothing (AON), topology by the declared features (TOPO), deletion (DEL), and the parts of
-//! admission that are the same for every backend (ADM). Clauses about gang resources do not apply to a
-//! backend that creates none.
+//! Clauses about gang resources do not apply, because an External backend creates none. The clauses of the
+//! scheduler's declared features apply, and those that are the same for every backend.
 
 use serde::{Deserialize, Serialize};
 
+use super::arena::Arena;
 use super::clauses::{EXTERNAL, Feature, Workload};
-use super::target::{Column, ReportedVersion, TARGETS, Target};
-use crate::columns::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
+use super::target::{ReportedVersion, TARGETS, Target, TargetDescription};
+use crate::targets::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
 
-/// Maximum length of a label value: every PodGang has the name as a label.
-const LABEL: usize = 63;
+/// The maximum length of a name: PodGangs have it as a label value.
+const MAX_NAME_LENGTH: usize = 63;
 
 /// The features that may be declared: all except those about resources that a backend creates.
 pub const DECLARABLE: [Feature; 6] = [
@@ -33,7 +30,7 @@ pub const DECLARABLE: [Feature; 6] = [
 /// The features of every scheduler that reads PodGangs: it exists to bind gangs.
 pub(crate) const ALWAYS: [Feature; 2] = [Feature::GangScheduling, Feature::External];
 
-/// A profile of type External, as far as its pods depend on it.
+/// The fields of an External profile that its pods depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExternalProfile {
     /// Its name: the `schedulerName` of its pods.
@@ -46,18 +43,29 @@ pub struct ExternalProfile {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotExternal {
     /// A known scheduler has this name.
-    #[error("{0:?} is the schedulerName of a backend of the suite's own, or of its stand-in")]
+    #[error("{0:?} is the schedulerName of a backend or External profile that the suite defines")]
     Known(String),
     /// The name is not valid for a profile.
     #[error(
-        "{0:?} is no name of a profile: expected at most 63 letters, digits, '-', '_' and '.', a letter or digit at \
-         either end"
+        "{0:?} is not a valid profile name: use at most 63 letters, digits, '-', '_' and '.', with a letter \
+         or digit at both ends"
     )]
     Name(String),
     /// No check exists for this feature.
-    #[error("{0} is about resources that a backend makes, and that of an external scheduler makes none")]
+    #[error("{0} is about resources that a backend creates, and an External backend creates none")]
     Feature(Feature),
 }
+
+/// The data that the [`TargetDescription`] of an external scheduler borrows.
+struct DescriptionData {
+    scheduler: String,
+    name: String,
+    features: Vec<Feature>,
+    why_not: Vec<(Feature, &'static str)>,
+}
+
+static DESCRIPTION_DATA: Arena<DescriptionData> = Arena::empty();
+static DESCRIPTIONS: Arena<TargetDescription> = Arena::empty();
 
 impl Target {
     /// The target of the scheduler with that `schedulerName` and these declared features.
@@ -65,36 +73,46 @@ impl Target {
         if TARGETS.iter().any(|target| target.backend() == name) {
             return Err(NotExternal::Known(name.to_owned()));
         }
-        let inner = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
-        let outer = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-        let ends = outer(name.chars().next()) && outer(name.chars().last());
-        if name.len() > LABEL || !name.chars().all(inner) || !ends {
+        if !is_profile_name(name) {
             return Err(NotExternal::Name(name.to_owned()));
         }
-        let strange = |feature: &&Feature| !ALWAYS.contains(feature) && !DECLARABLE.contains(feature);
-        if let Some(feature) = declared.iter().find(strange) {
-            return Err(NotExternal::Feature(*feature));
+        for feature in declared {
+            if !ALWAYS.contains(feature) && !DECLARABLE.contains(feature) {
+                return Err(NotExternal::Feature(*feature));
+            }
         }
         let is_declared = |feature: &Feature| ALWAYS.contains(feature) || declared.contains(feature);
         let (features, others): (Vec<_>, Vec<_>) = Feature::ALL
             .into_iter()
-            .filter(|feature| feature.speaks_of(Workload::PodCliqueSets))
+            .filter(|feature| feature.applies_to(Workload::PodCliqueSets))
             .partition(is_declared);
         let why_not = others.into_iter().map(|feature| (feature, why_not_of_an_external_scheduler(feature)));
-        let column: &'static str = format!("{EXTERNAL}:{name}").leak();
-        let scheduler = column.split_once(':').map_or(column, |(_, name)| name);
-        Ok(Self::of(Box::leak(Box::new(Column {
+        let data = DESCRIPTION_DATA.add(DescriptionData {
+            scheduler: name.to_owned(),
+            name: format!("{EXTERNAL}:{name}"),
+            features,
+            why_not: why_not.collect(),
+        });
+        Ok(Self::of(DESCRIPTIONS.add(TargetDescription {
             id: "external-scheduler",
-            backend: scheduler,
-            name: column,
-            features: features.leak(),
-            why_not: why_not.collect::<Vec<_>>().leak(),
-            // The harness cannot ask the scheduler's program.
+            backend: &data.scheduler,
+            name: &data.name,
+            features: &data.features,
+            why_not: &data.why_not,
+            // The harness does not have the scheduler's program, so it cannot read its version.
             version: ReportedVersion::Always("unknown"),
-            external: Some(ExternalProfile { scheduler, runs: true }),
+            external: Some(ExternalProfile { scheduler: &data.scheduler, runs: true }),
             ..CONFORMANCE_EXTERNAL
-        }))))
+        })))
     }
+}
+
+fn is_profile_name(name: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
+    name.len() <= MAX_NAME_LENGTH
+        && name.chars().all(is_inner)
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 /// The declaration of an external scheduler, as histories store it.
@@ -140,41 +158,45 @@ mod tests {
     #[case("EXT-01", true)]
     #[case("EXT-02", false)]
     #[case("EXT-03", true)]
-    fn what_one_that_declares_atomic_gangs_owes(#[case] id: &str, #[case] owed: bool) {
+    fn an_external_scheduler_must_satisfy_the_clauses_of_its_features(#[case] id: &str, #[case] owed: bool) {
         let target = declaring(&[Feature::AtomicPodGang]);
         let clause = CLAUSES.iter().find(|clause| clause.id == id).unwrap();
         assert_eq!(target.owes(clause), owed);
     }
 
     #[test]
-    fn its_names() {
+    fn names_and_options_contain_the_users_name_and_features() {
         let target = declaring(&[Feature::TopologyRequired, Feature::AtomicPodGang]);
         assert_eq!((target.backend(), target.name()), ("mine", "external:mine"));
         assert_eq!(target.slug(), "external-mine");
         assert_eq!(target.to_string(), "external:mine");
-        assert_eq!(target.words(), "--backend external:mine --features AtomicPodGang,TopologyRequired");
-        assert_eq!(declaring(&[]).words(), "--backend external:mine");
+        assert_eq!(target.options(), "--backend external:mine --features AtomicPodGang,TopologyRequired");
+        assert_eq!(declaring(&[]).options(), "--backend external:mine");
         assert_ne!(target, declaring(&[]));
         assert_eq!(declaring(&[]), declaring(&[]));
         assert!(TARGETS.into_iter().all(|other| other < target), "it comes last in a report");
     }
 
     #[test]
-    fn what_it_does_not_declare_has_a_reason() {
+    fn an_undeclared_feature_has_a_reason() {
         let target = declaring(&[Feature::AtomicPodGang]);
         assert_eq!(target.why_not(Feature::TopologyRequired), "not declared by --features");
-        assert_eq!(target.why_not(Feature::TopologyResource), "its backend makes no topology resources");
+        assert_eq!(target.why_not(Feature::TopologyResource), "the backend creates no topology resources");
     }
 
     #[rstest]
     #[case("volcano", &[], "\"volcano\" is the schedulerName of a backend")]
-    #[case("conformance-external", &[], "or of its stand-in")]
-    #[case("", &[], "is no name of a profile")]
-    #[case("a/b", &[], "is no name of a profile")]
-    #[case("-a", &[], "is no name of a profile")]
-    #[case("a", &[Feature::SelfHealing], "SelfHealing is about resources that a backend makes")]
-    fn what_is_no_external_scheduler(#[case] name: &str, #[case] declared: &[Feature], #[case] says: &str) {
+    #[case("conformance-external", &[], "External profile that the suite defines")]
+    #[case("", &[], "is not a valid profile name")]
+    #[case("a/b", &[], "is not a valid profile name")]
+    #[case("-a", &[], "is not a valid profile name")]
+    #[case("a", &[Feature::SelfHealing], "SelfHealing is about resources that a backend creates")]
+    fn invalid_declarations_are_refused(
+        #[case] name: &str,
+        #[case] declared: &[Feature],
+        #[case] message: &str,
+    ) {
         let error = Target::external_scheduler(name, declared).unwrap_err().to_string();
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(message), "{error}");
     }
 }

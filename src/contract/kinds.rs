@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-pub use crate::columns::KINDS;
-use crate::columns::TRAIN_JOB_KINDS;
 use crate::scheduler::Scheduler;
+pub use crate::targets::KINDS;
+use crate::targets::TRAIN_JOB_KINDS;
 
 /// A kind of Kubernetes object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,8 @@ pub struct Kind {
     /// The name in histories: the kind, and its group if several groups have that kind, as in
     /// `PodGroup.scheduling.volcano.sh`.
     pub name: &'static str,
-    /// `GROUP/VERSION`, or `v1`: the served version if a cluster was asked, otherwise the newest known one.
+    /// `GROUP/VERSION`, or `v1`: the version that the cluster serves, or the newest known one without a
+    /// cluster.
     pub api_version: &'static str,
     /// Older versions that a cluster may serve instead, newest first.
     pub older: &'static [&'static str],
@@ -26,62 +27,62 @@ pub struct Kind {
     pub scheduler: Option<Scheduler>,
 }
 
-/// The kinds of every cluster with Grove; a scheduler's own are in its file in `columns/`.
+/// The kinds of every cluster with Grove. A scheduler's own kinds are in its file in `targets/`.
 pub(crate) const OF_EVERY_CLUSTER: [Kind; 12] = [
     kind("v1", "Pod", "pods"),
     kind("v1", "Service", "services"),
     kind("v1", "Event", "events"),
-    kind("v1", "Node", "nodes").of_the_cluster(),
-    kind("v1", "Namespace", "namespaces").of_the_cluster(),
+    kind("v1", "Node", "nodes").cluster_scoped(),
+    kind("v1", "Namespace", "namespaces").cluster_scoped(),
     kind("grove.io/v1alpha1", "PodCliqueSet", "podcliquesets"),
     kind("grove.io/v1alpha1", "PodClique", "podcliques"),
     kind("grove.io/v1alpha1", "PodCliqueScalingGroup", "podcliquescalinggroups"),
-    kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings").of_the_cluster(),
+    kind("grove.io/v1alpha1", "ClusterTopologyBinding", "clustertopologybindings").cluster_scoped(),
     kind("scheduler.grove.io/v1alpha1", "PodGang", "podgangs"),
     kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
     kind("resource.k8s.io/v1", "ResourceClaim", "resourceclaims"),
 ];
 
-/// The group of Kubernetes' claims, which a cluster may not serve.
-const RESOURCES: &str = "resource.k8s.io/";
+/// The group of Kubernetes' ResourceClaims, which a cluster may not serve.
+const CLAIMS_GROUP: &str = "resource.k8s.io/";
 
 pub(crate) const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
     Kind { name, api_version, older: &[], plural, namespaced: true, scheduler: None }
 }
 
 impl Kind {
-    pub(crate) const fn of_the_cluster(self) -> Self {
+    pub(crate) const fn cluster_scoped(self) -> Self {
         Self { namespaced: false, ..self }
     }
 
-    pub(crate) const fn of(self, scheduler: Scheduler) -> Self {
+    pub(crate) const fn of_scheduler(self, scheduler: Scheduler) -> Self {
         Self { scheduler: Some(scheduler), ..self }
     }
 
-    pub(crate) const fn or(self, older: &'static [&'static str]) -> Self {
+    pub(crate) const fn or_older(self, older: &'static [&'static str]) -> Self {
         Self { older, ..self }
     }
 
-    /// The kind in the served version; `None` for a kind of Kubernetes that is not served, because it will
-    /// not be later.
+    /// The kind in the version that the cluster serves. `None` for a kind of Kubernetes that the cluster
+    /// does not serve. Other kinds keep their version, because their CRDs may be installed later.
     pub fn served(self, api_versions: &BTreeSet<String>) -> Option<Self> {
         let mut known = std::iter::once(self.api_version).chain(self.older.iter().copied());
         match known.find(|version| api_versions.contains(*version)) {
             Some(api_version) => Some(Self { api_version, ..self }),
             None => {
                 let is_of_kubernetes =
-                    self.scheduler == Some(Scheduler::KUBE) || self.api_version.starts_with(RESOURCES);
+                    self.scheduler == Some(Scheduler::KUBE) || self.api_version.starts_with(CLAIMS_GROUP);
                 (!is_of_kubernetes).then_some(self)
             }
         }
     }
 
-    /// The kinds that only histories of TrainJobs have.
+    /// The kinds that only histories of TrainJobs contain.
     pub fn of_train_jobs() -> impl Iterator<Item = Self> {
         TRAIN_JOB_KINDS.iter().copied()
     }
 
-    /// Whether it is one of Grove's kinds, which are served only once an operator has installed its CRDs.
+    /// Whether it is one of Grove's kinds. They are not served before the operator's CRDs are installed.
     pub fn is_of_grove(self) -> bool {
         self.api_version.split('/').next().is_some_and(|group| group.ends_with("grove.io"))
     }
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_of_schedulers_are_of_those_that_are_judged() {
+    fn every_scheduler_of_a_kind_has_a_target() {
         for scheduler in KINDS.iter().filter_map(|kind| kind.scheduler) {
             assert!(TARGETS.into_iter().any(|target| target.scheduler() == scheduler), "{scheduler:?}");
         }

@@ -1,8 +1,7 @@
-//! The Kubernetes versions of control planes: one row each, with the settings that make a version serve the
-//! Workload API.
+//! The Kubernetes versions of control planes. Each has a row with the settings that enable the Workload API.
 //!
-//! To add a version, add a row to [`RELEASES`] and its pinned module (`install/catalogue.rs`). No
-//! code asks for the version: differences between versions are fields of the rows.
+//! To add a version, add a row to [`RELEASES`] and its pinned module (`install/catalogue.rs`). Differences
+//! between versions are fields of the rows, so no other code compares versions.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -22,7 +21,7 @@ const RELEASES: &[Release] = &[
     Release {
         minor: "1.36",
         version: "v1.36.5",
-        about: "Workload and PodGroup: gangs side by side",
+        about: "Workload and PodGroup: gangs are flat",
         workload_gates: &["GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling"],
         workload_apis: &["scheduling.k8s.io/v1alpha2"],
         has_trees: false,
@@ -31,7 +30,7 @@ const RELEASES: &[Release] = &[
     Release {
         minor: "1.37",
         version: "v1.37.2",
-        about: "CompositePodGroup above them: a gang is a tree",
+        about: "CompositePodGroup in addition: gangs can be trees",
         workload_gates: &["GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"],
         workload_apis: &["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"],
         has_trees: true,
@@ -98,8 +97,9 @@ impl Kubernetes {
         self.release().has_trees
     }
 
-    /// kind's own node image at the pinned version, if one is published. kind 0.33.0 was released with images
-    /// of 1.36.4 and 1.37.0 only, so nodes of the pinned versions are built here.
+    /// kind's own node image of the pinned version, if kind publishes one. kind 0.33.0 has images of
+    /// 1.36.4 and
+    /// 1.37.0 only, so the harness builds node images of the pinned versions.
     pub const fn node_image(self) -> Option<&'static str> {
         self.release().node_image
     }
@@ -128,7 +128,10 @@ impl<'de> Deserialize<'de> for Kubernetes {
         let minor = String::deserialize(deserializer)?;
         Self::named(&minor).ok_or_else(|| {
             let known: Vec<_> = Self::ALL.map(Self::minor).into();
-            serde::de::Error::custom(format!("no version {minor:?} is known, only {}", known.join(", ")))
+            serde::de::Error::custom(format!(
+                "unknown Kubernetes version {minor:?}: expected one of {}",
+                known.join(", ")
+            ))
         })
     }
 }
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_of_different_versions_oldest_first() {
+    fn versions_are_distinct_and_oldest_first() {
         let minors = Kubernetes::ALL.map(|version| numbers(version.minor()));
         assert!(minors.is_sorted_by(|one, next| one < next), "{minors:?}");
     }
@@ -151,29 +154,30 @@ mod tests {
     #[rstest::rstest]
     #[case(Kubernetes::V1_36, "1.36")]
     #[case(Kubernetes::V1_37, "1.37")]
-    fn constants_are_the_rows_of_their_names(#[case] version: Kubernetes, #[case] minor: &str) {
+    fn constants_refer_to_their_versions(#[case] version: Kubernetes, #[case] minor: &str) {
         assert_eq!(version.minor(), minor);
     }
 
     #[test]
-    fn what_a_row_says_goes_together() {
+    fn fields_of_a_row_are_consistent() {
         for version in Kubernetes::ALL {
             assert!(version.version().starts_with(&format!("v{version}.")), "{}", version.version());
             let gate = version.workload_gates().contains(&"CompositePodGroup");
             assert_eq!(version.has_trees(), gate, "{version}");
-            let is_its = |image: &str| image.starts_with(&format!("kindest/node:{}@", version.version()));
-            assert!(version.node_image().is_none_or(is_its), "{version}");
+            let has_version =
+                |image: &str| image.starts_with(&format!("kindest/node:{}@", version.version()));
+            assert!(version.node_image().is_none_or(has_version), "{version}");
         }
     }
 
     #[test]
-    fn a_version_is_written_as_users_say_it() {
+    fn a_version_is_serialized_as_its_minor_number() {
         for version in Kubernetes::ALL {
             let text = serde_json::to_string(&version).unwrap();
             assert_eq!(text, format!("\"{version}\""));
             assert_eq!(serde_json::from_str::<Kubernetes>(&text).unwrap(), version);
         }
         let error = serde_json::from_str::<Kubernetes>("\"1.2\"").unwrap_err().to_string();
-        assert!(error.contains("no version \"1.2\" is known, only 1.36"), "{error}");
+        assert!(error.contains("unknown Kubernetes version \"1.2\": expected one of 1.36"), "{error}");
     }
 }

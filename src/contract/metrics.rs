@@ -1,8 +1,8 @@
-//! The metric names of an operator that declares [`Metrics`](crate::clauses::Feature::Metrics), in
-//! Prometheus' text format. GREP-498 proposes none for gangs, so the names are this suite's; an operator's
-//! description may override them.
+//! The names of the metrics that an operator exposes if it declares
+//! [`Metrics`](crate::clauses::Feature::Metrics). GREP-498 proposes no metrics of gangs, so this suite
+//! defines the names. An operator's description can override them.
 //!
-//! Each metric has the label `namespace` of the objects that it is about.
+//! Each metric has the label `namespace`: the namespace of the objects that it counts.
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ pub struct MetricNames {
     pub gangs: String,
     /// A counter: gang terminations of PodCliqueSet replicas, and of single replicas of scaling groups.
     pub recycles: String,
-    /// A counter: updates of PodCliqueSets that have ended.
+    /// A counter: PodCliqueSet updates that have ended.
     pub updates: String,
     /// A histogram, in seconds: from the creation of a PodGang until the minimum of all its podgroups was
     /// first bound.

@@ -58,6 +58,10 @@ pub const GANG: &str = "conformance.grove.io/gang";
 pub const GANG_SIZE: &str = "conformance.grove.io/gang-size";
 /// Label of the harness's canary pods.
 pub const CANARY: &str = "conformance.grove.io/canary";
+/// Scheduling gate of a third party, as Kueue sets one, which cases add to pods.
+pub const FOREIGN_GATE: &str = "example.com/review";
+/// The ClusterTopologyBinding that every case may use: block, rack and host, with upstream's keys.
+pub const TOPOLOGY: &str = "conformance-topology";
 /// Name prefix of the harness's canary PodCliqueSets.
 pub const CANARY_SET: &str = "canary-set-";
 /// Label of namespaces and nodes: the run they belong to.

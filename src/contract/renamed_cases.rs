@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_case_has_one_current_id() {
+    fn renamed_ids_are_sorted_and_lead_to_current_ids() {
         assert!(RENAMED.is_sorted_by(|one, next| one.0 < next.0), "each former id once, in order");
         for &(former, new) in RENAMED {
             assert_eq!((current(former), current(new)), (new, new));

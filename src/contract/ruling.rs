@@ -1,4 +1,4 @@
-//! The result of a check for one clause: it is satisfied, or why that cannot be concluded.
+//! The result of a check for one clause: it is satisfied, violated or undecided.
 
 use crate::violation::Violation;
 
@@ -8,7 +8,7 @@ pub enum Broken {
     /// The clause was violated.
     Violated(Vec<Violation>),
     /// A clause that this one depends on was violated, so this one is undecided.
-    Premise {
+    Precondition {
         /// The violated clause.
         clause: &'static str,
         /// The violations of that clause.
@@ -25,7 +25,7 @@ impl Broken {
     pub fn rank(&self) -> u8 {
         match self {
             Self::Violated(_) => 0,
-            Self::Premise { .. } => 1,
+            Self::Precondition { .. } => 1,
             Self::NotReached(_) => 2,
             Self::NotAsked(_) => 3,
         }

@@ -1,9 +1,8 @@
-//! Schedulers, by name alone. `install/schedulers/` describes what each needs of a cluster, and
-//! `expect/schedulers/` what is expected of it. Both have one description per scheduler, and tests there join
-//! them by this name.
+//! The names of schedulers. `install/schedulers/` describes how each is installed, and `expect/schedulers/`
+//! what is expected of it. Both have one description per scheduler, and the name connects them.
 
-/// An External scheduler that the controller's configuration lists in addition to the default one. No process
-/// of it runs.
+/// The External scheduler that the harness adds to the controller's configuration. No scheduler process has
+/// this name.
 pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 
 /// A scheduler: the `schedulerName` of its pods, which is also the name of the controller's profile.
@@ -11,7 +10,7 @@ pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 pub struct Scheduler(&'static str);
 
 impl Scheduler {
-    /// kube-scheduler; every cluster has it.
+    /// kube-scheduler, which every cluster has.
     pub const KUBE: Self = Self::named("default-scheduler");
 
     /// The scheduler with that `schedulerName`.

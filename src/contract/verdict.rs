@@ -1,6 +1,6 @@
 //! Verdicts, and how several of them are combined.
 //!
-//! A check gives an [`Outcome`] per clause and attempt. [`Outcome::fold`] combines the attempts of a case,
+//! Each attempt of a case has an [`Outcome`] per clause. [`Outcome::fold`] combines the attempts of a case,
 //! the cases of a clause and the clauses of a case. Its order of precedence follows the exit code: a verdict
 //! that fails the run is never hidden by a milder one.
 
@@ -133,8 +133,8 @@ impl Outcome {
         format!("{}{announced}", self.verdict)
     }
 
-    /// This outcome for a known deviation: a failure becomes the known deviation. If the deviation always
-    /// occurs, a pass becomes a failure, because its documentation is out of date.
+    /// This outcome if the deviation is known: a failure becomes a known deviation. If the deviation always
+    /// occurs, a pass becomes a failure, because the entry of the deviation is out of date.
     pub fn of_known_deviation(self, deviation: &str, always: bool) -> Self {
         match self.verdict {
             Verdict::Fail => Self::with(Verdict::KnownDeviation, deviation),
@@ -145,8 +145,8 @@ impl Outcome {
         }
     }
 
-    /// The outcome of several attempts, oldest first; `None` without attempts. A pass after anything else is
-    /// flaky; otherwise the worst attempt applies.
+    /// The outcome of several attempts, oldest first; `None` without attempts. A pass after a worse
+    /// attempt is flaky. Otherwise the worst attempt counts.
     pub fn of_attempts(attempts: &[Outcome]) -> Option<Outcome> {
         let worst = Self::fold(attempts)?;
         let last = attempts.last()?;
@@ -157,19 +157,23 @@ impl Outcome {
         Some(Self::with(Verdict::Flaky, format!("attempt {} passed; before: {first}", attempts.len())))
     }
 
-    /// The outcome with the highest precedence, with the distinct reasons of all that share it; `None` of an
-    /// empty list.
+    /// The outcome with the highest precedence, with the distinct reasons of all outcomes that share it.
+    /// `None` for an empty list.
     pub fn fold<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Outcome> {
-        outcomes.into_iter().fold(None, |decisive: Option<Outcome>, outcome| match decisive {
-            Some(decisive) if decisive.precedence() > outcome.precedence() => Some(decisive),
-            Some(decisive) if decisive.precedence() == outcome.precedence() => Some(decisive.joined(outcome)),
-            _ => Some(outcome.clone()),
-        })
+        let mut decisive: Option<Outcome> = None;
+        for outcome in outcomes {
+            decisive = Some(match decisive {
+                Some(decisive) if decisive.precedence() > outcome.precedence() => decisive,
+                Some(decisive) if decisive.precedence() == outcome.precedence() => decisive.joined(outcome),
+                _ => outcome.clone(),
+            });
+        }
+        decisive
     }
 
-    /// The order of [`Outcome::fold`]. Verdicts that set exit code 1 come before those that set 3. Below
-    /// them, a pass does not hide a part that was not run or deviates, but it hides a part that is not
-    /// promised.
+    /// The order of [`Outcome::fold`]: verdicts with exit code 1 before those with exit code 3. A pass
+    /// does not hide a part that was not run or that deviates. It hides a part that the backend does not
+    /// promise.
     fn precedence(&self) -> u8 {
         match self.verdict {
             Verdict::Fail => 7,
@@ -224,14 +228,14 @@ mod tests {
     #[case(&["pass", "error", "not-run"], "error")]
     #[case(&["error", "flaky"], "flaky")]
     #[case(&["fail", "flaky", "error", "pass"], "fail")]
-    fn the_worst_of_several_stands_in_any_order(#[case] parts: &[&str], #[case] whole: &str) {
+    fn the_worst_outcome_decides_in_any_order(#[case] parts: &[&str], #[case] whole: &str) {
         let parts: Vec<Outcome> = parts.iter().map(|name| outcome(name)).collect();
         assert_eq!(Outcome::fold(&parts), Some(outcome(whole)));
         assert_eq!(Outcome::fold(parts.iter().rev()), Some(outcome(whole)));
     }
 
     #[test]
-    fn reasons_are_kept_once_each() {
+    fn folded_outcomes_have_distinct_reasons() {
         let parts = [Outcome::fail("a"), Outcome::pass(), Outcome::fail("b"), Outcome::fail("a")];
         assert_eq!(Outcome::fold(&parts), Some(Outcome::of(Verdict::Fail, vec!["a".into(), "b".into()])));
         assert_eq!(Outcome::fold(&[]), None);
@@ -250,8 +254,8 @@ mod tests {
     #[case(&["fail", "error"], "fail")]
     fn a_retry_that_passes_is_flaky_and_never_a_pass(#[case] attempts: &[&str], #[case] verdict: &str) {
         let attempts: Vec<Outcome> = attempts.iter().map(|name| outcome(name)).collect();
-        let judged = Outcome::of_attempts(&attempts).map(|outcome| outcome.verdict);
-        assert_eq!(judged, Some(outcome(verdict).verdict));
+        let combined = Outcome::of_attempts(&attempts).map(|outcome| outcome.verdict);
+        assert_eq!(combined, Some(outcome(verdict).verdict));
     }
 
     #[rstest]
@@ -259,12 +263,12 @@ mod tests {
     #[case("pass", "fail")]
     #[case("error", "error")]
     #[case("announced", "not-run")]
-    fn a_known_deviation_that_passes_is_a_failure(#[case] judged: &str, #[case] verdict: &str) {
-        assert_eq!(outcome(judged).of_known_deviation("documented", true).verdict.as_str(), verdict);
+    fn a_known_deviation_that_passes_is_a_failure(#[case] attempt: &str, #[case] verdict: &str) {
+        assert_eq!(outcome(attempt).of_known_deviation("documented", true).verdict.as_str(), verdict);
     }
 
     #[test]
-    fn the_word_printed_is_the_word_stored() {
+    fn a_verdict_is_printed_as_it_is_serialized() {
         for verdict in Verdict::ALL {
             assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
         }

@@ -20,7 +20,7 @@ impl Code {
     /// A code, declared next to the check that reports it. Invalid codes fail at compile time in constants,
     /// and panic otherwise.
     pub const fn new(code: &'static str) -> Self {
-        assert!(is_kebab_case(code.as_bytes()), "a code is lower-case words with a hyphen between them");
+        assert!(is_kebab_case(code.as_bytes()), "a code must be lowercase words separated by hyphens");
         Self(Cow::Borrowed(code))
     }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Code {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {
-    /// The case that found it: its id, and its provider if the report has several, such as `aon/fits on kind`.
+    /// The id of the case that found it, with the provider if the report has several: `aon/fits on kind`.
     pub case: String,
     /// The code of the finding.
     pub code: Code,
@@ -144,12 +144,12 @@ mod tests {
     #[case("bound--twice", false)]
     #[case("-bound", false)]
     #[case("bound-", false)]
-    fn a_code_is_in_kebab_case(#[case] code: &str, #[case] is_one: bool) {
-        assert_eq!(is_kebab_case(code.as_bytes()), is_one);
+    fn only_kebab_case_is_a_code(#[case] code: &str, #[case] is_valid: bool) {
+        assert_eq!(is_kebab_case(code.as_bytes()), is_valid);
     }
 
     #[test]
-    fn a_code_has_one_clause() {
+    fn a_code_is_prefixed_with_one_clause() {
         let code = Code::new("bound-in-part").of_clause("AON-02");
         assert_eq!((code.as_str(), code.word()), ("AON-02/bound-in-part", "bound-in-part"));
         assert_eq!(code.of_clause("AON-02"), code);

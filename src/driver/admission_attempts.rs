@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use conformance_cluster::ClusterError;
+use conformance_contract::names;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_expect::schedulers;
@@ -17,12 +18,13 @@ use crate::context::{Stop, TestContext};
 use crate::diagnostics;
 use crate::limits::{Limit, PACE};
 
-const DRY: &str = "?dryRun=All";
+const DRY_RUN: &str = "?dryRun=All";
 /// Maximum number of retries of an update after a 409 Conflict.
 const CONFLICTS: usize = 10;
 const STRICT: &str = "?fieldValidation=Strict";
 
-/// One target of every backend, in the order of the requests. External comes first: it is only a profile.
+/// One target of every backend, in the order in which they are probed. External is first, because it needs
+/// only a profile and no scheduler.
 fn backends() -> Vec<Target> {
     let mut backends = vec![Target::EXTERNAL];
     for target in TARGETS {
@@ -54,58 +56,59 @@ pub fn on(pcs: &mut Value, scheduler: &str) {
 
 /// A topology constraint that requires `domain` of the topology that all cases share.
 pub fn required(domain: &str) -> Value {
-    json!({"topologyName": crate::test_cluster::TOPOLOGY, "pack": {"required": domain}})
+    json!({"topologyName": names::TOPOLOGY, "pack": {"required": domain}})
 }
 
 impl TestContext {
     /// Tries to create each variation of `base`. The name is generated unless the variation sets one.
-    pub async fn creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
+    pub async fn attempt_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, "").await
     }
 
-    /// Like [`TestContext::creates`], as dry runs: nothing is stored.
-    pub async fn would_create(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
-        self.send_creates(base, attempts, DRY).await
+    /// Like [`TestContext::attempt_creates`], as dry runs, which store nothing.
+    pub async fn attempt_dry_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
+        self.send_creates(base, attempts, DRY_RUN).await
     }
 
-    /// Like [`TestContext::creates`], with strict field validation as in kubectl: an unknown field is an
-    /// error. Otherwise the API server drops the field and returns a warning.
-    pub async fn creates_strictly(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
+    /// Like [`TestContext::attempt_creates`], with strict field validation as in kubectl: an unknown field is
+    /// an error. Otherwise the API server drops the field and returns a warning.
+    pub async fn attempt_strict_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, STRICT).await
     }
 
-    pub(crate) async fn would_be_created(&self, object: &Value) -> Result<Reply, Stop> {
-        self.ask(Method::POST, DRY, object).await
+    pub(crate) async fn dry_run_create(&self, object: &Value) -> Result<Reply, Stop> {
+        self.send(Method::POST, DRY_RUN, object).await
     }
 
     async fn send_creates(&self, base: &Value, attempts: &[Attempt], query: &str) -> Result<(), Stop> {
         for (number, attempt) in attempts.iter().enumerate() {
-            let reply = self.ask(Method::POST, query, &variation(base, number, attempt)).await?;
-            self.note(attempt, &reply);
+            let reply = self.send(Method::POST, query, &variation(base, number, attempt)).await?;
+            self.record_reply(attempt, &reply);
         }
         Ok(())
     }
 
     /// Sends each variation of the stored PodCliqueSet `name` as a merge patch against its current state.
-    pub async fn updates(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
+    pub async fn attempt_updates(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_updates(name, attempts, "").await
     }
 
-    /// Like [`TestContext::updates`], as dry runs: every variation starts from the same stored object.
-    pub async fn would_update(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
-        self.send_updates(name, attempts, DRY).await
+    /// Like [`TestContext::attempt_updates`], as dry runs: every variation starts from the same stored
+    /// object.
+    pub async fn attempt_dry_updates(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
+        self.send_updates(name, attempts, DRY_RUN).await
     }
 
     async fn send_updates(&self, name: &str, attempts: &[Attempt], query: &str) -> Result<(), Stop> {
         for attempt in attempts {
-            let mut again = 0..CONFLICTS;
+            let mut retries = 0..CONFLICTS;
             let reply = loop {
                 let reply = self.send_update(name, attempt, query).await?;
-                if reply.code != http::StatusCode::CONFLICT || again.next().is_none() {
+                if reply.code != http::StatusCode::CONFLICT || retries.next().is_none() {
                     break reply;
                 }
             };
-            self.note(attempt, &reply);
+            self.record_reply(attempt, &reply);
         }
         Ok(())
     }
@@ -117,38 +120,43 @@ impl TestContext {
         let stored = stored.accepted(format!("read PodCliqueSet {name}"))?;
         let mut edited = stored.clone();
         attempt.edit.apply(&mut edited);
-        let mut patch = difference(&stored, &edited);
+        let mut patch = merge_patch(&stored, &edited);
         patch["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
-        self.ask(Method::PATCH, &format!("/{name}{query}"), &patch).await
+        self.send(Method::PATCH, &format!("/{name}{query}"), &patch).await
     }
 
     /// Deletes a PodCliqueSet in mode `Background` or `Foreground`, and records the response.
-    pub async fn deletes(&self, name: &str, attempt: &Attempt, mode: &str) -> Result<(), Stop> {
+    pub async fn attempt_delete(&self, name: &str, attempt: &Attempt, mode: &str) -> Result<(), Stop> {
         self.mark(SharedMark::Deleted, json!({"kind": "PodCliqueSet", "name": name}));
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": mode});
-        let reply = self.ask(Method::DELETE, &format!("/{name}"), &options).await?;
-        self.note(attempt, &reply);
+        let reply = self.send(Method::DELETE, &format!("/{name}"), &options).await?;
+        self.record_reply(attempt, &reply);
         Ok(())
     }
 
-    /// Repeats the dry-run create of each variation until all responses are as expected, for a change that
-    /// the controller has to detect first. The mark records the last response, also on a timeout.
-    pub async fn creates_until(&self, base: &Value, attempts: &[Attempt], limit: Limit) -> Result<(), Stop> {
+    /// Repeats the dry-run creates of all variations until every response is as expected. The controller may
+    /// first have to detect a change. The marks record the last responses, also after a timeout.
+    pub async fn retry_creates_until(
+        &self,
+        base: &Value,
+        attempts: &[Attempt],
+        limit: Limit,
+    ) -> Result<(), Stop> {
         let begin = Instant::now();
         for (number, attempt) in attempts.iter().enumerate() {
             let pcs = variation(base, number, attempt);
             loop {
-                let reply = self.ask(Method::POST, DRY, &pcs).await?;
+                let reply = self.send(Method::POST, DRY_RUN, &pcs).await?;
                 let wrong = attempt.wrong(&reply);
                 let late = begin.elapsed() > self.length_since(limit, begin);
                 if wrong.is_none() || late {
-                    self.note(attempt, &reply);
+                    self.record_reply(attempt, &reply);
                 }
                 match wrong {
                     None => break,
                     Some(wrong) if late => {
                         let condition = format!("{}: {wrong}", attempt.title);
-                        return Err(self.waited(condition, limit, begin, self.look(diagnostics::describe)));
+                        return Err(self.timeout(condition, limit, begin, self.look(diagnostics::describe)));
                     }
                     Some(_) => tokio::time::sleep(PACE).await,
                 }
@@ -157,18 +165,21 @@ impl TestContext {
         Ok(())
     }
 
-    /// Returns an enabled backend for which `is_meant` is true, and records it in
-    /// [`SharedMark::AnotherBackend`]. If the harness wrote the operator's configuration, this is the
-    /// External profile in it. Otherwise it is the first backend that admission accepts. The target's own
-    /// backend is tried last.
-    pub async fn another_backend(&self, is_meant: impl Fn(Target) -> bool) -> Result<Option<Target>, Stop> {
+    /// Returns an enabled backend for which `is_suitable` is true, and records it in
+    /// [`SharedMark::AnotherBackend`]. If the harness wrote the operator's configuration, this is its
+    /// External profile. Otherwise it is the first backend that admission accepts; the target's own backend
+    /// is tried last.
+    pub async fn another_backend(
+        &self,
+        is_suitable: impl Fn(Target) -> bool,
+    ) -> Result<Option<Target>, Stop> {
         if !self.test_cluster.configured_by_others {
             self.mark(SharedMark::AnotherBackend, json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false}));
             return Ok(Some(Target::EXTERNAL));
         }
-        let mut asked = Vec::new();
-        for target in backends().into_iter().chain([self.target]).filter(|target| is_meant(*target)) {
-            let reply = self.ask(Method::POST, DRY, &probe(target)).await?;
+        let mut refused = Vec::new();
+        for target in backends().into_iter().chain([self.target]).filter(|target| is_suitable(*target)) {
+            let reply = self.send(Method::POST, DRY_RUN, &probe(target)).await?;
             if reply.is_admitted() {
                 self.mark(
                     SharedMark::AnotherBackend,
@@ -176,18 +187,19 @@ impl TestContext {
                 );
                 return Ok(Some(target));
             }
-            asked.push(json!({"scheduler": target.backend(), "reply": reply}));
+            refused.push(json!({"scheduler": target.backend(), "reply": reply}));
         }
-        self.mark(SharedMark::AnotherBackend, json!({"asked": asked, "foreign": true}));
+        self.mark(SharedMark::AnotherBackend, json!({"asked": refused, "foreign": true}));
         Ok(None)
     }
 
-    fn note(&self, attempt: &Attempt, reply: &Reply) {
+    fn record_reply(&self, attempt: &Attempt, reply: &Reply) {
         self.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}));
     }
 
-    /// Sends one request for a PodCliqueSet, or for the kind of `body`. The reply has the warning headers.
-    async fn ask(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
+    /// Sends one request for the kind of `body`, or for a PodCliqueSet if the body has no kind. The reply
+    /// contains the warning headers.
+    async fn send(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
         let verb = match method {
             Method::PATCH => "update",
             Method::DELETE => "delete",
@@ -195,8 +207,8 @@ impl TestContext {
         };
         let kind = Kind::of_object(body).or_else(|| Kind::named("PodCliqueSet"));
         let action = format!("{verb} a {}", kind.map_or("PodCliqueSet", Kind::kind));
-        let wrong = |reason: String| Stop::Refused { action: action.clone(), reason };
-        let kind = kind.ok_or_else(|| wrong("histories do not record this kind".into()))?;
+        let refused = |reason: String| Stop::Refused { action: action.clone(), reason };
+        let kind = kind.ok_or_else(|| refused("histories do not record this kind".into()))?;
         let content =
             if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let request = http::Request::builder()
@@ -204,7 +216,7 @@ impl TestContext {
             .uri(format!("{}{tail}", kind.path(Some(&self.namespace))))
             .header(header::CONTENT_TYPE, content)
             .body(Body::from(body.to_string().into_bytes()))
-            .map_err(|e| wrong(e.to_string()))?;
+            .map_err(|e| refused(e.to_string()))?;
         let failed = |source: kube::Error| ClusterError::api(action.clone(), source);
         let response = self.test_cluster.client.send(request).await.map_err(failed)?;
         let code = response.status().as_u16();
@@ -229,11 +241,12 @@ fn probe(target: Target) -> Value {
         "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "probe"},
         "spec": {"replicas": 0, "template": {"cliques": [clique]}},
     });
-    schedulers::of(target).claim(&mut pcs);
+    schedulers::of(target).assign(&mut pcs);
     pcs
 }
 
-/// A variation of a PodCliqueSet. The `x` keeps its name distinct from names that are derived from the base.
+/// A variation of a PodCliqueSet. The `x` in the variation's name prevents a collision with names that an
+/// operator derives from the base.
 fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     let mut pcs = base.clone();
     let name = base["metadata"]["name"].as_str().unwrap_or_default();
@@ -243,15 +256,15 @@ fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
 }
 
 /// The merge patch (RFC 7386) that turns `before` into `after`.
-fn difference(before: &Value, after: &Value) -> Value {
+fn merge_patch(before: &Value, after: &Value) -> Value {
     let (Value::Object(old), Value::Object(new)) = (before, after) else { return after.clone() };
-    let gone = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let removed = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));
     let changed = new.iter().filter(|(key, value)| old.get(*key) != Some(*value));
     let changed = changed.map(|(key, value)| {
-        let patch = old.get(key).map_or_else(|| value.clone(), |old| difference(old, value));
+        let patch = old.get(key).map_or_else(|| value.clone(), |old| merge_patch(old, value));
         (key.clone(), patch)
     });
-    Value::Object(gone.chain(changed).collect::<Map<_, _>>())
+    Value::Object(removed.chain(changed).collect::<Map<_, _>>())
 }
 
 #[cfg(test)]
@@ -260,7 +273,7 @@ mod tests {
     use conformance_contract::names::DEFAULT_SCHEDULER;
 
     #[test]
-    fn each_backend_is_asked_for_by_its_name() {
+    fn a_probe_selects_its_backend_by_name() {
         for target in backends() {
             let clique = &probe(target)["spec"]["template"]["cliques"][0];
             let named = clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(DEFAULT_SCHEDULER);
@@ -269,16 +282,16 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_holds_only_what_changes() {
+    fn a_patch_contains_only_changed_fields() {
         let before =
             json!({"spec": {"replicas": 0, "template": {"cliques": [{"name": "a"}], "topology": {}}}});
         let mut after = before.clone();
-        assert_eq!(difference(&before, &after), json!({}));
+        assert_eq!(merge_patch(&before, &after), json!({}));
         template(&mut after)["cliques"][0]["name"] = "b".into();
         if let Some(template) = template(&mut after).as_object_mut() {
             template.remove("topology");
         }
         let patch = json!({"spec": {"template": {"cliques": [{"name": "b"}], "topology": null}}});
-        assert_eq!(difference(&before, &after), patch);
+        assert_eq!(merge_patch(&before, &after), patch);
     }
 }

@@ -1,10 +1,10 @@
 //! Proof without a sleep that a scheduler has decided *not* to bind a gang: two canary gangs.
 //!
-//! Once the pending pods are ungated, a one-pod gang is sent through the same scheduler to a separate node. A
-//! second one follows when the first is bound. The queue is first in, first out, so the pending gang was
-//! tried before the first canary was bound. Bindings that this attempt started take no longer than the second
-//! canary. A scheduler that works in sessions (Volcano, KAI) had the pending gang in the sessions of both
-//! canaries.
+//! When the pending pods are ungated, the harness creates a canary: a gang of one pod, for the same scheduler
+//! and a separate node. It creates a second canary when the first is bound. The scheduler's queue is first
+//! in, first out, so the scheduler tried the pending gang before it bound the first canary. Any binding of
+//! that try completes before the second canary is bound. A scheduler that works in sessions (Volcano, KAI)
+//! includes the pending gang in the sessions of both canaries.
 //!
 //! Canaries bypass the operator under test, so they measure the scheduler alone. A scheduler that reads
 //! PodGangs needs a one-pod PodCliqueSet as canary, which goes through the operator.
@@ -26,16 +26,17 @@ impl TestContext {
         self.scheduler_passes().await
     }
 
-    /// The same for pods that are already released. The time to the negative verdict is measured from here.
+    /// Waits until the scheduler has made a full pass over pods that are already released. The harness
+    /// measures the time to the negative verdict from the start of this wait.
     pub async fn scheduler_passes(&mut self) -> Result<(), Stop> {
-        let visible = Instant::now();
+        let released = Instant::now();
         self.canaries().await?;
-        self.negative_verdict = Some(visible.elapsed());
+        self.negative_verdict = Some(released.elapsed());
         Ok(())
     }
 
     /// Runs two canaries, one after the other, and sets the mark `scheduler passed`. A check may conclude
-    /// that what has not happened before this mark never happens.
+    /// that an event without an entry before this mark never happens.
     pub async fn canaries(&self) -> Result<(), Stop> {
         self.two_canaries().await?;
         self.mark(SharedMark::SchedulerPassed, Value::Null);
@@ -52,18 +53,19 @@ impl TestContext {
         Ok(())
     }
 
-    /// Upper bound until the scheduler retries a gang that it has already rejected. A session-based scheduler
-    /// gets two canaries first, which prove that another session ran. They are no barrier, because the gang
-    /// may be half bound at that point.
+    /// Returns the limit within which the scheduler retries a gang that it has already rejected.
+    ///
+    /// If the scheduler works in sessions, two canaries first prove that another session ran. These canaries
+    /// are no barrier, because the gang may still be half bound.
     pub async fn limit_of_next_try(&self) -> Result<Limit, Stop> {
-        if schedulers::of(self.target).works_in_sessions() {
+        if schedulers::of(self.target).retries_in_sessions() {
             self.two_canaries().await?;
             return Ok(limits::LATER_SESSION);
         }
         Ok(limits::ANOTHER_TRY)
     }
 
-    pub(crate) async fn canaries_leave(&self) -> Result<(), Stop> {
+    pub(crate) async fn delete_canaries(&self) -> Result<(), Stop> {
         // The watches may deliver a bound pod before its gang resource.
         self.caught_up().await?;
         let scheduler = schedulers::of(self.target);
@@ -90,6 +92,10 @@ impl TestContext {
         .await
     }
 
+    /// Creates one canary without the operator, and waits until it is bound.
+    ///
+    /// A scheduler may overlook a gang resource that is created before its pod. So the harness patches the
+    /// canary's gang resources after such a scheduler has rejected the pod.
     async fn canary(&self) -> Result<(), Stop> {
         let number = self.look(|live| live.of("Pod").filter(|object| is_of_canary(object)).count());
         // KAI identifies a PodGroup by its name alone, across namespaces.
@@ -99,15 +105,15 @@ impl TestContext {
         for (kind, object) in &parts {
             self.create(kind, &on_canary_node(kind, object.clone(), &name)).await?;
         }
-        if scheduler.overlooks_gang_resources() {
+        if scheduler.may_miss_gang_resources() {
             self.until(
                 Awaited::of_harness(format!("canary {name} tried by the scheduler")),
                 limits::SCHEDULING,
                 |live| live.get("Pod", &name).is_some_and(|pod| scheduled(pod).is_some()),
             )
             .await?;
-            let told = self.look(|live| live.get("Pod", &name).and_then(scheduled).map(str::to_owned));
-            if told.is_some_and(|told| told == "False") {
+            let status = self.look(|live| live.get("Pod", &name).and_then(scheduled).map(str::to_owned));
+            if status.is_some_and(|status| status == "False") {
                 for (kind, _) in parts.iter().filter(|(kind, _)| *kind != "Pod") {
                     let change = json!({"metadata": {"annotations": {names::CANARY: "tried"}}});
                     self.patch(kind, &name, change).await?;
@@ -126,7 +132,7 @@ impl TestContext {
         let name = format!("{}{number}", names::CANARY_SET);
         set["metadata"]["name"] = name.as_str().into();
         set["metadata"]["labels"][names::CANARY] = "true".into();
-        lead_to_canary_node(&mut set["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
+        place_on_canary_node(&mut set["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
         self.create("PodCliqueSet", &set).await?;
         self.until(Awaited::of_harness(format!("canary {name} bound")), limits::SCHEDULING, |live| {
             let mut pods =
@@ -139,19 +145,19 @@ impl TestContext {
 
 /// Status of the `PodScheduled` condition, which the scheduler sets once it has tried the pod.
 fn scheduled(pod: &Value) -> Option<&str> {
-    condition(pod, "PodScheduled").map(|told| text(&told["status"]))
+    condition(pod, "PodScheduled").map(|condition| text(&condition["status"]))
 }
 
 fn on_canary_node(kind: &str, mut object: Value, name: &str) -> Value {
     object["metadata"]["name"] = name.into();
     object["metadata"]["labels"][names::CANARY] = "true".into();
     if kind == "Pod" {
-        lead_to_canary_node(&mut object["spec"]);
+        place_on_canary_node(&mut object["spec"]);
     }
     object
 }
 
-pub(crate) fn lead_to_canary_node(spec: &mut Value) {
+pub(crate) fn place_on_canary_node(spec: &mut Value) {
     spec["nodeSelector"] = json!({names::CANARY: "true"});
     spec["tolerations"] = json!([{"key": names::CANARY, "operator": "Exists"}]);
     spec["terminationGracePeriodSeconds"] = 0.into();

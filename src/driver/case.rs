@@ -2,8 +2,11 @@
 //! read the history afterwards.
 
 use conformance_cluster::nodes::PODS;
-use conformance_contract::clauses::{self, Clause, is_known};
+use conformance_contract::clauses::{self, Clause, Feature, is_known};
+use conformance_contract::property::Property;
+use conformance_contract::requirements::Requirements;
 use conformance_contract::ruling::Finding;
+use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_facts::invariant::Invariant;
 use conformance_history::History;
@@ -25,38 +28,39 @@ pub struct Case {
     pub manifest: &'static str,
     pub isolation: Isolation,
     pub needs: &'static [Need],
-    /// Restricts the case to these targets; empty means all. Other cases cover its clauses on other targets.
-    pub only: &'static [Target],
+    /// What the case requires of a target. Other cases cover its clauses on the other targets.
+    pub requires: Requirements,
     /// Invariants that the case breaks on purpose, each with the reason.
     pub breaks: &'static [(Invariant, &'static str)],
     /// Reduces the recorded versions of objects; `None` records everything.
     pub keep: Option<Keep>,
     pub drive: Drive,
-    pub judge: Judge,
+    pub check: Check,
 }
 
+/// Acts on the cluster and waits.
 pub type Drive = for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>;
 
 /// Decides the case's clauses from the history.
-pub type Judge = fn(&History) -> Vec<Finding>;
+pub type Check = fn(&History) -> Vec<Finding>;
 
-/// Optional capabilities of the environment.
+/// Capabilities of the environment that not every run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// Nodes with real kubelets.
     Kubelets,
     /// KWOK nodes, on which the harness sets container statuses.
     SimulatedNodes,
-    /// Nodes whose devices the harness publishes, and no kubelet prepares.
+    /// Simulated nodes, for which the harness publishes devices. No kubelet prepares these devices.
     Devices,
-    /// A cluster that the harness created, where it may provide volumes.
+    /// A cluster that the harness created, so that the harness may create volumes.
     Volumes,
     /// The API server's audit log, which shows who bound which pod.
     AuditLog,
     SeveralSchedulers,
-    /// The named process of the target's scheduler, which the scheduler can run without.
+    /// A named process of the target's scheduler that not every installation has.
     Process(&'static str),
-    /// The reference operator, because the case changes its configuration.
+    /// The reference operator, because the case changes the configuration of the operator.
     ReferenceController,
     /// A backend that can be disabled: the target's own or, with kube-scheduler, the External profile.
     DisableableBackend,
@@ -69,17 +73,19 @@ pub enum Need {
     TrainerPlugin,
 }
 
+/// Which other cases may run on the same cluster at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// Any: the case uses only its own namespace and nodes.
+    /// Any other case, because the case uses only its own namespace and nodes.
     Shared,
-    /// None: the case stops, restarts or reconfigures a component of the control plane. These cases run one
-    /// at a time on a cluster of their own, and only where the harness creates local control planes.
+    /// No other case, because the case stops, restarts or reconfigures a component of the control plane.
+    /// These cases run one at a time on a separate cluster, and only where the harness creates local control
+    /// planes.
     Dedicated,
-    /// None: the case runs alone on the shared cluster, without load from other cases.
+    /// No other case: the case runs alone on the shared cluster, without load from other cases.
     Exclusive,
-    /// None: the case gets its own control plane, which starts with the old operator and ends with the case.
-    /// These cases run one at a time.
+    /// No other case: the case gets its own control plane, which starts with the old operator and ends with
+    /// the case. These cases run one at a time.
     Upgrade,
 }
 
@@ -92,9 +98,9 @@ pub struct Nodes {
     /// Block label, unique to the test. Racks without a block share one.
     pub block: Option<&'static str>,
     pub rack: Option<&'static str>,
-    /// Step at which the nodes join ([`TestContext::nodes_join`]); 0 if they exist from the start.
+    /// Step at which the nodes join ([`TestContext::add_nodes`]); 0 if they exist from the start.
     pub joining: u32,
-    /// Whether an extended resource may replace `pods`, as on real kubelets, whose pod limit is fixed.
+    /// Whether an extended resource may replace `pods` on nodes with kubelets, whose own `pods` are fixed.
     pub stand_in: bool,
 }
 
@@ -114,7 +120,7 @@ impl Nodes {
         Self { pods, ..self }
     }
 
-    /// Does not replace `pods` by an extended resource, for a case whose pods request nothing.
+    /// Forbids an extended resource in place of `pods`, because the case's pods request no resources.
     #[must_use]
     pub const fn without_stand_in(self) -> Self {
         Self { stand_in: false, ..self }
@@ -138,7 +144,7 @@ impl Nodes {
 }
 
 impl Case {
-    pub const fn new(title: &'static str, drive: Drive, judge: Judge) -> Self {
+    pub const fn new(title: &'static str, drive: Drive, check: Check) -> Self {
         Self {
             id: "",
             title,
@@ -147,11 +153,11 @@ impl Case {
             manifest: "",
             isolation: Isolation::Shared,
             needs: &[],
-            only: &[],
+            requires: Requirements::NONE,
             breaks: &[],
             keep: None,
             drive,
-            judge,
+            check,
         }
     }
 
@@ -187,9 +193,28 @@ impl Case {
         Self { needs, ..self }
     }
 
+    /// Requires a scheduler, for a case about its own resources or configuration.
     #[must_use]
-    pub const fn only(self, only: &'static [Target]) -> Self {
-        Self { only, ..self }
+    pub const fn on(self, scheduler: Scheduler) -> Self {
+        Self { requires: Requirements { scheduler: Some(scheduler), ..self.requires }, ..self }
+    }
+
+    /// Requires a gang scope of kube-scheduler, for a case about that mapping.
+    #[must_use]
+    pub const fn in_scope(self, scope: &'static str) -> Self {
+        Self { requires: Requirements { scope: Some(scope), ..self.requires }, ..self }
+    }
+
+    /// Requires that the suite's description of the target declares a feature.
+    #[must_use]
+    pub const fn with_feature(self, feature: Feature) -> Self {
+        Self { requires: Requirements { feature: Some(feature), ..self.requires }, ..self }
+    }
+
+    /// Requires properties in the target's description.
+    #[must_use]
+    pub const fn with(self, properties: &'static [Property]) -> Self {
+        Self { requires: Requirements { properties, ..self.requires }, ..self }
     }
 
     #[must_use]
@@ -212,10 +237,11 @@ impl Case {
         self.id == word || self.group() == word
     }
 
-    /// Whether a clause of the case applies to the target's backend, regardless of the declared features.
+    /// Whether the target meets the case's requirements and one of its clauses applies there, regardless of
+    /// the features that the operator under test declares.
     pub fn is_for(&self, target: Target) -> bool {
-        let is_meant = self.only.is_empty() || self.only.iter().any(|only| target.is_like(*only));
-        is_meant && self.known_clauses().any(|clause| target.concerns(clause))
+        self.requires.why_unmet(target).is_none()
+            && self.known_clauses().any(|clause| target.is_subject_to(clause))
     }
 
     /// The clauses that the target must satisfy.

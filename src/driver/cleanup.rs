@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use conformance_cluster::ClusterError;
 use conformance_expect::Gang;
-use conformance_facts::leftovers::{Leftovers, is_there_anyway};
+use conformance_facts::leftovers::{Leftovers, is_unrelated};
 use conformance_facts::ownership::{left_of, services_of};
 use conformance_history::SharedMark;
 
@@ -22,13 +22,13 @@ use crate::context::{Stop, TestContext};
 impl TestContext {
     /// Records the objects that exist before the case submits anything. They do not count as leftovers.
     pub async fn take_baseline(&self) -> Result<(), Stop> {
-        let there = self.present(&self.listable().await?).await?;
-        self.mark(SharedMark::Baseline, there.into());
+        let present = self.present(&self.listable().await?).await?;
+        self.mark(SharedMark::Baseline, present.into());
         Ok(())
     }
 
-    /// Waits until nothing is left of the case's workloads, or a timeout. It records what remains, and a
-    /// check decides. [`TestContext::take_baseline`] must come first.
+    /// Waits until nothing is left of the case's workloads, or until a timeout. Then the driver records what
+    /// remains, and a check decides. [`TestContext::take_baseline`] must come first.
     pub async fn until_nothing_left(&self) -> Result<(), Stop> {
         if self.history().marks(SharedMark::Baseline).next().is_none() {
             let action = "list the remaining objects".into();
@@ -45,8 +45,8 @@ impl TestContext {
             let leftovers = Leftovers::of(&self.history(), &present);
             let is_listed = present.iter().any(|object| leftovers.contains(object));
             // A list may omit a deleted object before its watch delivers the deletion.
-            let is_seen = || self.look(|live| live.all().any(|object| leftovers.contains(object)));
-            if (!is_listed && !is_seen()) || begin.elapsed() > self.length_since(CLEANUP, begin) {
+            let is_delivered = || self.look(|live| live.all().any(|object| leftovers.contains(object)));
+            if (!is_listed && !is_delivered()) || begin.elapsed() > self.length_since(CLEANUP, begin) {
                 self.test_cluster.cluster.healthy().await?;
                 self.mark(SharedMark::LeftOver, present.into());
                 return Ok(());
@@ -57,7 +57,7 @@ impl TestContext {
     }
 
     /// Waits until these PodGangs and their objects are deleted, except Services.
-    pub async fn until_gone(&self, gangs: &[Gang]) -> Result<(), Stop> {
+    pub async fn until_gangs_deleted(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let history = self.history();
         self.until("all objects of the removed PodGangs deleted", CLEANUP, |live| {
             left_of(&history, live, gangs).next().is_none()
@@ -66,26 +66,26 @@ impl TestContext {
     }
 
     /// Waits until no Service of these PodGangs exists. The driver continues after a timeout.
-    pub async fn until_services_gone_or_not(&self, gangs: &[Gang]) -> Result<(), Stop> {
+    pub async fn try_until_services_deleted(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let target = self.target;
-        let gone = self.until("the Services of the removed PodGangs deleted", CLEANUP, |live| {
+        let deleted = self.until("the Services of the removed PodGangs deleted", CLEANUP, |live| {
             services_of(target, live, gangs).next().is_none()
         });
-        match gone.await {
-            Err(Stop::Wait(_)) => {
-                self.mark(SharedMark::WentOn, Value::Null);
+        match deleted.await {
+            Err(Stop::Timeout(_)) => {
+                self.mark(SharedMark::ContinuedAfterTimeout, Value::Null);
                 Ok(())
             }
             ended => ended,
         }
     }
 
-    /// Waits until the case's namespace is deleted or stuck. It is stuck if there is no progress for longer
-    /// than its controller pauses. The wait times out only if there is still progress after a time in which
-    /// any namespace is deleted.
-    pub async fn until_namespace_gone(&self) -> Result<(), Stop> {
+    /// Waits until the case's namespace is deleted or its deletion is stuck. A deletion is stuck without
+    /// progress for [`NAMESPACE_QUIET`], which is longer than the pauses of the namespace controller. The
+    /// wait times out if there is still progress after [`NAMESPACE_END`].
+    pub async fn until_namespace_deleted(&self) -> Result<(), Stop> {
         let recorder = &self.test_cluster.recorder;
-        let (mut outside, mut inside) = (recorder.follow(""), recorder.follow(&self.namespace));
+        let (mut cluster_changes, mut changes) = (recorder.follow(""), recorder.follow(&self.namespace));
         let progress = || {
             let namespace = recorder.look("", |live| live.get("Namespace", &self.namespace).cloned());
             self.look(|live| Progress::of(namespace.as_ref(), live))
@@ -104,13 +104,13 @@ impl TestContext {
             }
             last = now;
             if begin.elapsed() > self.length_since(NAMESPACE_END, begin) {
-                return Err(self.ran_out("the namespace deleted", NAMESPACE_END, begin).await);
+                return Err(self.timed_out("the namespace deleted", NAMESPACE_END, begin).await);
             }
             let Some(left) = self.length_since(NAMESPACE_QUIET, since).checked_sub(since.elapsed()) else {
                 break "stuck";
             };
             let changed = async {
-                tokio::select! { _ = outside.changed() => {}, _ = inside.changed() => {} }
+                tokio::select! { _ = cluster_changes.changed() => {}, _ = changes.changed() => {} }
             };
             let _ = tokio::time::timeout(left, changed).await;
         };
@@ -123,7 +123,7 @@ impl TestContext {
     /// All objects in the namespace except those that every namespace has.
     async fn present(&self, kinds: &[ApiResource]) -> Result<Vec<Value>, Stop> {
         let lists = try_join_all(kinds.iter().map(|kind| self.list(kind))).await?;
-        Ok(lists.into_iter().flatten().filter(|object| !is_there_anyway(object)).collect())
+        Ok(lists.into_iter().flatten().filter(|object| !is_unrelated(object)).collect())
     }
 
     async fn list(&self, kind: &ApiResource) -> Result<Vec<Value>, Stop> {
@@ -138,6 +138,7 @@ impl TestContext {
             .collect())
     }
 
+    /// The namespaced kinds that the API server can list.
     async fn listable(&self) -> Result<Vec<ApiResource>, Stop> {
         let failed = |source| ClusterError::api("discover the kinds of the API server", source);
         let discovery = Discovery::new(self.test_cluster.client.clone()).run().await.map_err(failed)?;

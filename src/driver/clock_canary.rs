@@ -1,17 +1,19 @@
-//! Proof without a sleep that a termination delay has expired: a one-pod PodCliqueSet with the same delay. It
-//! is breached when the delay in question starts. Once the operator has restarted it, that delay has expired
-//! too.
+//! Proof without a sleep that a termination delay has expired: a one-pod PodCliqueSet with the same delay.
+//!
+//! The harness makes the canary's pod fail when the delay under test starts. Once the operator has terminated
+//! and recreated the canary, the delay under test has expired too.
 
 use conformance_contract::names;
 use conformance_expect::schedulers;
 use conformance_history::{Live, MarkName, Pod, condition, is_of_canary};
 use serde_json::json;
 
-use super::barrier::lead_to_canary_node;
+use super::barrier::place_on_canary_node;
 use super::limits;
 use super::pod_health::Containers;
 use crate::context::{Awaited, Stop, TestContext};
 
+/// A running clock canary.
 #[derive(Debug)]
 pub struct Clock {
     set: String,
@@ -19,7 +21,7 @@ pub struct Clock {
 
 impl TestContext {
     /// Starts a clock canary with this termination delay and waits until its pod is Ready.
-    pub async fn clock(&self, delay: &str) -> Result<Clock, Stop> {
+    pub async fn start_clock(&self, delay: &str) -> Result<Clock, Stop> {
         // KAI identifies a PodGroup by its name alone, across namespaces.
         let number =
             self.namespace.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
@@ -31,8 +33,8 @@ impl TestContext {
             "metadata": {"name": set, "namespace": self.namespace, "labels": {names::CANARY: "true"}},
             "spec": {"replicas": 1, "template": {"terminationDelay": delay, "cliques": [clique]}},
         });
-        lead_to_canary_node(&mut pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
-        schedulers::of(self.target).claim(&mut pcs);
+        place_on_canary_node(&mut pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
+        schedulers::of(self.target).assign(&mut pcs);
         self.create("PodCliqueSet", &pcs).await?;
         let clock = Clock { set };
         self.until_canary_runs(&clock, None).await?;
@@ -40,13 +42,13 @@ impl TestContext {
     }
 
     /// Lets the canary's termination delay expire `times` times in sequence, then adds the mark.
-    pub async fn clock_runs(&self, clock: &Clock, times: usize, mark: MarkName) -> Result<(), Stop> {
+    pub async fn run_clock(&self, clock: &Clock, times: usize, mark: MarkName) -> Result<(), Stop> {
         for _ in 0..times {
             let Some((name, uid)) = self.look(|live| clock.pod(live)) else { continue };
-            match self.pod_becomes(&name, Containers::Crashing).await {
+            match self.set_pod_status(&name, Containers::Crashing).await {
                 // An operator that terminates healthy pods may have deleted this one already.
-                Err(Stop::Refused { .. }) if self.is_gone(&name).await? => {}
-                done => done?,
+                Err(Stop::Refused { .. }) if self.is_deleted(&name).await? => {}
+                written => written?,
             }
             self.until_canary_runs(clock, Some(&uid)).await?;
         }
@@ -59,14 +61,14 @@ impl TestContext {
         self.delete("PodCliqueSet", &clock.set).await
     }
 
-    async fn is_gone(&self, pod: &str) -> Result<bool, Stop> {
+    async fn is_deleted(&self, pod: &str) -> Result<bool, Stop> {
         self.caught_up().await?;
         Ok(self.look(|live| live.get("Pod", pod).is_none()))
     }
 
-    /// Waits until the canary's pod is Ready and does not have the uid `than`.
-    async fn until_canary_runs(&self, clock: &Clock, than: Option<&str>) -> Result<(), Stop> {
-        let awaited = match than {
+    /// Waits until the canary's pod is Ready and does not have the uid `old`.
+    async fn until_canary_runs(&self, clock: &Clock, old: Option<&str>) -> Result<(), Stop> {
+        let awaited = match old {
             Some(_) => Awaited::demanded_by(
                 "TERM-02",
                 format!("PodCliqueSet {} terminated and recreated", clock.set),
@@ -74,20 +76,21 @@ impl TestContext {
             None => Awaited::of_harness(format!("the pod of PodCliqueSet {} Ready", clock.set)),
         };
         self.until(awaited, limits::REACTION, |live| {
-            clock.pod(live).is_some_and(|(_, uid)| than != Some(uid.as_str()))
+            clock.pod(live).is_some_and(|(_, uid)| old != Some(uid.as_str()))
         })
         .await
     }
 }
 
 impl Clock {
+    /// Name and uid of the canary's pod, if it is Ready.
     fn pod(&self, live: &Live) -> Option<(String, String)> {
         let mut pods = live.of("Pod").filter(|pod| is_of_canary(pod)).map(Pod);
         let is_ready = |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
-        let its = pods.find(|pod| {
+        let pod = pods.find(|pod| {
             pod.label(names::PART_OF) == Some(&self.set) && is_ready(pod) && !pod.is_terminating()
         });
-        its.map(|pod| (pod.name().to_owned(), pod.uid().to_owned()))
+        pod.map(|pod| (pod.name().to_owned(), pod.uid().to_owned()))
     }
 }
 
@@ -95,9 +98,12 @@ impl TestContext {
     /// Names of a clique's pods that are not terminating, bound pods first.
     pub fn pods_of(&self, clique: &str) -> Vec<String> {
         self.look(|live| {
-            let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(clique) && !pod.is_terminating();
-            let mut pods: Vec<_> =
-                live.pods().filter(is_its).map(|pod| (pod.node().is_none(), pod.name().to_owned())).collect();
+            let is_of_clique = |pod: &Pod<'_>| pod.pod_clique() == Some(clique) && !pod.is_terminating();
+            let mut pods: Vec<_> = live
+                .pods()
+                .filter(is_of_clique)
+                .map(|pod| (pod.node().is_none(), pod.name().to_owned()))
+                .collect();
             pods.sort();
             pods.into_iter().map(|(_, name)| name).collect()
         })
@@ -106,9 +112,9 @@ impl TestContext {
     pub async fn until_breach_is(&self, status: &str, clique: &str) -> Result<(), Stop> {
         let awaited = Awaited::demanded_by("TERM-01", format!("MinAvailableBreached={status} on {clique}"));
         self.until(awaited, limits::REACTION, |live| {
-            let said =
+            let breached =
                 live.get("PodClique", clique).and_then(|found| condition(found, "MinAvailableBreached"));
-            said.is_some_and(|said| said["status"] == status)
+            breached.is_some_and(|breached| breached["status"] == status)
         })
         .await
     }
@@ -118,7 +124,8 @@ impl TestContext {
         self.patch("PodCliqueSet", set, change).await.map(drop)
     }
 
-    pub async fn until_ready_are_counted(&self, clique: &str, count: u32) -> Result<(), Stop> {
+    /// Waits until the status of a PodClique counts this many pods as Ready.
+    pub async fn until_ready_replicas(&self, clique: &str, count: u32) -> Result<(), Stop> {
         let counted = Awaited::demanded_by("STAT-01", format!("{count} pods of {clique} counted as Ready"));
         self.until(counted, limits::REACTION, |live| {
             live.get("PodClique", clique).is_some_and(|found| found["status"]["readyReplicas"] == count)
@@ -126,27 +133,30 @@ impl TestContext {
         .await
     }
 
-    /// Waits until the `old` pods are deleted and these cliques have as many new ones (if `bound`, bound).
-    pub async fn until_recycled(
+    /// Waits until the `old` pods are deleted and these cliques have at least as many new pods. If `ready` is
+    /// true, only Ready pods count.
+    pub async fn until_recreated(
         &self,
         what: &str,
         clause: &'static str,
         cliques: &[&str],
         old: &[String],
-        bound: bool,
+        ready: bool,
     ) -> Result<(), Stop> {
         let awaited = Awaited::demanded_by(clause, format!("{what} terminated and recreated"));
         self.until(awaited, limits::SCHEDULING, |live| {
-            let is_its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
-            let live: Vec<_> = live.pods().filter(is_its).collect();
+            let is_of_cliques =
+                |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
+            let pods: Vec<_> = live.pods().filter(is_of_cliques).collect();
             let is_new = |pod: &Pod<'_>| !old.iter().any(|name| name == pod.name());
             let is_ready =
                 |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
-            live.iter().all(is_new) && live.iter().filter(|pod| !bound || is_ready(pod)).count() >= old.len()
+            pods.iter().all(is_new) && pods.iter().filter(|pod| !ready || is_ready(pod)).count() >= old.len()
         })
         .await
     }
 
+    /// The node of a bound pod.
     pub fn node_of(&self, name: &str) -> Result<String, Stop> {
         let node = self.look(|live| live.get("Pod", name).and_then(|pod| Pod(pod).node().map(str::to_owned)));
         node.ok_or_else(|| Stop::Refused {
@@ -156,10 +166,10 @@ impl TestContext {
     }
 
     /// Deletes a bound pod and cordons its node, so that its replacement stays pending. Returns the node.
-    pub async fn lose_pod_and_room(&self, name: &str) -> Result<String, Stop> {
+    pub async fn delete_pod_and_cordon_node(&self, name: &str) -> Result<String, Stop> {
         let node = self.node_of(name)?;
         self.cordon(&node, true).await?;
-        self.lose_pod(name).await?;
+        self.force_delete_pod(name).await?;
         Ok(node)
     }
 }

@@ -11,14 +11,14 @@ mod stop;
 mod waits;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-pub use self::requests::{Answer, Loss};
-pub use self::stop::{Awaited, Breach, Duty, Stop, Waited};
-pub use self::waits::answered;
+pub use self::requests::{Answer, Disruption};
+pub use self::stop::{Awaited, Breach, Duty, Stop, Timeout};
 use conformance_cluster::deploy;
 use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::LocalCluster;
@@ -36,7 +36,7 @@ pub struct TestContext {
     pub case: &'static Case,
     pub target: Target,
     pub test_cluster: Arc<TestCluster>,
-    /// Also the name of the node pool.
+    /// The namespace of this run of the case, and the name of its node pool.
     pub namespace: String,
     /// Factor on all limits (`--timeout-scale`).
     pub scale: f64,
@@ -45,8 +45,8 @@ pub struct TestContext {
     submitted: BTreeMap<String, Value>,
     pub nodes: Vec<NodeSpec>,
     /// Cluster-scoped objects that the case created.
-    of_the_cluster: Mutex<Vec<Value>>,
-    begin: Instant,
+    cluster_scoped: Mutex<Vec<Value>>,
+    started: Instant,
     /// Time that the harness spent on its own work.
     pub overhead: Duration,
     /// Time from the release of a gang's pods until the barrier passed.
@@ -69,9 +69,9 @@ impl TestContext {
         namespace: String,
         scale: f64,
     ) -> Result<Self, Stop> {
-        let all = case.nodes.iter().map(|nodes| nodes.count as usize).sum();
-        test_cluster.cluster.node_pools().reserve(&namespace, all).await?;
-        let begin = Instant::now();
+        let count = case.nodes.iter().map(|nodes| nodes.count as usize).sum();
+        test_cluster.cluster.node_pools().reserve(&namespace, count).await?;
+        let started = Instant::now();
         let mut test = Self {
             case,
             target,
@@ -81,29 +81,29 @@ impl TestContext {
             tracked: Vec::new(),
             submitted: BTreeMap::new(),
             nodes: Vec::new(),
-            of_the_cluster: Mutex::default(),
-            begin,
+            cluster_scoped: Mutex::default(),
+            started,
             overhead: Duration::ZERO,
             negative_verdict: None,
         };
         test.track(test.namespace.clone());
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": test.namespace, "labels": {names::RUN: test.test_cluster.run}}});
-        deploy::create_unless_there(&test.test_cluster.client, &namespace).await?;
+        deploy::create_unless_exists(&test.test_cluster.client, &namespace).await?;
         if test.kind().is_ok() {
             // No workload calls the API server. A token would cost each pod a request, a mount and a watch.
             let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
                 "metadata": {"name": "default", "namespace": test.namespace}});
-            deploy::create_unless_there(&test.test_cluster.client, &account).await?;
+            deploy::create_unless_exists(&test.test_cluster.client, &account).await?;
         }
-        match test.nodes_join(0).await {
-            // The backend failed to maintain the scheduler's topology model: a check decides on that.
-            Err(Stop::Wait(_))
-                if { schedulers::of(target).picture() }
-                    .is_some_and(|picture| picture.is_made_by_the_backend) => {}
-            made => made?,
+        match test.add_nodes(0).await {
+            // The backend did not maintain the scheduler's topology model. A check decides on that.
+            Err(Stop::Timeout(_))
+                if { schedulers::of(target).topology_model() }
+                    .is_some_and(|topology_model| topology_model.is_maintained_by_backend) => {}
+            added => added?,
         }
-        test.overhead = begin.elapsed();
+        test.overhead = started.elapsed();
         Ok(test)
     }
 
@@ -112,6 +112,7 @@ impl TestContext {
         self.test_cluster.recorder.mark(&self.namespace, name, detail);
     }
 
+    /// Reads the current objects of the namespace, as the watches delivered them.
     pub fn look<T>(&self, at: impl FnOnce(&Live) -> T) -> T {
         self.test_cluster.recorder.look(&self.namespace, at)
     }
@@ -153,7 +154,7 @@ impl TestContext {
 
     pub fn history(&self) -> History {
         let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
-        let slowness = self.test_cluster.speed.slowest_since(self.begin);
+        let slowness = self.test_cluster.speed.slowest_since(self.started);
         let header = Header { slowness, ..header };
         self.test_cluster.recorder.history(header)
     }

@@ -1,10 +1,13 @@
-//! Changes that dedicated cases ([`super::case::Isolation::Dedicated`]) make to their control plane: they
-//! stop components or start them with other settings. Everything is restored for the next case.
+//! Changes that dedicated cases ([`super::case::Isolation::Dedicated`]) make to their control plane.
+//!
+//! These cases stop components or start them with other settings. [`restored`] undoes the changes for the
+//! next case.
 
 use std::time::{Duration, Instant};
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::LocalCluster;
+use conformance_contract::names::TOPOLOGY;
 use conformance_facts::configuration::Flaw;
 use conformance_history::{Live, SharedMark};
 use conformance_install::cluster_spec::{ClusterSpec, ControllerSpec};
@@ -16,7 +19,6 @@ use serde_json::{Value, json};
 
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
-use crate::test_cluster::TOPOLOGY;
 
 /// Runs `change`, which may stop, restart and reconfigure components, then restores them regardless of the
 /// outcome. Unchanged components keep running.
@@ -24,21 +26,21 @@ pub async fn restored(
     test: &mut TestContext,
     change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
 ) -> Result<(), Stop> {
-    let was = test.local()?.spec();
+    let original = test.local()?.spec();
     let outcome = change(test).await;
     // Watches may lag after a restart. What has happened so far must precede the mark. A lost watch is
     // detected at the end of the test.
     let _ = test.caught_up().await;
-    test.mark(SharedMark::PutBack, Value::Null);
-    put_back(test.local()?, was).await?;
+    test.mark(SharedMark::Restored, Value::Null);
+    restore(test.local()?, original).await?;
     outcome
 }
 
-async fn put_back(cluster: &LocalCluster, was: ClusterSpec) -> Result<(), ClusterError> {
-    let now = cluster.spec();
-    cluster.respecify(|spec| *spec = was.clone());
+async fn restore(cluster: &LocalCluster, original: ClusterSpec) -> Result<(), ClusterError> {
+    let changed = cluster.spec();
+    cluster.respecify(|spec| *spec = original.clone());
     for part in cluster.parts() {
-        if cluster.pid(part).is_some() && !concerns(part, &now, &was) {
+        if cluster.pid(part).is_some() && !needs_restart(part, &changed, &original) {
             continue;
         }
         cluster.stop_part(part, Signal::KILL).await;
@@ -52,33 +54,33 @@ async fn put_back(cluster: &LocalCluster, was: ClusterSpec) -> Result<(), Cluste
     Ok(())
 }
 
-/// Whether a component must restart to get from specification `a` to `b`. Kubernetes' own components look for
+/// Whether a component must restart if specification `a` becomes `b`. Kubernetes' own components look for
 /// added and removed API groups only every 30 s. The operator under test must detect them itself.
-fn concerns(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
+fn needs_restart(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if a.proxied.contains(&part) != b.proxied.contains(&part) {
         return true;
     }
     if part.scheduler() == Some(kai::SCHEDULER) && a.stale_gangs_for != b.stale_gangs_for {
         return true;
     }
-    let api = (&a.api_gates, &a.runtime_config) != (&b.api_gates, &b.runtime_config);
+    let has_other_api = (&a.api_gates, &a.runtime_config) != (&b.api_gates, &b.runtime_config);
     match part {
         Part::Etcd => false,
         Part::Controller => a.controller != b.controller,
-        Part::KUBE_SCHEDULER => api || a.scheduler_gates != b.scheduler_gates,
-        _ => api,
+        Part::KUBE_SCHEDULER => has_other_api || a.scheduler_gates != b.scheduler_gates,
+        _ => has_other_api,
     }
 }
 
 impl TestContext {
-    /// Kills a component, as a crash would.
-    pub async fn take_away(&self, part: Part) -> Result<(), Stop> {
+    /// Kills a component, as if it crashed. It stays down.
+    pub async fn kill_part(&self, part: Part) -> Result<(), Stop> {
         self.local()?.stop_part(part, Signal::KILL).await;
-        self.mark(SharedMark::PartTakenAway, json!({"part": part.program()}));
+        self.mark(SharedMark::ComponentStopped, json!({"part": part.program()}));
         Ok(())
     }
 
-    /// Kills every process of the target's scheduler, as a crash of its machine would.
+    /// Kills every process of the target's scheduler, as if its machine crashed.
     pub async fn kill_scheduler(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         for part in cluster.spec().parts_of(self.target.scheduler()) {
@@ -116,17 +118,17 @@ impl TestContext {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();
         cluster.restart_controller(spec).await?;
-        let said = controller_log(cluster).split_off(before);
-        self.controller_mark(json!(said)).await
+        let log = controller_log(cluster).split_off(before);
+        self.controller_mark(json!(log)).await
     }
 
     /// Starts the controller once with each flaw in its configuration. A mark records its exit code and log.
     /// No controller runs afterwards.
     pub async fn start_with_flaws(&self, flaws: &[Flaw]) -> Result<(), Stop> {
         let cluster = self.local()?;
-        let was = cluster.spec().controller;
+        let original = cluster.spec().controller;
         for flaw in flaws {
-            let mut flawed = was.clone();
+            let mut flawed = original.clone();
             (flaw.edit)(&mut flawed.configuration);
             cluster.stop_part(Part::Controller, Signal::KILL).await;
             let before = controller_log(cluster).len();
@@ -134,24 +136,24 @@ impl TestContext {
             cluster.start_part(Part::Controller).await?;
             // A check reports a controller that does not exit.
             let code = cluster.ended(Part::Controller, limits::REACTION.length).await.ok().flatten();
-            let said = controller_log(cluster).split_off(before);
-            self.mark(SharedMark::StartedWithFlaw, json!({"title": flaw.title, "code": code, "said": said}));
+            let log = controller_log(cluster).split_off(before);
+            self.mark(SharedMark::StartedWithFlaw, json!({"title": flaw.title, "code": code, "said": log}));
         }
         cluster.stop_part(Part::Controller, Signal::KILL).await;
         Ok(())
     }
 
     /// Records the controller's process id and readiness in a mark.
-    pub async fn look_at_controller(&self) -> Result<(), Stop> {
+    pub async fn record_controller_state(&self) -> Result<(), Stop> {
         self.controller_mark(Value::Null).await
     }
 
-    async fn controller_mark(&self, said: Value) -> Result<(), Stop> {
+    async fn controller_mark(&self, log: Value) -> Result<(), Stop> {
         let cluster = self.local()?;
         let readiness = cluster.controller_ready().await?;
         self.mark(
             SharedMark::Controller,
-            json!({"pid": cluster.pid(Part::Controller), "readiness": readiness, "said": said}),
+            json!({"pid": cluster.pid(Part::Controller), "readiness": readiness, "said": log}),
         );
         Ok(())
     }
@@ -159,29 +161,29 @@ impl TestContext {
     /// Waits until the watches on cluster-scoped objects have recovered from an API server restart, so that
     /// their gaps do not affect the next case. It patches one object of each kind and waits for the event.
     pub async fn until_cluster_watched(&self) -> Result<(), Stop> {
-        const SEEN: &str = "conformance.grove.io/watched-for";
+        const PATCHED: &str = "conformance.grove.io/watched-for";
         let token = self.namespace.as_str();
-        let touched = [
+        let patched = [
             ("Namespace", token.to_owned()),
             ("Node", format!("{token}-0")),
             ("ClusterTopologyBinding", TOPOLOGY.into()),
         ];
-        for (kind, name) in &touched {
-            self.patch(kind, name, json!({"metadata": {"annotations": {SEEN: token}}})).await?;
+        for (kind, name) in &patched {
+            self.patch(kind, name, json!({"metadata": {"annotations": {PATCHED: token}}})).await?;
         }
-        let seen = |live: &Live| {
-            touched.iter().all(|(kind, name)| {
-                live.get(kind, name).is_some_and(|object| object["metadata"]["annotations"][SEEN] == token)
+        let are_delivered = |live: &Live| {
+            patched.iter().all(|(kind, name)| {
+                live.get(kind, name).is_some_and(|object| object["metadata"]["annotations"][PATCHED] == token)
             })
         };
         let recorder = &self.test_cluster.recorder;
         let mut changes = recorder.follow("");
         let begin = Instant::now();
-        let wait = async { while !recorder.look("", seen) && changes.changed().await.is_ok() {} };
+        let wait = async { while !recorder.look("", are_delivered) && changes.changed().await.is_ok() {} };
         let limit = limits::RECOVERY;
         let awaited = || Awaited::of_harness("the watches on cluster-scoped objects re-established");
-        let late = || self.waited(awaited(), limit, begin, String::new());
-        self.within(limit, wait).await.ok_or_else(late)
+        let timeout = || self.timeout(awaited(), limit, begin, String::new());
+        self.within(limit, wait).await.ok_or_else(timeout)
     }
 }
 
@@ -209,11 +211,15 @@ mod tests {
     )]
     #[case::proxy(|spec: &mut ClusterSpec| spec.proxied = [Part::KUBE_SCHEDULER].into(), &[Part::KUBE_SCHEDULER])]
     #[case::nothing(|_: &mut ClusterSpec| {}, &[])]
-    fn only_what_was_changed_is_started_again(#[case] change: fn(&mut ClusterSpec), #[case] parts: &[Part]) {
-        let was = ClusterSpec::default();
-        let mut now = was.clone();
-        change(&mut now);
-        let concerned: Vec<_> = was.parts().filter(|part| concerns(*part, &now, &was)).collect();
-        assert_eq!(concerned, parts);
+    fn a_component_restarts_only_if_its_specification_changed(
+        #[case] change: fn(&mut ClusterSpec),
+        #[case] parts: &[Part],
+    ) {
+        let original = ClusterSpec::default();
+        let mut changed = original.clone();
+        change(&mut changed);
+        let restarted: Vec<_> =
+            original.parts().filter(|part| needs_restart(*part, &changed, &original)).collect();
+        assert_eq!(restarted, parts);
     }
 }

@@ -10,15 +10,15 @@ use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
     /// Deletes a CRD with all its objects. Returns it in the form in which it can be applied again.
-    pub async fn take_away_crd(&self, name: &str) -> Result<Value, Stop> {
+    pub async fn delete_crd(&self, name: &str) -> Result<Value, Stop> {
         let action = format!("delete CRD {name}");
         let Some(crd) = self.crd(Method::GET, name).await? else {
             return Err(Stop::Refused { action, reason: "it does not exist".into() });
         };
-        self.mark(SharedMark::CrdTakenAway, json!({"name": name}));
+        self.mark(SharedMark::CrdDeleted, json!({"name": name}));
         self.crd(Method::DELETE, name).await?;
-        let gone = Awaited::of_harness(format!("CRD {name} deleted"));
-        self.until_answered(gone, CLEANUP, || async {
+        let deleted = Awaited::of_harness(format!("CRD {name} deleted"));
+        self.poll_until(deleted, CLEANUP, || async {
             Ok(self.crd(Method::GET, name).await?.is_none().then_some(()))
         })
         .await?;
@@ -26,14 +26,15 @@ impl TestContext {
     }
 
     /// Applies a CRD and waits until it is served.
-    pub async fn put_crd(&self, crd: &Value) -> Result<(), Stop> {
+    pub async fn apply_crd(&self, crd: &Value) -> Result<(), Stop> {
         let name = crd["metadata"]["name"].as_str().unwrap_or_default();
         deploy::apply(&self.test_cluster.client, crd).await?;
         deploy::established(&self.test_cluster.client, name).await?;
-        self.mark(SharedMark::CrdPutBack, json!({"name": name}));
+        self.mark(SharedMark::CrdRestored, json!({"name": name}));
         Ok(())
     }
 
+    /// Sends a request for a CRD. Returns `None` if it does not exist.
     async fn crd(&self, method: Method, name: &str) -> Result<Option<Value>, Stop> {
         let action = format!("{method} CRD {name}");
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crd_is_applied_without_what_it_got_from_the_api_server() {
+    fn fields_that_the_api_server_adds_to_a_crd_are_not_applied() {
         let crd = json!({"metadata": {"name": "a.b", "uid": "u", "resourceVersion": "7", "labels": {"k": "v"}},
             "spec": {"group": "b"}, "status": {"storedVersions": ["v1"]}});
         let bare = bare(&crd);

@@ -36,8 +36,8 @@ impl TestContext {
         let path = format!("/apis/resource.k8s.io/v1/resourceslices/{node}");
         let request = http::Request::builder().method(Method::DELETE).uri(path).body(Vec::new());
         let request = request.map_err(|e| Stop::Refused { action: action.clone(), reason: e.to_string() })?;
-        let gone = self.test_cluster.client.request::<Value>(request).await;
-        gone.map(drop).map_err(|source| ClusterError::api(action, source).into())
+        let deleted = self.test_cluster.client.request::<Value>(request).await;
+        deleted.map(drop).map_err(|source| ClusterError::api(action, source).into())
     }
 }
 

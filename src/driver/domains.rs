@@ -16,11 +16,14 @@ impl TestContext {
     pub async fn until_domains_known(&self) -> Result<(), Stop> {
         let nodes: Vec<Value> = self.nodes.iter().map(|node| node.object()).collect();
         let domains = domains(&nodes);
-        let picture = schedulers::of(self.target).picture().filter(|_| !domains.is_empty());
-        let Some(picture) = picture else { return Ok(()) };
+        let Some(topology_model) =
+            schedulers::of(self.target).topology_model().filter(|_| !domains.is_empty())
+        else {
+            return Ok(());
+        };
         let condition = "the scheduler's topology has the domains of the case's nodes";
         self.until_in_cluster(Awaited::of_harness(condition), TOPOLOGY_TREE, |live| {
-            (picture.has)(live, &domains)
+            (topology_model.has)(live, &domains)
         })
         .await
     }

@@ -1,7 +1,8 @@
 //! Faults between a component of the control plane and the API server, for dedicated cases
-//! ([`super::case::Isolation::Dedicated`]). The component restarts behind its own proxy, with its own
-//! identity. Rules of the case decide what happens to its requests and watches.
-//! [`super::control_plane::restored`] removes the proxies.
+//! ([`super::case::Isolation::Dedicated`]).
+//!
+//! The component restarts behind a proxy and keeps its identity. The case's rules delay, change or refuse its
+//! requests and watch events. [`super::control_plane::restored`] removes the proxies.
 
 use std::time::Instant;
 
@@ -38,6 +39,7 @@ impl TestContext {
         Ok((proxy, added))
     }
 
+    /// Starts a component and waits until it is ready.
     pub async fn start_ready(&self, part: Part) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(part).await?;
@@ -50,6 +52,7 @@ impl TestContext {
         Ok(())
     }
 
+    /// The component that binds pods for the target's scheduler.
     pub fn binder(&self) -> Result<Part, Stop> {
         let scheduler = self.target.scheduler();
         let missing = || {
@@ -61,10 +64,12 @@ impl TestContext {
         Ok(self.local()?.spec().binding_part(scheduler).ok_or_else(missing)?)
     }
 
+    /// Matches the bindings of the test's pods.
     pub fn bindings(&self) -> Match {
         Match::of(&[Verb::Create], &["pods/binding"]).in_namespace(&self.namespace)
     }
 
+    /// Waits until a rule of the proxy was applied this many times.
     pub async fn until_applied(
         &self,
         proxy: &ProxyHandle,
@@ -76,7 +81,7 @@ impl TestContext {
         let begin = Instant::now();
         match self.within(limit, proxy.until_applied(rule, times as u64)).await {
             Some(()) => Ok(()),
-            None => Err(self.ran_out(condition, limit, begin).await),
+            None => Err(self.timed_out(condition, limit, begin).await),
         }
     }
 }

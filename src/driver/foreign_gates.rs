@@ -1,14 +1,13 @@
-//! Pods with a scheduling gate of a third party, as Kueue sets it, for dedicated cases.
+//! Adds a scheduling gate of a third party to pods, as Kueue does, for dedicated cases.
 
 use conformance_cluster::{ClusterError, deploy};
-use conformance_contract::names::POD_CLIQUE;
+use conformance_contract::names::{FOREIGN_GATE, POD_CLIQUE};
 use http::Method;
 use serde_json::{Value, json};
 
 use super::limits::REACTION;
 use crate::context::{Awaited, Stop, TestContext};
 
-pub const FOREIGN_GATE: &str = "example.com/review";
 /// Selects pods owned by a PodClique, as Grove's are, so that canaries get no gate.
 const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
                          object.metadata.ownerReferences.exists(owner, owner.kind == 'PodClique')";
@@ -16,29 +15,29 @@ const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
 impl TestContext {
     /// Adds [`FOREIGN_GATE`] to every new pod of any PodClique, or of `clique`, in the test's namespace. A
     /// MutatingAdmissionPolicy adds it until the cluster is deleted.
-    pub async fn gated_by_others(&self, clique: Option<&str>) -> Result<(), Stop> {
+    pub async fn add_foreign_gate(&self, clique: Option<&str>) -> Result<(), Stop> {
         self.local()?;
-        let gated = format!(
+        let mutation = format!(
             "Object{{spec: Object.spec{{schedulingGates: [Object.spec.schedulingGates{{name: '{FOREIGN_GATE}'}}]}}}}"
         );
-        let of_clique = clique.map(|clique| {
+        let is_of_clique = clique.map(|clique| {
             let label = format!("object.metadata.labels[?'{POD_CLIQUE}'].orValue('') == '{clique}'");
             json!({"name": "is-of-clique", "expression": label})
         });
         let is_groves = json!({"name": "is-groves", "expression": IS_GROVES});
-        let conditions: Vec<_> = [is_groves].into_iter().chain(of_clique).collect();
+        let conditions: Vec<_> = [is_groves].into_iter().chain(is_of_clique).collect();
         let policy = json!({
             "failurePolicy": "Fail", "reinvocationPolicy": "Never",
             "matchConstraints": {"resourceRules": [
                 {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]},
             ]},
             "matchConditions": conditions,
-            "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": gated}}],
+            "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": mutation}}],
         });
-        let here = json!({"kubernetes.io/metadata.name": self.namespace});
+        let own_namespace = json!({"kubernetes.io/metadata.name": self.namespace});
         let binding = json!({
             "policyName": self.namespace,
-            "matchResources": {"namespaceSelector": {"matchLabels": here}},
+            "matchResources": {"namespaceSelector": {"matchLabels": own_namespace}},
         });
         for (kind, spec) in [("MutatingAdmissionPolicy", policy), ("MutatingAdmissionPolicyBinding", binding)]
         {
@@ -48,11 +47,9 @@ impl TestContext {
             });
             deploy::apply(&self.test_cluster.client, &object).await?;
         }
-        let followed = Awaited::of_harness("an admission policy applied by the API server");
-        self.until_answered(followed, REACTION, || async {
-            Ok(self.would_be_gated(clique).await?.then_some(()))
-        })
-        .await
+        let applied = Awaited::of_harness("an admission policy applied by the API server");
+        self.poll_until(applied, REACTION, || async { Ok(self.would_be_gated(clique).await?.then_some(())) })
+            .await
     }
 
     /// Dry run: whether a pod of a PodClique gets the gate.

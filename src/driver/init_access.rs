@@ -10,13 +10,13 @@ use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::REACTION;
 
 /// Annotation of a token Secret that names its service account.
-const OF_ACCOUNT: &str = "kubernetes.io/service-account.name";
+const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 impl TestContext {
-    /// Records in a mark what the account of an init container may do in the namespace and in `default`. The
-    /// mark also contains what every account may do: `{"account", "rules", "elsewhere", "ofAll"}`. The
-    /// account is that of the token in the init container of any pod of the case.
-    pub async fn read_init_rights(&self, mark: MarkName) -> Result<(), Stop> {
+    /// Records the permissions of an init container's account in a mark: `{"account", "rules", "elsewhere",
+    /// "ofAll"}`. `rules` are those in the namespace, `elsewhere` those in `default`, and `ofAll` those of
+    /// every account. The account is that of the token in the init container of any pod of the case.
+    pub async fn record_init_rights(&self, mark: MarkName) -> Result<(), Stop> {
         let refused = |reason: &str| Stop::Refused {
             action: "find the service account of an init container".into(),
             reason: reason.into(),
@@ -24,21 +24,22 @@ impl TestContext {
         let token = self.look(|live| live.pods().find_map(|pod| token_of(pod.0).map(str::to_owned)));
         let token = token.ok_or_else(|| refused("no pod mounts its token"))?;
         let secret = self.secret(&token).await?;
-        let account = secret["metadata"]["annotations"][OF_ACCOUNT].as_str();
+        let account = secret["metadata"]["annotations"][SERVICE_ACCOUNT].as_str();
         let account = account.ok_or_else(|| refused("its Secret names no service account"))?.to_owned();
         let user = format!("system:serviceaccount:{}:{account}", self.namespace);
-        let own = self.rules_of(&user, &self.namespace).await?;
+        let rules = self.rules_of(&user, &self.namespace).await?;
         let elsewhere = self.rules_of(&user, "default").await?;
-        // An existing cluster had the operator before the harness, so there is no earlier answer.
+        // In an existing cluster the operator was installed first, so nothing was recorded before it.
         let of_all = match self.test_cluster.cluster.rights_of_all() {
             Some(read) => read.to_vec(),
             None => rights_of_all::read(&self.test_cluster.client).await?,
         };
-        let detail = json!({"account": account, "rules": own, "elsewhere": elsewhere, "ofAll": of_all});
+        let detail = json!({"account": account, "rules": rules, "elsewhere": elsewhere, "ofAll": of_all});
         self.mark(mark, detail);
         Ok(())
     }
 
+    /// The rules that apply to a user in a namespace.
     async fn rules_of(&self, user: &str, namespace: &str) -> Result<Value, Stop> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
@@ -49,11 +50,12 @@ impl TestContext {
         Ok(answer["status"]["resourceRules"].clone())
     }
 
-    /// A Secret, which may be created after the pods that reference it: without it they do not start.
+    /// Waits for a Secret and returns it. The operator may create it after the pods that mount it, because
+    /// these pods start only when the Secret exists.
     async fn secret(&self, name: &str) -> Result<Value, Stop> {
         let path = format!("/api/v1/namespaces/{}/secrets/{name}", self.namespace);
-        let made = Awaited::demanded_by("START-03", format!("Secret {name} created"));
-        self.until_answered(made, REACTION, || async {
+        let created = Awaited::demanded_by("START-03", format!("Secret {name} created"));
+        self.poll_until(created, REACTION, || async {
             match self.raw(Method::GET, &path, &Value::Null, None).await {
                 Err(Stop::Cluster(error)) if error.is_not_found() => Ok(None),
                 answer => answer.map(Some),
@@ -62,7 +64,7 @@ impl TestContext {
         .await
     }
 
-    /// One request for something that the history does not contain, as another user if one is named.
+    /// Sends one request for an object that histories do not contain, as `user` if it is given.
     async fn raw(&self, method: Method, path: &str, body: &Value, user: Option<&str>) -> Result<Value, Stop> {
         let action = format!("{method} {path}");
         let mut request = http::Request::builder()

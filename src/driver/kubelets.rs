@@ -1,7 +1,8 @@
-//! What cases do to real nodes and their kubelets, and what they read there that no API object shows. The
-//! nodes are containers of kind, because no other cluster allows a test suite to stop kubelets.
+//! Changes to real nodes and their kubelets, and facts that cases read there because no API object shows
+//! them.
 //!
-//! [`mended`] undoes all changes to nodes, because the next case gets the same nodes.
+//! The nodes are containers of kind, because no other cluster allows a test suite to stop kubelets.
+//! [`nodes_repaired`] undoes all changes, because the next case gets the same nodes.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::kind::KindCluster;
@@ -17,21 +18,21 @@ use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
 
 /// Runs `change`, which may break GPUs and stop kubelets on the case's nodes, then repairs all of these nodes
-/// regardless of the outcome. The mark [`SharedMark::PutBack`] precedes the repair.
-pub async fn mended(
+/// regardless of the outcome. The mark [`SharedMark::Restored`] precedes the repair.
+pub async fn nodes_repaired(
     test: &mut TestContext,
     change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
 ) -> Result<(), Stop> {
     let outcome = change(test).await;
-    test.mark(SharedMark::PutBack, Value::Null);
-    let mut mended: Result<(), Stop> = Ok(());
+    test.mark(SharedMark::Restored, Value::Null);
+    let mut repaired: Result<(), Stop> = Ok(());
     for node in &test.nodes {
         // Repair every node, even if an earlier one failed.
         let kubelet = test.start_kubelet(&node.name).await;
-        let gpus = test.mend_gpus(&node.name).await;
-        mended = mended.and(kubelet).and(gpus);
+        let gpus = test.repair_gpus(&node.name).await;
+        repaired = repaired.and(kubelet).and(gpus);
     }
-    mended?;
+    repaired?;
     outcome
 }
 
@@ -39,19 +40,19 @@ impl TestContext {
     pub async fn until_running(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let names: Vec<_> = gangs.iter().map(|gang| gang.name.as_str()).collect();
         let condition = Awaited::demanded_by("KLT-01", format!("all pods of {} running", names.join(", ")));
-        let run = |live: &Live| not_running(live, gangs).next().is_none();
-        self.until(condition, limits::CONTAINERS, run).await
+        let all_run = |live: &Live| not_running(live, gangs).next().is_none();
+        self.until(condition, limits::CONTAINERS, all_run).await
     }
 
     /// Breaks GPUs of a node: `which` lists indices, such as `0,3`, or is `all`.
     pub async fn break_gpus(&self, node: &str, which: &str) -> Result<(), Stop> {
-        let broken = json!({"metadata": {"annotations": {(names::UNHEALTHY_GPUS): which}}});
-        self.patch("Node", node, broken).await.map(drop)
+        let patch = json!({"metadata": {"annotations": {(names::UNHEALTHY_GPUS): which}}});
+        self.patch("Node", node, patch).await.map(drop)
     }
 
-    pub async fn mend_gpus(&self, node: &str) -> Result<(), Stop> {
-        let mended = json!({"metadata": {"annotations": {(names::UNHEALTHY_GPUS): null}}});
-        self.patch("Node", node, mended).await.map(drop)
+    pub async fn repair_gpus(&self, node: &str) -> Result<(), Stop> {
+        let patch = json!({"metadata": {"annotations": {(names::UNHEALTHY_GPUS): null}}});
+        self.patch("Node", node, patch).await.map(drop)
     }
 
     pub async fn set_gpus(&self, node: &str, count: u64) -> Result<(), Stop> {
@@ -61,8 +62,8 @@ impl TestContext {
 
     pub async fn until_allocatable(&self, node: &str, count: u64) -> Result<(), Stop> {
         let condition = format!("{count} GPUs of node {node} allocatable");
-        let told = |live: &Live| gpus(live, node) == Some(count);
-        self.until_in_cluster(&condition, limits::DEVICES, told).await
+        let is_reported = |live: &Live| gpus(live, node) == Some(count);
+        self.until_in_cluster(&condition, limits::DEVICES, is_reported).await
     }
 
     /// Starts a node's kubelet unless it runs, and waits until the node is Ready.
@@ -72,16 +73,16 @@ impl TestContext {
         Ok(kind.node_ready(node).await?)
     }
 
-    /// Reads the devices of the case's containers from the runtimes, for [`SharedMark::Allocated`].
+    /// Reads the devices of the case's containers from the container runtimes, for [`SharedMark::Allocated`].
     pub async fn read_allocations(&self) -> Result<(), Stop> {
         let kind = self.kind()?;
-        let of_trial = format!("io.kubernetes.pod.namespace={}", self.namespace);
+        let of_namespace = format!("io.kubernetes.pod.namespace={}", self.namespace);
         let mut all = Vec::new();
         for node in &self.nodes {
-            let running = crictl(kind, &node.name, &["ps", "--quiet", "--label", &of_trial]).await?;
+            let running = crictl(kind, &node.name, &["ps", "--quiet", "--label", &of_namespace]).await?;
             for id in running.lines().map(str::trim).filter(|id| !id.is_empty()) {
-                let told = crictl(kind, &node.name, &["inspect", id]).await?;
-                let container: Value = serde_json::from_str(&told).map_err(|e| {
+                let output = crictl(kind, &node.name, &["inspect", id]).await?;
+                let container: Value = serde_json::from_str(&output).map_err(|e| {
                     ClusterError::from(ProgramError::Command {
                         command: format!("crictl inspect {id} on {}", node.name),
                         reason: e.to_string(),
@@ -95,7 +96,7 @@ impl TestContext {
     }
 }
 
-/// Runs crictl on a node. Its own timeout, 2 s, is too short on a busy machine.
+/// Runs crictl on a node. The default timeout of crictl, 2 s, is too short on a busy machine.
 async fn crictl(kind: &KindCluster, node: &str, words: &[&str]) -> Result<String, ClusterError> {
     let words = [&["crictl", "--timeout", "20s"][..], words].concat();
     kind.on_node(node, &words).await
@@ -134,17 +135,17 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::as_it_runs(
+    #[case::running(
         json!({"runtimeSpec": {"process": {"env": ["PATH=/bin", "FAKE_GPU_DEVICES=fake-gpu-0,fake-gpu-3"]}}}),
         &["fake-gpu-0", "fake-gpu-3"]
     )]
-    #[case::as_it_was_asked_for(
+    #[case::not_started(
         json!({"config": {"envs": [{"key": "FAKE_GPU_DEVICES", "value": "fake-gpu-1"}]}}),
         &["fake-gpu-1"]
     )]
     #[case::none(json!({"runtimeSpec": {"process": {"env": ["PATH=/bin"]}}}), &[])]
     #[case::empty(json!({"runtimeSpec": {"process": {"env": ["FAKE_GPU_DEVICES="]}}}), &[])]
-    fn what_a_container_has(#[case] info: Value, #[case] devices: &[&str]) {
+    fn devices_are_read_from_the_environment_of_a_container(#[case] info: Value, #[case] devices: &[&str]) {
         let wanted = json!({"node": "n", "pod": "p", "container": "c", "devices": devices});
         assert_eq!(allocation("n", &inspected(info)), wanted);
     }

@@ -1,6 +1,7 @@
-//! Watches the leader election lease of the controller's replicas while a case needs it. A history covers the
-//! case's namespace, and the lease is in the controller's. Therefore each version of the lease becomes a mark
-//! ([`SharedMark::Lease`]).
+//! Watches the leader election lease of the controller's replicas while a case needs it.
+//!
+//! The lease is in the controller's namespace, which a case's history does not cover. Therefore each version
+//! of the lease becomes a mark ([`SharedMark::Lease`]).
 
 use std::time::Instant;
 
@@ -27,25 +28,25 @@ impl TestContext {
     pub async fn watch_lease(&self) -> Result<LeaseWatch, Stop> {
         let operator = self.kind()?.operator();
         let leases: Api<Lease> = Api::namespaced(self.test_cluster.client.clone(), &operator.namespace);
-        let this_one = watcher::Config::default().fields(&format!("metadata.name={}", operator.lease));
-        let mut events = watcher(leases, this_one).default_backoff().boxed();
+        let config = watcher::Config::default().fields(&format!("metadata.name={}", operator.lease));
+        let mut events = watcher(leases, config).default_backoff().boxed();
         let (test_cluster, namespace) = (self.test_cluster.clone(), self.namespace.clone());
-        let (seen, holder) = watch::channel(None);
+        let (sender, holder) = watch::channel(None);
         let mut task = JoinSet::new();
         task.spawn(async move {
-            let mut listed = false;
+            let mut is_listed = false;
             while let Some(event) = events.next().await {
                 let lease = match event {
                     Ok(watcher::Event::Apply(lease) | watcher::Event::InitApply(lease)) => lease,
                     Ok(watcher::Event::Delete(lease)) => Lease { spec: None, ..lease },
                     Ok(watcher::Event::InitDone) => {
-                        listed = true;
+                        is_listed = true;
                         continue;
                     }
                     Ok(watcher::Event::Init) => {
                         // The watch lists again: versions in between are lost.
-                        if listed {
-                            test_cluster.recorder.mark(&namespace, SharedMark::LeaseLost, Value::Null);
+                        if is_listed {
+                            test_cluster.recorder.mark(&namespace, SharedMark::LeaseWatchLost, Value::Null);
                         }
                         continue;
                     }
@@ -56,8 +57,8 @@ impl TestContext {
                 };
                 let version = json!({"resourceVersion": lease.metadata.resource_version, "spec": lease.spec});
                 test_cluster.recorder.mark(&namespace, SharedMark::Lease, version);
-                let held_by = lease.spec.and_then(|spec| spec.holder_identity);
-                seen.send_replace(held_by.filter(|holder| !holder.is_empty()));
+                let new_holder = lease.spec.and_then(|spec| spec.holder_identity);
+                sender.send_replace(new_holder.filter(|holder| !holder.is_empty()));
             }
         });
         let mut watched = LeaseWatch { holder, _task: task };
@@ -69,23 +70,24 @@ impl TestContext {
 }
 
 impl LeaseWatch {
+    /// The identity of the current leader.
     pub fn holder(&self) -> Option<String> {
         self.holder.borrow().clone()
     }
 
-    /// Waits until `holds` is true for the holder, which is `None` if nobody holds the lease.
+    /// Waits until `is_reached` is true for the holder, which is `None` if the lease has no holder.
     pub async fn until(
         &mut self,
         test: &TestContext,
         condition: &str,
         limit: Limit,
-        holds: impl Fn(Option<&str>) -> bool,
+        is_reached: impl Fn(Option<&str>) -> bool,
     ) -> Result<(), Stop> {
         let begin = Instant::now();
-        let reached = self.holder.wait_for(|holder| holds(holder.as_deref()));
+        let reached = self.holder.wait_for(|holder| is_reached(holder.as_deref()));
         if test.within(limit, reached).await.is_some_and(|seen| seen.is_ok()) {
             return Ok(());
         }
-        Err(test.ran_out(condition, limit, begin).await)
+        Err(test.timed_out(condition, limit, begin).await)
     }
 }

@@ -1,7 +1,7 @@
 //! What a case does to a cluster, and how it waits.
 //!
-//! A driver acts and waits; checks decide. [`case`] defines a case, and [`context`] is one run of it on a
-//! target.
+//! A driver acts and waits; checks decide. [`case`] defines a case, [`created_case`] one that is created
+//! while the program runs, and [`context`] is one run of a case on a target.
 //!
 //! - The environment: [`test_cluster`] is the cluster, and [`recorder`] watches it and writes the histories.
 //!   [`rights`] lists the permissions that a run needs in an existing cluster.
@@ -12,8 +12,8 @@
 //! - Changes to a control plane: [`control_plane`] stops and restores components, and [`fault_proxy`]
 //!   disturbs their requests and watches. [`lease_watch`] watches the controller's leader, [`upgrade`]
 //!   replaces the operator, and [`crds`] removes and restores CRDs.
-//! - Changes to pods and nodes: [`pod_health`] sets statuses in place of a kubelet, [`kubelets`] changes real
-//!   nodes, and [`domains`] waits until a scheduler knows the topology.
+//! - Changes to pods and nodes: [`pod_health`] sets statuses in place of a kubelet, and [`kubelets`] changes
+//!   real nodes. [`domains`] waits until a scheduler knows the topology.
 //! - Changes to workloads: [`admission_attempts`], [`scaling`], [`updates`], [`mutations`], [`queues`],
 //!   [`foreign_gates`], and [`pending`], which makes a scheduler retry a pending gang.
 //! - [`plain_gangs`] are gangs without an operator.
@@ -28,6 +28,7 @@ pub mod context;
 pub mod control_plane;
 pub mod convergence;
 pub mod crds;
+pub mod created_case;
 pub mod devices;
 pub mod diagnostics;
 pub mod domains;

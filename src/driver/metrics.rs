@@ -11,8 +11,8 @@ use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::REACTION;
 
 impl TestContext {
-    /// Reads the operator's metrics for the namespace, if it declares them, and records them in a mark. It
-    /// repeats this until they agree with the history, or a timeout. The operator must have no work left.
+    /// Records the operator's metrics for the namespace in a mark, if the operator declares metrics. It reads
+    /// them until they agree with the history, or until the timeout. The operator must have no work left.
     pub async fn read_metrics(&self) -> Result<(), Stop> {
         if !self.target.declares(Feature::Metrics) {
             return Ok(());
@@ -25,12 +25,12 @@ impl TestContext {
             }
         };
         let agreement = Awaited::demanded_by("STAT-11", "metrics that agree with the history");
-        let agreed = self.until_answered(agreement, REACTION, || async {
+        let agreed = self.poll_until(agreement, REACTION, || async {
             let (agrees, detail) = self.reading(&page).await?;
             Ok(agrees.then_some(detail))
         });
         let detail = match agreed.await {
-            Err(Stop::Wait(_)) => self.reading(&page).await?.1,
+            Err(Stop::Timeout(_)) => self.reading(&page).await?.1,
             agreed => agreed?,
         };
         self.test_cluster.cluster.healthy().await?;
@@ -38,19 +38,20 @@ impl TestContext {
         Ok(())
     }
 
+    /// Reads the metrics once. Returns whether they agree with the history, and the detail of the mark.
     async fn reading(&self, page: &MetricsPage) -> Result<(bool, Value), Stop> {
         let answer = page.read().await;
         let read = Timestamp::now();
         self.caught_up().await?;
         let history = self.history();
-        let place = history.entries.len();
+        let index = history.entries.len();
         Ok(match answer {
             Ok(text) => {
                 let numbers = Numbers::read(&text, &self.namespace, &page.names);
                 let agrees = differences(&history, &numbers, read).is_empty();
-                (agrees, json!({"place": place, "numbers": numbers}))
+                (agrees, json!({"place": index, "numbers": numbers}))
             }
-            Err(why) => (false, json!({"place": place, "failed": why})),
+            Err(error) => (false, json!({"place": index, "failed": error.to_string()})),
         })
     }
 }

@@ -3,7 +3,7 @@
 use conformance_contract::clauses::Feature;
 use conformance_expect::Gang;
 use conformance_expect::resolver::resolved;
-use conformance_facts::warnings::is_told;
+use conformance_facts::warnings::has_warning;
 use conformance_history::SharedMark;
 use serde_json::{Value, json};
 
@@ -11,16 +11,15 @@ use super::limits::REACTION;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Merge-patches an object as another owner of these fields. With the mark, a check decides whether the
+    /// Merge-patches an object as another owner of these fields. The mark lets a check decide whether the
     /// values stay.
-    pub async fn patch_as_others(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
+    pub async fn patch_as_another_client(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
         self.mark(SharedMark::WrittenByOthers, json!({"kind": kind, "name": name, "patch": patch}));
         self.patch(kind, name, patch).await.map(drop)
     }
 
-    /// Changes a `spec` field of a gang resource that the backend controls, and waits until the backend has
-    /// restored it. This makes the backend write the object again. It does nothing unless the operator
-    /// declares self-healing.
+    /// Makes the backend write a gang resource again: changes a `spec` field that the backend controls, and
+    /// waits until it is restored. It does nothing unless the operator declares self-healing.
     pub async fn provoke_repair(
         &self,
         kind: &str,
@@ -31,21 +30,21 @@ impl TestContext {
         if !self.target.declares(Feature::SelfHealing) {
             return Ok(());
         }
-        let right = self.look(|live| live.get(kind, name).map(|found| found["spec"][field].clone()));
-        let spoilt = self.patch(kind, name, json!({"spec": {field: wrong}})).await?;
-        let after = conformance_history::revision(&spoilt);
+        let original = self.look(|live| live.get(kind, name).map(|found| found["spec"][field].clone()));
+        let edited = self.patch(kind, name, json!({"spec": {field: wrong}})).await?;
+        let after = conformance_history::revision(&edited);
         self.until(&format!("{field} of {name} restored"), REACTION, |live| {
             let found = live.get(kind, name).filter(|found| conformance_history::revision(found) > after);
-            found.is_some_and(|found| Some(&found["spec"][field]) == right.as_ref())
+            found.is_some_and(|found| Some(&found["spec"][field]) == original.as_ref())
         })
         .await
     }
 
     /// Waits until a Warning event on the PodGang, or on its PodCliqueSet, reports the problem.
-    pub async fn until_told(&self, gang: &Gang, about: &str) -> Result<(), Stop> {
+    pub async fn until_warned(&self, gang: &Gang, about: &str) -> Result<(), Stop> {
         let condition = format!("a warning on PodGang {} about {about}", gang.name);
         self.until(&condition, REACTION, |live| {
-            resolved(live, vec![gang.clone()]).iter().any(|gang| is_told(live, gang, about))
+            resolved(live, vec![gang.clone()]).iter().any(|gang| has_warning(live, gang, about))
         })
         .await
     }

@@ -1,21 +1,22 @@
 //! Distinguishes a stuck deletion of a namespace from a slow one.
 //!
-//! kube-controller-manager empties a namespace in tries. After each incomplete try it waits longer: up to one
-//! minute, or half of the longest grace period of a pod there. So a long deletion is not stuck yet; one is
-//! stuck if one or two tries have changed nothing.
+//! kube-controller-manager deletes the contents of a namespace in several tries. After each incomplete try it
+//! waits longer: up to one minute, or half of the longest grace period of a pod there. A deletion is stuck if
+//! one or two tries have changed nothing.
 
 use conformance_history::Live;
 use serde_json::Value;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Objects left. Events do not count: they do not block the deletion, and failing tries write new ones.
+    /// Remaining objects. Events do not count: they do not block the deletion, and failing tries create new
+    /// ones.
     left: usize,
     /// Objects without a deletion timestamp.
     untouched: usize,
     finalizers: usize,
     /// Conditions of the namespace: type, status and message.
-    said: Vec<(String, String, String)>,
+    conditions: Vec<(String, String, String)>,
     /// Whether the namespace has a deletion timestamp.
     ending: bool,
 }
@@ -26,10 +27,10 @@ impl Progress {
         let namespace = namespace?;
         let objects = || contents.all().filter(|object| object["kind"] != "Event");
         let is_ending = |object: &Value| object["metadata"]["deletionTimestamp"].is_string();
-        let count = |held: &Value| held.as_array().map_or(0, Vec::len);
+        let count = |list: &Value| list.as_array().map_or(0, Vec::len);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let conditions = namespace["status"]["conditions"].as_array();
-        let said = |condition: &Value| {
+        let fields = |condition: &Value| {
             (text(&condition["type"]), text(&condition["status"]), text(&condition["message"]))
         };
         Some(Self {
@@ -38,7 +39,7 @@ impl Progress {
             finalizers: objects().map(|object| count(&object["metadata"]["finalizers"])).sum::<usize>()
                 + count(&namespace["metadata"]["finalizers"])
                 + count(&namespace["spec"]["finalizers"]),
-            said: conditions.into_iter().flatten().map(said).collect(),
+            conditions: conditions.into_iter().flatten().map(fields).collect(),
             ending: is_ending(namespace),
         })
     }
@@ -47,7 +48,7 @@ impl Progress {
         self.left < before.left
             || self.untouched < before.untouched
             || self.finalizers < before.finalizers
-            || self.said != before.said
+            || self.conditions != before.conditions
             || self.ending != before.ending
     }
 
@@ -99,10 +100,14 @@ mod tests {
         &[pod("a", &["f"], true), pod("b", &[], false), pod("c", &[], false)],
         false
     )]
-    #[case::one_begun(namespace("2 pods"), &[pod("a", &["f"], true), pod("b", &[], true)], true)]
-    #[case::one_let_go(namespace("2 pods"), &[pod("a", &[], true), pod("b", &[], false)], true)]
+    #[case::one_terminating(namespace("2 pods"), &[pod("a", &["f"], true), pod("b", &[], true)], true)]
+    #[case::one_finalizer_less(namespace("2 pods"), &[pod("a", &[], true), pod("b", &[], false)], true)]
     #[case::another_try(namespace("1 pod"), &[pod("a", &["f"], true), pod("b", &[], false)], true)]
-    fn what_counts_as_progress(#[case] space: Value, #[case] objects: &[Value], #[case] further: bool) {
+    fn a_deletion_progresses_if_objects_or_finalizers_disappear(
+        #[case] space: Value,
+        #[case] objects: &[Value],
+        #[case] further: bool,
+    ) {
         let before = live(&[pod("a", &["f"], true), pod("b", &[], false)]);
         let before = Progress::of(Some(&namespace("2 pods")), &before).unwrap();
         let after = Progress::of(Some(&space), &live(objects)).unwrap();

@@ -1,6 +1,8 @@
-//! Makes a scheduler retry a pending gang. A gang that was not bound at the first try may be bound at the
-//! next: a try may leave something assumed, counted or forgotten. A barrier follows each retry, so that the
-//! gang has been tried.
+//! Makes a scheduler retry a pending gang.
+//!
+//! A scheduler may reject a gang at the first try and bind part of it at a later one. The reason may be wrong
+//! state that an earlier try left behind. After each retry, a barrier proves that the scheduler has tried the
+//! gang.
 
 use std::time::{Duration, Instant};
 
@@ -12,24 +14,25 @@ use conformance_history::{Live, SharedMark};
 use serde_json::{Value, json};
 
 use super::limits::{CLEANUP, REACTION, SCHEDULING};
-use crate::context::{Awaited, Loss, Stop, TestContext};
+use crate::context::{Awaited, Disruption, Stop, TestContext};
 
 /// An event after which a scheduler retries a pending gang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum Retry {
     /// The nodes of this step join, but are too few.
     NodesJoin(u32),
-    /// One of its pods is lost and replaced.
+    /// A pod of the gang is deleted and replaced.
     PodReplaced,
-    /// Its gang resources are deleted. The operator restores them if it declares that, else the harness.
+    /// The gang resources are deleted. The operator restores them if it declares self-healing; otherwise the
+    /// harness does.
     GangResourcesRestored,
     /// A gang that requests no scarce resource is created, bound and deleted.
     AnotherGang,
-    /// The scheduler makes passes for this long.
+    /// The scheduler continues to make passes for this long.
     Passes(Duration),
 }
 
-impl Again {
+impl Retry {
     fn name(self) -> &'static str {
         match self {
             Self::NodesJoin(_) => "nodes joined",
@@ -42,80 +45,82 @@ impl Again {
 }
 
 impl TestContext {
-    /// Makes the scheduler retry a pending gang after each of these events. Each adds the mark `tried again`.
-    pub async fn is_tried_again(&mut self, gang: &Gang, after: &[Again]) -> Result<(), Stop> {
-        for again in after {
-            match again {
-                Again::NodesJoin(step) => self.nodes_join(*step).await?,
-                Again::PodReplaced => self.pending_pod_replaced(gang).await?,
-                Again::GangResourcesRestored => self.gang_resources_restored(gang).await?,
-                Again::AnotherGang => self.another_gang(gang).await?,
-                Again::Passes(length) => {
+    /// Causes each of these events and makes the scheduler retry a pending gang after it. Each retry adds the
+    /// mark `tried again`.
+    pub async fn retry_pending_gang(&mut self, gang: &Gang, events: &[Retry]) -> Result<(), Stop> {
+        for event in events {
+            match event {
+                Retry::NodesJoin(step) => self.add_nodes(*step).await?,
+                Retry::PodReplaced => self.replace_pending_pod(gang).await?,
+                Retry::GangResourcesRestored => self.restore_gang_resources(gang).await?,
+                Retry::AnotherGang => self.bind_another_gang(gang).await?,
+                Retry::Passes(length) => {
                     let begin = Instant::now();
                     while begin.elapsed() < *length {
                         self.canaries().await?;
                         // Over minutes, canaries would fill their node.
-                        self.canaries_leave().await?;
+                        self.delete_canaries().await?;
                     }
                 }
             }
             self.until_released(gang).await?;
             self.canaries().await?;
-            self.mark(SharedMark::TriedAgain, json!({"after": again.name()}));
+            self.mark(SharedMark::Retried, json!({"after": event.name()}));
         }
         Ok(())
     }
 
     /// The gang under the current name of its PodGang.
-    fn as_it_is_called(&self, gang: &Gang) -> Gang {
+    fn with_current_name(&self, gang: &Gang) -> Gang {
         self.look(|live| resolved(live, vec![gang.clone()])).pop().unwrap_or_else(|| gang.clone())
     }
 
-    async fn pending_pod_replaced(&self, gang: &Gang) -> Result<(), Stop> {
-        let is_its =
+    async fn replace_pending_pod(&self, gang: &Gang) -> Result<(), Stop> {
+        let is_of_gang =
             |clique: Option<&str>| gang.groups.iter().any(|group| Some(group.clique.as_str()) == clique);
         let first = |live: &Live| {
-            let mut pods = live.pods().filter(|pod| is_its(pod.pod_clique()));
+            let mut pods = live.pods().filter(|pod| is_of_gang(pod.pod_clique()));
             pods.next().map(|pod| (pod.name().to_owned(), pod.uid().to_owned(), pods.count() + 1))
         };
-        let Some((name, uid, there)) = self.look(first) else { return Ok(()) };
-        self.lose_pod_by(Loss::AtOnce, &name).await?;
+        let Some((name, uid, count)) = self.look(first) else { return Ok(()) };
+        self.disrupt_pod(Disruption::AtOnce, &name).await?;
         let replaced = Awaited::demanded_by("AON-11", format!("pending Pod {name} replaced"));
         self.until(replaced, REACTION, |live| {
-            let pods = || live.pods().filter(|pod| is_its(pod.pod_clique()));
-            !pods().any(|pod| pod.uid() == uid) && pods().count() == there
+            let pods = || live.pods().filter(|pod| is_of_gang(pod.pod_clique()));
+            !pods().any(|pod| pod.uid() == uid) && pods().count() == count
         })
         .await
     }
 
-    async fn gang_resources_restored(&self, gang: &Gang) -> Result<(), Stop> {
-        for resource in schedulers::resources_of(self.target, &self.as_it_is_called(gang)) {
+    async fn restore_gang_resources(&self, gang: &Gang) -> Result<(), Stop> {
+        for resource in schedulers::resources_of(self.target, &self.with_current_name(gang)) {
             let (kind, name) = (resource.kind, resource.name.wanted);
-            let Some(was) = self.look(|live| live.get(kind, &name).cloned()) else { continue };
+            let Some(original) = self.look(|live| live.get(kind, &name).cloned()) else { continue };
             self.delete(kind, &name).await?;
-            if was["metadata"]["finalizers"].is_array() {
-                // A finalizer keeps it while it has pods. It may also be deleted already: ignore the
-                // response.
-                let freed = json!({"metadata": {"finalizers": Value::Null}});
-                self.attempt(http::Method::PATCH, kind, &name, &freed).await?;
+            if original["metadata"]["finalizers"].is_array() {
+                // A finalizer delays the deletion while the gang has pods. The object may also be deleted
+                // already, so the response does not matter.
+                let patch = json!({"metadata": {"finalizers": Value::Null}});
+                self.attempt(http::Method::PATCH, kind, &name, &patch).await?;
             }
-            let is_another = |found: &Value| found["metadata"]["uid"] != was["metadata"]["uid"];
+            let is_new = |found: &Value| found["metadata"]["uid"] != original["metadata"]["uid"];
             if self.target.declares(Feature::SelfHealing) {
                 let restored = Awaited::demanded_by("GANG-12", format!("{kind} {name} restored"));
-                self.until(restored, REACTION, |live| live.get(kind, &name).is_some_and(is_another)).await?;
+                self.until(restored, REACTION, |live| live.get(kind, &name).is_some_and(is_new)).await?;
             } else {
-                let gone = Awaited::of_harness(format!("{kind} {name} deleted"));
-                self.until(gone, REACTION, |live| live.get(kind, &name).is_none_or(is_another)).await?;
+                let deleted = Awaited::of_harness(format!("{kind} {name} deleted"));
+                self.until(deleted, REACTION, |live| live.get(kind, &name).is_none_or(is_new)).await?;
                 if self.look(|live| live.get(kind, &name).is_none()) {
-                    self.create(kind, &as_new(was)).await?;
+                    self.create(kind, &as_new(original)).await?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Creates, binds and deletes a one-pod gang of the first clique. It requests next to nothing.
-    async fn another_gang(&mut self, gang: &Gang) -> Result<(), Stop> {
+    /// Creates a one-pod gang of the first clique that requests next to nothing, waits until it is bound, and
+    /// deletes it.
+    async fn bind_another_gang(&mut self, gang: &Gang) -> Result<(), Stop> {
         let name = format!("{}-by", gang.set);
         let mut set = self.manifest(&gang.set)?;
         let template = &mut set["spec"]["template"];
@@ -131,10 +136,10 @@ impl TestContext {
         self.submit_value(set).await?;
         let bound =
             Awaited::demanded_by("AON-10", format!("PodCliqueSet {name} bound while the other gang waits"));
-        self.until(bound, SCHEDULING, |live| live.bound_of(&name) == 1).await?;
+        self.until(bound, SCHEDULING, |live| live.bound_pods_of_set(&name) == 1).await?;
         self.delete("PodCliqueSet", &name).await?;
-        let gone = Awaited::demanded_by("DEL-01", format!("PodCliqueSet {name} and its pod deleted"));
-        self.until(gone, CLEANUP, |live| {
+        let deleted = Awaited::demanded_by("DEL-01", format!("PodCliqueSet {name} and its pod deleted"));
+        self.until(deleted, CLEANUP, |live| {
             let mut pods = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(&name));
             pods.next().is_none() && live.get("PodCliqueSet", &name).is_none()
         })
@@ -143,13 +148,13 @@ impl TestContext {
 }
 
 /// The object without the fields that the API server assigns.
-fn as_new(mut was: Value) -> Value {
-    for given in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers"]
+fn as_new(mut object: Value) -> Value {
+    for field in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers"]
     {
-        without(&mut was["metadata"], given);
+        without(&mut object["metadata"], field);
     }
-    without(&mut was, "status");
-    was
+    without(&mut object, "status");
+    object
 }
 
 fn without(value: &mut Value, key: &str) {
@@ -163,12 +168,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_api_server_gave_is_not_sent_again() {
-        let was = json!({"kind": "PodGroup", "metadata": {
+    fn fields_that_the_api_server_assigned_are_not_sent_again() {
+        let stored = json!({"kind": "PodGroup", "metadata": {
             "name": "g", "uid": "u", "resourceVersion": "7", "finalizers": ["f"], "ownerReferences": [{"name": "o"}],
         }, "spec": {"minMember": 2}, "status": {"phase": "Pending"}});
         let wanted = json!({"kind": "PodGroup", "metadata": {"name": "g", "ownerReferences": [{"name": "o"}]},
             "spec": {"minMember": 2}});
-        assert_eq!(as_new(was), wanted);
+        assert_eq!(as_new(stored), wanted);
     }
 }

@@ -42,10 +42,10 @@ impl TestContext {
         pod
     }
 
-    /// Adds the nodes of this step, to make room for a gang that does not fit.
-    pub async fn room_comes(&mut self, step: u32) -> Result<(), Stop> {
-        self.mark(SharedMark::RoomComes, Value::Null);
-        self.nodes_join(step).await
+    /// Adds the nodes of this step, so that a pending gang fits. The mark precedes the change.
+    pub async fn add_capacity(&mut self, step: u32) -> Result<(), Stop> {
+        self.mark(SharedMark::RoomAvailable, Value::Null);
+        self.add_nodes(step).await
     }
 
     /// Waits until all pods of a gang are Ready; `clause` demands this.
@@ -62,13 +62,13 @@ impl TestContext {
         let names = gangs.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
         let bound = Awaited::demanded_by(clause, format!("all pods of {names} bound"));
         let is_bound = |pod: Pod<'_>| pod.node().is_some();
-        self.until(bound, limits::SCHEDULING, |live| gangs.iter().any(|gang| all(live, gang, is_bound)))
+        self.until(bound, limits::SCHEDULING, |live| gangs.iter().any(|gang| all_pods(live, gang, is_bound)))
             .await?;
-        // On real nodes containers start first.
+        // On real nodes, the containers of a bound pod still have to start, so this wait has its own limit.
         let ready = Awaited::demanded_by(clause, format!("all pods of {names} Ready"));
-        let first = |live: &Live| gangs.iter().position(|gang| all(live, gang, is_ready));
-        self.until(ready, limits::CONTAINERS, |live| first(live).is_some()).await?;
-        Ok(self.look(first).unwrap_or_default())
+        let first_ready = |live: &Live| gangs.iter().position(|gang| all_pods(live, gang, is_ready));
+        self.until(ready, limits::CONTAINERS, |live| first_ready(live).is_some()).await?;
+        Ok(self.look(first_ready).unwrap_or_default())
     }
 
     /// Deletes the pods of a gang, then its gang resource, and waits until the pods are deleted.
@@ -90,6 +90,6 @@ fn is_ready(pod: Pod<'_>) -> bool {
     pod.condition("Ready").is_some_and(|ready| ready["status"] == "True")
 }
 
-fn all(live: &Live, gang: &PlainGang, is_so: impl Fn(Pod<'_>) -> bool) -> bool {
-    live.pods().filter(|pod| gang.has(*pod) && is_so(*pod)).count() == gang.pods
+fn all_pods(live: &Live, gang: &PlainGang, condition: impl Fn(Pod<'_>) -> bool) -> bool {
+    live.pods().filter(|pod| gang.has(*pod) && condition(*pod)).count() == gang.pods
 }

@@ -18,15 +18,16 @@ const READINESS_GATE: &str = "conformance.grove.io/may-be-ready";
 /// Label of pods whose containers never start on simulated nodes.
 pub const UNSTARTED: &str = "conformance.grove.io/unstarted";
 
-/// Taint that closes a node to pods that do not tolerate it.
+/// Taint of nodes that [`TestContext::close`] closes.
 const CLOSED: &str = "conformance.grove.io/closed";
 
-/// KWOK writes a status a second time, if at all, within this period.
+/// KWOK may write a status twice; the second write follows within this period.
 const SECOND_WRITE: Duration = Duration::from_millis(250);
 
-/// Maximum number of times that the harness writes a status.
+/// Maximum number of times that the harness writes the same status.
 const TRIES: u32 = 5;
 
+/// The state of a pod's containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Containers {
     /// Started and Ready.
@@ -35,7 +36,7 @@ pub enum Containers {
     Crashing,
     /// Restarted after one failure, and Ready.
     Recovered,
-    /// Started, never ended, and not Ready.
+    /// Started, without a failure, and not Ready.
     Unready,
     /// Not started yet: an image is being pulled.
     Creating,
@@ -50,59 +51,59 @@ impl Containers {
 }
 
 impl TestContext {
-    /// Sets the container statuses of a bound pod.
-    pub async fn pod_becomes(&self, name: &str, containers: Containers) -> Result<(), Stop> {
+    /// Sets the container statuses of a bound pod, again if KWOK overwrites them.
+    pub async fn set_pod_status(&self, name: &str, containers: Containers) -> Result<(), Stop> {
         let pod = self.look(|live| live.get("Pod", name).cloned());
         let pod = pod.ok_or_else(|| Stop::Refused {
             action: format!("set the status of Pod {name}"),
             reason: "it does not exist".into(),
         })?;
-        let status = said(&pod, containers);
+        let status = status(&pod, containers);
         let uid = text(&pod["metadata"]["uid"]);
         let ready = if containers.are_ready() { "True" } else { "False" };
         for _ in 0..TRIES {
             let written = self.patch_sub("Pod", name, "status", json!({ "status": status })).await?;
             let detail = json!({"name": name, "uid": uid, "ready": ready, "revision": revision(&written)});
-            self.mark(SharedMark::PodSaid, detail);
-            let is_other = |live: &Live| {
+            self.mark(SharedMark::PodStatusSet, detail);
+            let is_overwritten = |live: &Live| {
                 live.get("Pod", name).is_some_and(|pod| {
                     pod["metadata"]["uid"] == uid
                         && revision(pod) > revision(&written)
                         && condition(pod, "Ready").is_some_and(|found| found["status"] != ready)
                 })
             };
-            if !self.is_written_over(is_other).await {
+            if !self.becomes_true_soon(is_overwritten).await {
                 break;
             }
         }
-        // The history shows a status that never lasts.
+        // If KWOK overwrites every attempt, a check sees that in the history.
         Ok(())
     }
 
-    /// Whether `is_so` becomes true shortly. KWOK may write the status of a pod twice, milliseconds apart,
-    /// and nothing shows that it has no write left.
-    async fn is_written_over(&self, is_so: impl Fn(&Live) -> bool) -> bool {
+    /// Whether `condition` becomes true within [`SECOND_WRITE`]. The wait has a fixed length, because no
+    /// event shows that KWOK has finished writing.
+    async fn becomes_true_soon(&self, condition: impl Fn(&Live) -> bool) -> bool {
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
-        let seen = async {
-            while !self.look(&is_so) {
+        let reached = async {
+            while !self.look(&condition) {
                 if changes.changed().await.is_err() {
                     std::future::pending::<()>().await;
                 }
             }
         };
-        tokio::time::timeout(SECOND_WRITE, seen).await.is_ok()
+        tokio::time::timeout(SECOND_WRITE, reached).await.is_ok()
     }
 
-    /// Like [`TestContext::pod_becomes`], for the first pod of a clique, if it has one.
-    pub async fn first_pod_becomes(&self, clique: &str, containers: Containers) -> Result<(), Stop> {
+    /// Like [`TestContext::set_pod_status`], for the first pod of a clique, if it has one.
+    pub async fn set_first_pod_status(&self, clique: &str, containers: Containers) -> Result<(), Stop> {
         match self.pods_of(clique).first() {
-            Some(pod) => self.pod_becomes(pod, containers).await,
+            Some(pod) => self.set_pod_status(pod, containers).await,
             None => Ok(()),
         }
     }
 
     /// Allows a pod with [`READINESS_GATE`] to become Ready.
-    pub async fn may_be_ready(&self, name: &str) -> Result<(), Stop> {
+    pub async fn allow_ready(&self, name: &str) -> Result<(), Stop> {
         let known = self.look(|live| live.get("Pod", name).map(|pod| pod["status"]["conditions"].clone()));
         let mut conditions = list(&known.unwrap_or_default()).to_vec();
         conditions.push(json!({"type": READINESS_GATE, "status": "True"}));
@@ -115,14 +116,15 @@ impl TestContext {
     }
 
     /// Removes the finalizer of [`TestContext::hold_pod`].
-    pub async fn let_pod_go(&self, name: &str) -> Result<(), Stop> {
+    pub async fn release_pod(&self, name: &str) -> Result<(), Stop> {
         self.patch("Pod", name, json!({"metadata": {"finalizers": null}})).await.map(drop)
     }
 
-    pub async fn until_held_pod_gone(&self, name: &str) -> Result<(), Stop> {
-        self.let_pod_go(name).await?;
-        let gone = Awaited::of_harness(format!("Pod {name} deleted"));
-        self.until(gone, CLEANUP, |live| live.get("Pod", name).is_none()).await
+    /// Like [`TestContext::release_pod`], and waits until the pod is deleted.
+    pub async fn release_pod_and_wait(&self, name: &str) -> Result<(), Stop> {
+        self.release_pod(name).await?;
+        let deleted = Awaited::of_harness(format!("Pod {name} deleted"));
+        self.until(deleted, CLEANUP, |live| live.get("Pod", name).is_none()).await
     }
 
     /// Cordons or uncordons a node. The harness uncordons the nodes of a case when it ends.
@@ -133,7 +135,7 @@ impl TestContext {
     /// Closes a node to all pods that do not tolerate [`CLOSED`], or opens it again. KAI places no pod at all
     /// on a cordoned node, regardless of tolerations.
     pub async fn close(&self, node: &str, closed: bool) -> Result<(), Stop> {
-        // The log of a namespace has the versions of nodes, but not their current state.
+        // Read the node from the API server, because the live state of a namespace does not include nodes.
         let answer = self.attempt(http::Method::GET, "Node", node, &Value::Null).await?;
         let found = answer.accepted(format!("read Node {node}"))?;
         let mut taints = list(&found["spec"]["taints"]).to_vec();
@@ -143,16 +145,19 @@ impl TestContext {
     }
 }
 
-fn said(pod: &Value, containers: Containers) -> Value {
+/// The part of a pod's status that a kubelet would write for these containers. Other conditions are kept.
+fn status(pod: &Value, containers: Containers) -> Value {
     let known = &pod["status"];
     let is_ready = containers.are_ready();
-    let said = if is_ready { "True" } else { "False" };
-    let own = ["Ready", "ContainersReady"];
-    let others =
-        list(&known["conditions"]).iter().filter(|condition| own.iter().all(|own| condition["type"] != *own));
+    let ready = if is_ready { "True" } else { "False" };
+    let replaced = ["Ready", "ContainersReady"];
+    let kept = list(&known["conditions"])
+        .iter()
+        .filter(|condition| replaced.iter().all(|replaced| condition["type"] != *replaced));
     let now = Timestamp::now();
-    let turned = own.iter().map(|own| json!({"type": own, "status": said, "lastTransitionTime": now}));
-    let conditions = others.cloned().chain(turned);
+    let new =
+        replaced.iter().map(|of_type| json!({"type": of_type, "status": ready, "lastTransitionTime": now}));
+    let conditions: Vec<_> = kept.cloned().chain(new).collect();
     let running = json!({"running": {}});
     let (state, last) = match containers {
         Containers::Ready | Containers::Unready => (running.clone(), json!({})),
@@ -163,14 +168,14 @@ fn said(pod: &Value, containers: Containers) -> Value {
         Containers::Waiting => (json!({"waiting": {"reason": "PodInitializing"}}), json!({})),
     };
     let has_started = state == running;
-    let own = list(&pod["spec"]["containers"]).iter().map(|container| {
+    let statuses = list(&pod["spec"]["containers"]).iter().map(|container| {
         json!({
             "name": container["name"], "image": container["image"], "imageID": "", "restartCount": 1,
             "ready": is_ready, "started": has_started, "state": state, "lastState": last,
         })
     });
-    let mut status =
-        json!({"conditions": conditions.collect::<Vec<_>>(), "containerStatuses": own.collect::<Vec<_>>()});
+    let statuses: Vec<_> = statuses.collect();
+    let mut status = json!({"conditions": conditions, "containerStatuses": statuses});
     if containers == Containers::Waiting {
         let inits = list(&pod["spec"]["initContainers"]).iter().map(|container| {
             json!({
@@ -197,7 +202,7 @@ mod tests {
     #[case(Containers::Waiting, true, false)]
     #[case(Containers::Crashing, false, false)]
     #[case(Containers::Unready, false, false)]
-    fn judges_take_it_for_what_it_is(
+    fn checks_read_a_written_status_as_the_state_it_stands_for(
         #[case] containers: Containers,
         #[case] healthy: bool,
         #[case] ready: bool,
@@ -206,7 +211,7 @@ mod tests {
             "spec": {"nodeName": "n", "initContainers": [{"name": "i"}], "containers": [{"name": "c", "image": "i"}]},
             "status": {"conditions": [{"type": "PodScheduled", "status": "True"}]},
         });
-        pod["status"] = said(&pod, containers);
+        pod["status"] = status(&pod, containers);
         assert_eq!((is_healthy(Pod(&pod)), is_ready(Pod(&pod))), (healthy, ready));
         assert_eq!(pod["status"]["conditions"][0]["status"], "True");
     }

@@ -9,22 +9,22 @@ use serde_json::json;
 
 use crate::context::{Stop, TestContext};
 
-/// Volcano's queue, as histories name it.
+/// The name of Volcano's kind Queue in histories.
 pub const QUEUE: &str = "Queue.scheduling.volcano.sh";
-const QUEUE_OF_KAI: &str = "Queue.scheduling.run.ai";
+const KAI_QUEUE: &str = "Queue.scheduling.run.ai";
 
 impl TestContext {
-    /// Creates an open Volcano queue, which is deleted with the test.
-    pub async fn open_queue(&self, name: &str) -> Result<(), Stop> {
+    /// Creates an open Volcano queue. It is deleted at the end of the test.
+    pub async fn create_volcano_queue(&self, name: &str) -> Result<(), Stop> {
         let queue = json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
             "metadata": {"name": name}, "spec": {"reclaimable": true, "weight": 1}});
         self.create(QUEUE, &queue).await?;
         self.set_queue_state(name, "Open").await
     }
 
-    /// Creates a KAI queue without limits, which is deleted with the test.
-    pub async fn make_kai_queue(&self, name: &str) -> Result<(), Stop> {
-        self.create(QUEUE_OF_KAI, &kai::queue(name, Some(kai::PARENT_QUEUE))).await.map(drop)
+    /// Creates a KAI queue without limits. It is deleted at the end of the test.
+    pub async fn create_kai_queue(&self, name: &str) -> Result<(), Stop> {
+        self.create(KAI_QUEUE, &kai::queue(name, Some(kai::PARENT_QUEUE))).await.map(drop)
     }
 
     pub async fn close_queue(&self, name: &str) -> Result<(), Stop> {

@@ -1,6 +1,10 @@
-//! The suite's only waits of fixed length. They let an operator become idle, watch an idle cluster, and keep
-//! a component down while a timer runs. They also wait until an operator no longer treats a PodClique as
-//! starting.
+//! The suite's only waits of fixed length. No event marks the end of these periods.
+//!
+//! The waits have these purposes:
+//! - let an operator become idle
+//! - watch an idle cluster
+//! - keep a component down while a timer runs
+//! - let the time pass in which an operator treats a PodClique as starting
 
 use std::future::pending;
 use std::time::Duration;
@@ -15,14 +19,14 @@ use crate::context::{Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// Waits until a converged operator is idle, and adds a mark. It is idle after a period without requests,
-    /// or at the limit. Requests that it sends before it sees its own last writes change nothing, or
-    /// conflict.
-    pub async fn comes_to_rest(&self) -> Result<(), Stop> {
+    /// Waits until a converged operator is idle, and adds a mark. It counts as idle after a period without
+    /// write requests, or at the limit. Until an operator sees its own last writes, it may send requests that
+    /// change nothing or conflict.
+    pub async fn wait_until_idle(&self) -> Result<(), Stop> {
         if let Ok(cluster) = self.local() {
             let (begin, end) = (Timestamp::now(), Instant::now() + self.length(limits::LAST_WRITES));
             let mut last = begin;
-            // No synchronization is possible: the audit log is no watch, and silence has no event.
+            // No synchronization is possible: the audit log is no watch, and the end of writes is no event.
             while Instant::now() < end {
                 let silent = Timestamp::now().duration_since(last).try_into().unwrap_or_default();
                 match self.length(limits::SILENCE).saturating_sub(silent) {
@@ -33,59 +37,60 @@ impl TestContext {
                 last = writes.iter().map(|write| write.at).fold(last, Timestamp::max);
             }
         } else {
-            // Without an audit log, requests that change nothing are not visible, and no check asks for them.
+            // Without an audit log, requests that change nothing are not visible, and no check needs them.
             self.until_settled(|_| false).await;
         }
-        self.mark(SharedMark::AtRest, Value::Null);
+        self.mark(SharedMark::OperatorIdle, Value::Null);
         Ok(())
     }
 
-    /// Waits for `length`, unscaled and regardless of events, and adds a mark. Call it right after a mark:
-    /// the check looks at every write between the two.
-    pub async fn watch_rest(&self, length: Duration) -> Result<(), Stop> {
-        // No synchronization is possible: "no object changes for 10 s" has no other event than the end of
-        // that time. A wait for a quiet period instead would forgive every write before it.
+    /// Waits for `length`, unscaled and regardless of events, and adds a mark. Call this right after another
+    /// mark: the check looks at every write between the two marks.
+    pub async fn watch_while_idle(&self, length: Duration) -> Result<(), Stop> {
+        // No synchronization is possible: no event marks the end of "no object changes for 10 s". A wait for
+        // a quiet period would ignore every write before that period.
         let begin = Timestamp::now();
         let _ = tokio::time::timeout(length, pending::<()>()).await;
         self.test_cluster.cluster.healthy().await?;
-        self.note_operator_writes(begin)?;
-        self.mark(SharedMark::WatchedForRest, json!({"seconds": length.as_secs()}));
+        self.record_operator_writes(begin)?;
+        self.mark(SharedMark::IdlePeriodEnded, json!({"seconds": length.as_secs()}));
         Ok(())
     }
 
     /// Keeps a stopped component down for `length` (unscaled), while a timer under test runs.
-    pub async fn stays_away(&self, length: Duration) -> Result<(), Stop> {
+    pub async fn keep_down(&self, length: Duration) -> Result<(), Stop> {
         // No synchronization is possible: a stopped component produces no event to wait for.
         tokio::time::sleep(length).await;
         Ok(self.test_cluster.cluster.healthy().await?)
     }
 
-    /// Waits until a PodCliqueSet has converged and its last PodClique is past its start.
+    /// Waits until a PodCliqueSet has converged and the operator no longer treats any PodClique as starting.
     pub async fn until_started(&self, set: &str) -> Result<(), Stop> {
         self.until_converged(set).await?;
-        let made = self.look(|live| {
-            let all = live.of("PodClique").map(|clique| text(&clique["metadata"]["creationTimestamp"]));
-            all.filter_map(|made| made.parse::<Timestamp>().ok()).max()
+        let newest = self.look(|live| {
+            let times = live.of("PodClique").map(|clique| text(&clique["metadata"]["creationTimestamp"]));
+            times.filter_map(|time| time.parse::<Timestamp>().ok()).max()
         });
         // No synchronization is possible: an operator does not report when it treats a PodClique as started.
-        let age =
-            made.and_then(|made| Timestamp::now().duration_since(made).try_into().ok()).unwrap_or_default();
+        let age = newest
+            .and_then(|newest| Timestamp::now().duration_since(newest).try_into().ok())
+            .unwrap_or_default();
         tokio::time::sleep(limits::START.saturating_sub(age)).await;
         Ok(())
     }
 
-    /// Returns the operator's write requests in the case's namespace since then, and records them in a mark.
-    /// A history lacks requests that change nothing. Without access to the API server's audit log the list is
-    /// empty.
-    pub fn note_operator_writes(&self, since: Timestamp) -> Result<Vec<OperatorWrite>, Stop> {
+    /// Returns the operator's write requests in the case's namespace from `since` on, and records them in a
+    /// mark. They come from the API server's audit log, because a history does not contain requests that
+    /// change nothing. Without access to the log, the list is empty.
+    pub fn record_operator_writes(&self, since: Timestamp) -> Result<Vec<OperatorWrite>, Stop> {
         let Ok(cluster) = self.local() else { return Ok(Vec::new()) };
         let writes = cluster.operator_writes(&self.namespace, since)?;
-        let told = writes.iter().map(|write| {
+        let details = writes.iter().map(|write| {
             json!({"verb": write.verb, "group": write.group, "resource": write.resource, "name": write.name,
                 "code": write.code})
         });
-        let told: Vec<_> = told.collect();
-        self.mark(SharedMark::OperatorWrites, json!({"since": since.to_string(), "writes": told}));
+        let details: Vec<_> = details.collect();
+        self.mark(SharedMark::OperatorWrites, json!({"since": since.to_string(), "writes": details}));
         Ok(writes)
     }
 }

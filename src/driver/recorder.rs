@@ -1,5 +1,5 @@
-//! One watch per kind for the whole cluster, started before the first case, feeds one log per followed
-//! namespace.
+//! Records what happens in the cluster: one watch per kind, started before the first case, fills one log per
+//! followed namespace.
 //!
 //! A watch that ends resumes at its last version. If it cannot (410 Gone), it lists again, and every log gets
 //! a gap. A check cannot conclude "never happened" across a gap, so the result is an infrastructure error. A
@@ -32,24 +32,24 @@ use self::logs::{Listed, Logs};
 use self::watching::{Watching, api_versions, list};
 
 /// Number of retries of a list whose connection broke.
-const LIST_AGAIN: usize = 3;
+const LIST_RETRIES: usize = 3;
 
 pub struct Recorder {
     client: Client,
     kinds: Vec<Kind>,
-    /// Per kind: notifies its watch that it has been silent for too long.
+    /// One per kind: notifies the kind's watch that it has been silent for too long.
     silent: Vec<Arc<Notify>>,
     logs: Logs,
     health: Health,
     _tasks: JoinSet<()>,
 }
 
-/// Why a log lacks something that the API server shows.
+/// Why a log may lack something that the API server shows.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsettled {
     #[error("failed to list {kind} for comparison: {source}")]
     NotListed {
-        /// As histories name it.
+        /// The kind's name in histories.
         kind: &'static str,
         source: Box<kube::Error>,
     },
@@ -87,7 +87,8 @@ impl Recorder {
         workload: Workload,
         limit: Duration,
     ) -> Result<Self, RecorderError> {
-        let is_here = |kind: &Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
+        let is_installed =
+            |kind: &Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
         let mut last = "no response".to_owned();
         let served = tokio::time::timeout(limit, api_versions(&client, &mut last)).await;
         let served = served.map_err(|_| RecorderError::NotReady {
@@ -96,12 +97,12 @@ impl Recorder {
             last,
         })?;
         let is_used = |kind: &Kind| workload != Workload::PlainPods || !kind.is_of_grove();
-        let of_train_jobs = Kind::of_train_jobs().filter(|_| workload == Workload::TrainJobs);
+        let train_job_kinds = Kind::of_train_jobs().filter(|_| workload == Workload::TrainJobs);
         let kinds: Vec<Kind> = KINDS
             .into_iter()
             .filter(is_used)
-            .chain(of_train_jobs)
-            .filter(is_here)
+            .chain(train_job_kinds)
+            .filter(is_installed)
             .filter_map(|kind| kind.served(&served))
             .collect();
         let (logs, health) = (Logs::new(), Health::new(&kinds));
@@ -111,7 +112,7 @@ impl Recorder {
         for (kind, silent) in kinds.iter().zip(&silent) {
             tasks.spawn(watching.clone().follow(*kind, silent.clone()));
         }
-        health.begun(limit).await?;
+        health.wait_until_watching(limit).await?;
         Ok(Self { client, kinds, silent, logs, health, _tasks: tasks })
     }
 
@@ -129,19 +130,19 @@ impl Recorder {
         self.health.failure()
     }
 
-    /// Waits for such a failure.
+    /// Waits for a failure of the watches after which no history is reliable.
     pub async fn failed(&self) -> RecorderError {
-        self.health.has_failed().await
+        self.health.wait_for_failure().await
     }
 
     /// Follows a namespace until the returned guard is dropped. Call this before anything in the namespace
-    /// exists. Its log includes the cluster-scoped objects that `belong` to it.
+    /// exists. Its log includes the cluster-scoped objects for which `belong` is true.
     pub fn track(&self, namespace: &str, belong: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Tracked {
         self.logs.track(namespace, Box::new(belong), None)
     }
 
-    /// The same, but the log records of each version only what `keep` leaves, and skips unchanged versions.
-    /// This is for runs whose histories exceed memory.
+    /// Like [`Recorder::track`], but `keep` reduces each version before it is recorded, and unchanged
+    /// versions are skipped. This is for runs whose histories exceed memory.
     pub fn track_part(
         &self,
         namespace: &str,
@@ -151,6 +152,7 @@ impl Recorder {
         self.logs.track(namespace, Box::new(belong), Some(keep))
     }
 
+    /// Adds a mark to the log of a followed namespace.
     pub fn mark(&self, namespace: &str, name: impl Into<MarkName>, detail: Value) {
         let name = name.into().as_str();
         if !self.logs.mark(namespace, Mark { name: name.into(), detail }) {
@@ -172,11 +174,12 @@ impl Recorder {
         })
     }
 
-    /// The entries of a namespace's log from index `place` on, for callers that read it repeatedly.
-    pub fn since(&self, namespace: &str, place: usize) -> Vec<Entry> {
-        self.logs.since(namespace, place)
+    /// The entries of a namespace's log from an index on, for callers that read it repeatedly.
+    pub fn since(&self, namespace: &str, index: usize) -> Vec<Entry> {
+        self.logs.since(namespace, index)
     }
 
+    /// The history so far of the namespace in the header.
     pub fn history(&self, header: Header) -> History {
         let entries = self.since(&header.namespace, 0);
         History { header, entries }
@@ -187,13 +190,15 @@ impl Recorder {
     /// that is behind for a quarter of the limit restarts at its last version.
     pub async fn settle(&self, namespace: &str, limit: Duration) -> Result<(), Unsettled> {
         let mut what = "any object (the list requests got no response)".to_owned();
-        let settled = tokio::time::timeout(limit, self.settled(namespace, limit / 4, &mut what)).await;
+        let settled = tokio::time::timeout(limit, self.catch_up(namespace, limit / 4, &mut what)).await;
         settled.unwrap_or_else(|_| {
             Err(Unsettled::Behind { what, seconds: limit.as_secs(), trouble: self.failure() })
         })
     }
 
-    async fn settled(
+    /// Like [`Recorder::settle`], without a limit. During the wait, `lacks` describes what the log still
+    /// lacks. Watches that are behind restart after `patience`.
+    async fn catch_up(
         &self,
         namespace: &str,
         patience: Duration,
@@ -203,7 +208,7 @@ impl Recorder {
         let mut moved = self.logs.moved();
         let kinds = self.kinds.iter().filter(|kind| kind.namespaced && kind.name != "Event");
         let lists = kinds.map(|kind| async {
-            let mut again = 0..LIST_AGAIN;
+            let mut retries = 0..LIST_RETRIES;
             loop {
                 match list(&self.client, kind, Some(namespace)).await {
                     Ok((version, items)) => {
@@ -215,8 +220,8 @@ impl Recorder {
                     }
                     // A kind that is not served has no objects.
                     Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
-                    // A broken connection says nothing about the API server, so retry on another one.
-                    Err(kube::Error::Service(_)) if again.next().is_some() => {}
+                    // A broken connection does not show that the API server fails, so retry on a new one.
+                    Err(kube::Error::Service(_)) if retries.next().is_some() => {}
                     Err(source) => {
                         return Err(Unsettled::NotListed { kind: kind.name, source: Box::new(source) });
                     }

@@ -1,6 +1,7 @@
-//! The permissions that a run needs in an existing cluster, so that all missing ones are reported before the
-//! first case. Read permissions follow from the recorded kinds, write permissions from the cases of the
-//! shared cluster.
+//! The permissions that a run needs in an existing cluster. All missing ones are reported before the first
+//! case.
+//!
+//! Read permissions follow from the recorded kinds, write permissions from the cases of the shared cluster.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,8 @@ use conformance_cluster::existing::Right;
 use conformance_contract::scheduler::Scheduler;
 use conformance_history::{KINDS, Kind};
 
-/// What drivers do in addition to recording: the kind as histories name it, its subresource, and the verbs.
+/// Requests of drivers in addition to recording: the kind as histories name it, its subresource, and the
+/// verbs.
 const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Namespace", "", &["create", "get", "delete"]),
     ("Node", "", &["create", "get", "patch", "delete", "deletecollection"]),
@@ -30,35 +32,37 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Queue.scheduling.volcano.sh", "", &["create", "get", "delete"]),
     ("Queue.scheduling.volcano.sh", "status", &["patch"]),
 ];
-/// Verbs on gang resources: for canaries, third-party gang resources and changes as another client.
+/// Verbs on gang resources. Drivers create canaries and third-party gang resources, and write as another
+/// client.
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
-/// Verbs on `v1` resources that are not recorded. They find the account of an init container's token and its
-/// permissions, and limit the pods of a namespace.
-const ASKED: [(&str, &str); 4] = [
+/// Verbs on `v1` resources that are not recorded. They serve to find the account of an init container's token
+/// and its permissions, and to limit the pods of a namespace.
+const UNRECORDED: [(&str, &str); 4] = [
     ("get", "secrets"),
     ("impersonate", "serviceaccounts"),
     ("create", "limitranges"),
     ("patch", "limitranges"),
 ];
 
+/// The permissions that a run with these schedulers needs.
 pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
-    let is_here = |kind: &&Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
-    let asked = |(verb, resource): (&'static str, &str)| Right {
+    let is_recorded = |kind: &&Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
+    let core = |(verb, resource): (&'static str, &str)| Right {
         verb,
         group: String::new(),
         resource: resource.to_owned(),
         served_in: vec!["v1".to_owned()],
     };
-    let mut rights: Vec<_> = ASKED.into_iter().map(asked).collect();
-    // What every service account may do (START).
+    let mut rights: Vec<_> = UNRECORDED.into_iter().map(core).collect();
+    // The permissions of every service account, for the START clauses.
     rights.extend(["clusterroles", "clusterrolebindings"].map(|resource| Right {
         verb: "list",
         group: "rbac.authorization.k8s.io".to_owned(),
         resource: resource.to_owned(),
         served_in: vec!["rbac.authorization.k8s.io/v1".to_owned()],
     }));
-    for kind in KINDS.iter().filter(is_here) {
+    for kind in KINDS.iter().filter(is_recorded) {
         let mut add = |subresource: &str, verbs: &[&'static str]| {
             rights.extend(verbs.iter().map(|verb| right(kind, subresource, verb)));
         };
@@ -73,8 +77,8 @@ pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
     rights
 }
 
-/// The kinds without which one of these schedulers binds nothing. Kubernetes' own, which a cluster may lack,
-/// are needed only for `trees`, because an operator may work without them.
+/// The kinds that these schedulers need to bind anything. Kubernetes' own gang resources, which a cluster may
+/// lack, are needed only for `trees`, because an operator may work without them.
 pub fn kinds_of(schedulers: &BTreeSet<Scheduler>, trees: bool) -> Vec<Kind> {
     let is_needed = |kind: &&Kind| match kind.scheduler {
         Some(Scheduler::KUBE) => trees,
@@ -102,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_that_is_recorded_is_listed_and_watched() {
+    fn a_run_may_list_and_watch_every_recorded_kind() {
         let schedulers = BTreeSet::from([Scheduler::KUBE, Scheduler::named("volcano")]);
         let rights: BTreeSet<String> = needed(&schedulers).iter().map(Right::to_string).collect();
         for kind in KINDS.iter().filter(|kind| kind.scheduler.is_none_or(|of| schedulers.contains(&of))) {
@@ -115,7 +119,7 @@ mod tests {
             rights.contains("patch nodes/status")
                 && rights.contains("create podgroups.scheduling.volcano.sh")
         );
-        assert!(!rights.iter().any(|right| right.contains("koordinator")), "it is not there");
+        assert!(!rights.iter().any(|right| right.contains("koordinator")), "Koordinator is not installed");
     }
 
     fn granted() -> BTreeSet<(String, String, String)> {
@@ -138,12 +142,12 @@ mod tests {
         granted
     }
 
-    /// The role in manifests/suite allows what a run needs with every backend, and nothing else. It may list
-    /// all kinds, because leftovers can be of any kind. Nodes are read where they are leased.
+    /// The role in manifests/suite is for a run with every backend. It may list all kinds, because leftovers
+    /// can be of any kind.
     #[test]
-    fn pods_of_the_suite_may_do_what_a_run_does_and_nothing_else() {
-        let of = |right: Right| (right.verb.to_owned(), right.group, right.resource);
-        let mut wanted: BTreeSet<_> = needed(&schedulers::all().collect()).into_iter().map(of).collect();
+    fn the_role_of_the_suites_pods_grants_exactly_what_a_run_needs() {
+        let parts = |right: Right| (right.verb.to_owned(), right.group, right.resource);
+        let mut wanted: BTreeSet<_> = needed(&schedulers::all().collect()).into_iter().map(parts).collect();
         wanted.retain(|(verb, ..)| verb != "list");
         wanted.insert(("list".to_owned(), "*".to_owned(), "*".to_owned()));
         let granted = granted();
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_recorded() {
+    fn every_kind_that_drivers_write_is_recorded() {
         for (name, _, _) in WRITTEN {
             assert!(Kind::named(name).is_some(), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Scaling through the scale subresource, as an autoscaler does, and as `kubectl apply` does.
+//! Scales as an autoscaler does, through the scale subresource, and as `kubectl apply` does.
 
 use conformance_history::{MarkName, SharedMark};
 use http::Method;
@@ -10,7 +10,7 @@ use crate::context::{Answer, Stop, TestContext};
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 impl TestContext {
-    /// Sets the replicas of a PodCliqueSet as a client-side `kubectl apply` does, with its annotation.
+    /// Sets the replicas of a PodCliqueSet as a client-side `kubectl apply` does, including its annotation.
     pub async fn scale_by_apply(&self, set: &str, replicas: u32) -> Result<(), Stop> {
         let applied = json!({"kind": "PodCliqueSet", "name": set, "replicas": replicas});
         self.mark(SharedMark::Scaled, applied.clone());
@@ -27,7 +27,7 @@ impl TestContext {
 
     /// Tries to scale through `/scale` or the object itself, and records the response: `{"kind", "name",
     /// "replicas", "by", "code"}`. Returns whether the API server accepted it.
-    pub async fn tries_to_scale(
+    pub async fn try_to_scale(
         &self,
         mark: MarkName,
         (kind, name): (&str, &str),
@@ -48,7 +48,7 @@ impl TestContext {
         Ok(code == 200)
     }
 
-    /// Reads `/scale` and records it: `{"kind", "name", "scale"}`.
+    /// Reads `/scale` and records it in a mark: `{"kind", "name", "scale"}`.
     pub async fn read_scale(&self, mark: MarkName, kind: &str, name: &str) -> Result<(), Stop> {
         let scale = self.attempt_at(Method::GET, kind, name, "/scale", &Value::Null).await?;
         let scale = scale.accepted(format!("read /scale of {kind} {name}"))?;

@@ -1,36 +1,38 @@
 //! Measures how fast the API server answers, so that a slow machine delays verdicts instead of making them
 //! wrong.
 //!
-//! It sends one small read through etcd per second. The median of the last reads, relative to the nominal
-//! time of such a read, is the factor on every limit. A limit restarts after a moment when the machine was
-//! too slow to decide. Durations in checks are extended by the largest factor during the case
+//! The harness sends one small read through etcd per second. The median of the last reads, relative to the
+//! nominal time of such a read, is the factor on every limit. A limit restarts after a moment when the
+//! machine was too slow to decide. Durations in checks are extended by the largest factor during the case
 //! ([`Speed::slowest_since`]).
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kube::Client;
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Nominal time of a read, for which limits are chosen: two cores that run ten cases and nothing else.
+/// Nominal time of a read: on two cores that run ten cases and nothing else. Limits are chosen for this time.
 const NOMINAL: Duration = Duration::from_millis(15);
-/// Range of the factor on limits. What takes longer than the maximum does not happen.
+/// Range of the factor on limits. An event that needs more than the maximum counts as missing.
 const FACTORS: (f64, f64) = (1.0, 4.0);
 /// Regardless of restarts, a limit never exceeds this many times its length.
 const LONGEST_WAIT: f64 = 2.0 * FACTORS.1;
 /// Smallest factor that is logged.
 const SLOW: f64 = 1.5;
-/// Reads in the median.
+/// Number of reads from which the median is calculated.
 const WINDOW: usize = 15;
-/// Reads before the first case.
-const FIRST: usize = 5;
+/// Number of reads before the first case starts.
+const INITIAL_READS: usize = 5;
 const PACE: Duration = Duration::from_secs(1);
-/// Limit of one read. A slower read counts as this. It also shows that the machine is too slow to decide
+/// Limit of one read. A slower read counts as this long, and shows that the machine is too slow to decide
 /// whether something is missing or late.
-const LONGEST: Duration = Duration::from_secs(2);
-/// A median above this is twice what limits allow for, so the machine is too slow to decide.
+const READ_LIMIT: Duration = Duration::from_secs(2);
+/// If the median exceeds this value, the machine is too slow to decide. The maximum factor on limits covers
+/// half of this value.
 const TOO_SLOW: Duration = NOMINAL.saturating_mul(8);
 /// Maximum number of slow moments that are kept: one hour of them.
 const SLOW_MOMENTS: usize = 3600;
@@ -51,16 +53,16 @@ struct Slow {
 }
 
 impl Reads {
-    fn add(&self, took: Duration) {
-        let mut reads = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+    fn record(&self, took: Duration) {
+        let mut reads = self.last.lock();
         if reads.len() == WINDOW {
             reads.pop_front();
         }
         reads.push_back(took);
         drop(reads);
         let median = self.median().unwrap_or_default();
-        let too_slow = if took >= LONGEST {
-            Some(format!("a read from the API server took {took:.1?} (limit {LONGEST:?})"))
+        let too_slow = if took >= READ_LIMIT {
+            Some(format!("a read from the API server took {took:.1?} (limit {READ_LIMIT:?})"))
         } else if median > TOO_SLOW {
             Some(format!("reads from the API server took {median:.1?} (limit {TOO_SLOW:?})"))
         } else {
@@ -70,7 +72,7 @@ impl Reads {
         if factor <= FACTORS.0 {
             return;
         }
-        let mut moments = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut moments = self.slow.lock();
         if moments.len() == SLOW_MOMENTS {
             moments.pop_front();
         }
@@ -79,19 +81,19 @@ impl Reads {
 
     /// The latest moment since `begin` when the machine was too slow to decide, with the evidence.
     fn too_slow_since(&self, begin: Instant) -> Option<(Instant, String)> {
-        let moments = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        let moments = self.slow.lock();
         let mut since = moments.iter().rev().take_while(|slow| slow.at >= begin);
         since.find_map(|slow| Some((slow.at, slow.too_slow.clone()?)))
     }
 
     fn slowest_since(&self, begin: Instant) -> Option<f64> {
-        let moments = self.slow.lock().unwrap_or_else(PoisonError::into_inner);
+        let moments = self.slow.lock();
         let since = moments.iter().rev().take_while(|slow| slow.at >= begin);
         since.map(|slow| slow.factor).max_by(f64::total_cmp)
     }
 
     fn median(&self) -> Option<Duration> {
-        let reads = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let reads = self.last.lock();
         let mut sorted: Vec<_> = reads.iter().copied().collect();
         sorted.sort();
         sorted.get(sorted.len() / 2).copied()
@@ -102,7 +104,7 @@ impl Reads {
         self.median().map_or(FACTORS.0, factor).clamp(FACTORS.0, FACTORS.1)
     }
 
-    fn stretched(&self, length: Duration, begin: Instant) -> Duration {
+    fn extended(&self, length: Duration, begin: Instant) -> Duration {
         let by_pace = length.mul_f64(self.factor());
         let again = self.too_slow_since(begin).map(|(at, _)| at.duration_since(begin) + by_pace);
         by_pace.max(again.unwrap_or_default().min(length.mul_f64(LONGEST_WAIT)))
@@ -120,19 +122,19 @@ impl Speed {
     /// Takes the first measurements, then continues in the background.
     pub async fn measure(client: Client) -> Self {
         let reads = Arc::new(Reads::default());
-        for _ in 0..FIRST {
-            reads.extend(&client).await;
+        for _ in 0..INITIAL_READS {
+            reads.measure_once(&client).await;
         }
         let (factor, median) = (reads.factor(), reads.median());
         tracing::info!(factor, ?median, "response time of the API server");
         let mut task = JoinSet::new();
-        let goes_on = reads.clone();
+        let background = reads.clone();
         task.spawn(async move {
             let mut was_slow = factor >= SLOW;
             loop {
                 sleep(PACE).await;
-                goes_on.extend(&client).await;
-                let factor = goes_on.factor();
+                background.measure_once(&client).await;
+                let factor = background.factor();
                 if (factor >= SLOW) != was_slow {
                     was_slow = !was_slow;
                     tracing::info!(
@@ -150,16 +152,16 @@ impl Speed {
         self.reads.factor()
     }
 
-    /// Evidence, if any, that limits mean nothing since `begin`: a read over its own limit, or a median far
-    /// above what limits allow for.
+    /// Evidence that no limit is conclusive since `begin`: a read over its own limit, or a median far above
+    /// what limits allow for.
     pub fn too_slow_since(&self, begin: Instant) -> Option<String> {
-        self.reads.too_slow_since(begin).map(|(_, figure)| figure)
+        self.reads.too_slow_since(begin).map(|(_, evidence)| evidence)
     }
 
     /// The length of a limit for a wait that started at `begin`. It is extended by the API server's speed,
     /// and restarts after a moment when the machine was too slow to decide.
-    pub fn stretched(&self, length: Duration, begin: Instant) -> Duration {
-        self.reads.stretched(length, begin)
+    pub fn extended(&self, length: Duration, begin: Instant) -> Duration {
+        self.reads.extended(length, begin)
     }
 
     /// The largest factor since `begin`, if the machine was slow.
@@ -169,15 +171,15 @@ impl Speed {
 }
 
 impl Reads {
-    /// Adds one read. An API server that is down is not slow.
-    async fn extend(&self, client: &Client) {
+    /// Adds one read. A failed connection does not count, because an API server that is down is not slow.
+    async fn measure_once(&self, client: &Client) {
         let Ok(request) = http::Request::get("/api/v1/namespaces/default").body(Vec::new()) else { return };
         let begin = Instant::now();
-        match timeout(LONGEST, client.request::<serde_json::Value>(request)).await {
-            // A refusal is an answer, too.
-            Ok(Ok(_) | Err(kube::Error::Api(_))) => self.add(begin.elapsed()),
+        match timeout(READ_LIMIT, client.request::<serde_json::Value>(request)).await {
+            // A refusal is a response as well.
+            Ok(Ok(_) | Err(kube::Error::Api(_))) => self.record(begin.elapsed()),
             Ok(Err(_)) => {}
-            Err(_) => self.add(LONGEST),
+            Err(_) => self.record(READ_LIMIT),
         }
     }
 }
@@ -192,23 +194,26 @@ mod tests {
     #[case::unknown(&[], 1.0)]
     #[case::fast(&[1, 2, 2], 1.0)]
     #[case::slow(&[1, 30, 32], 2.0)]
-    #[case::one_that_was_late(&[4, 5, 2000], 1.0)]
-    #[case::hardly_moving(&[500, 600, 700], 4.0)]
-    fn limits_follow_the_median(#[case] millis: &[u64], #[case] factor: f64) {
+    #[case::one_late_read(&[4, 5, 2000], 1.0)]
+    #[case::far_too_slow(&[500, 600, 700], 4.0)]
+    fn the_factor_follows_the_median(#[case] millis: &[u64], #[case] factor: f64) {
         let reads = Reads::default();
-        millis.iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));
+        millis.iter().for_each(|millis| reads.record(Duration::from_millis(*millis)));
         assert!((reads.factor() - factor).abs() < 1e-9, "{}", reads.factor());
     }
 
     #[rstest]
     #[case::slower_than_limits_allow(&[110, 110, 110], None)]
     #[case::much_slower(&[150, 150], Some("reads from the API server took 150.0ms (limit 120ms)"))]
-    #[case::one_that_was_late(&[4, 4, 2400, 4], Some("a read from the API server took 2.4s (limit 2s)"))]
-    fn a_machine_that_is_too_slow_is_shown_to_be(#[case] millis: &[u64], #[case] figure: Option<&str>) {
+    #[case::one_late_read(&[4, 4, 2400, 4], Some("a read from the API server took 2.4s (limit 2s)"))]
+    fn a_machine_that_is_too_slow_is_reported_with_evidence(
+        #[case] millis: &[u64],
+        #[case] evidence: Option<&str>,
+    ) {
         let (begin, reads) = (Instant::now(), Reads::default());
-        millis.iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));
-        let too_slow = reads.too_slow_since(begin).map(|(_, figure)| figure);
-        assert_eq!(too_slow.as_deref(), figure);
+        millis.iter().for_each(|millis| reads.record(Duration::from_millis(*millis)));
+        let too_slow = reads.too_slow_since(begin).map(|(_, evidence)| evidence);
+        assert_eq!(too_slow.as_deref(), evidence);
         assert_eq!(reads.too_slow_since(Instant::now()), None, "it is fast enough since");
     }
 
@@ -216,31 +221,31 @@ mod tests {
     #[case::fast(&[4, 5, 15], None)]
     #[case::slow_for_a_while(&[4, 30, 45, 4, 4, 4, 4], Some(2.0))]
     #[case::slower_than_limits_allow(&[180, 180], Some(4.0))]
-    #[case::one_that_was_late(&[4, 4, 2400, 4], Some(4.0))]
-    fn the_slowest_moment_is_remembered(#[case] millis: &[u64], #[case] factor: Option<f64>) {
+    #[case::one_late_read(&[4, 4, 2400, 4], Some(4.0))]
+    fn the_largest_factor_since_a_moment_is_returned(#[case] millis: &[u64], #[case] factor: Option<f64>) {
         let (begin, reads) = (Instant::now(), Reads::default());
-        millis.iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));
+        millis.iter().for_each(|millis| reads.record(Duration::from_millis(*millis)));
         assert_eq!(reads.slowest_since(begin), factor);
         assert_eq!(reads.slowest_since(Instant::now()), None, "nothing was read since");
     }
 
     #[test]
-    fn after_a_moment_that_was_too_slow_a_limit_begins_again() {
+    fn a_limit_restarts_after_a_moment_that_was_too_slow() {
         let limit = Duration::from_secs(10);
         let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
         let reads = Reads::default();
-        [4, 2400, 4].iter().for_each(|millis| reads.add(Duration::from_millis(*millis)));
+        [4, 2400, 4].iter().for_each(|millis| reads.record(Duration::from_millis(*millis)));
         let whole = |duration: Duration| duration.as_secs_f64().round();
-        assert_eq!(whole(reads.stretched(limit, ago(3))), 13.0, "it was too slow just now");
-        assert_eq!(whole(reads.stretched(limit, ago(100))), 80.0, "no longer than that");
-        assert_eq!(reads.stretched(limit, Instant::now()), limit, "nothing was too slow since");
+        assert_eq!(whole(reads.extended(limit, ago(3))), 13.0, "it was too slow just now");
+        assert_eq!(whole(reads.extended(limit, ago(100))), 80.0, "no longer than that");
+        assert_eq!(reads.extended(limit, Instant::now()), limit, "nothing was too slow since");
     }
 
     #[test]
-    fn only_the_last_reads_count() {
+    fn old_reads_do_not_affect_the_factor() {
         let reads = Reads::default();
-        (0..WINDOW).for_each(|_| reads.add(LONGEST));
-        (0..WINDOW).for_each(|_| reads.add(NOMINAL));
+        (0..WINDOW).for_each(|_| reads.record(READ_LIMIT));
+        (0..WINDOW).for_each(|_| reads.record(NOMINAL));
         assert!((reads.factor() - 1.0).abs() < 1e-9);
     }
 }

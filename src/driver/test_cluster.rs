@@ -19,26 +19,26 @@ use crate::recorder::Recorder;
 use crate::speed::Speed;
 
 pub struct TestCluster {
-    /// Has the harness's permissions.
+    /// A client with the harness's permissions.
     pub client: Client,
     pub recorder: Recorder,
     pub speed: Speed,
-    /// Where the cluster comes from, and what can be done to it.
+    /// The provider of the cluster, with the operations that it supports.
     pub cluster: Arc<dyn Provider>,
     pub schedulers: BTreeSet<Scheduler>,
-    /// Id of the run, on every object that cases create.
+    /// Id of the run, a label of every object that cases create.
     pub run: String,
-    /// Whether somebody else wrote the operator's configuration, so that its profiles are unknown.
+    /// Whether the harness did not write the operator's configuration, so that its profiles are unknown.
     pub configured_by_others: bool,
     pub thorough: Thorough,
     /// Whether a timeout counts although limits were shortened.
     pub short_limits_count: bool,
 }
 
-/// Seed of runs without one, so that they all cover the same.
+/// Seed of runs that name none, so that all of them cover the same.
 pub const DEFAULT_SEED: u64 = 1;
 
-/// Coverage that takes more time than a default run has.
+/// Optional coverage that takes more time than a default run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thorough {
     /// Cases that crash something try every possible point instead of a selection.
@@ -60,9 +60,7 @@ impl std::fmt::Debug for TestCluster {
     }
 }
 
-/// The topology binding that every case may use: block, rack and host, with upstream's keys.
-pub const TOPOLOGY: &str = "conformance-topology";
-
+/// A ClusterTopologyBinding with these levels, each a domain and its node label key.
 pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
     let levels: Vec<_> = levels.iter().map(|(domain, key)| json!({"domain": domain, "key": key})).collect();
     json!({
@@ -74,7 +72,8 @@ pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
 }
 
 impl TestCluster {
-    /// Starts recording and creates what cases share: the canary node and, with an operator, the topology.
+    /// Starts the recorder and creates the shared objects: the canary node and, with an operator, the
+    /// topology binding.
     pub async fn prepare(
         cluster: Arc<dyn Provider>,
         schedulers: &BTreeSet<Scheduler>,
@@ -84,7 +83,7 @@ impl TestCluster {
         Self::prepare_for(workload, cluster, schedulers, run).await
     }
 
-    /// Like [`TestCluster::prepare`], for a workload that the cluster itself does not determine.
+    /// Like [`TestCluster::prepare`], for a workload that does not follow from the cluster's spec.
     pub async fn prepare_for(
         workload: Workload,
         cluster: Arc<dyn Provider>,
@@ -95,7 +94,7 @@ impl TestCluster {
         let recorder = Recorder::start(client.clone(), schedulers, workload, SETTLE.length).await?;
         let speed = Speed::measure(client.clone()).await;
         if workload != Workload::PlainPods {
-            shared::hold(&client, &binding(TOPOLOGY, &LEVELS), (names::RUN, run)).await?;
+            shared::hold(&client, &binding(names::TOPOLOGY, &LEVELS), (names::RUN, run)).await?;
         }
         cluster.node_pools().add_canary_node(names::CANARY, (names::RUN, run)).await?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! TrainJobs of the Kubeflow Trainer: creates them with their runtime, and waits for their pods.
+//! Creates TrainJobs of the Kubeflow Trainer with their runtimes, and waits for their pods.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::{self, Limit};
-use crate::test_cluster::TOPOLOGY;
 
 /// Annotation of a case's runtime: the level, as node label key, in whose domain a TrainJob must fit. The
 /// harness translates it for each scheduler.
@@ -43,22 +42,22 @@ impl TestContext {
         };
         let documents =
             grove_yaml::documents(self.case.manifest).map_err(|error| refused(error.to_string()))?;
-        let is_it = |document: &Value| document["kind"] == kind && document["metadata"]["name"] == name;
-        let found = documents.into_iter().find(is_it);
+        let is_wanted = |document: &Value| document["kind"] == kind && document["metadata"]["name"] == name;
+        let found = documents.into_iter().find(is_wanted);
         let mut found = found.ok_or_else(|| refused(format!("the manifest has no {kind} {name}")))?;
         found["metadata"]["namespace"] = self.namespace.clone().into();
         Ok(found)
     }
 
-    /// Creates a TrainJob of the manifest, and before it its runtime unless that was created already.
+    /// Creates a TrainJob of the manifest. Its runtime is created first unless it exists.
     pub async fn submit_train_job(&mut self, name: &str) -> Result<TrainJob, Stop> {
         let train_job = self.document("TrainJob", name)?;
-        let of = train_job["spec"]["runtimeRef"]["name"].as_str().unwrap_or_default().to_owned();
-        let runtime = self.runtime(&of)?;
-        if self.submitted(&format!("runtime {of}"), &runtime) {
+        let runtime_name = train_job["spec"]["runtimeRef"]["name"].as_str().unwrap_or_default().to_owned();
+        let runtime = self.runtime(&runtime_name)?;
+        if self.submitted(&format!("runtime {runtime_name}"), &runtime) {
             self.create("TrainingRuntime", &runtime).await?;
         }
-        self.until_runtime_known(&train_job, &of).await?;
+        self.until_runtime_known(&train_job, &runtime_name).await?;
         self.submitted(name, &train_job);
         self.mark(SharedMark::Submitted, json!({"name": name}));
         self.create("TrainJob", &train_job).await?;
@@ -66,11 +65,11 @@ impl TestContext {
     }
 
     /// Waits until the trainer's webhook knows the runtime of a TrainJob. The webhook reads from a watch that
-    /// may lag, and refuses TrainJobs of an unknown runtime. Any other refusal is left to the actual request.
+    /// may lag, and refuses TrainJobs of an unknown runtime. The actual request returns any other refusal.
     async fn until_runtime_known(&self, train_job: &Value, runtime: &str) -> Result<(), Stop> {
         let known = Awaited::of_harness(format!("runtime {runtime} known to the trainer"));
-        self.until_answered(known, limits::REACTION, || async {
-            let reply = self.would_be_created(train_job).await?;
+        self.poll_until(known, limits::REACTION, || async {
+            let reply = self.dry_run_create(train_job).await?;
             let is_unknown = reply.is_refused() && says_unknown(&reply.message, runtime);
             Ok((!is_unknown).then_some(()))
         })
@@ -92,8 +91,8 @@ impl TestContext {
         .await
     }
 
-    /// Waits until a TrainJob has `count` pods that the scheduler considers, so that a pass is meaningful.
-    pub async fn until_looked_at(
+    /// Waits until the scheduler considers `count` pods of a TrainJob, so that its next pass includes them.
+    pub async fn until_considered(
         &self,
         clause: &'static str,
         train_job: &str,
@@ -103,11 +102,12 @@ impl TestContext {
         let condition = format!("{count} pods of TrainJob {train_job} considered by the scheduler");
         let expectations = schedulers::of(self.target);
         self.until(Awaited::demanded_by(clause, condition), limits::SCHEDULING, |live| {
-            pods_of(live, train_job).filter(|pod| expectations.looks_at(Pod(pod))).count() == count
+            pods_of(live, train_job).filter(|pod| expectations.considers(Pod(pod))).count() == count
         })
         .await
     }
 
+    /// Waits until at least `count` pods of a TrainJob are bound; `clause` demands this.
     pub async fn until_bound_of(
         &self,
         clause: &'static str,
@@ -117,7 +117,8 @@ impl TestContext {
         self.until_bound_within(clause, train_job, count, limits::SCHEDULING).await
     }
 
-    /// The same for pods that the scheduler has tried before: it binds them at its next try, or not at all.
+    /// Waits until `count` pods of a TrainJob are bound that the scheduler has already tried. The limit is
+    /// that of one retry ([`TestContext::limit_of_next_try`]).
     pub async fn until_tried_again(
         &self,
         clause: &'static str,
@@ -169,7 +170,7 @@ pub fn claim(runtime: &mut Value, target: Target) {
     let tier = level.as_ref().and_then(|level| LEVELS.iter().rev().position(|(_, key)| key == level));
     if let Some(level) = level.filter(|_| target == Target::TRAINJOB_KAI) {
         let annotations = &mut spec["template"]["metadata"]["annotations"];
-        annotations["kai.scheduler/topology"] = TOPOLOGY.into();
+        annotations["kai.scheduler/topology"] = names::TOPOLOGY.into();
         annotations["kai.scheduler/topology-required-placement"] = level.into();
     }
     let policy = match target.scheduler().name() {
@@ -179,7 +180,7 @@ pub fn claim(runtime: &mut Value, target: Target) {
             }
             None => json!({"volcano": {}}),
         }),
-        // Differs from the default of the trainer and from that of the scheduler.
+        // The timeout differs from the defaults of the trainer and of the scheduler.
         "scheduler-plugins-scheduler" => Some(json!({"coscheduling": {"scheduleTimeoutSeconds": 15}})),
         "kai-scheduler" => Some(json!({"kaiScheduler": {"queue": "default-queue"}})),
         _ => None,

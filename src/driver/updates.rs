@@ -1,4 +1,4 @@
-//! Changes the templates of a PodCliqueSet, and waits for the outcome.
+//! Changes the templates of a PodCliqueSet, and waits until the update is complete.
 
 use conformance_facts::updates::{REVISION, lacks};
 use conformance_history::SharedMark;
@@ -8,8 +8,8 @@ use crate::context::{Answer, Awaited, Stop, TestContext};
 use crate::limits::SCHEDULING;
 
 impl TestContext {
-    /// Changes each clique template of a PodCliqueSet. If the API server refuses, it returns false and
-    /// records a mark, because an operator need not support updates.
+    /// Changes each clique template of a PodCliqueSet. An operator need not support updates: if the API
+    /// server refuses, this records a mark and returns false.
     pub async fn change_templates(&self, set: &str, change: impl Fn(&mut Value)) -> Result<bool, Stop> {
         let pcs = self.look(|live| live.get("PodCliqueSet", set).cloned()).ok_or_else(|| Stop::Refused {
             action: format!("change the templates of PodCliqueSet {set}"),
@@ -32,15 +32,16 @@ impl TestContext {
         self.change_templates(set, |clique| set_revision(clique, revision)).await
     }
 
-    /// Waits until every pod has its template and is Ready, and the status reports the end of the update.
+    /// Waits until every pod matches its clique template and is Ready, and the status reports the end of the
+    /// update.
     pub async fn until_updated(&self, set: &str, clause: &'static str) -> Result<(), Stop> {
         let awaited = Awaited::demanded_by(clause, format!("the update of PodCliqueSet {set} completed"));
-        let waited = self.until(awaited, SCHEDULING, |live| lacks(live, set).is_none()).await;
-        match waited {
-            Err(Stop::Wait(mut waited)) => {
+        let updated = self.until(awaited, SCHEDULING, |live| lacks(live, set).is_none()).await;
+        match updated {
+            Err(Stop::Timeout(mut timeout)) => {
                 let lack = self.look(|live| lacks(live, set)).unwrap_or_default();
-                waited.condition = format!("{} ({lack})", waited.condition);
-                Err(Stop::Wait(waited))
+                timeout.condition = format!("{} ({lack})", timeout.condition);
+                Err(Stop::Timeout(timeout))
             }
             ended => ended,
         }
@@ -54,6 +55,7 @@ pub fn set_revision(clique: &mut Value, revision: &str) {
     }
 }
 
+/// Sets the revision, and the GPUs of the first container.
 pub fn resize(clique: &mut Value, revision: &str, gpus: u32) {
     set_revision(clique, revision);
     clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = json!(gpus);

@@ -1,8 +1,8 @@
-//! An upgrade of the operator with live gangs, on a control plane of the case's own
+//! An upgrade of the operator with live gangs, on a control plane that only this case uses
 //! ([`super::case::Isolation::Upgrade`]). The old operator serves PodCliqueSets and stops, then the new one
 //! starts.
 //!
-//! Releases name PodGangs differently. Therefore waits use PodCliques and pods, whose names do not change,
+//! Releases name PodGangs differently. Waits therefore use PodCliques and pods, whose names do not change,
 //! and identify a PodGang by its podgroups.
 
 use conformance_expect::{Gang, scaling, schedulers};
@@ -17,27 +17,27 @@ use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING};
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Waits until a PodCliqueSet is complete as last scaled, regardless of the names of its PodGangs.
+    /// Waits until a PodCliqueSet is complete after its last scaling, regardless of the names of its
+    /// PodGangs.
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
-        let gangs = self.gangs_now(set);
-        let composed = |live: &Live| migration::differences(live, set, &gangs).is_empty();
-        self.until(&format!("PodCliqueSet {set} in the wanted state"), SCHEDULING, composed).await
+        let gangs = self.wanted_gangs(set);
+        let is_complete = |live: &Live| migration::differences(live, set, &gangs).is_empty();
+        self.until(&format!("PodCliqueSet {set} in the wanted state"), SCHEDULING, is_complete).await
     }
 
-    /// Waits, as the last step of a case, until every unit of a PodCliqueSet is bound completely. A timeout
-    /// is no error, because a check decides on the final state.
-    pub async fn bound_whole_at_last(&self, set: &str) -> Result<(), Stop> {
-        let units: Vec<_> = self.gangs_now(set).iter().flat_map(|gang| gang.units(self.target)).collect();
-        let whole = |live: &Live| binding::not_whole(live, &units).next().is_none();
-        judged_anyway(self.until(&format!("PodCliqueSet {set} bound whole"), SCHEDULING, whole).await)
-            .map(drop)
+    /// Waits until every unit of a PodCliqueSet is bound completely, as the last step of a case. A timeout is
+    /// no error, because a check decides on the final state.
+    pub async fn try_until_bound(&self, set: &str) -> Result<(), Stop> {
+        let units: Vec<_> = self.wanted_gangs(set).iter().flat_map(|gang| gang.units(self.target)).collect();
+        let are_whole = |live: &Live| binding::not_fully_bound(live, &units).next().is_none();
+        in_time(self.until(&format!("PodCliqueSet {set} bound whole"), SCHEDULING, are_whole).await).map(drop)
     }
 
     /// Waits until a PodCliqueSet's pending pods are released and the scheduler has made a full pass.
-    pub async fn set_is_passed_over(&mut self, set: &str) -> Result<(), Stop> {
+    pub async fn scheduler_passes_over_set(&mut self, set: &str) -> Result<(), Stop> {
         let expectations = schedulers::of(self.target);
-        let gangs = self.gangs_now(set);
-        let wanted: usize = gangs.iter().map(|gang| expectations.released_at_first(gang)).sum();
+        let gangs = self.wanted_gangs(set);
+        let wanted: usize = gangs.iter().map(|gang| expectations.initially_released(gang)).sum();
         let is_of_set = |clique: &str| {
             let mut groups = gangs.iter().flat_map(|gang| &gang.groups);
             groups.any(|group| group.clique == clique)
@@ -54,8 +54,8 @@ impl TestContext {
         self.scheduler_passes().await
     }
 
-    /// The PodGangs that a PodCliqueSet should have, as last scaled.
-    pub fn gangs_now(&self, set: &str) -> Vec<Gang> {
+    /// The PodGangs that a PodCliqueSet should have after its last scaling.
+    pub fn wanted_gangs(&self, set: &str) -> Vec<Gang> {
         let history = self.history();
         let pcs = history.header.submitted.get(set);
         pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default()
@@ -65,31 +65,34 @@ impl TestContext {
     pub async fn begin_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.stop_part(Part::Controller, Signal::TERM).await;
-        // Events that are not delivered yet belong to the old operator.
+        // The old operator caused the events that are not delivered yet.
         self.caught_up().await?;
         let title = |operator: fn(&Upgrade) -> String| cluster.spec().upgrade.as_ref().map(operator);
-        self.mark(SharedMark::UpgradeBegan, json!({"from": title(Upgrade::from), "to": title(Upgrade::to)}));
+        self.mark(
+            SharedMark::UpgradeStarted,
+            json!({"from": title(Upgrade::from), "to": title(Upgrade::to)}),
+        );
         Ok(cluster.begin_upgrade().await?)
     }
 
-    /// Starts the new operator and kills it after `writes` writes in the namespace, or earlier if it stops
-    /// writing. With 0 it is killed at once.
-    pub async fn stop_half_way(&self, writes: usize) -> Result<(), Stop> {
+    /// Starts the new operator and kills it after it has written `writes` objects in the namespace, or
+    /// earlier if it stops writing. With 0 it is killed at once.
+    pub async fn kill_operator_after_writes(&self, writes: usize) -> Result<(), Stop> {
         let cluster = self.local()?;
-        let before = written(&self.history());
-        let seen = || written(&self.history()) - before;
+        let before = changes(&self.history());
+        let count = || changes(&self.history()) - before;
         cluster.start_part(Part::Controller).await?;
-        let mut changes = self.test_cluster.recorder.follow(&self.namespace);
-        let enough = async { while seen() < writes && changes.changed().await.is_ok() {} };
+        let mut log = self.test_cluster.recorder.follow(&self.namespace);
+        let enough = async { while count() < writes && log.changed().await.is_ok() {} };
         let _ = self.within(FIRST_WRITES, enough).await;
         cluster.stop_part(Part::Controller, Signal::KILL).await;
-        self.mark(SharedMark::UpgradeStopped, json!({"writes": seen()}));
+        self.mark(SharedMark::UpgradeStopped, json!({"writes": count()}));
         Ok(())
     }
 
-    /// Starts the new operator and waits until the migration is over: no object follows the old scheme, and
-    /// no status reports a migration. A quiet period follows, because this may be true before the operator
-    /// has started. After a timeout a check decides.
+    /// Starts the new operator and waits until the migration is complete: no object has the old layout, and
+    /// no status reports a migration. This may be true before the operator has started, so a period of
+    /// watching follows. A timeout is no error, because a check decides.
     pub async fn end_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(Part::Controller).await?;
@@ -98,8 +101,8 @@ impl TestContext {
         let migrated = |live: &Live| {
             migration::remnants(&history, live).is_empty() && migration::migrating(live).next().is_none()
         };
-        if judged_anyway(self.until("all objects migrated to the new layout", MIGRATION, migrated).await)? {
-            self.watch_rest(QUIET).await?;
+        if in_time(self.until("all objects migrated to the new layout", MIGRATION, migrated).await)? {
+            self.watch_while_idle(QUIET).await?;
         }
         self.mark(SharedMark::UpgradeEnded, Value::Null);
         Ok(())
@@ -107,15 +110,15 @@ impl TestContext {
 }
 
 /// Whether a wait ended in time. A timeout does not stop a case whose checks decide on the awaited state.
-fn judged_anyway(waited: Result<(), Stop>) -> Result<bool, Stop> {
+fn in_time(waited: Result<(), Stop>) -> Result<bool, Stop> {
     match waited {
         Ok(()) => Ok(true),
-        Err(Stop::Wait { .. }) => Ok(false),
+        Err(Stop::Timeout(_)) => Ok(false),
         Err(stop) => Err(stop),
     }
 }
 
 /// Number of object changes in a history, without canaries and Events.
-fn written(history: &History) -> usize {
+fn changes(history: &History) -> usize {
     history.versions().filter(|version| version.kind() != "Event" && !is_of_canary(version.object)).count()
 }

@@ -22,8 +22,8 @@ pub fn domains<'a>(nodes: impl IntoIterator<Item = &'a Value>) -> Vec<Domain<'a>
     let label = |node: &'a Value, key: &str| {
         node["metadata"]["labels"][key].as_str().filter(|value| !value.is_empty())
     };
-    let is_whole = |node: &&'a Value| LEVELS.iter().all(|(_, key)| label(node, key).is_some());
-    let nodes: Vec<&Value> = nodes.into_iter().filter(is_whole).collect();
+    let has_all_levels = |node: &&'a Value| LEVELS.iter().all(|(_, key)| label(node, key).is_some());
+    let nodes: Vec<&Value> = nodes.into_iter().filter(has_all_levels).collect();
     let of_level = |key: &'static str| {
         let values: BTreeSet<&str> = nodes.iter().filter_map(|node| label(node, key)).collect();
         let nodes = &nodes;

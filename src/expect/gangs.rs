@@ -1,5 +1,5 @@
-//! The PodGangs that a PodCliqueSet should have, derived from its manifest by the contract alone
-//! (GANG-01..03). This calculation shares no code with a controller. [`crate::resolver`] matches the expected
+//! The PodGangs that a PodCliqueSet should have, derived from its manifest by the contract (GANG-01 to
+//! GANG-03). This calculation shares no code with a controller. [`crate::resolver`] matches the expected
 //! PodGangs with existing ones.
 
 use conformance_contract::clauses::Feature;
@@ -82,7 +82,7 @@ pub fn gangs(pcs: &Value) -> Vec<Gang> {
     let set = text(&pcs["metadata"]["name"]);
     let template = &pcs["spec"]["template"];
     let clique = |name: &str| list(&template["cliques"]).find(|clique| clique["name"] == name);
-    let grouped = |name: &str| {
+    let is_grouped = |name: &str| {
         list(&template["podCliqueScalingGroups"]).any(|sg| list(&sg["cliqueNames"]).any(|c| c == name))
     };
     let group = |prefix: &str, template: &Value, scaling_group: Option<(String, usize)>| {
@@ -95,7 +95,7 @@ pub fn gangs(pcs: &Value) -> Vec<Gang> {
     for i in 0..count(&pcs["spec"]["replicas"], 0) {
         let base = format!("{set}-{i}");
         let gang = |is_base, groups| Gang::unnamed(set, i, is_base, groups);
-        let standalone = list(&template["cliques"]).filter(|clique| !grouped(text(&clique["name"])));
+        let standalone = list(&template["cliques"]).filter(|clique| !is_grouped(text(&clique["name"])));
         let mut groups: Vec<Group> = standalone.map(|clique| group(&base, clique, None)).collect();
         let mut scaled = Vec::new();
         for sg in list(&template["podCliqueScalingGroups"]) {
@@ -127,15 +127,15 @@ impl Gang {
         Self { set: set.to_owned(), replica, is_base, name, groups, joined: None }
     }
 
-    pub(crate) fn leave(&mut self, is_idle: impl Fn(&Group) -> bool) {
+    pub(crate) fn remove_idle(&mut self, is_idle: impl Fn(&Group) -> bool) {
         if self.groups.iter().any(&is_idle) {
             let groups = std::mem::take(&mut self.groups).into_iter().filter(|group| !is_idle(group));
             *self = Self::unnamed(&self.set, self.replica, self.is_base, groups.collect());
         }
     }
 
-    /// A gang that no PodCliqueSet requests; only its name is known.
-    pub fn made_by_hand(name: &str) -> Self {
+    /// A gang without a PodCliqueSet, of which only the name is known.
+    pub fn named_only(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::unnamed("", 0, true, Vec::new()) }
     }
 
@@ -145,7 +145,8 @@ impl Gang {
         self.set == other.set && cliques(self) == cliques(other)
     }
 
-    /// The name from which its gang resources are named: the one that its pods name, else its PodGang's.
+    /// The name from which the names of its gang resources are derived: the gang resource that its pods name,
+    /// or else its PodGang.
     pub fn named_after(&self) -> &str {
         self.joined.as_ref().unwrap_or(&self.name)
     }
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn base_and_scaled_gangs() {
+    fn a_set_has_a_base_gang_and_scaled_gangs() {
         let all = gangs(&workload());
         let roles: Vec<_> = all.iter().map(|gang| (gang.replica, gang.is_base)).collect();
         assert_eq!(roles, [(0, true), (0, false)]);
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn omitted_minimums_are_the_replicas() {
+    fn an_omitted_minimum_defaults_to_the_replicas() {
         let mut pcs = workload();
         pcs["spec"]["template"]["cliques"][0]["spec"] = json!({"replicas": 2});
         assert_eq!(gangs(&pcs)[0].groups[0].min, 2);

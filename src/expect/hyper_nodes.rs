@@ -11,8 +11,8 @@ use super::domains::Domain;
 
 pub const KIND: &str = "HyperNode";
 
-/// Deeper than any topology. It stops the recursion if two HyperNodes contain each other.
-const DEPTH: usize = 16;
+/// The recursion stops at this depth if two HyperNodes contain each other. No topology is that deep.
+const MAX_DEPTH: usize = 16;
 
 /// Whether a HyperNode refers to nodes or bindings of this pool in its name, owners or members. Names and
 /// domains of a case start with the name of its pool.
@@ -63,7 +63,7 @@ pub fn tier(hyper_node: &Value) -> u64 {
 
 pub fn nodes_of<'a>(live: &'a Live, hyper_node: &'a Value) -> BTreeSet<&'a str> {
     let mut nodes = BTreeSet::new();
-    collect(live, hyper_node, DEPTH, &mut nodes);
+    collect(live, hyper_node, MAX_DEPTH, &mut nodes);
     nodes
 }
 
@@ -86,8 +86,8 @@ fn collect<'a>(live: &'a Live, hyper_node: &'a Value, depth: usize, nodes: &mut 
                 );
             }
             ("HyperNode", Some(name), _) => {
-                if let Some(below) = live.get(KIND, name) {
-                    collect(live, below, depth - 1, nodes);
+                if let Some(member_node) = live.get(KIND, name) {
+                    collect(live, member_node, depth - 1, nodes);
                 }
             }
             // Name patterns never match: a topology of labels does not produce them.
@@ -142,15 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn those_of_a_trial() {
-        let of = |node: &str, owner: &str| {
+    fn a_hyper_node_of_a_pool_is_recognized_by_its_node_or_owner() {
+        let mentions_pool = |node: &str, owner: &str| {
             let mut found = hyper_node("h", 1, json!([exact("Node", node)]));
             found["metadata"]["ownerReferences"] = json!([{"name": owner}]);
             mentions(&found, "ns")
         };
-        assert!(of("ns-0", "shared"));
-        assert!(of("else-0", "ns-compared"), "a binding of its own, whatever the node");
-        assert!(!of("else-0", "shared"));
+        assert!(mentions_pool("ns-0", "shared"));
+        assert!(mentions_pool("else-0", "ns-compared"), "a binding of the pool");
+        assert!(!mentions_pool("else-0", "shared"));
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn one_stands_for_one_domain_only() {
+    fn a_hyper_node_represents_only_one_domain() {
         let mut objects = all();
         objects.pop();
         assert_eq!(
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_ends() {
+    fn hyper_nodes_that_contain_each_other_do_not_recurse_forever() {
         let ring = [
             hyper_node("p", 2, json!([exact("HyperNode", "q")])),
             hyper_node("q", 2, json!([exact("HyperNode", "p"), exact("Node", "1")])),

@@ -1,5 +1,5 @@
-//! What a workload should become, derived from the contract alone. These calculations and names share no code
-//! with a controller.
+//! The objects and pods that a workload should have, derived only from the contract. This crate shares no
+//! code with a controller.
 //!
 //! - `gangs`: the PodGangs and podgroups of a PodCliqueSet. [`scaling`] applies later scaling, and
 //!   [`resolver`] matches expected PodGangs with existing ones.

@@ -44,7 +44,7 @@ mod tests {
     use crate::schedulers;
 
     #[test]
-    fn a_gang_is_as_large_as_its_pod_says() {
+    fn the_size_of_a_gang_comes_from_the_annotation() {
         let pod = json!({"metadata": {"name": "whole", "annotations": {names::GANG_SIZE: "3"}}});
         let gang = PlainGang::of(&pod);
         assert_eq!((gang.to_string(), gang.pods), ("gang whole (3 pods)".into(), 3));
@@ -56,11 +56,11 @@ mod tests {
 
     /// The gang resource contains the minimum; the pod names the gang resource and its scheduler.
     #[test]
-    fn every_column_can_make_a_gang_without_an_operator() {
+    fn every_target_has_a_plain_gang_of_a_gang_resource_and_a_pod() {
         for target in AI_CONFORMANCE_TARGETS {
             let expectations = schedulers::of(target);
-            let made = expectations.plain_gang("whole", 3);
-            let [(kind, group), ("Pod", pod)] = made.as_slice() else { panic!("{target}: {made:?}") };
+            let objects = expectations.plain_gang("whole", 3);
+            let [(kind, group), ("Pod", pod)] = objects.as_slice() else { panic!("{target}: {objects:?}") };
             assert!(expectations.kinds().contains(kind), "{target}: {kind}");
             assert_eq!(group["metadata"]["name"], "whole", "{target}");
             assert_eq!(expectations.size(group), Some(3), "{target}");

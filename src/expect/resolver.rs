@@ -18,35 +18,35 @@ use serde_json::Value;
 use crate::{Gang, schedulers};
 
 /// Similarity of a PodGang to an expected one: most podgroups in common, then fewest others.
-type Likeness = (usize, Reverse<usize>);
+type Similarity = (usize, Reverse<usize>);
 
 impl Gang {
     /// The similarity of a PodGang to this one; `None` if it is a different one.
-    fn likeness(&self, pod_gang: &Value) -> Option<Likeness> {
-        let of_another_set = controller(pod_gang)
+    fn similarity(&self, pod_gang: &Value) -> Option<Similarity> {
+        let has_other_owner = controller(pod_gang)
             .is_some_and(|owner| owner["kind"] != "PodCliqueSet" || owner["name"] != self.set.as_str());
         let podgroups = list(&pod_gang["spec"]["podgroups"]);
-        let is_ours =
+        let is_expected =
             |podgroup: &&Value| self.groups.iter().any(|group| podgroup["name"] == group.clique.as_str());
-        let shared = podgroups.iter().filter(is_ours).count();
-        (shared > 0 && !of_another_set).then(|| (shared, Reverse(podgroups.len() - shared)))
+        let shared = podgroups.iter().filter(is_expected).count();
+        (shared > 0 && !has_other_owner).then(|| (shared, Reverse(podgroups.len() - shared)))
     }
 
     /// Whether a PodGang is this one or contains some of its podgroups.
     pub fn is(&self, pod_gang: &Value) -> bool {
-        self.likeness(pod_gang).is_some()
+        self.similarity(pod_gang).is_some()
     }
 
     /// The existing PodGang that matches best.
     pub fn find<'a>(&self, live: &'a Live) -> Option<&'a Value> {
         live.of("PodGang")
-            .filter_map(|found| Some((self.likeness(found)?, found)))
+            .filter_map(|found| Some((self.similarity(found)?, found)))
             .max_by_key(|(l, _)| *l)
             .map(|(_, found)| found)
     }
 
-    /// Sets the name of its PodGang, if known, and the gang resource that its pods name.
-    fn under(self, name: Option<&str>, joined: Option<&str>) -> Self {
+    /// Sets the name of the existing PodGang, if known, and the gang resource that the pods name.
+    fn with_names(self, name: Option<&str>, joined: Option<&str>) -> Self {
         let name = name.map_or(self.name, str::to_owned);
         Self { name, joined: joined.map(str::to_owned), ..self }
     }
@@ -55,10 +55,10 @@ impl Gang {
     fn joins<'a>(
         &self,
         pods: impl Iterator<Item = Pod<'a>>,
-        is_there: impl Fn(&str, &str) -> bool,
+        exists: impl Fn(&str, &str) -> bool,
     ) -> Option<&'a str> {
         let of_gang = |pod: &Pod<'a>| self.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
-        pods.filter(of_gang).filter_map(|pod| schedulers::joined(pod, &is_there)).last()
+        pods.filter(of_gang).filter_map(|pod| schedulers::joined(pod, &exists)).last()
     }
 }
 
@@ -67,7 +67,7 @@ pub fn resolved(live: &Live, gangs: Vec<Gang>) -> Vec<Gang> {
     let named = |gang: Gang| {
         let found = gang.find(live).map(name);
         let joined = gang.joins(live.pods(), |kind, name| live.get(kind, name).is_some());
-        gang.under(found, joined)
+        gang.with_names(found, joined)
     };
     gangs.into_iter().map(named).collect()
 }
@@ -76,14 +76,14 @@ pub fn resolved(live: &Live, gangs: Vec<Gang>) -> Vec<Gang> {
 pub fn resolved_in(history: &History, gangs: Vec<Gang>) -> Vec<Gang> {
     let named = |gang: Gang| {
         let found = last_name(history, &gang);
-        let was_there = |kind: &str, name: &str| history.named(kind, name).next().is_some();
-        let joined = gang.joins(history.pods().map(|version| version.pod()), was_there);
-        gang.under(found, joined)
+        let existed = |kind: &str, name: &str| history.named(kind, name).next().is_some();
+        let joined = gang.joins(history.pods().map(|version| version.pod()), existed);
+        gang.with_names(found, joined)
     };
     gangs.into_iter().map(named).collect()
 }
 
-/// The gang resource of this kind of an expected PodGang, the first if there are several.
+/// The gang resource of kind `kind` of an expected PodGang. The first one if there are several.
 pub fn gang_resource<'a>(target: Target, live: &'a Live, gang: &Gang, kind: &'a str) -> Option<&'a Value> {
     let gang = resolved(live, vec![gang.clone()]).pop()?;
     let wanted = schedulers::resources_of(target, &gang).into_iter().find(|wanted| wanted.kind == kind)?;
@@ -92,15 +92,15 @@ pub fn gang_resource<'a>(target: Target, live: &'a Live, gang: &Gang, kind: &'a 
 
 /// The name of the most similar, then latest PodGang that exists at the end, or else that ever existed.
 fn last_name<'a>(history: &'a History, gang: &Gang) -> Option<&'a str> {
-    let mut known: BTreeMap<&str, (bool, Likeness, usize, &str)> = BTreeMap::new();
+    let mut known: BTreeMap<&str, (bool, Similarity, usize, &str)> = BTreeMap::new();
     for version in history.of("PodGang") {
-        let is_there = version.change != Change::Deleted;
-        let likeness = gang.likeness(version.object);
+        let exists = version.change != Change::Deleted;
+        let similarity = gang.similarity(version.object);
         if let Some(known) = known.get_mut(version.uid()) {
-            known.0 = is_there;
-            known.1 = likeness.map_or(known.1, |likeness| known.1.max(likeness));
-        } else if let Some(likeness) = likeness {
-            known.insert(version.uid(), (is_there, likeness, version.index, version.name()));
+            known.0 = exists;
+            known.1 = similarity.map_or(known.1, |similarity| known.1.max(similarity));
+        } else if let Some(similarity) = similarity {
+            known.insert(version.uid(), (exists, similarity, version.index, version.name()));
         }
     }
     known.into_values().max().map(|(.., name)| name)
@@ -128,10 +128,9 @@ mod tests {
 
     fn names(story: Story) -> Vec<String> {
         let history = story.end();
-        let at_last: Vec<_> =
-            resolved(&history.end(), expected()).into_iter().map(|gang| gang.name).collect();
+        let at_end: Vec<_> = resolved(&history.end(), expected()).into_iter().map(|gang| gang.name).collect();
         let ever = resolved_in(&history, expected()).into_iter().map(|gang| gang.name).collect();
-        assert!(at_last == ever || at_last.iter().any(|name| name.starts_with('<')), "{at_last:?} {ever:?}");
+        assert!(at_end == ever || at_end.iter().any(|name| name.starts_with('<')), "{at_end:?} {ever:?}");
         ever
     }
 
@@ -141,7 +140,7 @@ mod tests {
     #[rstest::rstest]
     #[case::by_replica_and_index("w-0", "w-0-sg-0")]
     #[case::by_epoch("w-0-1755000000000000001", "w-0-1755000000000000001-sg-1")]
-    fn whatever_they_are_named(#[case] base: &str, #[case] scaled: &str) {
+    fn gangs_are_found_under_any_name(#[case] base: &str, #[case] scaled: &str) {
         let story = Story::flat().added(pod_gang(scaled, "w", SCALED)).added(pod_gang(base, "w", BASE));
         assert_eq!(names(story), [base, scaled]);
     }
@@ -150,12 +149,12 @@ mod tests {
     #[case::too_few(&["w-0-a"], "w-0")]
     #[case::too_many(&["w-0-a", "w-0-sg-0-b", "w-0-c"], "w-0")]
     #[case::of_other_podgroups(&["w-1-a"], "<of w-0-a, w-0-sg-0-b>")]
-    fn by_what_it_shares(#[case] podgroups: &[&str], #[case] name: &str) {
+    fn a_gang_with_some_of_the_podgroups_is_found(#[case] podgroups: &[&str], #[case] name: &str) {
         assert_eq!(names(Story::flat().added(pod_gang("w-0", "w", podgroups)))[0], name);
     }
 
     #[test]
-    fn of_another_set_or_of_none() {
+    fn a_gang_of_another_set_is_not_found() {
         let of_another = pod_gang("v-0", "v", BASE);
         let mut of_none = pod_gang("w-0", "w", BASE);
         of_none["metadata"]["ownerReferences"] = Value::Null;
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gang_resource_of_any_name_is_the_one_that_pods_name() {
+    fn a_freely_named_gang_resource_is_the_one_that_pods_name() {
         const POD_GROUP: &str = schedulers::kai::POD_GROUP;
         let pod = |clique: &str, group: &str| {
             let mut pod = object("Pod", clique);
@@ -172,23 +171,23 @@ mod tests {
             pod["metadata"]["annotations"] = json!({"pod-group-name": group});
             pod
         };
-        let joined = |made: &[&str], pods: &[Value]| {
-            let made = made.iter().map(|name| object(POD_GROUP, name));
-            let history = Story::on(Target::KAI).all_added(made).all_added(pods.iter().cloned()).end();
-            let (at_last, ever) = (resolved(&history.end(), expected()), resolved_in(&history, expected()));
-            assert_eq!(at_last, ever);
+        let joined = |existing: &[&str], pods: &[Value]| {
+            let existing = existing.iter().map(|name| object(POD_GROUP, name));
+            let history = Story::on(Target::KAI).all_added(existing).all_added(pods.iter().cloned()).end();
+            let (at_end, ever) = (resolved(&history.end(), expected()), resolved_in(&history, expected()));
+            assert_eq!(at_end, ever);
             ever[0].joined.clone()
         };
         assert_eq!(joined(&["grove-w-0"], &[pod("w-0-a", "grove-w-0")]).as_deref(), Some("grove-w-0"));
-        assert_eq!(joined(&["w-0"], &[pod("w-0-a", "grove-w-0")]), None, "there is none of that name");
+        assert_eq!(joined(&["w-0"], &[pod("w-0-a", "grove-w-0")]), None, "no gang resource has that name");
         assert_eq!(joined(&["grove-w-0"], &[pod("v-0-a", "grove-w-0")]), None, "a pod of another set");
     }
 
     #[test]
-    fn one_that_was_made_anew_has_the_new_name() {
+    fn a_recreated_gang_has_its_new_name() {
         let (first, second) = (pod_gang("w-0-1", "w", BASE), pod_gang("w-0-2", "w", BASE));
-        let gone = || Story::flat().added(first.clone()).deleted(first.clone());
-        assert_eq!(names(gone())[0], "w-0-1");
-        assert_eq!(names(gone().added(second))[0], "w-0-2");
+        let deleted = || Story::flat().added(first.clone()).deleted(first.clone());
+        assert_eq!(names(deleted())[0], "w-0-1");
+        assert_eq!(names(deleted().added(second))[0], "w-0-2");
     }
 }

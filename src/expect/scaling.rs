@@ -62,17 +62,17 @@ impl<'a> Sizes<'a> {
 }
 
 /// The PodGangs that a PodCliqueSet had at first and no longer has.
-pub fn lost(history: &History, set: &str) -> Vec<Gang> {
-    lost_since(history, set, 0)
+pub fn removed_gangs(history: &History, set: &str) -> Vec<Gang> {
+    removed_since(history, set, 0)
 }
 
 /// The PodGangs that a PodCliqueSet should have after the first `since` entries but not at the end.
-pub fn lost_since(history: &History, set: &str, since: usize) -> Vec<Gang> {
+pub fn removed_since(history: &History, set: &str, since: usize) -> Vec<Gang> {
     let Some(pcs) = history.header.submitted.get(set) else { return Vec::new() };
     let left = gangs(history, pcs, history.entries.len());
-    let mut gone = gangs(history, pcs, since);
-    gone.retain(|gang| !left.iter().any(|other| other.is_same(gang)));
-    gone
+    let mut removed = gangs(history, pcs, since);
+    removed.retain(|gang| !left.iter().any(|other| other.is_same(gang)));
+    removed
 }
 
 /// The PodGangs of one replica, with the scaled sizes applied to the template.
@@ -100,7 +100,7 @@ fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<String, u64>) -
     let mut gangs = crate::gangs(&pcs);
     gangs.retain(|gang| gang.replica as u64 == index);
     for gang in &mut gangs {
-        gang.leave(|group| scaled.get(&group.clique) == Some(&0));
+        gang.remove_idle(|group| scaled.get(&group.clique) == Some(&0));
     }
     gangs
 }
@@ -132,12 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clique_grows_but_its_minimum_does_not() {
+    fn scaling_a_clique_does_not_change_its_minimum() {
         assert_eq!(after(&[("PodClique", "w-0-a", 5)]), [(0, 3, 6)]);
     }
 
     #[test]
-    fn what_is_scaled_to_0_has_left_the_gang_until_it_comes_back() {
+    fn a_clique_or_group_scaled_to_0_is_in_no_gang() {
         let (clique, group) = (("PodClique", "w-0-a", 0), ("PodCliqueScalingGroup", "w-0-sg", 0));
         assert_eq!(after(&[clique]), [(0, 1, 1)]);
         assert_eq!(after(&[group]), [(0, 2, 2)]);
@@ -146,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn a_group_of_one_replica_of_the_set_grows() {
+    fn scaling_a_group_affects_one_replica_of_the_set() {
         let scales = [("PodCliqueSet", "w", 2), ("PodCliqueScalingGroup", "w-1-sg", 2)];
         assert_eq!(after(&scales), [(0, 3, 3), (1, 3, 3), (1, 1, 1)]);
     }
 
     #[test]
-    fn what_is_made_again_is_as_it_was_sent() {
+    fn a_set_submitted_again_has_the_size_of_its_manifest() {
         let scaled = json!({"kind": "PodClique", "name": "w-0-a", "replicas": 5});
         let story = Story::flat().mark(SharedMark::Scaled, scaled);
         let again = story.mark(SharedMark::Submitted, json!({"name": "w"})).end();
@@ -161,19 +161,19 @@ mod tests {
     }
 
     #[test]
-    fn what_scaling_in_takes() {
+    fn a_scale_in_removes_the_gangs_of_the_last_replica() {
         let mut pcs = workload();
         pcs["spec"]["replicas"] = json!(2);
         let story = Story::flat()
             .submitted(pcs)
             .mark(SharedMark::Scaled, json!({"kind": "PodCliqueSet", "name": "w", "replicas": 1}));
-        let lost: Vec<_> =
-            lost(&story.end(), "w").into_iter().map(|gang| (gang.replica, gang.is_base)).collect();
-        assert_eq!(lost, [(1, true)]);
+        let removed_gangs: Vec<_> =
+            removed_gangs(&story.end(), "w").into_iter().map(|gang| (gang.replica, gang.is_base)).collect();
+        assert_eq!(removed_gangs, [(1, true)]);
     }
 
     #[test]
-    fn what_is_created_anew_has_the_size_of_the_template() {
+    fn a_group_created_again_has_the_size_of_the_template() {
         let to = |replicas| ("PodCliqueSet", "w", replicas);
         let scales = [to(2), ("PodCliqueScalingGroup", "w-1-sg", 3), to(1), to(2)];
         assert_eq!(after(&scales), [(0, 3, 3), (1, 3, 3)]);

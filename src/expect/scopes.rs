@@ -12,7 +12,7 @@ use serde_json::Value;
 pub struct SetReplica {
     pub set: String,
     pub index: usize,
-    /// Its cliques without a scaling group.
+    /// The cliques of the replica that are in no scaling group.
     pub standalone: Vec<Clique>,
     pub groups: Vec<ScalingGroup>,
 }
@@ -29,7 +29,7 @@ pub struct ScalingGroup {
     pub name: String,
     pub min: usize,
     pub replicas: usize,
-    /// Its members, with the names of their templates.
+    /// The member cliques, with the names of their templates.
     members: Vec<Clique>,
 }
 
@@ -92,9 +92,9 @@ pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option
     let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
     let in_group = |group: &Value| {
         let (index, clique) = rest.strip_prefix(text(&group["name"]))?.strip_prefix('-')?.split_once('-')?;
-        let is_its = index.parse::<usize>().is_ok()
+        let is_member = index.parse::<usize>().is_ok()
             && list(&group["cliqueNames"]).iter().any(|member| member == clique);
-        is_its.then(|| clique.to_owned())
+        is_member.then(|| clique.to_owned())
     };
     let clique = list(&template["podCliqueScalingGroups"]).iter().find_map(in_group);
     let clique = clique.as_deref().unwrap_or(rest);
@@ -118,8 +118,8 @@ pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
             full.strip_prefix(&format!("{}-{}-", replica.set, replica.index)) == name.as_str()
         };
         let cliques = replica.standalone.iter().filter_map(|clique| {
-            let its = list(&template["cliques"]).iter().find(|found| named(&clique.name, &found["name"]))?;
-            let config = config(&its["spec"], "autoScalingConfig")?;
+            let own = list(&template["cliques"]).iter().find(|found| named(&clique.name, &found["name"]))?;
+            let config = config(&own["spec"], "autoScalingConfig")?;
             Some(Scaled { kind: "PodClique", name: clique.name.clone(), replicas: clique.replicas, config })
         });
         let groups = replica.groups.iter().filter_map(|group| {
@@ -132,11 +132,12 @@ pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
     })
 }
 
-/// The number of replicas that an update leaves running: one less than all if `min` allows no step.
+/// The number of replicas that an update leaves running: `min`, or all but one if `min` is all of them.
 pub fn floor(min: usize, replicas: usize) -> usize {
     min.min(replicas.saturating_sub(1))
 }
 
+/// The replicas of a PodCliqueSet, with the cliques and scaling groups of its manifest.
 pub fn replicas(pcs: &Value) -> Vec<SetReplica> {
     let template = &pcs["spec"]["template"];
     let groups = list(&template["podCliqueScalingGroups"]);
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cliques_and_groups_of_each_replica() {
+    fn each_replica_has_its_cliques_and_groups() {
         let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 2, "template": {
             "cliques": [{"name": "a", "spec": {"replicas": 3, "minAvailable": 2}}, {"name": "b", "spec": {}}],
             "podCliqueScalingGroups": [{"name": "sg", "replicas": 3, "minAvailable": 2, "cliqueNames": ["b"]}],
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_have_their_pods_and_no_others() {
+    fn a_scope_has_no_pods_of_another_index_or_name() {
         let pod = json!({"metadata": {"labels": {
             names::PART_OF: "w", names::REPLICA_INDEX: "1",
             names::SCALING_GROUP: "w-1-sg", names::SCALING_GROUP_REPLICA_INDEX: "0",
@@ -210,7 +211,11 @@ mod tests {
     #[case::none_to_spare(3, 3, 2)]
     #[case::one(1, 1, 0)]
     #[case::idle(1, 0, 0)]
-    fn floors(#[case] min: usize, #[case] replicas: usize, #[case] wanted: usize) {
+    fn an_update_may_stop_at_least_one_replica(
+        #[case] min: usize,
+        #[case] replicas: usize,
+        #[case] wanted: usize,
+    ) {
         assert_eq!(floor(min, replicas), wanted);
     }
 }

@@ -8,14 +8,14 @@ use serde_json::Value;
 /// A PodClique that others wait for, and the number of its pods that must be Ready.
 pub type Parent = (String, usize);
 
-/// A clique of a template: standalone, or in a replica of a scaling group.
+/// An instance of a clique of the template: standalone, or in a replica of a scaling group.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct CliqueInstance<'a> {
     replica: usize,
     group: Option<(&'a Value, usize)>,
 }
 
-impl Place<'_> {
+impl CliqueInstance<'_> {
     fn name(self, set: &str, clique: &str) -> String {
         match self.group {
             None => format!("{set}-{}-{clique}", self.replica),
@@ -36,17 +36,17 @@ pub fn parents(pcs: &Value) -> BTreeMap<String, Vec<Parent>> {
     for replica in 0..count(&pcs["spec"]["replicas"]).unwrap_or(0) {
         for clique in cliques {
             let places: Vec<_> = match group_of(clique) {
-                None => vec![Place { replica, group: None }],
+                None => vec![CliqueInstance { replica, group: None }],
                 Some(group) => (0..count(&group["replicas"]).unwrap_or(1))
-                    .map(|j| Place { replica, group: Some((group, j)) })
+                    .map(|j| CliqueInstance { replica, group: Some((group, j)) })
                     .collect(),
             };
             for place in places {
-                let all = before(template, clique).into_iter().flat_map(|parent| {
+                let all = parents_in_template(template, clique).into_iter().flat_map(|parent| {
                     let replicas = count(&parent["spec"]["replicas"]).unwrap_or(1);
                     let ready = count(&parent["spec"]["minAvailable"]).unwrap_or(replicas);
-                    let stands_for = seen_from(place, group_of(parent));
-                    stands_for.into_iter().map(move |at| (at.name(set, text(&parent["name"])), ready))
+                    let awaited = awaited_by(place, group_of(parent));
+                    awaited.into_iter().map(move |at| (at.name(set, text(&parent["name"])), ready))
                 });
                 let mut all: Vec<Parent> = all.collect();
                 all.sort();
@@ -57,12 +57,12 @@ pub fn parents(pcs: &Value) -> BTreeMap<String, Vec<Parent>> {
     found
 }
 
-fn before<'a>(template: &'a Value, clique: &Value) -> Vec<&'a Value> {
+fn parents_in_template<'a>(template: &'a Value, clique: &Value) -> Vec<&'a Value> {
     let cliques = list(&template["cliques"]);
     match text(&template["cliqueStartupType"]) {
         "CliqueStartupTypeInOrder" => {
             let place = cliques.iter().position(|other| other["name"] == clique["name"]);
-            place.and_then(|place| place.checked_sub(1)).map(|before| &cliques[before]).into_iter().collect()
+            place.and_then(|place| place.checked_sub(1)).map(|parent| &cliques[parent]).into_iter().collect()
         }
         "CliqueStartupTypeExplicit" => {
             let named = list(&clique["spec"]["startsAfter"]);
@@ -72,17 +72,18 @@ fn before<'a>(template: &'a Value, clique: &Value) -> Vec<&'a Value> {
     }
 }
 
-/// The places of a parent that a place waits for. `parent` is the parent's scaling group. The base waits for
-/// the whole parent in the base; a scaled replica waits only for parents in the same replica.
-fn seen_from<'a>(place: Place<'a>, parent: Option<&'a Value>) -> Vec<Place<'a>> {
+/// The instances of a parent clique that an instance waits for. `parent` is the parent's scaling group.
+/// Cliques of the base wait for all instances in the base. Cliques of a scaled replica wait only within that
+/// replica.
+fn awaited_by<'a>(place: CliqueInstance<'a>, parent: Option<&'a Value>) -> Vec<CliqueInstance<'a>> {
     let minimum = |group: &Value| count(&group["minAvailable"]).unwrap_or(1);
     let scaled = place.group.filter(|(group, j)| *j >= minimum(group));
     match (scaled, parent) {
         (Some((own, _)), Some(group)) if own["name"] == group["name"] => vec![place],
         (Some(_), _) => Vec::new(),
-        (None, None) => vec![Place { group: None, ..place }],
+        (None, None) => vec![CliqueInstance { group: None, ..place }],
         (None, Some(group)) => {
-            (0..minimum(group)).map(|j| Place { group: Some((group, j)), ..place }).collect()
+            (0..minimum(group)).map(|j| CliqueInstance { group: Some((group, j)), ..place }).collect()
         }
     }
 }
@@ -93,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    fn told(order: &str) -> Vec<String> {
+    fn lines(order: &str) -> Vec<String> {
         let clique = |name: &str, min: usize, after: &[&str]| json!({"name": name, "spec": {"replicas": 4, "minAvailable": min, "startsAfter": after}});
         let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliqueStartupType": order,
@@ -109,9 +110,9 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_whom() {
+    fn each_startup_type_has_its_parents() {
         let none = ["w-0-a ", "w-0-sg-0-a-b ", "w-0-sg-0-b ", "w-0-sg-1-a-b ", "w-0-sg-1-b "];
-        assert_eq!(told("CliqueStartupTypeAnyOrder"), none);
+        assert_eq!(lines("CliqueStartupTypeAnyOrder"), none);
         let in_order = [
             "w-0-a ",
             "w-0-sg-0-a-b w-0-sg-0-b:2",
@@ -119,7 +120,7 @@ mod tests {
             "w-0-sg-1-a-b w-0-sg-1-b:2",
             "w-0-sg-1-b ",
         ];
-        assert_eq!(told("CliqueStartupTypeInOrder"), in_order);
+        assert_eq!(lines("CliqueStartupTypeInOrder"), in_order);
         let explicit = [
             "w-0-a ",
             "w-0-sg-0-a-b w-0-a:1 w-0-sg-0-b:2",
@@ -127,6 +128,6 @@ mod tests {
             "w-0-sg-1-a-b w-0-sg-1-b:2",
             "w-0-sg-1-b ",
         ];
-        assert_eq!(told("CliqueStartupTypeExplicit"), explicit);
+        assert_eq!(lines("CliqueStartupTypeExplicit"), explicit);
     }
 }

@@ -57,7 +57,7 @@ impl TrainJob {
         self.jobs.iter().any(|job| job.waits)
     }
 
-    /// Its units: the TrainJob if all its pods are bound together, otherwise each replicated Job.
+    /// The units: the TrainJob if all its pods are bound together, otherwise each replicated Job.
     pub fn units(&self, is_atomic: bool) -> Vec<TrainUnit> {
         let unit = |jobs: &[ReplicatedJob]| TrainUnit {
             train_job: self.name.clone(),

@@ -10,14 +10,14 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     Admitted,
-    /// Refused by the rules with a 4xx. A webhook that does not answer does not count.
+    /// Refused by the rules with a 4xx. A refusal because a webhook failed does not count.
     Refused,
     /// Refused by the rules with any message, or admitted with a warning that contains the attempt's words.
     RefusedOrWarned,
-    /// Refused with a 5xx that names the webhook, because it does not answer.
+    /// Refused with a 5xx that names the webhook, because the webhook does not answer.
     Unanswered,
     /// Admitted or refused; only the message is checked.
-    Judged,
+    Either,
 }
 
 /// A variation of a PodCliqueSet, and the required answer.
@@ -27,14 +27,14 @@ pub struct Attempt {
     pub title: &'static str,
     pub edit: Edit,
     pub wanted: Wanted,
-    /// Words that the refusal, or else the warnings, must contain; case does not matter. They include only
-    /// what the clause demands, because the wording is the implementation's. `a|b` accepts either.
-    pub says: &'static [&'static str],
+    /// Words that the refusal, or else the warnings, must contain, regardless of case. The operator chooses
+    /// the wording, so these are only the words that the clause demands. `a|b` accepts either.
+    pub words: &'static [&'static str],
     /// Words that the refusal and the warnings must not contain.
-    pub silent: &'static [&'static str],
+    pub forbidden: &'static [&'static str],
 }
 
-/// How a variation of a PodCliqueSet is made.
+/// The change that turns a PodCliqueSet into a variation.
 #[derive(Debug, Clone, Copy)]
 pub enum Edit {
     By(fn(&mut Value)),
@@ -79,69 +79,73 @@ pub struct Row {
 impl Row {
     pub fn attempt(&'static self) -> Attempt {
         let Self { title, values, wanted } = self;
-        Attempt { title, edit: Edit::Set(values), wanted: *wanted, says: &[], silent: &[] }
+        Attempt { title, edit: Edit::Set(values), wanted: *wanted, words: &[], forbidden: &[] }
     }
 }
 
 /// An attempt that must be admitted.
 pub const fn admitted(title: &'static str, edit: fn(&mut Value)) -> Attempt {
-    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Admitted, says: &[], silent: &[] }
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Admitted, words: &[], forbidden: &[] }
 }
 
-/// An attempt that must be refused, with a message that contains all of `says`.
-pub const fn refused(title: &'static str, says: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
-    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Refused, says, silent: &[] }
+/// An attempt that must be refused, with a message that contains all of `words`.
+pub const fn refused(title: &'static str, words: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Refused, words, forbidden: &[] }
 }
 
 /// An attempt to set something without effect. It must be refused, or admitted with a warning that contains
-/// all of `says`.
+/// all of `words`.
 pub const fn refused_or_warned(
     title: &'static str,
-    says: &'static [&'static str],
+    words: &'static [&'static str],
     edit: fn(&mut Value),
 ) -> Attempt {
-    Attempt { title, edit: Edit::By(edit), wanted: Wanted::RefusedOrWarned, says, silent: &[] }
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::RefusedOrWarned, words, forbidden: &[] }
 }
 
 /// An attempt that must be refused because a webhook does not answer, with a message that contains all of
-/// `says`.
-pub const fn unanswered(title: &'static str, says: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
-    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Unanswered, says, silent: &[] }
+/// `words`.
+pub const fn unanswered(
+    title: &'static str,
+    words: &'static [&'static str],
+    edit: fn(&mut Value),
+) -> Attempt {
+    Attempt { title, edit: Edit::By(edit), wanted: Wanted::Unanswered, words, forbidden: &[] }
 }
 
 impl Attempt {
-    /// Requires a warning that contains all of `says`.
+    /// Requires a warning that contains all of `words`.
     #[must_use]
-    pub const fn with_warning(self, says: &'static [&'static str]) -> Self {
-        Self { says, ..self }
+    pub const fn with_warning(self, words: &'static [&'static str]) -> Self {
+        Self { words, ..self }
     }
 
     /// Forbids these words in the answer, because they belong to a rule that does not apply.
     #[must_use]
-    pub const fn silent_about(self, silent: &'static [&'static str]) -> Self {
-        Self { silent, ..self }
+    pub const fn silent_about(self, forbidden: &'static [&'static str]) -> Self {
+        Self { forbidden, ..self }
     }
 
     /// Checks only the answer. Another clause covers its words.
     #[must_use]
-    pub const fn in_any_words(self) -> Self {
-        Self { says: &[], ..self }
+    pub const fn answer_only(self) -> Self {
+        Self { words: &[], ..self }
     }
 
     /// Checks only the words, not whether the attempt was admitted.
     #[must_use]
-    pub const fn whatever_the_answer(self) -> Self {
-        Self { wanted: Wanted::Judged, ..self }
+    pub const fn words_only(self) -> Self {
+        Self { wanted: Wanted::Either, ..self }
     }
 
     /// Describes what is wrong with a reply, or returns `None`.
     pub fn wrong(&self, reply: &Reply) -> Option<String> {
-        let words = reply.words().to_lowercase();
-        let contains = |word: &&&str| word.split('|').any(|either| words.contains(&either.to_lowercase()));
+        let answer = reply.words().to_lowercase();
+        let contains = |word: &&&str| word.split('|').any(|either| answer.contains(&either.to_lowercase()));
         let is_wanted = match self.wanted {
             Wanted::Admitted => reply.is_admitted(),
             Wanted::Refused => reply.is_refused(),
-            Wanted::RefusedOrWarned | Wanted::Judged => reply.is_admitted() || reply.is_refused(),
+            Wanted::RefusedOrWarned | Wanted::Either => reply.is_admitted() || reply.is_refused(),
             Wanted::Unanswered => reply.code >= 500,
         };
         if !is_wanted {
@@ -150,10 +154,10 @@ impl Attempt {
         if self.wanted == Wanted::RefusedOrWarned && reply.is_refused() {
             return None;
         }
-        if let Some(missing) = self.says.iter().find(|word| !contains(word)) {
+        if let Some(missing) = self.words.iter().find(|word| !contains(word)) {
             return Some(format!("the response does not contain {missing:?}: {reply}"));
         }
-        let word = self.silent.iter().find(contains)?;
+        let word = self.forbidden.iter().find(contains)?;
         Some(format!("the response contains {word:?}, which belongs to a rule that does not apply: {reply}"))
     }
 }
@@ -165,7 +169,7 @@ impl Wanted {
             Self::Refused => "refused",
             Self::RefusedOrWarned => "refused, or admitted with a warning",
             Self::Unanswered => "refused because a webhook does not respond",
-            Self::Judged => "admitted or refused",
+            Self::Either => "admitted or refused",
         }
     }
 }

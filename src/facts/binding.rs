@@ -6,16 +6,16 @@ use conformance_history::Live;
 use crate::cliques::pods_of;
 use crate::deviation::Deviation;
 
-/// The number of bound pods of a PodClique.
-pub fn bound_of(live: &Live, clique: &str) -> usize {
+/// The number of bound pods of a PodClique, without terminating ones.
+pub fn bound_pods(live: &Live, clique: &str) -> usize {
     pods_of(live, clique).filter(|pod| pod.node().is_some()).count()
 }
 
 /// The PodCliques of these units with fewer bound pods than the minimum of the unit.
-pub fn not_whole<'a>(live: &'a Live, units: &'a [Unit]) -> impl Iterator<Item = Deviation<'a>> {
+pub fn not_fully_bound<'a>(live: &'a Live, units: &'a [Unit]) -> impl Iterator<Item = Deviation<'a>> {
     let minimums = units.iter().flat_map(|unit| unit.minimums.iter().map(move |minimum| (unit, minimum)));
     minimums.filter_map(move |(unit, (clique, minimum))| {
-        let bound = bound_of(live, clique);
+        let bound = bound_pods(live, clique);
         (bound < *minimum).then(|| {
             let message = format!(
                 "{unit} is not fully bound: {bound} pods of PodClique {clique} are bound, want {minimum}"
@@ -38,11 +38,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_is_whole_with_its_minimum_of_bound_pods() {
+    fn a_unit_is_fully_bound_with_its_minimum_of_bound_pods() {
         let units = [Unit { gang: "w-0".into(), minimums: vec![("w-0-worker".into(), 2)] }];
         let messages = |story: Story| -> Vec<_> {
             let live = story.end().end();
-            not_whole(&live, &units).map(|short| (short.message, short.objects.len())).collect()
+            not_fully_bound(&live, &units).map(|short| (short.message, short.objects.len())).collect()
         };
         let short = "the unit of PodGang w-0 (2 pods of w-0-worker) is not fully bound: 1 pods of PodClique \
                      w-0-worker are bound, want 2";

@@ -1,11 +1,23 @@
-//! The pods of a PodClique, and whether a PodClique has left its gang.
+//! The pods of a PodClique and their number, and whether a PodClique has left its gang.
 
+use conformance_expect::Gang;
 use conformance_history::{Live, Pod, list};
 use serde_json::Value;
+
+use crate::deviation::Deviation;
 
 /// The pods of a PodClique that are not terminating.
 pub fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
     live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
+}
+
+/// The PodCliques of these PodGangs with more or fewer pods than replicas.
+pub fn wrong_number_of_pods<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Deviation<'a>> {
+    gangs.iter().flat_map(|gang| &gang.groups).filter_map(move |group| {
+        let pods = pods_of(live, &group.clique).count();
+        let message = || format!("PodClique {} has {pods} pods, want {}", group.clique, group.replicas);
+        (pods != group.replicas).then(|| Deviation::new((), message()))
+    })
 }
 
 /// Whether these PodCliques have left their gang: they have no pods, and no PodGang lists them.
@@ -20,7 +32,7 @@ pub fn have_left(live: &Live, cliques: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, its_gang, worker};
+    use conformance_history::testing::{Story, one_clique_gang, worker};
     use serde_json::json;
 
     use super::*;
@@ -36,10 +48,10 @@ mod tests {
 
     #[rstest::rstest]
     #[case::deleted_and_not_listed(Story::flat(), true)]
-    #[case::listed(Story::flat().added(its_gang("w", 2)), false)]
+    #[case::listed(Story::flat().added(one_clique_gang("w", 2)), false)]
     #[case::with_a_pod(Story::flat().workers("w", 1, 0), false)]
     fn a_clique_leaves_its_gang(#[case] story: Story, #[case] left: bool) {
-        let live = story.workers("v", 1, 0).added(its_gang("v", 1)).end().end();
+        let live = story.workers("v", 1, 0).added(one_clique_gang("v", 1)).end().end();
         assert_eq!(have_left(&live, &["w-0-worker"]), left);
     }
 }

@@ -8,7 +8,7 @@ pub struct Flaw {
     /// What is wrong, in words; unique within its case.
     pub title: &'static str,
     /// What the error must contain in one line: the path and other words that identify the flaw.
-    pub says: &'static [&'static str],
+    pub words: &'static [&'static str],
     /// Applies the flaw to an OperatorConfiguration.
     pub edit: fn(&mut Value),
 }

@@ -6,7 +6,7 @@ use conformance_expect::{Gang, Group, schedulers};
 use conformance_history::{Live, Pod, condition, name};
 use serde_json::Value;
 
-use crate::binding::bound_of;
+use crate::binding::bound_pods;
 use crate::cliques::pods_of;
 
 /// An object or state that a PodCliqueSet lacks to have converged.
@@ -38,7 +38,8 @@ impl std::fmt::Display for Lack {
     }
 }
 
-/// The first object or state that a PodCliqueSet with these PodGangs still lacks.
+/// The first object or state that a PodCliqueSet with these PodGangs still lacks. Objects come before their
+/// contents: missing PodGangs, surplus objects, orphans, then the state of each PodGang and PodClique.
 pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<Lack> {
     let gangs = &resolved(live, gangs.to_vec());
     let groups = || gangs.iter().flat_map(|gang| &gang.groups);
@@ -57,22 +58,23 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<Lack> {
                 gangs.iter().any(|gang| pod.pod_gang() == Some(&gang.name))
                     && groups().any(|group| pod.pod_clique() == Some(&group.clique))
             };
-            let gone = pods.find(|pod| !is_expected(pod));
-            gone.map(|pod| Lack::to_be_deleted(&format!("Pod {}", pod.name())))
+            let surplus = pods.find(|pod| !is_expected(pod));
+            surplus.map(|pod| Lack::to_be_deleted(&format!("Pod {}", pod.name())))
         })
         .or_else(|| {
             let replicas = gangs.iter().filter(|gang| gang.is_base).count();
             // DEL-10 covers Services that remain; they do not affect a gang.
             let mut groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
-            let gone = groups.find(|object| replica(object).is_some_and(|index| index >= replicas));
-            gone.map(|object| Lack::to_be_deleted(&format!("PodCliqueScalingGroup {}", name(object))))
+            let surplus = groups.find(|object| replica(object).is_some_and(|index| index >= replicas));
+            surplus.map(|object| Lack::to_be_deleted(&format!("PodCliqueScalingGroup {}", name(object))))
         })
         .or_else(|| schedulers::kinds().into_iter().find_map(|(kind, _)| orphan(live, kind)))
         .or_else(|| gangs.iter().find_map(|gang| gang_lacks(live, gang)))
         .or_else(|| groups().find_map(|group| clique_lacks(live, gangs, group)))
 }
 
-/// A PodGang that does not exist. The first one decides the clause: scaled PodGangs follow their base.
+/// A PodGang that does not exist. The first missing one determines the clause, because scaled PodGangs are
+/// created after their base.
 fn missing_gang(live: &Live, gangs: &[Gang]) -> Option<Lack> {
     let unknown = gangs.iter().find(|gang| !gang.is_known())?;
     let first = gangs.iter().find(|gang| gang.find(live).is_none()).unwrap_or(unknown);
@@ -81,7 +83,7 @@ fn missing_gang(live: &Live, gangs: &[Gang]) -> Option<Lack> {
 }
 
 /// Whether the statuses of a PodCliqueSet and of its objects report that everything exists.
-pub fn is_counted(live: &Live, set: &str, gangs: &[Gang]) -> bool {
+pub fn statuses_are_complete(live: &Live, set: &str, gangs: &[Gang]) -> bool {
     let scaling_groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
     let cliques =
         gangs.iter().flat_map(|gang| &gang.groups).map(|group| live.get("PodClique", &group.clique));
@@ -101,7 +103,7 @@ pub fn is_counted(live: &Live, set: &str, gangs: &[Gang]) -> bool {
 }
 
 /// Whether a PodGang reports that its minimum is scheduled and ready.
-pub fn is_well(live: &Live, gang: &Gang) -> bool {
+pub fn is_scheduled_and_ready(live: &Live, gang: &Gang) -> bool {
     let found = gang.find(live);
     found.is_some_and(|found| ["Scheduled", "Ready"].iter().all(|type_| condition_is(found, type_, "True")))
 }
@@ -165,7 +167,7 @@ fn clique_lacks(live: &Live, gangs: &[Gang], group: &Group) -> Option<Lack> {
 
 fn has_unbound(live: &Live, gangs: &[Gang]) -> bool {
     let mut groups = gangs.iter().flat_map(|gang| &gang.groups);
-    groups.any(|group| bound_of(live, &group.clique) < group.replicas)
+    groups.any(|group| bound_pods(live, &group.clique) < group.replicas)
 }
 
 /// Whether a status has observed the current generation and these counts equal `spec.replicas`.
@@ -257,8 +259,8 @@ mod tests {
         "the 1 pods of PodClique w-0-a referenced in PodGang w-0"
     )]
     #[case::not_bound(2, "/spec/nodeName", "exactly 1 Ready pods of PodClique w-0-a (0 of 1 are Ready)")]
-    #[case::of_a_gang_that_is_gone(2, "/metadata/labels/grove.io~1podgang", "Pod p to be deleted")]
-    fn what_is_missing(#[case] object: usize, #[case] field: &str, #[case] message: &str) {
+    #[case::of_a_deleted_gang(2, "/metadata/labels/grove.io~1podgang", "Pod p to be deleted")]
+    fn a_missing_part_is_described(#[case] object: usize, #[case] field: &str, #[case] message: &str) {
         let mut objects = converged();
         assert_eq!(lack(objects.clone()), None);
         *objects[object].pointer_mut(field).unwrap() = Value::Null;
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_go() {
+    fn a_pod_gang_beyond_the_replicas_has_to_be_deleted() {
         let mut beyond = converged()[0].clone();
         beyond["metadata"]["name"] = json!("w-1");
         beyond["spec"]["podgroups"][0]["name"] = json!("w-1-a");
@@ -279,13 +281,13 @@ mod tests {
     #[case::not_counted(1, "/status/scheduledReplicas")]
     #[case::unhealthy(1, "/status/conditions/1/status")]
     #[case::not_available(3, "/status/availableReplicas")]
-    fn statuses_are_not_waited_for_but_end_the_wait(#[case] object: usize, #[case] field: &str) {
+    fn incomplete_statuses_do_not_prevent_convergence(#[case] object: usize, #[case] field: &str) {
         let mut objects = converged();
         assert_eq!(lack(objects.clone()), None);
-        assert!(is_counted(&live(objects.clone()), "w", &gangs()));
+        assert!(statuses_are_complete(&live(objects.clone()), "w", &gangs()));
         *objects[object].pointer_mut(field).unwrap() = Value::Null;
         assert_eq!(lack(objects.clone()), None);
-        assert!(!is_counted(&live(objects), "w", &gangs()));
+        assert!(!statuses_are_complete(&live(objects), "w", &gangs()));
     }
 
     /// The converged objects without one object, or with one field set to null.
@@ -295,8 +297,8 @@ mod tests {
     #[case::not_referred_to(0, Some("/spec/podgroups/0/podReferences"), Some("GANG-20"))]
     #[case::not_bound(2, Some("/spec/nodeName"), Some("AON-01"))]
     #[case::not_ready(2, Some("/status/conditions/0/status"), None)]
-    #[case::to_go(2, Some("/metadata/labels/grove.io~1podgang"), Some("GANG-10"))]
-    fn whose_duty_it_is(
+    #[case::to_be_deleted(2, Some("/metadata/labels/grove.io~1podgang"), Some("GANG-10"))]
+    fn each_lack_names_the_clause_that_demands_it(
         #[case] object: usize,
         #[case] field: Option<&str>,
         #[case] wanted: Option<&'static str>,

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// A deviation, with the objects that show it. A wait asks only whether there is one. A check reports each.
+/// A deviation, with the objects that show it. A wait only needs to know whether there is one. A check
+/// reports each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deviation<'a, K = ()> {
     pub kind: K,

@@ -1,12 +1,12 @@
 //! The gang resources that a backend should create for PodGangs, and those that exist.
 //!
-//! They are compared with the PodGang as created, not with the PodCliqueSet: a backend is not to blame for an
-//! incomplete PodGang.
+//! They are compared with the PodGang as created, not with the PodCliqueSet. A backend is not responsible for
+//! an incomplete PodGang.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_expect::Gang;
-use conformance_expect::schedulers::{self, Made, Resource};
+use conformance_expect::schedulers::{self, CreatedGang, Resource};
 use conformance_history::{History, Live, is_controlled_by, text};
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub fn found<'a>(
     let mut taken: Vec<&str> = Vec::new();
     let mut take = |wanted: &Resource| {
         let exact = live.get(wanted.kind, &wanted.name.wanted);
-        let cut = || {
+        let truncated = || {
             live.of(wanted.kind).find(|found| {
                 let name = text(&found["metadata"]["name"]);
                 wanted.name.matches(name)
@@ -62,7 +62,7 @@ pub fn found<'a>(
                     && !taken.contains(&name)
             })
         };
-        let found = exact.filter(|_| wanted.name.is_exact()).or_else(cut)?;
+        let found = exact.filter(|_| wanted.name.is_exact()).or_else(truncated)?;
         taken.push(text(&found["metadata"]["name"]));
         Some(found)
     };
@@ -79,6 +79,7 @@ pub fn mismatches<'a>(
     gangs.iter().flat_map(move |gang| of_gang(history, live, gang))
 }
 
+/// The unexpected, missing and wrong gang resources of one PodGang.
 fn of_gang<'a>(history: &History, live: &'a Live, gang: &Gang) -> Vec<Deviation<'a, Mismatch>> {
     let name = gang.name.as_str();
     let Some(pod_gang) = live.get("PodGang", name) else {
@@ -92,7 +93,7 @@ fn of_gang<'a>(history: &History, live: &'a Live, gang: &Gang) -> Vec<Deviation<
     let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
     let mut expected = expectations.resources(gang.named_after(), &podgroups);
     expected.extend(expectations.resources_of_groups(pod_gang));
-    let made = Made { target, pod_gang, podgroups: &podgroups, is_base: gang.is_base, live };
+    let created = CreatedGang { target, pod_gang, podgroups: &podgroups, is_base: gang.is_base, live };
     let found = found(target, live, pod_gang, &expected);
     let mut mismatches = Vec::new();
     let of_gang = expectations.kinds().iter().flat_map(|kind| live.of(kind));
@@ -109,7 +110,7 @@ fn of_gang<'a>(history: &History, live: &'a Live, gang: &Gang) -> Vec<Deviation<
             mismatches.push(Deviation::new(Mismatch::Missing, message));
             continue;
         };
-        let faults = expectations.faults(made, wanted, found);
+        let faults = expectations.faults(created, wanted, found);
         if !faults.is_empty() {
             let message =
                 format!("{} {}: {}", wanted.kind, text(&found["metadata"]["name"]), faults.join("; "));
@@ -127,7 +128,7 @@ fn of_gang<'a>(history: &History, live: &'a Live, gang: &Gang) -> Vec<Deviation<
 mod tests {
     use conformance_expect as expect;
     use conformance_expect::schedulers::volcano::POD_GROUP;
-    use conformance_history::testing::{Story, its_gang, object, one_clique, owned};
+    use conformance_history::testing::{Story, object, one_clique, one_clique_gang, owned};
     use serde_json::json;
 
     use super::*;
@@ -149,17 +150,17 @@ mod tests {
     #[rstest::rstest]
     #[case::no_pod_gang(vec![], Mismatch::GangMissing)]
     #[case::no_podgroups(vec![object("PodGang", "w-0")], Mismatch::GangWithoutPodgroups)]
-    #[case::no_gang_resource(vec![its_gang("w", 2)], Mismatch::Missing)]
-    fn something_is_missing(#[case] objects: Vec<Value>, #[case] wanted: Mismatch) {
+    #[case::no_gang_resource(vec![one_clique_gang("w", 2)], Mismatch::Missing)]
+    fn a_missing_object_is_a_mismatch(#[case] objects: Vec<Value>, #[case] wanted: Mismatch) {
         assert_eq!(found_by(objects), [wanted]);
     }
 
     #[rstest::rstest]
-    #[case::right(vec![group("w-0", 2)], &[])]
+    #[case::matching(vec![group("w-0", 2)], &[])]
     #[case::another_size(vec![group("w-0", 1)], &[Mismatch::Differs])]
     #[case::one_too_many(vec![group("w-0", 2), group("another", 2)], &[Mismatch::Extra])]
     fn gang_resources_are_compared(#[case] groups: Vec<Value>, #[case] wanted: &[Mismatch]) {
-        let objects = [vec![its_gang("w", 2)], groups].concat();
+        let objects = [vec![one_clique_gang("w", 2)], groups].concat();
         assert_eq!(found_by(objects), wanted);
     }
 

@@ -14,9 +14,9 @@ use crate::health::{is_bound, is_live};
 
 /// A termination of a scope: all its pods were deleted and created again.
 #[derive(Debug, Clone)]
-pub struct Recycle<'a> {
+pub struct GangTermination<'a> {
     /// The first deletion.
-    pub begun: Version<'a>,
+    pub started: Version<'a>,
     /// The last deletion.
     pub ended: Version<'a>,
     /// The deleted pods, by uid.
@@ -31,27 +31,27 @@ struct Life<'a> {
     clique: Option<&'a str>,
     /// The uid of the PodClique that created the pod; a recreated PodClique has another one.
     owner: &'a str,
-    made: usize,
+    created: usize,
     bound: Option<usize>,
     ended: Option<Version<'a>>,
 }
 
 impl Life<'_> {
     fn is_live_at(&self, index: usize) -> bool {
-        self.made < index && self.ended.is_none_or(|ended| ended.index >= index)
+        self.created < index && self.ended.is_none_or(|ended| ended.index >= index)
     }
 }
 
 /// The pods of a scope in order of creation.
-fn lives<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
+fn pods_of_scope<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut lives: Vec<Life<'a>> = Vec::new();
     for version in history.pods().filter(|version| scope.has(version.pod())) {
-        let (uid, name, made) = (version.uid(), version.name(), version.index);
+        let (uid, name, created) = (version.uid(), version.name(), version.index);
         let place = *places.entry(uid).or_insert_with(|| {
             let owner = controller(version.object).map(|owner| text(&owner["uid"])).unwrap_or_default();
             let clique = version.pod().pod_clique();
-            lives.push(Life { uid, name, clique, owner, made, bound: None, ended: None });
+            lives.push(Life { uid, name, clique, owner, created, bound: None, ended: None });
             lives.len() - 1
         });
         let life = &mut lives[place];
@@ -65,64 +65,71 @@ fn lives<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
 }
 
 /// The names of pods that the harness deleted.
-pub fn taken_away(history: &History) -> BTreeSet<&str> {
+pub fn deleted_by_harness(history: &History) -> BTreeSet<&str> {
     let lost = history.marks(SharedMark::PodLost);
     let deleted = history.marks(SharedMark::Deleted).filter(|(_, mark)| mark.detail["kind"] == "Pod");
     lost.chain(deleted).map(|(_, mark)| text(&mark.detail["name"])).collect()
 }
 
 /// Every termination of a scope, in order.
-pub fn recycles<'a>(history: &'a History, scope: &Scope) -> Vec<Recycle<'a>> {
-    let lives = lives(history, scope);
-    let taken = taken_away(history);
+pub fn terminations<'a>(history: &'a History, scope: &Scope) -> Vec<GangTermination<'a>> {
+    let pods_of_scope = pods_of_scope(history, scope);
+    let excused = deleted_by_harness(history);
     let mut ends: Vec<(Version<'a>, &str)> =
-        lives.iter().filter_map(|life| Some((life.ended?, life.name))).collect();
+        pods_of_scope.iter().filter_map(|life| Some((life.ended?, life.name))).collect();
     ends.sort_by_key(|(ended, _)| ended.index);
-    let mut found: Vec<Recycle<'a>> = Vec::new();
-    for (begun, name) in ends {
-        let is_over = found.last().is_some_and(|last| begun.index <= last.ended.index);
-        if is_over || taken.contains(name) {
+    let mut found: Vec<GangTermination<'a>> = Vec::new();
+    for (started, name) in ends {
+        let is_over = found.last().is_some_and(|last| started.index <= last.ended.index);
+        if is_over || excused.contains(name) {
             continue;
         }
         // A PodClique may be recreated with new pods while the pods of its predecessor still have to be
         // deleted.
-        let is_ahead = |life: &Life<'_>| {
-            let mut before =
-                lives.iter().filter(|other| other.made < life.made && other.is_live_at(begun.index));
+        let is_of_new_owner = |life: &Life<'_>| {
+            let mut before = pods_of_scope
+                .iter()
+                .filter(|other| other.created < life.created && other.is_live_at(started.index));
             before.any(|other| other.clique == life.clique && other.owner != life.owner)
         };
-        let (new, old): (Vec<&Life<'_>>, Vec<_>) = lives
+        let (new, old): (Vec<&Life<'_>>, Vec<_>) = pods_of_scope
             .iter()
-            .filter(|life| life.made > begun.index || life.is_live_at(begun.index))
-            .partition(|life| life.made > begun.index || is_ahead(life));
+            .filter(|life| life.created > started.index || life.is_live_at(started.index))
+            .partition(|life| life.created > started.index || is_of_new_owner(life));
         let Some(ends) = old.iter().map(|life| life.ended).collect::<Option<Vec<_>>>() else { continue };
         let Some(ended) = ends.into_iter().max_by_key(|ended| ended.index) else { continue };
         if !new.is_empty() && new.iter().all(|life| life.bound.is_none_or(|bound| bound > ended.index)) {
-            found.push(Recycle { begun, ended, old: old.into_iter().map(|life| life.uid).collect() });
+            found.push(GangTermination {
+                started,
+                ended,
+                old: old.into_iter().map(|life| life.uid).collect(),
+            });
         }
     }
     found
 }
 
-/// The history without the scope's pods of other generations. Generations count from 0.
+/// The history without the scope's pods of other generations. Generation 0 is before the first termination.
 #[must_use]
-pub fn only(history: &History, scope: &Scope, generation: usize) -> History {
-    let recycles = recycles(history, scope);
-    let is_after = |life: &Life<'_>, recycle: &Recycle<'_>| {
-        let has_ended = life.ended.is_some_and(|ended| ended.index < recycle.begun.index);
-        !has_ended && !recycle.old.contains(life.uid)
+pub fn only_generation(history: &History, scope: &Scope, generation: usize) -> History {
+    let terminations = terminations(history, scope);
+    let is_after = |life: &Life<'_>, termination: &GangTermination<'_>| {
+        let has_ended = life.ended.is_some_and(|ended| ended.index < termination.started.index);
+        !has_ended && !termination.old.contains(life.uid)
     };
-    let its: BTreeSet<&str> = lives(history, scope)
+    let selected: BTreeSet<&str> = pods_of_scope(history, scope)
         .into_iter()
-        .filter(|life| recycles.iter().filter(|recycle| is_after(life, recycle)).count() == generation)
+        .filter(|life| {
+            terminations.iter().filter(|termination| is_after(life, termination)).count() == generation
+        })
         .map(|life| life.uid)
         .collect();
-    without(history, |version| scope.has(version.pod()) && !its.contains(version.uid()))
+    without(history, |version| scope.has(version.pod()) && !selected.contains(version.uid()))
 }
 
 /// The history without those pods of a scope that existed before the entry `since`.
 #[must_use]
-pub fn made_since(history: &History, scope: &Scope, since: usize) -> History {
+pub fn created_since(history: &History, scope: &Scope, since: usize) -> History {
     let before = history.upto(since);
     let old: BTreeSet<&str> =
         before.pods().filter(|version| scope.has(version.pod())).map(|version| version.uid()).collect();
@@ -146,27 +153,29 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::testing::{going, pod, running, scope};
+    use crate::testing::{pod, running, scope, terminating_pod};
 
     fn count(story: Story) -> usize {
-        recycles(&story.end(), &scope()).len()
+        terminations(&story.end(), &scope()).len()
     }
 
     #[test]
-    fn all_are_deleted_and_made_anew() {
-        let recycled = || running().modified(going("a")).added(pod("c", None)).modified(going("b"));
-        let history = recycled().added(pod("d", None)).modified(pod("c", Some("n"))).end();
-        let found = recycles(&history, &scope());
+    fn a_scope_is_terminated_when_all_its_pods_are_deleted_and_created_again() {
+        let terminated =
+            || running().modified(terminating_pod("a")).added(pod("c", None)).modified(terminating_pod("b"));
+        let history = terminated().added(pod("d", None)).modified(pod("c", Some("n"))).end();
+        let found = terminations(&history, &scope());
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].begun.name(), found[0].ended.name(), found[0].old.len()), ("a", "b", 2));
-        let names =
-            |generation| only(&history, &scope(), generation).names("Pod").into_iter().collect::<String>();
+        assert_eq!((found[0].started.name(), found[0].ended.name(), found[0].old.len()), ("a", "b", 2));
+        let names = |generation| {
+            only_generation(&history, &scope(), generation).names("Pod").into_iter().collect::<String>()
+        };
         assert_eq!((names(0), names(1)), ("ab".to_owned(), "cd".to_owned()));
-        assert_eq!(count(recycled()), 1);
+        assert_eq!(count(terminated()), 1);
     }
 
     #[test]
-    fn a_pod_clique_that_is_made_anew_may_have_pods_before_the_old_ones_go() {
+    fn a_recreated_pod_clique_may_have_pods_before_the_old_ones_are_deleted() {
         let owned = |mut pod: Value, owner: &str| {
             pod["metadata"]["ownerReferences"] =
                 json!([{"kind": "PodClique", "name": "w-0-a", "uid": owner, "controller": true}]);
@@ -174,35 +183,50 @@ mod tests {
         };
         let old = |pod| owned(pod, "first");
         let new = |pod| owned(pod, "second");
-        let made = Story::flat().added(old(pod("a", Some("n")))).added(old(pod("b", Some("n"))));
-        let ahead = made.added(new(pod("c", None))).modified(old(going("a"))).added(new(pod("d", None)));
-        let history = ahead.modified(old(going("b"))).modified(new(pod("c", Some("n")))).end();
-        let found = recycles(&history, &scope());
-        assert_eq!(found.iter().map(|recycle| recycle.old.len()).collect::<Vec<_>>(), [2]);
-        let names =
-            |generation| only(&history, &scope(), generation).names("Pod").into_iter().collect::<String>();
+        let created = Story::flat().added(old(pod("a", Some("n")))).added(old(pod("b", Some("n"))));
+        let ahead =
+            created.added(new(pod("c", None))).modified(old(terminating_pod("a"))).added(new(pod("d", None)));
+        let history = ahead.modified(old(terminating_pod("b"))).modified(new(pod("c", Some("n")))).end();
+        let found = terminations(&history, &scope());
+        assert_eq!(found.iter().map(|termination| termination.old.len()).collect::<Vec<_>>(), [2]);
+        let names = |generation| {
+            only_generation(&history, &scope(), generation).names("Pod").into_iter().collect::<String>()
+        };
         assert_eq!((names(0), names(1)), ("ab".to_owned(), "cd".to_owned()));
     }
 
     #[test]
-    fn what_is_no_recycle() {
-        assert_eq!(count(running().modified(going("a")).added(pod("c", None))), 0, "one of two");
-        assert_eq!(count(running().modified(going("a")).modified(going("b"))), 0, "nothing is made anew");
-        let update = running().modified(going("a")).added(pod("c", None)).modified(pod("c", Some("n")));
-        assert_eq!(count(update.modified(going("b")).added(pod("d", None))), 0, "one after the other");
+    fn an_update_or_a_lost_pod_is_no_termination() {
+        assert_eq!(count(running().modified(terminating_pod("a")).added(pod("c", None))), 0, "one of two");
+        assert_eq!(
+            count(running().modified(terminating_pod("a")).modified(terminating_pod("b"))),
+            0,
+            "no pod is created"
+        );
+        let update =
+            running().modified(terminating_pod("a")).added(pod("c", None)).modified(pod("c", Some("n")));
+        assert_eq!(
+            count(update.modified(terminating_pod("b")).added(pod("d", None))),
+            0,
+            "one after the other"
+        );
         let lost = || running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
         assert_eq!(count(lost().added(pod("c", None))), 0, "a lost pod");
     }
 
     #[test]
-    fn a_replacement_that_waits_goes_too_and_the_next_generation_is_recycled_again() {
+    fn a_pending_replacement_belongs_to_the_terminated_generation() {
         let lost = running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
-        let recycled =
-            lost.added(pod("c", None)).modified(going("b")).deleted(pod("c", None)).added(pod("d", None));
-        let again = recycled.modified(pod("d", Some("n"))).modified(going("d")).added(pod("e", None));
+        let terminated = lost
+            .added(pod("c", None))
+            .modified(terminating_pod("b"))
+            .deleted(pod("c", None))
+            .added(pod("d", None));
+        let again =
+            terminated.modified(pod("d", Some("n"))).modified(terminating_pod("d")).added(pod("e", None));
         let history = again.end();
-        let found = recycles(&history, &scope());
-        let old = found.iter().map(|recycle| recycle.old.len()).collect::<Vec<_>>();
+        let found = terminations(&history, &scope());
+        let old = found.iter().map(|termination| termination.old.len()).collect::<Vec<_>>();
         assert_eq!(old, [2, 1]);
     }
 }

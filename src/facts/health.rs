@@ -14,7 +14,7 @@ pub fn is_bound(pod: Pod<'_>) -> bool {
 }
 
 /// Whether a pod was released to the scheduler and has no node.
-pub fn waits_for_room(pod: Pod<'_>) -> bool {
+pub fn awaits_binding(pod: Pod<'_>) -> bool {
     pod.node().is_none() && pod.gates().is_empty()
 }
 
@@ -31,8 +31,9 @@ fn has_ready(pod: Pod<'_>) -> bool {
 pub fn is_healthy(pod: Pod<'_>) -> bool {
     let status = &pod.0["status"];
     let (inits, containers) = (list(&status["initContainerStatuses"]), list(&status["containerStatuses"]));
-    let is_harmed = || containers.iter().any(is_unready) || inits.iter().chain(containers).any(has_failed);
-    is_bound(pod) && (has_ready(pod) || !is_harmed())
+    let has_broken_container =
+        || containers.iter().any(is_unready) || inits.iter().chain(containers).any(has_failed);
+    is_bound(pod) && (has_ready(pod) || !has_broken_container())
 }
 
 fn is_unready(container: &Value) -> bool {
@@ -64,11 +65,16 @@ mod tests {
     #[case::ready_after_a_crash(true, true, json!({"lastState": {"terminated": {"exitCode": 1}}}), true)]
     #[case::unbound(false, true, json!({}), false)]
     #[case::not_started(true, false, json!({"started": false, "state": {"waiting": {}}}), true)]
-    #[case::started_in_vain(true, false, json!({"started": true, "ready": false}), false)]
+    #[case::started_but_unready(true, false, json!({"started": true, "ready": false}), false)]
     #[case::crash_looping(true, false, json!({"lastState": {"terminated": {"exitCode": 1}}}), false)]
     #[case::failed_now(true, false, json!({"state": {"terminated": {"exitCode": 2}}}), false)]
-    #[case::ended_well(true, false, json!({"lastState": {"terminated": {"exitCode": 0}}}), true)]
-    fn health(#[case] node: bool, #[case] ready: bool, #[case] container: Value, #[case] healthy: bool) {
+    #[case::exited_with_0(true, false, json!({"lastState": {"terminated": {"exitCode": 0}}}), true)]
+    fn a_pod_with_a_failed_or_unready_container_is_unhealthy(
+        #[case] node: bool,
+        #[case] ready: bool,
+        #[case] container: Value,
+        #[case] healthy: bool,
+    ) {
         let mut found = pod(node, ready, container);
         assert_eq!(is_healthy(Pod(&found)), healthy);
         found["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
@@ -80,7 +86,7 @@ mod tests {
         let mut found = pod(true, false, json!({}));
         found["status"]["initContainerStatuses"] =
             json!([{"started": true, "ready": false, "state": {"running": {}}}]);
-        assert!(is_healthy(Pod(&found)), "it waits");
+        assert!(is_healthy(Pod(&found)), "the init container is running");
         found["status"]["initContainerStatuses"] = json!([{"state": {"terminated": {"exitCode": 1}}}]);
         assert!(is_bound(Pod(&found)) && !is_healthy(Pod(&found)));
         found["status"]["phase"] = json!("Failed");

@@ -42,9 +42,9 @@ pub fn not_running<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item 
         let Some(other) = pods_of(live, &group.clique).find(|pod| !runs(*pod)) else {
             return Some(Deviation::new((), message));
         };
-        let said = waits(other).next().map(|(reason, message)| format!("{reason}: {message}"));
-        let said = said.unwrap_or_else(|| text(&other.0["status"]["phase"]).to_owned());
-        let message = format!("{message}; Pod {}: {said}", other.name());
+        let why = waits(other).next().map(|(reason, message)| format!("{reason}: {message}"));
+        let why = why.unwrap_or_else(|| text(&other.0["status"]["phase"]).to_owned());
+        let message = format!("{message}; Pod {}: {why}", other.name());
         Some(Deviation::new((), message).shown_by("not running", other.0))
     })
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_runs_with_each_of_its_containers() {
+    fn a_pod_with_a_waiting_container_is_not_running() {
         let mut pods = ["p", "q"].map(|name| running(name, "w-0", "w-0-worker", "n"));
         assert!(messages(&pods).is_empty());
         assert_eq!(messages(&pods[..1]), ["1 of 2 pods of PodClique w-0-worker are running, want all"]);

@@ -1,8 +1,9 @@
 //! Which objects in a namespace are leftovers of a deleted PodCliqueSet.
 //!
 //! Service meshes, policy engines and Kubernetes distributions create their own objects in every namespace,
-//! some of them later than the namespace. Leftovers are therefore objects that are not in the baseline before
-//! the first submit and that carry a trace of the PodCliqueSet: see [`Leftovers::contains`].
+//! some of them later than the namespace. The baseline is recorded before the first submit. An object is a
+//! leftover only if it is not in the baseline and has a trace of the PodCliqueSet: see
+//! [`Leftovers::contains`].
 
 use std::collections::BTreeSet;
 
@@ -12,21 +13,21 @@ use conformance_expect::schedulers;
 use conformance_history::{Change, History, SharedMark, is_of_canary};
 use serde_json::Value;
 
-/// The domain of Grove's API groups and labels. [`SUITE`] is the part that the conformance suite uses.
+/// The domain of Grove's API groups and labels. [`SUITE`] is the subdomain of the conformance suite.
 const GROVE: &str = "grove.io";
 const SUITE: &str = "conformance.grove.io";
 /// The kinds that an operator creates first for a PodCliqueSet.
-const MADE_BY_THE_OPERATOR: [&str; 2] = ["PodClique", "PodGang"];
+const CREATED_BY_OPERATOR: [&str; 2] = ["PodClique", "PodGang"];
 
-/// Whether an object exists in every namespace or belongs to the harness. Events outlive their objects, every
-/// namespace gets a ServiceAccount and a ConfigMap with the cluster's CA, and canaries stay.
-pub fn is_there_anyway(object: &Value) -> bool {
+/// Whether an object cannot be a leftover of a workload. Events outlive their objects. Kubernetes creates a
+/// ServiceAccount and a ConfigMap with the cluster's CA in every namespace. Canaries belong to the harness.
+pub fn is_unrelated(object: &Value) -> bool {
     let metadata = &object["metadata"];
     match object["kind"].as_str().unwrap_or_default() {
         "Event" => true,
         "ServiceAccount" if metadata["name"] == "default" => true,
         "ConfigMap" if metadata["name"] == "kube-root-ca.crt" => true,
-        _ => is_of_canary(object) || schedulers::is_left_of_a_canary(object),
+        _ => is_of_canary(object) || schedulers::is_canary_remnant(object),
     }
 }
 
@@ -77,7 +78,7 @@ impl Leftovers {
     /// - an object of the PodCliqueSet owns it;
     /// - the field manager that created the PodCliques and PodGangs created it.
     pub fn contains(&self, object: &Value) -> bool {
-        let is_new = !is_there_anyway(object) && !self.baseline.contains(&identity(object));
+        let is_new = !is_unrelated(object) && !self.baseline.contains(&identity(object));
         is_new
             && (is_of_a_gang_api(object)
                 || self.is_labelled(object)
@@ -111,7 +112,7 @@ pub fn operators(history: &History) -> BTreeSet<String> {
         new.flat_map(|version| creators(version.object)).collect()
     };
     let users = created(&["PodCliqueSet"]);
-    created(&MADE_BY_THE_OPERATOR).into_iter().filter(|manager| !users.contains(manager)).collect()
+    created(&CREATED_BY_OPERATOR).into_iter().filter(|manager| !users.contains(manager)).collect()
 }
 
 /// Whether a domain belongs to Grove, not counting the suite's own.
@@ -162,8 +163,8 @@ fn managers(object: &Value) -> impl Iterator<Item = &str> {
 /// The field managers with the oldest entry of an object, which created it.
 fn creators(object: &Value) -> impl Iterator<Item = String> {
     let oldest = managed_fields(object).filter_map(|entry| entry["time"].as_str()).min();
-    let of_then = managed_fields(object).filter(move |entry| entry["time"].as_str() == oldest);
-    of_then.filter_map(|entry| entry["manager"].as_str()).map(str::to_owned)
+    let of_creation = managed_fields(object).filter(move |entry| entry["time"].as_str() == oldest);
+    of_creation.filter_map(|entry| entry["manager"].as_str()).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -200,7 +201,7 @@ mod tests {
         Story::flat()
             .mark(SharedMark::Baseline, before)
             .submitted(one_clique("w", 1))
-            // Its owner is delivered later.
+            // The watch delivers the owner of this Service later.
             .added(owned(object("Service", "addressed"), "PodClique", "w-0-a"))
             .added(gang)
             .added(object("PodClique", "w-0-a"))
@@ -219,13 +220,13 @@ mod tests {
     #[case::owner(owned(object("EndpointSlice", "x"), "Service", "addressed"))]
     #[case::creator(with(object("Secret", "x"), by("operator")))]
     #[case::same_name_as_before(with(object("ConfigMap", "w-mesh"), json!({"uid": "2"})))]
-    fn is_of_the_set(#[case] left: Value) {
+    fn an_object_with_a_trace_of_the_set_is_a_leftover(#[case] left: Value) {
         assert!(Leftovers::of(&story(), []).contains(&left), "{left}");
     }
 
     #[rstest]
     #[case::injected(with(object("ConfigMap", "istio-ca-root-cert"), by("pilot-discovery")))]
-    #[case::by_a_name_that_was_there_before(with(object("NetworkPolicy", "deny"), by("manager")))]
+    #[case::by_a_manager_of_the_baseline(with(object("NetworkPolicy", "deny"), by("manager")))]
     #[case::in_the_baseline(with(object("ConfigMap", "w-mesh"), json!({"uid": "1"})))]
     #[case::another_name(object("ConfigMap", "weather"))]
     #[case::part_of_another(with(object("RoleBinding", "x"), json!({"labels": {"app.kubernetes.io/part-of": "mesh"}})))]
@@ -233,12 +234,12 @@ mod tests {
     #[case::of_the_suite(with(object("ConfigMap", "x"), json!({"labels": {"conformance.grove.io/run": "r"}})))]
     #[case::event(object("Event", "w-0.1"))]
     #[case::not_groves_domain(with(object("ConfigMap", "x"), json!({"labels": {"mangrove.io/x": ""}})))]
-    fn is_somebody_elses(#[case] object: Value) {
+    fn an_object_of_others_is_no_leftover(#[case] object: Value) {
         assert!(!Leftovers::of(&story(), []).contains(&object), "{object}");
     }
 
     #[test]
-    fn owners_are_known_from_the_list_too() {
+    fn an_owner_that_only_the_list_contains_is_recognized() {
         let account = with(object("ServiceAccount", "w-account"), json!({"uid": "7"}));
         let token = with(object("Secret", "token"), json!({"ownerReferences": [{"uid": "7"}]}));
         let listed = [token, account];

@@ -1,13 +1,13 @@
 //! The operator's metrics, compared with the history (STAT-11).
 //!
-//! The metrics are read when a case is idle, and only those of its own namespace count. Compared are:
+//! The metrics are read when a case is idle, and only those of its own namespace count. These are compared:
 //!
-//! - PodGangs by status phase, terminations, and finished updates
+//! - PodGangs by status phase, gang terminations, and ended updates
 //! - the number of PodGangs that had the minimum of all podgroups bound
 //! - the sum of the times from creation to that point
 //!
-//! The exact time of a binding is unknown, so the sum is only bounded. A gang was bound no sooner than its
-//! last pod, and no later than the metrics were read.
+//! The exact time of a binding is unknown, so the check only bounds the sum. A gang was bound no sooner than
+//! its last pod, and no later than the metrics were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,25 +18,26 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::generations::recycles;
+use crate::generations::terminations;
 use crate::health::is_bound;
 
 /// The possible error of times that are truncated to whole seconds.
-const CUT: SignedDuration = SignedDuration::from_secs(1);
+const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 
 /// The metrics of a namespace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Numbers {
     pub gangs: BTreeMap<String, f64>,
-    pub recycles: f64,
+    #[serde(rename = "recycles")]
+    pub gang_terminations: f64,
     pub updates: f64,
     /// The number of PodGangs whose time to bind was measured.
     pub bound: f64,
     /// The sum of these times, in seconds.
     pub seconds: f64,
-    /// The histogram: the number of times within each bucket, by the upper bound in seconds as written. Empty
-    /// without a histogram.
+    /// The histogram: for each upper bound in seconds, as the page writes it, the number of times up to it.
+    /// Empty if the operator reports no histogram.
     pub at_most: BTreeMap<String, f64>,
 }
 
@@ -47,7 +48,7 @@ impl Numbers {
         let mut numbers = Self::default();
         let of_times = |what: &str| format!("{}_{what}", names.time_to_bound);
         let (times, sum, bucket) = (of_times("count"), of_times("sum"), of_times("bucket"));
-        for sample in page.lines().filter_map(Sample::read) {
+        for sample in page.lines().filter_map(MetricLine::read) {
             if sample.label("namespace") != Some(namespace) {
                 continue;
             }
@@ -56,7 +57,7 @@ impl Numbers {
                 name if name == names.gangs => {
                     *numbers.gangs.entry(phase.to_owned()).or_default() += sample.value
                 }
-                name if name == names.recycles => numbers.recycles += sample.value,
+                name if name == names.recycles => numbers.gang_terminations += sample.value,
                 name if name == names.updates => numbers.updates += sample.value,
                 name if name == times => numbers.bound += sample.value,
                 name if name == sum => numbers.seconds += sample.value,
@@ -72,15 +73,15 @@ impl Numbers {
     }
 }
 
-/// A line of a metrics page that is no comment.
+/// A line of a metrics page, other than a comment.
 #[derive(Debug, PartialEq)]
-struct Sample<'a> {
+struct MetricLine<'a> {
     name: &'a str,
     labels: Vec<(&'a str, String)>,
     value: f64,
 }
 
-impl<'a> Sample<'a> {
+impl<'a> MetricLine<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let line = line.trim();
         let end = line.find(['{', ' ', '\t']).filter(|_| !line.starts_with('#'))?;
@@ -126,11 +127,11 @@ fn unquoted(text: &str) -> Option<(String, &str)> {
 /// A PodGang whose minimum was bound.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
-    made: Timestamp,
+    created: Timestamp,
     /// The earliest possible time of the binding.
     since: Timestamp,
     /// Whether the minimum is still bound at the end.
-    lasts: bool,
+    still_bound: bool,
 }
 
 /// The PodGangs whose minimum was ever bound.
@@ -148,19 +149,19 @@ fn bound(history: &History) -> Vec<Bound> {
         }
         let pods = bound_pods(&live);
         for gang in live.of("PodGang").filter(|gang| has_minimum(gang, &pods)) {
-            let made = time(&gang["metadata"]["creationTimestamp"]).unwrap_or(entry.at);
+            let created = time(&gang["metadata"]["creationTimestamp"]).unwrap_or(entry.at);
             let since = || {
                 let scheduled = Pod(object).condition("PodScheduled");
-                scheduled.and_then(|scheduled| time(&scheduled["lastTransitionTime"])).unwrap_or(made)
+                scheduled.and_then(|scheduled| time(&scheduled["lastTransitionTime"])).unwrap_or(created)
             };
             let uid = text(&gang["metadata"]["uid"]).to_owned();
-            all.entry(uid).or_insert_with(|| Bound { made, since: since(), lasts: false });
+            all.entry(uid).or_insert_with(|| Bound { created, since: since(), still_bound: false });
         }
     }
     let pods = bound_pods(&live);
     for gang in live.of("PodGang").filter(|gang| has_minimum(gang, &pods)) {
         if let Some(bound) = all.get_mut(text(&gang["metadata"]["uid"])) {
-            bound.lasts = true;
+            bound.still_bound = true;
         }
     }
     all.into_values().collect()
@@ -200,12 +201,12 @@ fn phases(live: &Live) -> BTreeMap<String, f64> {
 
 /// Terminations of PodCliqueSet replicas. Those of single scaling-group replicas are excluded, because they
 /// cannot be distinguished from update steps here.
-fn recycled(history: &History) -> usize {
+fn number_of_terminations(history: &History) -> usize {
     let sets = history.header.submitted.values();
-    sets.flat_map(replicas).map(|replica| recycles(history, &replica.scope()).len()).sum()
+    sets.flat_map(replicas).map(|replica| terminations(history, &replica.scope()).len()).sum()
 }
 
-fn updated(history: &History) -> usize {
+fn ended_updates(history: &History) -> usize {
     let ended = history.of("PodCliqueSet").filter_map(|version| {
         let progress = &version.object["status"]["updateProgress"];
         let ended = progress["updateEndedAt"].as_str()?;
@@ -221,32 +222,34 @@ pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec
     if numbers.gangs != phases {
         found.push(format!("PodGangs by phase are {:?}, but the metrics report {:?}", phases, numbers.gangs));
     }
-    let mut counted = |what: &str, wanted: usize, said: f64| {
-        if said != wanted as f64 {
-            found.push(format!("metrics report {said} {what}, want {wanted}"));
+    let mut compare = |what: &str, wanted: usize, reported: f64| {
+        if reported != wanted as f64 {
+            found.push(format!("metrics report {reported} {what}, want {wanted}"));
         }
     };
-    counted("gang terminations", recycled(history), numbers.recycles);
-    counted("ended updates", updated(history), numbers.updates);
+    compare("gang terminations", number_of_terminations(history), numbers.gang_terminations);
+    compare("ended updates", ended_updates(history), numbers.updates);
     // A gang that was bound only briefly may be missing from the metrics.
     let bound = bound(history);
-    let (least, most) = (bound.iter().filter(|gang| gang.lasts).count(), bound.len());
+    let (least, most) = (bound.iter().filter(|gang| gang.still_bound).count(), bound.len());
     if !(least as f64..=most as f64).contains(&numbers.bound) {
-        let said = numbers.bound;
-        found.push(format!("metrics report the time to bound of {said} PodGangs, want {least} to {most}"));
+        let reported = numbers.bound;
+        found
+            .push(format!("metrics report the time to bound of {reported} PodGangs, want {least} to {most}"));
     }
     let sum = |times: &mut dyn Iterator<Item = SignedDuration>| -> f64 {
         times.map(|time| time.as_secs_f64().max(0.0)).sum()
     };
     let least = sum(&mut bound
         .iter()
-        .filter(|gang| gang.lasts)
-        .map(|gang| gang.since.duration_since(gang.made) - CUT));
-    let most = sum(&mut bound.iter().map(|gang| read.duration_since(gang.made) + CUT));
+        .filter(|gang| gang.still_bound)
+        .map(|gang| gang.since.duration_since(gang.created) - ROUNDING));
+    let most = sum(&mut bound.iter().map(|gang| read.duration_since(gang.created) + ROUNDING));
     if !(least..=most).contains(&numbers.seconds) {
-        let said = numbers.seconds;
+        let reported = numbers.seconds;
         found.push(format!(
-            "metrics report {said} s as the total time to bound of all PodGangs, want {least} s to {most} s"
+            "metrics report {reported} s as the total time to bound of all PodGangs, \
+             want {least} s to {most} s"
         ));
     }
     found.extend(wrong_bucket(&bound, numbers, read));
@@ -255,163 +258,26 @@ pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec
 
 /// The first histogram bucket that does not match the history. The last bucket contains all PodGangs.
 fn wrong_bucket(bound: &[Bound], numbers: &Numbers, read: Timestamp) -> Option<String> {
-    let end = |(end, said): (&String, &f64)| Some((end.parse::<f64>().ok()?, *said));
+    let end = |(end, count): (&String, &f64)| Some((end.parse::<f64>().ok()?, *count));
     let mut buckets: Vec<_> = numbers.at_most.iter().filter_map(end).collect();
     buckets.sort_by(|(end, _), (other, _)| end.total_cmp(other));
-    let is_wrong = |(end, said): &(f64, f64)| {
+    let is_wrong = |(end, count): &(f64, f64)| {
         if end.is_infinite() {
-            return *said != numbers.bound;
+            return *count != numbers.bound;
         }
         let within = |time: SignedDuration| time.as_secs_f64() <= *end;
-        let surely = |gang: &&Bound| gang.lasts && within(read.duration_since(gang.made) + CUT);
-        let maybe = |gang: &&Bound| within(gang.since.duration_since(gang.made) - CUT);
+        let surely = |gang: &&Bound| gang.still_bound && within(read.duration_since(gang.created) + ROUNDING);
+        let maybe = |gang: &&Bound| within(gang.since.duration_since(gang.created) - ROUNDING);
         let (least, most) = (bound.iter().filter(surely).count(), bound.iter().filter(maybe).count());
-        !(least as f64..=most as f64).contains(said)
+        !(least as f64..=most as f64).contains(count)
     };
-    let (end, said) = buckets.into_iter().find(is_wrong)?;
+    let (end, count) = buckets.into_iter().find(is_wrong)?;
     Some(format!(
-        "metrics report {said} PodGangs with a time to bound of at most {end} s, which contradicts the \
+        "metrics report {count} PodGangs with a time to bound of at most {end} s, which contradicts the \
          history"
     ))
 }
 
 #[cfg(test)]
-mod tests {
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, its_gang, one_clique, worker};
-    use serde_json::json;
-
-    use super::*;
-
-    const PAGE: &str = r#"
-# HELP grove_podgangs PodGangs by phase.
-# TYPE grove_podgangs gauge
-grove_podgangs{phase="Pending",namespace="ns"} 2
-grove_podgangs{namespace="ns", phase="Running",} 3 1700000000000
-grove_podgangs{namespace="ns",phase="Starting"} 0
-grove_podgangs{namespace="other",phase="Running"} 7
-grove_recycles_total{namespace="ns",kind="a\"b\\\n}"} 1.0
-grove_recycles_total{namespace="ns",kind="b"} 2
-grove_podcliqueset_updates_total{namespace="ns"} 4 # {} 1.0
-grove_podgang_time_to_bound_seconds_bucket{namespace="ns",le="+Inf"} 5
-grove_podgang_time_to_bound_seconds_count{namespace="ns"} 5
-grove_podgang_time_to_bound_seconds_sum{namespace="ns"} 1.25e1
-go_goroutines 17
-# EOF
-"#;
-
-    #[test]
-    fn a_page_is_read() {
-        let numbers = Numbers::read(PAGE, "ns", &MetricNames::default());
-        let gangs = [("Pending".to_owned(), 2.0), ("Running".to_owned(), 3.0)].into();
-        let at_most = [("+Inf".to_owned(), 5.0)].into();
-        assert_eq!(
-            numbers,
-            Numbers { gangs, recycles: 3.0, updates: 4.0, bound: 5.0, seconds: 12.5, at_most }
-        );
-        assert_eq!(Numbers::read("", "ns", &MetricNames::default()), Numbers::default());
-        let others = MetricNames { recycles: "mine".into(), ..MetricNames::default() };
-        assert_eq!(Numbers::read(PAGE, "ns", &others).recycles, 0.0);
-        for wrong in ["a{", "a{b=c} 1", "a{b=\"c} 1", "a b", "a", "#a 1"] {
-            assert_eq!(Sample::read(wrong), None, "{wrong}");
-        }
-    }
-
-    fn gang(phase: &str) -> Value {
-        let mut gang = its_gang("w", 2);
-        gang["metadata"]["creationTimestamp"] = json!("1970-01-01T00:00:00Z");
-        gang["status"] = json!({"phase": phase});
-        gang
-    }
-
-    fn bound_at(index: usize, second: u32) -> Value {
-        let mut pod = worker("w", index, Some("n"));
-        let at = format!("1970-01-01T00:00:{second:02}Z");
-        pod["status"] =
-            json!({"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": at}]});
-        pod
-    }
-
-    /// A gang of two, the first bound after 5 s, the second after 20 s.
-    fn waited() -> Story {
-        let made = Story::flat().submitted(one_clique("w", 2)).added(gang("Pending")).workers("w", 2, 0);
-        let bound = made.later(5).modified(bound_at(0, 5)).later(15).modified(bound_at(1, 20));
-        bound.modified(gang("Running")).later(10)
-    }
-
-    fn right() -> Numbers {
-        Numbers {
-            gangs: [("Running".to_owned(), 1.0)].into(),
-            bound: 1.0,
-            seconds: 20.2,
-            at_most: [("1.0", 0.0), ("10.0", 0.0), ("25.0", 1.0), ("100.0", 1.0), ("+Inf", 1.0)]
-                .map(|(end, count)| (end.to_owned(), count))
-                .into(),
-            ..Numbers::default()
-        }
-    }
-
-    fn at_most<'a>(numbers: &'a mut Numbers, end: &str) -> &'a mut f64 {
-        numbers.at_most.get_mut(end).unwrap()
-    }
-
-    fn read(story: Story, numbers: &Numbers) -> Vec<String> {
-        let history = story.mark(SharedMark::MetricsRead, Value::Null).end();
-        differences(&history, numbers, history.last_at())
-    }
-
-    #[test]
-    fn right_numbers_are_right() {
-        assert!(read(waited(), &right()).is_empty());
-        let nothing = Story::flat().submitted(one_clique("w", 2));
-        assert!(read(nothing, &Numbers::default()).is_empty());
-        let waits = Story::flat().submitted(one_clique("w", 2)).added(its_gang("w", 2)).workers("w", 2, 1);
-        let pending = Numbers { gangs: [("Pending".to_owned(), 1.0)].into(), ..Numbers::default() };
-        assert!(read(waits, &pending).is_empty());
-    }
-
-    #[rstest::rstest]
-    #[case::another_phase(|numbers: &mut Numbers| numbers.gangs = [("Pending".to_owned(), 1.0)].into(), "by phase")]
-    #[case::a_gang_too_many(|numbers: &mut Numbers| *numbers.gangs.get_mut("Running").unwrap() = 2.0, "by phase")]
-    #[case::none(|numbers: &mut Numbers| numbers.gangs.clear(), "by phase")]
-    #[case::a_recycle(|numbers: &mut Numbers| numbers.recycles = 1.0, "1 gang terminations, want 0")]
-    #[case::an_update(|numbers: &mut Numbers| numbers.updates = 1.0, "1 ended updates, want 0")]
-    #[case::twice(|numbers: &mut Numbers| (numbers.bound, *at_most(numbers, "+Inf")) = (2.0, 2.0), "time to bound of 2 PodGangs")]
-    #[case::sooner(|numbers: &mut Numbers| *at_most(numbers, "10.0") = 1.0, "report 1 PodGangs with a time to bound")]
-    #[case::later(|numbers: &mut Numbers| *at_most(numbers, "100.0") = 0.0, "at most 100 s")]
-    #[case::never(|numbers: &mut Numbers| *at_most(numbers, "+Inf") = 0.0, "at most inf s")]
-    #[case::too_short(|numbers: &mut Numbers| numbers.seconds = 18.5, "18.5 s")]
-    #[case::too_long(|numbers: &mut Numbers| numbers.seconds = 20_200.0, "20200 s")]
-    fn a_wrong_number_is_seen(#[case] change: fn(&mut Numbers), #[case] words: &str) {
-        let mut numbers = right();
-        change(&mut numbers);
-        let found = read(waited(), &numbers);
-        assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
-    }
-
-    #[test]
-    fn a_gang_that_is_gone_may_have_been_seen() {
-        let gone = || waited().deleted(gang("Running"));
-        let numbers = Numbers { gangs: BTreeMap::new(), ..right() };
-        assert!(read(gone(), &numbers).is_empty());
-        assert!(read(gone(), &Numbers::default()).is_empty());
-        let twice = Numbers { bound: 2.0, at_most: BTreeMap::new(), ..numbers };
-        assert_eq!(read(gone(), &twice).len(), 1);
-    }
-
-    #[test]
-    fn an_update_that_ended_counts_once() {
-        let set = |started: &str, ended: Value| {
-            let mut pcs = one_clique("w", 2);
-            pcs["status"]["updateProgress"] = json!({"updateStartedAt": started, "updateEndedAt": ended});
-            pcs
-        };
-        let story = Story::flat()
-            .added(one_clique("w", 2))
-            .modified(set("1", Value::Null))
-            .modified(set("1", json!("2")));
-        let again = story.modified(set("1", json!("2"))).modified(set("3", Value::Null));
-        assert_eq!(updated(&again.clone().end()), 1);
-        assert_eq!(updated(&again.modified(set("3", json!("4"))).end()), 2);
-    }
-}
+#[path = "metrics_tests.rs"]
+mod tests;

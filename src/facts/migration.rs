@@ -1,5 +1,5 @@
-//! What is left of an old scheme of PodGangs when one release of the operator has replaced another, and
-//! whether a PodCliqueSet is composed as it should be.
+//! What remains of the old PodGangs after one release of the operator has replaced another, and whether a
+//! PodCliqueSet has its expected objects.
 //!
 //! Releases name PodGangs differently, so nothing here expects names. A PodGang is identified by its
 //! podgroups, whose names are those of PodCliques and stay the same.
@@ -35,17 +35,17 @@ pub enum Fault {
 
 type Faulty<'a> = Deviation<'a, Fault>;
 
-/// What differs from a single scheme of PodGangs. With one scheme:
+/// What remains of a second scheme of PodGangs. With only one scheme:
 ///
 /// - each PodClique is in one PodGang, and each PodGang contains only existing PodCliques
 /// - each pod is listed by the PodGang that its label names, and its gang resource exists
 /// - every object that Grove or the backend created has an existing owner
 pub fn remnants<'a>(history: &History, live: &'a Live) -> Vec<Faulty<'a>> {
     let mut found = Vec::new();
-    let mut of_clique: BTreeMap<&str, &Value> = BTreeMap::new();
+    let mut gang_of_clique: BTreeMap<&str, &Value> = BTreeMap::new();
     for gang in pod_gangs(live) {
         for clique in cliques_of(gang) {
-            if let Some(other) = of_clique.insert(clique, gang) {
+            if let Some(other) = gang_of_clique.insert(clique, gang) {
                 let message =
                     format!("PodClique {clique} is in two PodGangs: {} and {}", name(other), name(gang));
                 let fault = Deviation::new(Fault::InTwoGangs, message);
@@ -60,9 +60,9 @@ pub fn remnants<'a>(history: &History, live: &'a Live) -> Vec<Faulty<'a>> {
     }
     let expectations = schedulers::of(history.header.target);
     let resources = expectations.kinds();
-    let of_sets = live.pods().filter(|pod| pod.pod_clique().is_some() && !pod.is_terminating());
-    for pod in of_sets {
-        found.extend(stray(live, pod));
+    let members = live.pods().filter(|pod| pod.pod_clique().is_some() && !pod.is_terminating());
+    for pod in members {
+        found.extend(unlisted(live, pod));
         if let Some((kind, group)) = resources.last().zip(expectations.named_by(pod))
             && live.get(kind, group).is_none()
         {
@@ -73,7 +73,7 @@ pub fn remnants<'a>(history: &History, live: &'a Live) -> Vec<Faulty<'a>> {
     let owned = ["PodGang", "PodClique", "PodCliqueScalingGroup"].iter().chain(resources);
     let owned = owned.flat_map(|kind| live.of(kind)).filter(|object| !is_of_canary(object));
     let uids: BTreeSet<&str> = live.all().map(|object| text(&object["metadata"]["uid"])).collect();
-    found.extend(owned.filter_map(|object| disowned(object, &uids)));
+    found.extend(owned.filter_map(|object| without_owner(object, &uids)));
     found
 }
 
@@ -112,15 +112,16 @@ pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<
         .map(|group| (group.clique.as_str(), group.replicas))
         .collect();
     let of_set = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(set);
-    let mut there: BTreeMap<&str, (usize, usize)> = groups.keys().map(|clique| (*clique, (0, 0))).collect();
+    // All pods of each PodClique, and those that are bound and Ready.
+    let mut pods: BTreeMap<&str, (usize, usize)> = groups.keys().map(|clique| (*clique, (0, 0))).collect();
     for pod in live.pods().filter(of_set) {
         let ready = pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
-        let counts = there.entry(pod.pod_clique().unwrap_or_default()).or_default();
+        let counts = pods.entry(pod.pod_clique().unwrap_or_default()).or_default();
         counts.0 += 1;
         counts.1 += usize::from(ready && pod.node().is_some() && !pod.is_terminating());
-        found.extend(stray(live, pod));
+        found.extend(unlisted(live, pod));
     }
-    for (clique, (all, ready)) in there {
+    for (clique, (all, ready)) in pods {
         let wanted = groups.get(clique).copied().unwrap_or_default();
         if (all, ready) != (wanted, wanted) {
             let message =
@@ -131,8 +132,8 @@ pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<
     found
 }
 
-/// A fault if a pod is in no PodGang, or in another one than its label names.
-fn stray<'a>(live: &Live, pod: Pod<'a>) -> Option<Faulty<'a>> {
+/// A fault if the PodGang that a pod's label names does not exist or does not list the pod.
+fn unlisted<'a>(live: &Live, pod: Pod<'a>) -> Option<Faulty<'a>> {
     let label = pod.pod_gang();
     let gang = label.and_then(|label| live.get("PodGang", label));
     let refers = |gang: &Value| {
@@ -152,15 +153,15 @@ fn stray<'a>(live: &Live, pod: Pod<'a>) -> Option<Faulty<'a>> {
     Some(Deviation::new(Fault::InNoGang, message).shown_by("observed", pod.0))
 }
 
-fn disowned<'a>(object: &'a Value, uids: &BTreeSet<&str>) -> Option<Faulty<'a>> {
+fn without_owner<'a>(object: &'a Value, uids: &BTreeSet<&str>) -> Option<Faulty<'a>> {
     let what = format!("{} {}", text(&object["kind"]), name(object));
     let message = match controller(object) {
         None => format!("{what} has no controller reference"),
         Some(owner) => {
             // A history does not contain owners of unknown kinds.
             let is_watched = KINDS.iter().any(|kind| owner["kind"] == kind.kind());
-            let is_there = uids.contains(text(&owner["uid"]));
-            if is_there || !is_watched {
+            let exists = uids.contains(text(&owner["uid"]));
+            if exists || !is_watched {
                 return None;
             }
             format!(
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     /// The objects of a PodCliqueSet `w` of 2 pods: its PodGang, and the PodGroup that its pods name.
-    fn whole() -> Vec<Value> {
+    fn complete_set() -> Vec<Value> {
         let references = json!([{"name": "w-0-worker-0"}, {"name": "w-0-worker-1"}]);
         let mut gang = owned(object("PodGang", "w-0"), "PodCliqueSet", "w");
         gang["spec"]["podgroups"] = json!([{"name": "w-0-worker", "podReferences": references}]);
@@ -213,11 +214,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_wrong_with_a_whole_set() {
-        assert_eq!(kinds(whole()), (vec![], vec![]));
+    fn a_complete_set_has_no_faults() {
+        assert_eq!(kinds(complete_set()), (vec![], vec![]));
     }
 
-    type Spoil = fn(&mut Vec<Value>);
+    type Change = fn(&mut Vec<Value>);
 
     #[rstest::rstest]
     #[case::two_gangs(
@@ -229,7 +230,7 @@ mod tests {
         &[Fault::InTwoGangs],
         &[Fault::OtherGangs]
     )]
-    #[case::gang_of_nothing(
+    #[case::gang_of_a_missing_clique(
         |all: &mut Vec<Value>| all[2]["spec"]["podgroups"][0]["name"] = "v-0-worker".into(),
         &[Fault::OldGangLeft],
         &[Fault::OtherGangs]
@@ -254,9 +255,9 @@ mod tests {
         &[],
         &[Fault::OtherPods]
     )]
-    fn one_thing_is_wrong(#[case] spoil: Spoil, #[case] left: &[Fault], #[case] other: &[Fault]) {
-        let mut all = whole();
-        spoil(&mut all);
+    fn one_change_causes_its_fault(#[case] change: Change, #[case] left: &[Fault], #[case] other: &[Fault]) {
+        let mut all = complete_set();
+        change(&mut all);
         assert_eq!(kinds(all), (left.to_vec(), other.to_vec()));
     }
 

@@ -13,7 +13,7 @@ pub fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item =
     history.named("PodGang", name).filter(|version| version.change != Change::Deleted)
 }
 
-/// The podgroups of a PodGang as created, with `minReplicas`: from the first version that has any.
+/// The podgroups of a PodGang as created, with `minReplicas`, from the first version with podgroups.
 pub fn as_created<'a>(history: &'a History, name: &'a str) -> Option<(Version<'a>, Vec<(String, usize)>)> {
     versions(history, name)
         .map(|version| (version, podgroups_in(version.object)))
@@ -28,8 +28,8 @@ pub fn podgroups_in(pod_gang: &Value) -> Vec<(String, usize)> {
     pod_gang["spec"]["podgroups"].as_array().into_iter().flatten().map(podgroup).collect()
 }
 
-/// Describes a mismatch: a PodGang refers to a missing pod, or no PodGang refers to an existing one.
-pub fn misnamed(live: &Live, set: &str) -> Option<String> {
+/// Describes a pod reference of a PodGang without a pod, or a pod without a reference.
+pub fn reference_mismatch(live: &Live, set: &str) -> Option<String> {
     let of_set = |object: &&Value| object["metadata"]["labels"][names::PART_OF] == set;
     let named: BTreeSet<_> = live.of("PodGang").filter(of_set).flat_map(referred_pods).collect();
     let pods = live.pods().filter(|pod| pod.label(names::PART_OF) == Some(set) && is_live(*pod));
@@ -51,15 +51,15 @@ pub fn referred_pods(gang: &Value) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, its_gang, object};
+    use conformance_history::testing::{Story, object, one_clique_gang};
     use serde_json::json;
 
     use super::*;
 
     #[test]
     fn the_first_version_with_podgroups_counts() {
-        let story = Story::flat().added(object("PodGang", "w-0")).modified(its_gang("w", 2));
-        let history = story.modified(its_gang("w", 1)).deleted(its_gang("w", 1)).end();
+        let story = Story::flat().added(object("PodGang", "w-0")).modified(one_clique_gang("w", 2));
+        let history = story.modified(one_clique_gang("w", 1)).deleted(one_clique_gang("w", 1)).end();
         let (created, podgroups) = as_created(&history, "w-0").unwrap();
         assert_eq!((created.index, podgroups), (1, vec![("w-0-worker".to_owned(), 2)]));
         assert_eq!(versions(&history, "w-0").count(), 3);
@@ -67,18 +67,21 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::right(&["w-0-worker-0", "w-0-worker-1"], None)]
+    #[case::matching(&["w-0-worker-0", "w-0-worker-1"], None)]
     #[case::missing(&["w-0-worker-0"], Some("no PodGang refers to Pod w-0-worker-1"))]
     #[case::stale(
         &["w-0-worker-0", "w-0-worker-1", "w-0-worker-2"],
         Some("a PodGang refers to Pod w-0-worker-2, which does not exist")
     )]
-    fn references_name_the_existing_pods(#[case] referred: &[&str], #[case] wanted: Option<&str>) {
-        let mut gang = its_gang("w", 2);
+    fn a_mismatch_of_references_and_pods_is_described(
+        #[case] referred: &[&str],
+        #[case] wanted: Option<&str>,
+    ) {
+        let mut gang = one_clique_gang("w", 2);
         gang["metadata"]["labels"] = json!({names::PART_OF: "w"});
         gang["spec"]["podgroups"][0]["podReferences"] =
             referred.iter().map(|name| json!({"name": name})).collect();
         let live = Story::flat().workers("w", 2, 0).added(gang).end().end();
-        assert_eq!(misnamed(&live, "w").as_deref(), wanted);
+        assert_eq!(reference_mismatch(&live, "w").as_deref(), wanted);
     }
 }

@@ -3,7 +3,7 @@
 use conformance_history::{Pod, list};
 use serde_json::Value;
 
-/// The init container that waits.
+/// The name of the init container that waits for other cliques.
 pub const INIT_CONTAINER: &str = "grove-initc";
 
 /// The waiting init container of a pod, if it is the last one.
@@ -27,8 +27,8 @@ pub fn has_started(pod: Pod<'_>) -> bool {
         .any(|container| has(&container["state"]) || has(&container["lastState"]))
 }
 
-/// Whether the waiting init container runs.
-pub fn is_held(pod: Pod<'_>) -> bool {
+/// Whether the init container of a pod is still waiting for other cliques.
+pub fn init_container_runs(pod: Pod<'_>) -> bool {
     let mut inits = list(&pod.0["status"]["initContainerStatuses"]).iter();
     inits.any(|container| container["name"] == INIT_CONTAINER && container["state"]["running"].is_object())
 }
@@ -59,19 +59,19 @@ mod tests {
     #[case::running(json!({"state": {"running": {}}}), true)]
     #[case::ended(json!({"state": {"terminated": {}}}), true)]
     #[case::restarted(json!({"state": {"waiting": {}}, "lastState": {"terminated": {}}}), true)]
-    fn a_container_has_started(#[case] container: Value, #[case] started: bool) {
+    fn a_waiting_container_has_started_only_if_it_restarts(#[case] container: Value, #[case] started: bool) {
         let pod = json!({"status": {"containerStatuses": [container]}});
         assert_eq!(has_started(Pod(&pod)), started);
     }
 
     #[test]
-    fn a_pod_is_held_while_its_init_container_runs() {
+    fn only_a_running_init_container_of_grove_counts() {
         let pod = |name: &str, state: &str| {
             let container = json!({"name": name, "state": {state: {}}});
             json!({"status": {"initContainerStatuses": [container]}})
         };
-        assert!(is_held(Pod(&pod(INIT_CONTAINER, "running"))));
-        assert!(!is_held(Pod(&pod(INIT_CONTAINER, "terminated"))));
-        assert!(!is_held(Pod(&pod("own", "running"))));
+        assert!(init_container_runs(Pod(&pod(INIT_CONTAINER, "running"))));
+        assert!(!init_container_runs(Pod(&pod(INIT_CONTAINER, "terminated"))));
+        assert!(!init_container_runs(Pod(&pod("own", "running"))));
     }
 }

@@ -28,7 +28,7 @@ pub fn pod(name: &str, node: Option<&str>) -> Value {
 }
 
 /// A bound pod of clique `w-0-a` that is terminating.
-pub fn going(name: &str) -> Value {
+pub fn terminating_pod(name: &str) -> Value {
     let mut pod = pod(name, Some("n"));
     pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     pod
@@ -36,6 +36,6 @@ pub fn going(name: &str) -> Value {
 
 /// Pods `a` and `b`, created and then bound.
 pub fn running() -> Story {
-    let made = Story::flat().added(pod("a", None)).added(pod("b", None));
-    made.modified(pod("a", Some("n"))).modified(pod("b", Some("n")))
+    let created = Story::flat().added(pod("a", None)).added(pod("b", None));
+    created.modified(pod("a", Some("n"))).modified(pod("b", Some("n")))
 }

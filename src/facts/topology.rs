@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_scheduler_has_its_own_entry() {
+    fn the_entry_of_another_scheduler_does_not_count() {
         let mut binding = object(BINDING, "b");
         let entries = [("kai", json!(true)), ("volcano", json!(false)), ("silent", Value::Null)];
         let entries = entries.map(|(name, in_sync)| json!({"schedulerName": name, "inSync": in_sync}));

@@ -13,7 +13,7 @@ pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool
 }
 
 /// Whether a Warning event on a PodGang or its PodCliqueSet names `about`.
-pub fn is_told(live: &Live, gang: &Gang, about: &str) -> bool {
+pub fn has_warning(live: &Live, gang: &Gang, about: &str) -> bool {
     live.of("Event").any(|event| is_warning(event, &gang.name, &gang.set, about))
 }
 
@@ -29,17 +29,17 @@ mod tests {
     #[case::on_the_set("Warning", "PodCliqueSet", "w", true)]
     #[case::on_another("Warning", "PodGang", "w-1", false)]
     #[case::no_warning("Normal", "PodGang", "w-0", false)]
-    fn a_warning_names_what_it_is_about(
+    fn only_a_warning_on_the_gang_or_its_set_counts(
         #[case] of_type: &str,
         #[case] kind: &str,
         #[case] name: &str,
-        #[case] is_right: bool,
+        #[case] counts: bool,
     ) {
         let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": of_type,
             "message": "no layer for zone", "involvedObject": {"kind": kind, "name": name}});
         let live = Story::flat().added(event).end().end();
-        let gang = Gang { set: "w".into(), ..Gang::made_by_hand("w-0") };
-        assert_eq!(is_told(&live, &gang, "zone"), is_right);
-        assert!(!is_told(&live, &gang, "rack"));
+        let gang = Gang { set: "w".into(), ..Gang::named_only("w-0") };
+        assert_eq!(has_warning(&live, &gang, "zone"), counts);
+        assert!(!has_warning(&live, &gang, "rack"));
     }
 }

@@ -1,40 +1,42 @@
-//! Draws a workload from a seed. Small shapes and operations are frequent, and a few dozen seeds cover
-//! everything in the model.
+//! Draws a workload from a seed. Small shapes are frequent. A hundred seeds contain every kind of shape and
+//! operation.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::course::Course;
-use crate::plan::{How, Operation, Plan, one_rack};
+use crate::expected_state::ExpectedState;
+use crate::workload::{GeneratedWorkload, LossCause, Operation, one_rack};
 
-/// More pods take time and reveal nothing more.
-const MOST_PODS: usize = 20;
+/// More pods take more time and do not reveal more defects.
+const MAX_PODS: usize = 20;
 /// Maximum number of podgroups in a PodGang, a limit of the Workload API.
-const MOST_PODGROUPS: usize = 8;
-const MOST_OPERATIONS: usize = 5;
-/// Names contain the seed modulo this number: names of close seeds differ, and names stay short.
+const MAX_PODGROUPS: usize = 8;
+const MAX_OPERATIONS: usize = 5;
+/// A name contains the seed modulo this number, so that it is short, and different for close seeds.
 const NAMES: u64 = 1_000_000;
 
-pub(crate) fn plan(seed: u64) -> Plan {
+pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
     let mut rng = Rng::with_seed(seed);
-    let set = loop {
-        let set = set(&mut rng, &format!("g{}", seed % NAMES));
-        let course = Course::of_set(&set);
-        let podgroups = course.gangs().iter().map(|gang| gang.groups.len()).max();
-        if course.pods() <= MOST_PODS && podgroups <= Some(MOST_PODGROUPS) {
-            break set;
+    let pcs = loop {
+        let pcs = pcs(&mut rng, &format!("g{}", seed % NAMES));
+        let state = ExpectedState::of_pcs(&pcs);
+        let podgroups = state.gangs().iter().map(|gang| gang.groups.len()).max();
+        if state.pods() <= MAX_PODS && podgroups <= Some(MAX_PODGROUPS) {
+            break pcs;
         }
     };
-    let begins_short = Course::of_set(&set).minimum() > 1 && one_in(&mut rng, 3);
-    let operations = operations(&mut rng, &set);
-    Plan { set, begins_short, operations }
+    let begins_short = ExpectedState::of_pcs(&pcs).minimum_pods() > 1 && one_in(&mut rng, 3);
+    let operations = operations(&mut rng, &pcs);
+    GeneratedWorkload { pcs, begins_short, operations }
 }
 
 fn one_in(rng: &mut Rng, count: u32) -> bool {
     rng.u32(0..count) == 0
 }
 
-fn set(rng: &mut Rng, name: &str) -> Value {
+/// Draws a PodCliqueSet with up to four cliques, up to two scaling groups of one or two cliques, and at most
+/// one topology constraint.
+fn pcs(rng: &mut Rng, name: &str) -> Value {
     let names = &["a", "b", "c", "d"][..rng.usize(1..=4)];
     let mut cliques: Vec<Value> = names.iter().map(|name| clique(rng, name)).collect();
     let mut groups = Vec::new();
@@ -79,45 +81,45 @@ fn clique(rng: &mut Rng, name: &str) -> Value {
     let resources = json!({"limits": {"nvidia.com/gpu": 1}});
     let container = json!({"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": resources});
     let mut spec = json!({"roleName": name, "replicas": replicas, "podSpec": {"containers": [container]}});
-    // Without it, the minimum equals the replicas.
+    // Without `minAvailable`, the minimum equals the replicas.
     if !one_in(rng, 4) {
         spec["minAvailable"] = rng.u32(1..=replicas).into();
     }
     json!({"name": name, "spec": spec})
 }
 
-fn operations(rng: &mut Rng, set: &Value) -> Vec<Operation> {
-    let mut course = Course::of_set(set);
-    let mut taken = Vec::new();
-    for _ in 0..rng.usize(1..=MOST_OPERATIONS) {
-        let operation = operation(rng, &course);
-        let mut with = course.clone();
-        if with.take(&operation) && with.pods() <= MOST_PODS {
-            course = with;
-            taken.push(operation);
+fn operations(rng: &mut Rng, pcs: &Value) -> Vec<Operation> {
+    let mut state = ExpectedState::of_pcs(pcs);
+    let mut operations = Vec::new();
+    for _ in 0..rng.usize(1..=MAX_OPERATIONS) {
+        let operation = operation(rng, &state);
+        let mut next = state.clone();
+        if next.apply(&operation) && next.pods() <= MAX_PODS {
+            state = next;
+            operations.push(operation);
         }
     }
-    taken
+    operations
 }
 
-fn operation(rng: &mut Rng, course: &Course<'_>) -> Operation {
+fn operation(rng: &mut Rng, state: &ExpectedState<'_>) -> Operation {
     match rng.u32(0..12) {
         0..5 => {
-            let all = course.scalable();
-            let of = &all[rng.usize(0..all.len())];
-            let most = if of.kind == "PodCliqueSet" { 3 } else { 4 };
-            let replicas = rng.u32(of.least.min(most)..=most);
-            Operation::Scale { kind: of.kind.into(), name: of.name.clone(), replicas }
+            let all = state.scalable();
+            let part = &all[rng.usize(0..all.len())];
+            let max = if part.kind == "PodCliqueSet" { 3 } else { 4 };
+            let replicas = rng.u32(part.min.min(max)..=max);
+            Operation::Scale { kind: part.kind.into(), name: part.name.clone(), replicas }
         }
         5..8 => {
-            let gangs = course.gangs();
+            let gangs = state.gangs();
             let groups: Vec<_> = gangs.iter().flat_map(|gang| &gang.groups).collect();
             let group = groups[rng.usize(0..groups.len())];
-            let by = How::ALL[rng.usize(0..How::ALL.len())];
+            let by = LossCause::ALL[rng.usize(0..LossCause::ALL.len())];
             Operation::LosePod { clique: group.clique.clone(), number: rng.usize(0..group.replicas), by }
         }
-        8 => Operation::DeleteGangResource { number: rng.usize(0..course.gangs().len()) },
-        9 => Operation::MakeAgain,
+        8 => Operation::DeleteGangResource { number: rng.usize(0..state.gangs().len()) },
+        9 => Operation::Recreate,
         10 => Operation::NodeJoins,
         _ => Operation::NodeLeaves,
     }
@@ -132,24 +134,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_is_a_workload() {
-        assert_eq!(plan(7), plan(7));
-        assert_ne!(plan(7), plan(8));
+    fn a_seed_always_gives_the_same_workload() {
+        assert_eq!(workload(7), workload(7));
+        assert_ne!(workload(7), workload(8));
     }
 
-    /// The first seeds, which the tests run, cover everything.
+    /// CI runs these seeds.
     #[test]
-    fn everything_comes_up() {
+    fn the_first_hundred_seeds_contain_every_shape_and_operation() {
         let mut seen = BTreeSet::new();
-        for plan in (0..100).map(plan) {
-            let template = &plan.set["spec"]["template"];
+        for workload in (0..100).map(workload) {
+            let template = &workload.pcs["spec"]["template"];
             seen.insert(format!("{} cliques", list(&template["cliques"]).len()));
             for group in list(&template["podCliqueScalingGroups"]) {
                 seen.insert(format!("group minimum {}", group["minAvailable"]));
             }
-            seen.insert(format!("constrained {:?}", plan.constrained()));
-            seen.insert(format!("short {}", plan.begins_short));
-            for operation in &plan.operations {
+            seen.insert(format!("constrained {:?}", workload.constrained_part()));
+            seen.insert(format!("short {}", workload.begins_short));
+            for operation in &workload.operations {
                 seen.insert(match operation {
                     Operation::Scale { kind, .. } => format!("scale {kind}"),
                     Operation::LosePod { by, .. } => format!("lose {by:?}"),
@@ -160,11 +162,12 @@ mod tests {
         }
         let cliques = (1..=4).map(|count| format!("{count} cliques"));
         let groups = (1..=3).map(|min| format!("group minimum {min}"));
-        let constraints = ["Nowhere", "Set", "Group", "Clique"].map(|place| format!("constrained {place}"));
+        let constraints = ["None", "PodCliqueSet", "ScalingGroup", "Clique"];
+        let constraints = constraints.map(|part| format!("constrained {part}"));
         let scales =
             ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"].map(|kind| format!("scale {kind}"));
-        let losses = How::ALL.map(|by| format!("lose {by:?}"));
-        let others = ["short true", "short false", "delete", "MakeAgain", "NodeJoins", "NodeLeaves"];
+        let losses = LossCause::ALL.map(|by| format!("lose {by:?}"));
+        let others = ["short true", "short false", "delete", "Recreate", "NodeJoins", "NodeLeaves"];
         let wanted: BTreeSet<_> = cliques
             .chain(groups)
             .chain(constraints)
@@ -176,11 +179,11 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_kept() {
-        for plan in (0..300).map(plan) {
-            let course = Course::of(&plan);
-            assert!(course.most_pods() as usize <= MOST_PODS, "{}", plan.text());
-            assert!(!plan.begins_short || course.minimum() > 1);
+    fn workloads_are_within_the_limits() {
+        for workload in (0..300).map(workload) {
+            let state = ExpectedState::of(&workload);
+            assert!(state.max_pods() as usize <= MAX_PODS, "{}", workload.text());
+            assert!(!workload.begins_short || state.minimum_pods() > 1);
         }
     }
 }

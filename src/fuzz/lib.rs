@@ -1,39 +1,41 @@
 //! Generated workloads: a PodCliqueSet and a list of operations on it, drawn from a random seed.
 //!
-//! Hand-written cases test what somebody thought of. Here the model is the suite's own calculation
-//! ([`conformance_expect`]). After every operation the PodCliqueSet must match it, and every invariant must
-//! be satisfied throughout. A workload is a normal case, with nodes, a history, clauses, a verdict and a
-//! replay.
+//! Hand-written cases only test situations that somebody thought of. Generated workloads test others, and
+//! [`conformance_expect`] calculates the expected result. After every operation the PodCliqueSet must match
+//! it, and every invariant must be satisfied throughout. A workload is run, checked and replayed like any
+//! other case.
 //!
-//! - [`plan`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
-//! - `course`: the effect of operations, and whether they are valid.
-//! - `drive`, `judge`: the driver and the checks. `shrink`: smaller workloads that reduce a failure.
+//! - [`workload`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
+//! - `expected_state`: the effect of operations, and whether they are valid.
+//! - `drive`, `checks`: the driver and the checks. `shrink`: smaller workloads that reduce a failure.
 
-mod course;
+mod checks;
 mod draw;
 mod drive;
-mod judge;
-pub mod plan;
+mod expected_state;
 mod shrink;
+pub mod workload;
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use conformance_driver::case::{Case, Nodes, nodes};
+use conformance_driver::created_case::CreatedCase;
 use conformance_history::History;
+use parking_lot::Mutex;
 
-use course::Course;
-pub use plan::{Plan, Unreadable};
+use expected_state::ExpectedState;
+pub use workload::{GeneratedWorkload, Unreadable};
 
 pub const GROUP: &str = "generated";
 
 /// GPUs per node; each pod requests one.
 const GPUS: u32 = 8;
 
-impl Plan {
+impl GeneratedWorkload {
     /// The workload of a seed. It is always the same for one version of this suite.
     pub fn of_seed(seed: u64) -> Self {
-        draw::plan(seed)
+        draw::workload(seed)
     }
 
     /// Smaller workloads that can be run, largest reduction first.
@@ -42,33 +44,36 @@ impl Plan {
     }
 
     pub fn case(&self, name: &str) -> &'static Case {
-        // A case that is looked up by name is created once; a shrunk one is leaked until the process ends.
-        let id: &'static str = format!("{GROUP}/{name}").leak();
-        let clauses: &'static [&'static str] = judge::clauses(self).leak();
-        let given: &'static [Nodes] = self.nodes().leak();
-        let case = Case::new(
+        let created = CreatedCase {
+            id: format!("{GROUP}/{name}"),
+            manifest: self.text(),
+            clauses: checks::clauses(self),
+            nodes: self.nodes(),
+        };
+        created.case(Case::new(
             "A generated workload matches the calculation after every operation",
             |test| Box::pin(drive::drive(test)),
-            judge::judge,
-        );
-        let text: &'static str = self.text().leak();
-        Box::leak(Box::new(case.registered(id, text).clauses(clauses).nodes(given)))
+            checks::check,
+        ))
     }
 
-    /// Room for all pods at any time, twice if racks matter, so that any placement leaves room for the rest.
-    /// For a plan that begins short, the first node has room for one pod less than all hard gangs; the rest
-    /// joins later.
+    /// Nodes with room for the largest number of pods at any time. If the workload has a topology constraint,
+    /// there are two racks of this size, so that any placement leaves room for the rest.
+    ///
+    /// If the workload begins short, one node has room for all hard gangs except one pod, and the other nodes
+    /// join later.
     fn nodes(&self) -> Vec<Nodes> {
-        let course = Course::of(self);
+        let state = ExpectedState::of(self);
         let racked = self.is_racked();
-        // A terminating pod keeps its place until it is deleted.
-        let room = course.most_pods() + 2;
+        // A terminating pod occupies its node until it is deleted.
+        let room = state.max_pods() + 2;
         let (short, first_join) = match self.begins_short {
-            true => (Some(course.minimum() - 1), 1),
+            true => (Some(state.minimum_pods() - 1), 1),
             false => (None, 0),
         };
         let placed = |node: Nodes, rack| if racked { node.rack(rack) } else { node };
-        // Even this node needs a rack: Volcano treats the cluster as one rack while no rack has a HyperNode.
+        // The first node needs a rack too, because Volcano treats the cluster as one rack while no rack has a
+        // HyperNode.
         let mut all: Vec<Nodes> =
             short.map(|places| placed(nodes(1).gpus(places), "first")).into_iter().collect();
         for rack in if racked { &["first", "second"][..] } else { &["any"] } {
@@ -79,7 +84,7 @@ impl Plan {
             all.extend((rest > 0).then(|| of_rack(nodes(1).gpus(rest).joining(first_join))));
         }
         let joins =
-            self.operations.iter().filter(|operation| matches!(operation, plan::Operation::NodeJoins));
+            self.operations.iter().filter(|operation| matches!(operation, workload::Operation::NodeJoins));
         for (step, _) in (drive::FIRST_JOIN..).zip(joins) {
             all.push(placed(nodes(1).gpus(GPUS).joining(step), "second"));
         }
@@ -90,17 +95,17 @@ impl Plan {
 /// The case with this id, `generated/<seed>`.
 pub fn case(id: &str) -> Option<&'static Case> {
     static KNOWN: LazyLock<Mutex<BTreeMap<u64, &'static Case>>> = LazyLock::new(Mutex::default);
-    let word = id.strip_prefix(GROUP)?.strip_prefix('/')?;
-    let seed: u64 = word.parse().ok()?;
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    Some(known.entry(seed).or_insert_with(|| Plan::of_seed(seed).case(word)))
+    let name = id.strip_prefix(GROUP)?.strip_prefix('/')?;
+    let seed: u64 = name.parse().ok()?;
+    let mut known = KNOWN.lock();
+    Some(known.entry(seed).or_insert_with(|| GeneratedWorkload::of_seed(seed).case(name)))
 }
 
 /// The case of a history, from the workload in it.
 pub fn replayed(history: &History) -> Option<&'static Case> {
-    let word = history.header.case.strip_prefix(GROUP)?.strip_prefix('/')?;
+    let name = history.header.case.strip_prefix(GROUP)?.strip_prefix('/')?;
     let mark = history.marks(drive::WORKLOAD).next()?.1;
-    Some(Plan::read(mark.detail.as_str()?).ok()?.case(word))
+    Some(GeneratedWorkload::read(mark.detail.as_str()?).ok()?.case(name))
 }
 
 #[cfg(test)]
@@ -120,16 +125,20 @@ mod tests {
     }
 
     #[test]
-    fn every_pod_has_room_in_any_order() {
+    fn nodes_have_room_for_all_pods() {
         for seed in 0..300 {
-            let plan = Plan::of_seed(seed);
-            let (most, minimum) = (Course::of(&plan).most_pods(), Course::of(&plan).minimum());
-            let given = plan.nodes();
-            let places =
-                |step: u32| given.iter().filter(|of| of.joining <= step).map(|of| of.count * of.gpus).sum();
-            let (first, then): (u32, u32) = (places(0), places(1));
-            assert!(then > most, "{seed}: {then} places for {most} pods");
-            assert_eq!(plan.begins_short, first + 1 == minimum, "{seed}: {first} places for {minimum} pods");
+            let workload = GeneratedWorkload::of_seed(seed);
+            let state = ExpectedState::of(&workload);
+            let (max, minimum) = (state.max_pods(), state.minimum_pods());
+            let nodes = workload.nodes();
+            let gpus_at = |step: u32| -> u32 {
+                let joined = nodes.iter().filter(|node| node.joining <= step);
+                joined.map(|node| node.count * node.gpus).sum()
+            };
+            let (first, then) = (gpus_at(0), gpus_at(1));
+            assert!(then > max, "{seed}: {then} GPUs for {max} pods");
+            let is_short = first + 1 == minimum;
+            assert_eq!(workload.begins_short, is_short, "{seed}: {first} GPUs for {minimum} pods");
         }
     }
 }

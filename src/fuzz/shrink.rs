@@ -1,58 +1,64 @@
-//! Shrinks a failing workload: takes the first smaller one with the same failure, until there is none.
+//! Smaller variants of a workload. `conformance_run::shrink` runs them to find the smallest one with the same
+//! failure.
 
 use conformance_history::{count, list, text};
 use serde_json::Value;
 
-use crate::course::Course;
-use crate::plan::{How, Operation, Plan};
+use crate::expected_state::ExpectedState;
+use crate::workload::{GeneratedWorkload, LossCause, Operation};
 
-/// Largest reduction first: half of the operations, each operation, parts of the PodCliqueSet, then numbers.
-pub(crate) fn candidates(plan: &Plan) -> Vec<Plan> {
+/// Smaller workloads, the largest reduction first: without half of the operations, without one operation,
+/// without a part of the PodCliqueSet, then with smaller numbers.
+pub(crate) fn candidates(workload: &GeneratedWorkload) -> Vec<GeneratedWorkload> {
     let mut all = Vec::new();
-    fewer_operations(plan, &mut all);
-    if plan.begins_short {
-        all.push(Plan { begins_short: false, ..plan.clone() });
+    fewer_operations(workload, &mut all);
+    if workload.begins_short {
+        all.push(GeneratedWorkload { begins_short: false, ..workload.clone() });
     }
-    all.push(plan.clone().unconstrained());
-    smaller_sets(plan, &mut all);
-    simpler_operations(plan, &mut all);
-    let mut sound: Vec<Plan> = Vec::new();
-    for candidate in all.into_iter().filter_map(sound_one) {
-        if candidate != *plan && !sound.contains(&candidate) {
-            sound.push(candidate);
+    all.push(workload.clone().unconstrained());
+    smaller_pcs(workload, &mut all);
+    simpler_operations(workload, &mut all);
+    let mut candidates: Vec<GeneratedWorkload> = Vec::new();
+    for candidate in all.into_iter().filter_map(repaired) {
+        if candidate != *workload && !candidates.contains(&candidate) {
+            candidates.push(candidate);
         }
     }
-    sound
+    candidates
 }
 
-/// Removes invalid operations; a lost pod may become one of another clique. `None` if nothing is left.
-fn sound_one(mut plan: Plan) -> Option<Plan> {
-    let mut course = Course::of_set(&plan.set);
-    if course.pods() == 0 {
+/// Removes the operations that are invalid after a reduction. If the clique of a lost pod was removed, the
+/// first clique loses a pod instead. `None` if the PodCliqueSet has no pods.
+fn repaired(mut workload: GeneratedWorkload) -> Option<GeneratedWorkload> {
+    let mut state = ExpectedState::of_pcs(&workload.pcs);
+    if state.pods() == 0 {
         return None;
     }
-    plan.begins_short &= course.minimum() > 1;
+    workload.begins_short &= state.minimum_pods() > 1;
     let mut kept = Vec::new();
-    for operation in &plan.operations {
-        let instead = match operation {
-            Operation::LosePod { by, .. } => of_first_clique(&course, *by),
-            _ => None,
-        };
-        kept.extend([Some(operation.clone()), instead].into_iter().flatten().find(|one| course.take(one)));
+    for operation in &workload.operations {
+        if state.apply(operation) {
+            kept.push(operation.clone());
+        } else if let Operation::LosePod { by, .. } = operation
+            && let Some(instead) = lose_first_pod(&state, *by)
+            && state.apply(&instead)
+        {
+            kept.push(instead);
+        }
     }
-    plan.operations = kept;
-    Some(plan)
+    workload.operations = kept;
+    Some(workload)
 }
 
-fn of_first_clique(course: &Course<'_>, by: How) -> Option<Operation> {
-    let first = course.gangs().into_iter().flat_map(|gang| gang.groups).next()?;
+fn lose_first_pod(state: &ExpectedState<'_>, by: LossCause) -> Option<Operation> {
+    let first = state.gangs().into_iter().flat_map(|gang| gang.groups).next()?;
     Some(Operation::LosePod { clique: first.clique, number: 0, by })
 }
 
-fn fewer_operations(plan: &Plan, all: &mut Vec<Plan>) {
-    let count = plan.operations.len();
+fn fewer_operations(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
+    let count = workload.operations.len();
     let mut without = |from: usize, until: usize| {
-        let mut smaller = plan.clone();
+        let mut smaller = workload.clone();
         smaller.operations.drain(from..until);
         all.push(smaller);
     };
@@ -63,37 +69,41 @@ fn fewer_operations(plan: &Plan, all: &mut Vec<Plan>) {
     (0..count).rev().for_each(|one| without(one, one + 1));
 }
 
-fn simpler_operations(plan: &Plan, all: &mut Vec<Plan>) {
-    for (place, operation) in plan.operations.iter().enumerate() {
+fn simpler_operations(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
+    for (place, operation) in workload.operations.iter().enumerate() {
         let simpler: Vec<Operation> = match operation {
             Operation::Scale { kind, name, replicas } => (1..*replicas)
                 .map(|replicas| Operation::Scale { kind: kind.clone(), name: name.clone(), replicas })
                 .collect(),
             Operation::LosePod { clique, number, by } => {
                 let lose = |number, by| Operation::LosePod { clique: clique.clone(), number, by };
-                let own = [lose(0, How::DeletedAtOnce), lose(0, *by), lose(*number, How::DeletedAtOnce)];
-                of_first_clique(&Course::of_set(&plan.set), *by).into_iter().chain(own).collect()
+                let at_once = LossCause::DeletedAtOnce;
+                let of_same_clique = [lose(0, at_once), lose(0, *by), lose(*number, at_once)];
+                let first = lose_first_pod(&ExpectedState::of_pcs(&workload.pcs), *by);
+                first.into_iter().chain(of_same_clique).collect()
             }
             Operation::DeleteGangResource { number: 1.. } => {
                 vec![Operation::DeleteGangResource { number: 0 }]
             }
             _ => Vec::new(),
         };
-        for one in simpler {
-            let mut smaller = plan.clone();
-            smaller.operations[place] = one;
+        for operation in simpler {
+            let mut smaller = workload.clone();
+            smaller.operations[place] = operation;
             all.push(smaller);
         }
     }
 }
 
-fn smaller_sets(plan: &Plan, all: &mut Vec<Plan>) {
+/// Adds a workload for each part of the PodCliqueSet that can be removed, and for each count that can be
+/// lowered.
+fn smaller_pcs(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
     let mut with = |change: &dyn Fn(&mut Value)| {
-        let mut smaller = plan.clone();
-        change(&mut smaller.set["spec"]);
+        let mut smaller = workload.clone();
+        change(&mut smaller.pcs["spec"]);
         all.push(smaller);
     };
-    let template = &plan.set["spec"]["template"];
+    let template = &workload.pcs["spec"]["template"];
     let names = |key: &str| {
         list(&template[key]).iter().map(|part| text(&part["name"]).to_owned()).collect::<Vec<_>>()
     };
@@ -105,7 +115,7 @@ fn smaller_sets(plan: &Plan, all: &mut Vec<Plan>) {
                 .unwrap_or_default();
             members.iter().for_each(|clique| without_clique(spec, text(clique)));
         });
-        // Its cliques become standalone.
+        // Without the scaling group, its cliques are standalone.
         with(&|spec| without(spec, "podCliqueScalingGroups", &group));
         for fields in [&["replicas", "minAvailable"][..], &["replicas"], &["minAvailable"]] {
             with(&|spec| lower(part(spec, "podCliqueScalingGroups", &group), fields));
@@ -149,12 +159,12 @@ fn without_clique(spec: &mut Value, name: &str) {
     empty.iter().for_each(|group| without(spec, "podCliqueScalingGroups", group));
 }
 
-/// Decrements each of these counts that is at least 2, and keeps the minimum at or below the replicas.
+/// Decrements these counts, but not below 1, and keeps `minAvailable` at or below the replicas.
 fn lower(part: Option<&mut Value>, fields: &[&str]) {
     let Some(part) = part else { return };
     for field in fields {
-        if let Some(of @ 2..) = count(&part[*field]) {
-            part[*field] = (of - 1).into();
+        if let Some(value @ 2..) = count(&part[*field]) {
+            part[*field] = (value - 1).into();
         }
     }
     let (replicas, min) = (count(&part["replicas"]).unwrap_or(1), count(&part["minAvailable"]));
@@ -167,14 +177,14 @@ fn lower(part: Option<&mut Value>, fields: &[&str]) {
 mod tests {
     use super::*;
 
-    /// Any measure of a workload that each reduction decreases.
-    fn size(plan: &Plan) -> usize {
-        plan.text().len() * 1000 + Course::of(plan).most_pods() as usize
+    /// A size that each reduction decreases.
+    fn size(workload: &GeneratedWorkload) -> usize {
+        workload.text().len() * 1000 + ExpectedState::of(workload).max_pods() as usize
     }
 
     /// Shrinks a workload as long as `fails` is true for a candidate.
-    fn shrunk(plan: Plan, fails: impl Fn(&Plan) -> bool) -> Plan {
-        let mut now = plan;
+    fn shrunk(workload: GeneratedWorkload, fails: impl Fn(&GeneratedWorkload) -> bool) -> GeneratedWorkload {
+        let mut now = workload;
         while let Some(next) = candidates(&now).into_iter().find(&fails) {
             now = next;
         }
@@ -182,35 +192,38 @@ mod tests {
     }
 
     #[test]
-    fn candidates_can_be_run() {
-        for plan in (0..20).map(Plan::of_seed) {
-            for candidate in candidates(&plan) {
-                assert_eq!(Plan::read(&candidate.text()).map_err(|error| error.to_string()), Ok(candidate));
+    fn every_candidate_is_a_valid_workload() {
+        for workload in (0..20).map(GeneratedWorkload::of_seed) {
+            for candidate in candidates(&workload) {
+                let read = GeneratedWorkload::read(&candidate.text());
+                assert_eq!(read.map_err(|error| error.to_string()), Ok(candidate));
             }
         }
     }
 
     #[test]
-    fn shrinking_ends_with_what_is_needed() {
+    fn a_shrunk_workload_has_only_the_operation_that_fails() {
         let is_failed =
-            |operation: &Operation| matches!(operation, Operation::LosePod { by: How::Failed, .. });
-        let fails = |plan: &Plan| plan.operations.iter().any(is_failed);
-        let plans = (0..200).map(Plan::of_seed).filter(fails);
-        for plan in plans.take(10) {
-            let before = size(&plan);
-            let shrunk = shrunk(plan, fails);
+            |operation: &Operation| matches!(operation, Operation::LosePod { by: LossCause::Failed, .. });
+        let fails = |workload: &GeneratedWorkload| workload.operations.iter().any(is_failed);
+        let workloads = (0..200).map(GeneratedWorkload::of_seed).filter(fails);
+        for workload in workloads.take(10) {
+            let before = size(&workload);
+            let shrunk = shrunk(workload, fails);
             assert_eq!(shrunk.operations.len(), 1, "{}", shrunk.text());
-            assert_eq!(Course::of(&shrunk).most_pods(), 1, "{}", shrunk.text());
+            assert_eq!(ExpectedState::of(&shrunk).max_pods(), 1, "{}", shrunk.text());
             assert!(!shrunk.begins_short && !shrunk.is_racked() && size(&shrunk) <= before);
         }
     }
 
     #[test]
-    fn a_scaled_gang_is_kept_where_it_is_needed() {
-        let fails = |plan: &Plan| Course::of_set(&plan.set).gangs().iter().any(|gang| !gang.is_base);
-        let plan = (0..).map(Plan::of_seed).find(fails).unwrap();
-        let shrunk = shrunk(plan, fails);
+    fn a_scaled_gang_stays_if_the_failure_needs_it() {
+        let fails = |workload: &GeneratedWorkload| {
+            ExpectedState::of_pcs(&workload.pcs).gangs().iter().any(|gang| !gang.is_base)
+        };
+        let workload = (0..).map(GeneratedWorkload::of_seed).find(fails).unwrap();
+        let shrunk = shrunk(workload, fails);
         assert!(shrunk.operations.is_empty());
-        assert_eq!(Course::of(&shrunk).most_pods(), 2, "{}", shrunk.text());
+        assert_eq!(ExpectedState::of(&shrunk).max_pods(), 2, "{}", shrunk.text());
     }
 }

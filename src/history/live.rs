@@ -34,7 +34,7 @@ impl Live {
     pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
         self.objects
             .range((kind.to_owned(), String::new())..)
-            .take_while(move |((of, _), _)| of == kind)
+            .take_while(move |((found, _), _)| found == kind)
             .map(|(_, object)| object.as_ref())
     }
 
@@ -59,17 +59,17 @@ impl Live {
         parts
     }
 
-    /// Number of bound pods of a PodCliqueSet.
-    pub fn bound_of(&self, set: &str) -> usize {
-        let is_its = |pod: &Pod<'_>| {
+    /// Number of bound pods of a PodCliqueSet, terminating ones included.
+    pub fn bound_pods_of_set(&self, set: &str) -> usize {
+        let is_of_set = |pod: &Pod<'_>| {
             pod.pod_clique()
                 .and_then(|clique| clique.strip_prefix(set))
                 .is_some_and(|rest| rest.starts_with('-'))
         };
-        self.pods().filter(is_its).filter(|pod| pod.node().is_some()).count()
+        self.pods().filter(is_of_set).filter(|pod| pod.node().is_some()).count()
     }
 
-    /// Number of bound pods of the workload.
+    /// Number of bound pods of the workload, terminating ones included.
     pub fn bound(&self) -> usize {
         self.pods().filter(|pod| pod.node().is_some()).count()
     }

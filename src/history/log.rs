@@ -38,7 +38,8 @@ pub struct Header {
     pub namespace: String,
     /// The submitted PodCliqueSets, by name.
     pub submitted: BTreeMap<String, Value>,
-    /// How many times slower the machine was at worst than limits allow for; absent if it was not slower.
+    /// The factor by which time limits are extended because the machine was slow; absent if it was fast
+    /// enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowness: Option<f64>,
 }
@@ -121,7 +122,7 @@ pub enum What {
 #[serde(rename_all = "camelCase")]
 struct Line {
     #[serde(rename = "type")]
-    sort: String,
+    line_type: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,12 +187,12 @@ impl History {
             if line.trim().is_empty() {
                 continue;
             }
-            let wrong = |reason: String| HistoryError::Line { line: number + 1, reason };
-            let value: Value = serde_json::from_str(&line).map_err(|e| wrong(e.to_string()))?;
+            let invalid = |reason: String| HistoryError::Line { line: number + 1, reason };
+            let value: Value = serde_json::from_str(&line).map_err(|e| invalid(e.to_string()))?;
             if value["kind"] == "History" {
-                let read: Header = serde_json::from_value(value).map_err(|e| wrong(e.to_string()))?;
+                let read: Header = serde_json::from_value(value).map_err(|e| invalid(e.to_string()))?;
                 if read.api_version != API_VERSION {
-                    return Err(wrong(format!(
+                    return Err(invalid(format!(
                         "unsupported apiVersion {}, want {API_VERSION}",
                         read.api_version
                     )));
@@ -199,8 +200,8 @@ impl History {
                 header = Some(read);
                 continue;
             }
-            let line: Line = serde_json::from_value(value).map_err(|e| wrong(e.to_string()))?;
-            entries.push(line.entry().map_err(wrong)?);
+            let line: Line = serde_json::from_value(value).map_err(|e| invalid(e.to_string()))?;
+            entries.push(line.entry().map_err(invalid)?);
         }
         let header = given.or(header).ok_or(HistoryError::NoHeader)?;
         Ok(Self { header, entries })
@@ -210,7 +211,7 @@ impl History {
 impl From<&Entry> for Line {
     fn from(entry: &Entry) -> Self {
         let mut line = Self {
-            sort: String::new(),
+            line_type: String::new(),
             at: Some(entry.at),
             object: None,
             mark: None,
@@ -220,7 +221,7 @@ impl From<&Entry> for Line {
         };
         match &entry.what {
             What::Object(Recorded { change, object }) => {
-                line.sort = match change {
+                line.line_type = match change {
                     Change::Added => "ADDED",
                     Change::Modified => "MODIFIED",
                     Change::Deleted => "DELETED",
@@ -229,12 +230,12 @@ impl From<&Entry> for Line {
                 line.object = Some(object.clone());
             }
             What::Mark(mark) => {
-                line.sort = "MARK".into();
+                line.line_type = "MARK".into();
                 line.mark = Some(mark.name.clone());
                 line.detail = mark.detail.clone();
             }
             What::Gap(gap) => {
-                line.sort = "GAP".into();
+                line.line_type = "GAP".into();
                 line.kind = Some(gap.kind.clone());
                 line.reason = Some(gap.reason.clone());
             }
@@ -245,13 +246,13 @@ impl From<&Entry> for Line {
 
 impl Line {
     fn entry(self) -> Result<Entry, String> {
-        let change = match self.sort.as_str() {
+        let change = match self.line_type.as_str() {
             "ADDED" => Some(Change::Added),
             "MODIFIED" => Some(Change::Modified),
             "DELETED" => Some(Change::Deleted),
             _ => None,
         };
-        let what = match (change, self.sort.as_str()) {
+        let what = match (change, self.line_type.as_str()) {
             (Some(change), _) => {
                 let mut object = self.object.ok_or("field \"object\" is missing")?;
                 // A recording of kubectl has the plain kind, without the group.
@@ -284,7 +285,7 @@ mod tests {
     use crate::testing::Story;
 
     #[test]
-    fn a_history_says_what_was_declared() {
+    fn a_written_header_keeps_the_declared_features_of_an_external_scheduler() {
         let target = Target::external_scheduler("mine", &[Feature::AtomicPodGang]).unwrap();
         let story = Story::on(target).end();
         let mut text: Vec<u8> = Vec::new();

@@ -63,13 +63,13 @@ shared_marks! {
     /// All expected objects of a PodCliqueSet exist, and its statuses report that: `{"name"}`.
     Converged = "converged",
     /// The operator has sent nothing for a while, or the limit for that has passed.
-    AtRest = "at rest",
-    /// The scheduler has passed the barrier: a check may say "never" up to here.
+    OperatorIdle = "at rest",
+    /// The scheduler has made a full pass. Up to here a check may conclude that something never happened.
     SchedulerPassed = "scheduler passed",
-    /// From here on there may be room for a gang that did not fit.
-    RoomComes = "room comes",
-    /// The scheduler has retried a pending gang and made its pass: `{"after"}`.
-    TriedAgain = "tried again",
+    /// From here on there may be capacity for a gang that did not fit before.
+    RoomAvailable = "room comes",
+    /// The scheduler has retried a pending gang and made a full pass: `{"after"}`.
+    Retried = "tried again",
     /// The driver changes the replicas of an object: `{"kind", "name", "replicas"}`.
     Scaled = "scaled",
     /// The driver deletes an object: `{"kind", "name"}`. The mark precedes the request.
@@ -80,7 +80,7 @@ shared_marks! {
     PodLost = "pod lost",
     /// The harness has set a bound pod's status in place of a kubelet: `{"name", "uid", "ready",
     /// "revision"}`, with the resourceVersion after the write.
-    PodSaid = "said of a pod",
+    PodStatusSet = "said of a pod",
     /// The next write is by another client: `{"kind", "name", "patch"}`, a JSON merge patch.
     WrittenByOthers = "written by others",
     /// The objects in the namespace before the first submit: a list with kind and metadata.
@@ -99,21 +99,22 @@ shared_marks! {
     /// "failed"}`; if metrics cannot be requested it is `{"unasked"}` with the reason.
     MetricsRead = "metrics read",
     /// The end of a period in which nothing should change: `{"seconds"}`.
-    WatchedForRest = "watched for rest",
+    IdlePeriodEnded = "watched for rest",
     /// Measured figures by name. No check uses them.
     Measured = "measured",
     /// A wait timed out: `{"condition"}`.
-    WaitRanOut = "wait ran out",
+    WaitTimedOut = "wait ran out",
     /// The driver continued after a timeout, because its checks do not depend on that wait.
-    WentOn = "went on",
-    /// Why a driver stopped early, so that a replay decides as the run did: `{"cluster", "reason"}`.
+    ContinuedAfterTimeout = "went on",
+    /// The driver stopped early: `{"cluster", "reason"}`. A replay decides by this mark as the run did.
     Stopped = "stopped",
     /// The run was interrupted, so the case shows nothing.
     Interrupted = "interrupted",
     /// An attempted request to the API server: `{"title", "reply"}`.
     Attempt = "attempt",
     /// A backend other than the target's: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}],
-    /// "foreign"}` if there is none.
+    /// "foreign"}` if there is none. `foreign` is true if the harness did not write the operator's
+    /// configuration.
     AnotherBackend = "another backend",
     /// The controller's process and its log: `{"pid", "readiness", "said"}`.
     Controller = "controller",
@@ -121,17 +122,16 @@ shared_marks! {
     /// null if it kept running.
     StartedWithFlaw = "started with a flawed configuration",
     /// A component of the control plane was stopped: `{"part"}`.
-    PartTakenAway = "part taken away",
-    /// Everything is restored after this mark. The effect of that on a workload is not part of the case, so
-    /// its checks use the history up to here.
-    PutBack = "put back",
-    /// The case itself restarted the API server, so every watch had to list again. This explains gaps. Checks
-    /// of such a case use only what a list also shows.
+    ComponentStopped = "part taken away",
+    /// The harness restores everything after this mark. The checks of the case use the history up to here.
+    Restored = "put back",
+    /// The case itself restarted the API server, so every watch had to list again and left a gap. Checks of
+    /// such a case use only what a list also shows.
     ApiServerRestarted = "API server restarted",
     /// The driver deletes a CRD: `{"name"}`. The mark precedes the request.
-    CrdTakenAway = "CRD taken away",
+    CrdDeleted = "CRD taken away",
     /// The deleted CRD is served again: `{"name"}`.
-    CrdPutBack = "CRD put back",
+    CrdRestored = "CRD put back",
     /// The driver closes a Volcano queue: `{"name"}`. The mark precedes the request.
     QueueClosed = "queue closed",
     /// The API server's record of bindings: `{"bindings": [{"pod", "user"}], "users": {scheduler: user},
@@ -143,13 +143,13 @@ shared_marks! {
     /// A version of the controller's lease: `{"resourceVersion", "spec"}`, without spec after its deletion.
     Lease = "lease",
     /// The old operator has been stopped, and the upgrade starts: `{"from", "to"}`.
-    UpgradeBegan = "upgrade began",
+    UpgradeStarted = "upgrade began",
     /// The new operator was stopped before it was idle: `{"writes"}`, the number of writes delivered.
     UpgradeStopped = "upgrade stopped",
     /// The new operator has been ready, and is idle or has reached the limit for that.
     UpgradeEnded = "upgrade ended",
-    /// Versions of the lease may be missing.
-    LeaseLost = "lease lost from sight",
+    /// The watch of the lease failed, so versions of the lease may be missing.
+    LeaseWatchLost = "lease lost from sight",
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@ impl<'a> Version<'a> {
         Self { change: Change::Added, at: Timestamp::UNIX_EPOCH, index: 0, object }
     }
 
-    /// Latest possible time of the event. Watch events may arrive late, so this may be the time that the API
-    /// server wrote, plus one second because it has whole seconds.
+    /// Latest possible time of the event: its arrival, or the time that the API server recorded if that is
+    /// earlier. One second is added to a recorded time, because it is truncated to whole seconds.
     pub fn happened(&self) -> Timestamp {
         let metadata = &self.object["metadata"];
         let time = |value: &Value| value.as_str().and_then(|time| time.parse::<Timestamp>().ok());
@@ -46,11 +46,11 @@ impl<'a> Version<'a> {
         });
         let written =
             || list(&metadata["managedFields"]).iter().filter_map(|entry| time(&entry["time"])).max();
-        let said = match self.change {
+        let recorded = match self.change {
             Change::Deleted => None,
             Change::Added | Change::Modified => deleted.or_else(written),
         };
-        let at_most = said.and_then(|said| said.saturating_add(SignedDuration::from_secs(1)).ok());
+        let at_most = recorded.and_then(|time| time.saturating_add(SignedDuration::from_secs(1)).ok());
         at_most.map_or(self.at, |at_most| at_most.min(self.at))
     }
 
@@ -100,12 +100,12 @@ impl<'a> Pod<'a> {
         self.0["metadata"]["uid"].as_str().unwrap_or_default()
     }
 
-    /// The node that it is bound to.
+    /// The node that the pod is bound to.
     pub fn node(self) -> Option<&'a str> {
         self.0["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
     }
 
-    /// Names of its scheduling gates.
+    /// Names of the pod's scheduling gates.
     pub fn gates(self) -> Vec<&'a str> {
         self.0["spec"]["schedulingGates"]
             .as_array()
@@ -113,12 +113,12 @@ impl<'a> Pod<'a> {
             .unwrap_or_default()
     }
 
-    /// The PodGang in its labels.
+    /// The PodGang in the pod's labels.
     pub fn pod_gang(self) -> Option<&'a str> {
         self.label(names::POD_GANG)
     }
 
-    /// The PodClique in its labels.
+    /// The PodClique in the pod's labels.
     pub fn pod_clique(self) -> Option<&'a str> {
         self.label(names::POD_CLIQUE)
     }
@@ -128,17 +128,17 @@ impl<'a> Pod<'a> {
         self.0["metadata"]["labels"][key].as_str()
     }
 
-    /// Whether it is a canary of the harness.
+    /// Whether the pod is a canary of the harness.
     pub fn is_canary(self) -> bool {
         is_of_canary(self.0)
     }
 
-    /// Whether it has a deletion timestamp.
+    /// Whether the pod has a deletion timestamp.
     pub fn is_terminating(self) -> bool {
         self.0["metadata"]["deletionTimestamp"].is_string()
     }
 
-    /// The condition of this type in its status.
+    /// The condition of this type in the pod's status.
     pub fn condition(self, of_type: &str) -> Option<&'a Value> {
         condition(self.0, of_type)
     }
@@ -228,22 +228,25 @@ impl History {
         Self { header: self.header.clone(), entries: self.entries[..index.min(self.entries.len())].to_vec() }
     }
 
-    /// The history up to the timeout at which the driver stopped, because later writes came too late. It is
-    /// complete if the resourceVersion at that point is unknown.
+    /// The history up to the timeout at which the driver stopped; later writes do not count. Returns the
+    /// whole history if the driver did not stop there, or if the resourceVersion at that point is unknown.
     #[must_use]
-    pub fn as_far_as_waited(&self) -> Self {
+    pub fn until_timeout(&self) -> Self {
         let gave_up = self.marks(SharedMark::Stopped).any(|(_, mark)| mark.detail["wait"] == true);
-        let went_on = self.marks(SharedMark::WentOn).last().map(|(place, _)| place);
-        let ran_out = self.marks(SharedMark::WaitRanOut).last();
-        let ran_out = ran_out.filter(|(place, _)| gave_up && went_on.is_none_or(|later| later < *place));
-        let Some(last) = ran_out.and_then(|(_, mark)| mark.detail["revision"].as_u64()) else {
+        let continued = self.marks(SharedMark::ContinuedAfterTimeout).last().map(|(index, _)| index);
+        let timeout = self.marks(SharedMark::WaitTimedOut).last();
+        let timeout = timeout.filter(|(index, _)| gave_up && continued.is_none_or(|later| later < *index));
+        let Some(last) = timeout.and_then(|(_, mark)| mark.detail["revision"].as_u64()) else {
             return self.clone();
         };
-        let counts = |entry: &&Entry| match &entry.what {
+        let is_in_time = |entry: &&Entry| match &entry.what {
             What::Object(recorded) => revision(&recorded.object) <= last,
             What::Mark(_) | What::Gap(_) => true,
         };
-        Self { header: self.header.clone(), entries: self.entries.iter().filter(counts).cloned().collect() }
+        Self {
+            header: self.header.clone(),
+            entries: self.entries.iter().filter(is_in_time).cloned().collect(),
+        }
     }
 
     /// Arrival time of the last entry.
@@ -271,37 +274,38 @@ mod tests {
     use crate::testing::{Story, object};
 
     #[test]
-    fn what_is_told_late_happened_before() {
-        let told = |object: Value| Story::flat().later(60).modified(object).end();
-        let happened = |object: Value| told(object).versions().next().unwrap().happened().as_second();
+    fn the_time_of_a_late_event_is_that_of_its_write() {
+        let recorded = |object: Value| Story::flat().later(60).modified(object).end();
+        let happened = |object: Value| recorded(object).versions().next().unwrap().happened().as_second();
         assert_eq!(happened(object("Pod", "a")), 60);
         let mut written = object("Pod", "a");
         written["metadata"]["managedFields"] =
             json!([{"time": "1970-01-01T00:00:20Z"}, {"time": "1970-01-01T00:00:50Z"}, {"manager": "x"}]);
         assert_eq!(happened(written.clone()), 51);
         written["metadata"]["managedFields"][0]["time"] = json!("1970-01-01T00:00:59.5Z");
-        assert_eq!(happened(written.clone()), 60, "as it arrived");
+        assert_eq!(happened(written.clone()), 60, "the arrival is earlier than the rounded write");
         written["metadata"]["deletionTimestamp"] = json!("1970-01-01T00:01:00Z");
         written["metadata"]["deletionGracePeriodSeconds"] = json!(30);
         assert_eq!(happened(written), 31);
     }
 
     #[test]
-    fn what_came_after_a_wait_in_vain_came_too_late() {
-        // The first pod is delivered late.
-        let ran_out = |revision| Story::flat().mark(SharedMark::WaitRanOut, json!({"revision": revision}));
-        let shown = |story: Story| story.added(object("Pod", "a")).added(object("Pod", "b"));
-        let later = |story: Story| shown(story).mark(SharedMark::PutBack, Value::Null).end();
+    fn writes_after_the_timeout_that_stopped_the_driver_are_excluded() {
+        // Pod `a` was written before the timeout and is delivered after it.
+        let timed_out =
+            |revision| Story::flat().mark(SharedMark::WaitTimedOut, json!({"revision": revision}));
+        let with_pods = |story: Story| story.added(object("Pod", "a")).added(object("Pod", "b"));
+        let finished = |story: Story| with_pods(story).mark(SharedMark::Restored, Value::Null).end();
         let names = |history: History| {
-            assert!(history.reached(SharedMark::PutBack).is_ok());
-            history.as_far_as_waited().names("Pod").into_iter().map(str::to_owned).collect::<Vec<_>>()
+            assert!(history.reached(SharedMark::Restored).is_ok());
+            history.until_timeout().names("Pod").into_iter().map(str::to_owned).collect::<Vec<_>>()
         };
-        let stopped = |revision, wait| ran_out(revision).mark(SharedMark::Stopped, json!({"wait": wait}));
-        assert_eq!(names(later(ran_out(Some(3)))), ["a", "b"], "the driver went on");
-        assert_eq!(names(later(stopped(Some(3), true))), ["a"]);
-        assert_eq!(names(later(stopped(None, true))), ["a", "b"], "nobody knows when");
-        let went_on = stopped(Some(3), true).mark(SharedMark::WentOn, Value::Null);
-        assert_eq!(names(later(went_on)), ["a", "b"], "it stopped at another point");
-        assert_eq!(names(later(stopped(Some(3), false))), ["a", "b"]);
+        let stopped = |revision, wait| timed_out(revision).mark(SharedMark::Stopped, json!({"wait": wait}));
+        assert_eq!(names(finished(timed_out(Some(3)))), ["a", "b"], "the driver continued");
+        assert_eq!(names(finished(stopped(Some(3), true))), ["a"]);
+        assert_eq!(names(finished(stopped(None, true))), ["a", "b"], "the revision is unknown");
+        let continued = stopped(Some(3), true).mark(SharedMark::ContinuedAfterTimeout, Value::Null);
+        assert_eq!(names(finished(continued)), ["a", "b"], "the driver stopped at another point");
+        assert_eq!(names(finished(stopped(Some(3), false))), ["a", "b"]);
     }
 }

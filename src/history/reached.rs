@@ -19,11 +19,11 @@ impl History {
     /// with [`reached`](History::reached). Fails if the driver stopped for another reason, or if the machine
     /// was too slow to decide.
     pub fn waited_for(&self, name: impl Into<MarkName>) -> Result<usize, Broken> {
-        let (place, _) = self.reached(name).or_else(|why| {
-            let ran_out = self.marks(SharedMark::WaitRanOut).last();
-            ran_out.filter(|(_, mark)| mark.detail["tooSlow"].is_null()).ok_or(why)
+        let (index, _) = self.reached(name).or_else(|why| {
+            let timeout = self.marks(SharedMark::WaitTimedOut).last();
+            timeout.filter(|(_, mark)| mark.detail["tooSlow"].is_null()).ok_or(why)
         })?;
-        Ok(place)
+        Ok(index)
     }
 
     /// Decides a check at a mark, or at the last timeout if the driver did not reach it
@@ -39,11 +39,13 @@ impl History {
     }
 
     /// Requires that a pending gang has been retried `times` times.
-    pub fn tried_again(&self, times: usize) -> Result<(), Broken> {
-        let tried = self.marks(SharedMark::TriedAgain).count();
-        let missing =
-            || Broken::NotReached(format!("the scheduler retried the gang {tried} times, want {times}"));
-        if tried < times { Err(missing()) } else { Ok(()) }
+    pub fn retried(&self, times: usize) -> Result<(), Broken> {
+        let retries = self.marks(SharedMark::Retried).count();
+        if retries >= times {
+            return Ok(());
+        }
+        let message = format!("the scheduler retried the gang {retries} times, want {times}");
+        Err(Broken::NotReached(message))
     }
 
     /// The PodCliqueSet with this name, as submitted.
@@ -68,7 +70,7 @@ mod tests {
         let not_reached = |ruling| matches!(ruling, Err(Broken::NotReached(_)));
         let done = Story::flat().mark(DONE, Value::Null).end();
         assert_eq!((done.at(DONE, |_| Ok(())), done.at(DONE, |_| violated())), (Ok(()), violated()));
-        let timed_out = Story::flat().mark(SharedMark::WaitRanOut, Value::Null).end();
+        let timed_out = Story::flat().mark(SharedMark::WaitTimedOut, Value::Null).end();
         assert_eq!(timed_out.at(DONE, |_| violated()), violated());
         assert!(not_reached(timed_out.at(DONE, |_| Ok(()))));
         assert!(not_reached(Story::flat().end().at(DONE, |_| violated())));

@@ -60,7 +60,7 @@ impl Story {
 
     /// Records that an object was added.
     pub fn added(self, object: Value) -> Self {
-        self.told(Change::Added, object)
+        self.record(Change::Added, object)
     }
 
     /// Records that objects were added, in order.
@@ -70,12 +70,12 @@ impl Story {
 
     /// Records that an object was modified.
     pub fn modified(self, object: Value) -> Self {
-        self.told(Change::Modified, object)
+        self.record(Change::Modified, object)
     }
 
     /// Records that an object was deleted.
     pub fn deleted(self, object: Value) -> Self {
-        self.told(Change::Deleted, object)
+        self.record(Change::Deleted, object)
     }
 
     /// Creates `pods` pods of a PodCliqueSet of [`one_clique`], then binds `bound` of them.
@@ -99,7 +99,7 @@ impl Story {
         self.history
     }
 
-    fn told(self, change: Change, mut object: Value) -> Self {
+    fn record(self, change: Change, mut object: Value) -> Self {
         if object["metadata"]["uid"].is_null() {
             object["metadata"]["uid"] =
                 json!(uid(object["kind"].as_str().unwrap_or_default(), &object["metadata"]["name"]));
@@ -136,8 +136,8 @@ pub fn one_clique(name: &str, pods: usize) -> Value {
     })
 }
 
-/// The PodGang of [`one_clique`].
-pub fn its_gang(set: &str, pods: usize) -> Value {
+/// The PodGang of a PodCliqueSet that [`one_clique`] creates.
+pub fn one_clique_gang(set: &str, pods: usize) -> Value {
     let podgroup = json!({"name": format!("{set}-0-worker"), "minReplicas": pods});
     json!({"kind": "PodGang", "metadata": {"name": format!("{set}-0")}, "spec": {"podgroups": [podgroup]}})
 }

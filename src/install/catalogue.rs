@@ -1,5 +1,5 @@
-//! The programs that clusters are made of. A new program is an entry here and, if its module is new, a folder
-//! in `components/`. Schedulers declare their programs in their own files in [`crate::schedulers`].
+//! The programs of clusters. A new program is an entry here and, if its module is new, a folder in
+//! `components/`. The file of a scheduler in [`crate::schedulers`] lists its programs.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -7,13 +7,13 @@ use std::sync::LazyLock;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_programs::components::{
-    Component, Module, Overrides, Progress, Purpose, Toolbox, must_be_of,
+    Component, Module, Overrides, Progress, Purpose, Toolbox, reject_unknown_overrides,
 };
 use conformance_programs::{ProgramError, module};
 
 use crate::{schedulers, trainer};
 
-/// The pinned modules of Kubernetes, one per row of versions. The linker flags follow from the version.
+/// The pinned module of each Kubernetes version. [`stamp`] sets the linker flags.
 const MODULES_OF_KUBERNETES: [Module; Kubernetes::ALL.len()] =
     [module!("kubernetes-1.36", ""), module!("kubernetes-1.37", "")];
 static ETCD: Module = module!("etcd", "-s -w");
@@ -24,7 +24,7 @@ static CONTAINERD: Module =
 static CNI: Module = module!("cni", "-s -w");
 static CRI_TOOLS: Module = module!("cri-tools", "-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=v1.36.0");
 
-static ETCD_ALONE: [Component; 1] = [Component {
+static ETCD_PROGRAM: [Component; 1] = [Component {
     name: "etcd",
     version: "v3.6.10",
     package: "go.etcd.io/etcd/server/v3",
@@ -45,7 +45,8 @@ static OF_KUBERNETES: LazyLock<Vec<Vec<Component>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Without the stamp, Kubernetes' programs report v0.0.0-master and refuse version-gated features.
+/// Linker flags that set the version. Without them, Kubernetes' programs report v0.0.0-master and refuse
+/// version-gated features.
 fn stamp(kubernetes: Kubernetes) -> String {
     const VERSION: &str = "k8s.io/component-base/version";
     let (major, minor) = kubernetes.minor().split_once('.').unwrap_or((kubernetes.minor(), ""));
@@ -86,12 +87,13 @@ static NODES: [Component; 7] = [
     cni("host-local", "github.com/containernetworking/plugins/plugins/ipam/host-local"),
 ];
 
-/// Every program of a cluster with this Kubernetes version, in the order in which builds share the most work.
+/// Every program of a cluster with this Kubernetes version. Builds in this order share the most work.
 pub fn catalogue(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
-    let own = Kubernetes::ALL.iter().zip(&*OF_KUBERNETES).filter(move |(version, _)| **version == kubernetes);
-    ETCD_ALONE
+    let kubernetes =
+        Kubernetes::ALL.iter().zip(&*OF_KUBERNETES).filter(move |(version, _)| **version == kubernetes);
+    ETCD_PROGRAM
         .iter()
-        .chain(own.flat_map(|(_, components)| components))
+        .chain(kubernetes.flat_map(|(_, components)| components))
         .chain(&SIMULATION)
         .chain(schedulers::components())
         .chain(&trainer::COMPONENTS)
@@ -126,8 +128,7 @@ const fn cni(name: &'static str, package: &'static str) -> Component {
     Component { name, version: "v1.9.1", package, module: &CNI, purpose: Purpose::Node }
 }
 
-/// The programs of a local control plane of this version with these schedulers, and with the trainer if it
-/// runs TrainJobs.
+/// The programs of a local control plane with these schedulers, and with the trainer if it runs TrainJobs.
 pub fn components_for(
     kubernetes: Kubernetes,
     wanted: &BTreeSet<Scheduler>,
@@ -173,7 +174,7 @@ pub async fn prepare(
     overrides: &Overrides,
     progress: &dyn Progress,
 ) -> Result<Toolbox, ProgramError> {
-    must_be_of(overrides, catalogue(kubernetes))?;
+    reject_unknown_overrides(overrides, catalogue(kubernetes))?;
     Toolbox::prepare_only(catalogue(kubernetes), overrides, progress).await
 }
 
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_the_pinned_ones() {
+    fn each_go_mod_pins_the_version_of_its_programs() {
         for component in Kubernetes::ALL.into_iter().flat_map(catalogue) {
             let line = format!("{} {}", component.module_path(), component.version);
             assert!(
@@ -195,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The modules that a go.mod requires, with the versions that its `replace` lines put in.
+    /// The modules that a go.mod requires. `replace` lines override the required versions.
     fn required(go_mod: &str) -> BTreeMap<&str, &str> {
         let mut found = BTreeMap::new();
         let mut excluded = false;
@@ -215,30 +216,30 @@ mod tests {
 
     /// Go compiles a package again if its module has another version.
     #[test]
-    fn what_every_cluster_runs_has_kubernetes_versions_of_modules() {
-        let of_kubernetes = required(MODULES_OF_KUBERNETES[0].go_mod);
-        assert!(of_kubernetes.len() > 100, "{of_kubernetes:?}");
+    fn etcd_and_kwok_require_the_module_versions_of_kubernetes() {
+        let kubernetes = required(MODULES_OF_KUBERNETES[0].go_mod);
+        assert!(kubernetes.len() > 100, "{kubernetes:?}");
         for module in [&ETCD, &KWOK] {
-            let own = required(module.go_mod);
-            let shared: Vec<_> = own.iter().filter(|(path, _)| of_kubernetes.contains_key(*path)).collect();
+            let required = required(module.go_mod);
+            let shared: Vec<_> = required.iter().filter(|(path, _)| kubernetes.contains_key(*path)).collect();
             assert!(shared.len() > 40, "{}: {shared:?}", module.name);
             for (path, version) in shared {
                 // The server and the client of etcd come from one release.
-                let is_of_etcd = path.starts_with("go.etcd.io/etcd/");
-                assert!(is_of_etcd || of_kubernetes[path] == *version, "{}: {path} {version}", module.name);
+                let is_etcd = path.starts_with("go.etcd.io/etcd/");
+                assert!(is_etcd || kubernetes[path] == *version, "{}: {path} {version}", module.name);
             }
         }
     }
 
     #[test]
-    fn measured_builds_are_those_of_the_catalogue() {
+    fn every_measured_build_time_belongs_to_a_program() {
         const BUILD_SECONDS: &str = include_str!("../../components/build-seconds.txt");
         let all: Vec<_> = Kubernetes::ALL.into_iter().flat_map(catalogue).collect();
         let is_measured = |component: &&&Component| component.build_seconds().is_some();
         let measured: BTreeSet<_> =
             all.iter().filter(is_measured).map(|component| (component.module.name, component.name)).collect();
         let lines = BUILD_SECONDS.lines().filter(|line| !line.starts_with('#')).count();
-        assert_eq!(measured.len(), lines, "a line is of no program, or has no figure");
+        assert_eq!(measured.len(), lines, "a line names no program, or has no figure");
     }
 
     #[test]
@@ -278,15 +279,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_of_one_scheduler_needs_no_other() {
+    fn a_cluster_of_one_scheduler_has_no_programs_of_others() {
         let names: Vec<_> = components_for(Kubernetes::V1_36, &BTreeSet::from([Scheduler::KUBE]), false)
             .map(|component| component.name)
             .collect();
         assert_eq!(names, ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"]);
         let wanted = schedulers::all().collect();
         let all = components_for(Kubernetes::V1_37, &wanted, false).map(|component| component.name);
-        let theirs = schedulers::components().map(|component| component.name);
-        assert_eq!(all.skip(names.len()).collect::<Vec<_>>(), theirs.collect::<Vec<_>>());
+        let of_schedulers = schedulers::components().map(|component| component.name);
+        assert_eq!(all.skip(names.len()).collect::<Vec<_>>(), of_schedulers.collect::<Vec<_>>());
         let kind: Vec<_> =
             components_for_kind(&BTreeSet::from([Scheduler::KUBE])).map(|component| component.name).collect();
         assert_eq!(kind, ["kind"]);

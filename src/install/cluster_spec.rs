@@ -6,54 +6,19 @@ use std::time::Duration;
 
 use conformance_contract::clauses::Workload;
 use conformance_contract::kubernetes::Kubernetes;
-use conformance_contract::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
+use conformance_contract::scheduler::Scheduler;
 use conformance_proxy::{Patch, Rule};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::given_trainer::GivenTrainer;
 use crate::memory::Memory;
 use crate::operator::Operator;
 use crate::part::Part;
-use crate::schedulers::{self, GivenScheduler, installation};
+use crate::schedulers::{GivenScheduler, StartSettings, installation};
 use crate::trainer::TrainerSpec;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Gates(pub BTreeMap<String, bool>);
-
-impl Gates {
-    /// Every gate that a version has for the Workload API, with gangs and topology.
-    pub fn workload_api(kubernetes: Kubernetes) -> Self {
-        kubernetes.workload_gates().iter().fold(Self::default(), |gates, name| gates.with(name, true))
-    }
-
-    #[must_use]
-    pub fn with(mut self, name: &str, on: bool) -> Self {
-        self.0.insert(name.into(), on);
-        self
-    }
-
-    #[must_use]
-    pub fn only(&self, names: &[&str]) -> Self {
-        Self(
-            self.0
-                .iter()
-                .filter(|(name, _)| names.contains(&name.as_str()))
-                .map(|(n, v)| (n.clone(), *v))
-                .collect(),
-        )
-    }
-
-    /// Returns false for a gate that is not listed: all gates of the Workload API are off by default.
-    pub fn is_on(&self, name: &str) -> bool {
-        self.0.get(name).copied().unwrap_or(false)
-    }
-
-    /// Returns `--feature-gates=…`, or `None` without gates.
-    pub fn flag(&self) -> Option<String> {
-        let all: Vec<_> = self.0.iter().map(|(name, on)| format!("{name}={on}")).collect();
-        (!all.is_empty()).then(|| format!("--feature-gates={}", all.join(",")))
-    }
-}
+pub use crate::controller_spec::ControllerSpec;
+pub use crate::gates::Gates;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterSpec {
@@ -87,36 +52,35 @@ pub struct ClusterSpec {
     pub further_stages: Vec<Value>,
     /// Faults of the fake GPU plugin, which runs on nodes with kubelets. Only mutants use this.
     pub gpu_plugin_faults: Vec<String>,
-    /// The parts that reach the API server through a fault proxy, while a case needs one.
+    /// The parts that currently reach the API server through a fault proxy.
     pub proxied: BTreeSet<Part>,
-    /// Rules that a part's fault proxy has from its start. Only mutants use this.
+    /// Rules with which a part's fault proxy starts. Only mutants use this.
     pub rules: BTreeMap<Part, Vec<Rule>>,
-    /// Patches of objects that are installed with the controller, by `Kind name`. Only mutants use this.
+    /// Patches of the controller's API objects, by `Kind name`. Only mutants use this.
     pub altered: Vec<(String, Patch)>,
-    /// How long KAI waits before it evicts the rest of a gang that lost a member. Without this, KAI never
-    /// evicts it.
+    /// How long KAI waits before it evicts a gang that lost a member. `None` turns this eviction off.
     pub stale_gangs_for: Option<Duration>,
-    /// Schedulers that the user gave, with their CRDs. If a scheduler that the harness cannot build is not
-    /// given, kube-scheduler binds its pods.
+    /// The schedulers that the user gave, with their CRDs. The harness cannot build every scheduler. For one
+    /// that is neither built nor given, kube-scheduler binds the pods.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
 }
 
-/// The operator that is replaced and its replacement; `None` is the reference controller.
+/// The operator before and after an upgrade; `None` is the reference controller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upgrade {
     pub from: Option<Arc<Operator>>,
     pub to: Option<Arc<Operator>>,
-    /// Faults of the reference controller when it replaces the other operator. Only mutants use this.
+    /// Faults of the reference controller after the upgrade. Only mutants use this.
     pub faults: Vec<String>,
 }
 
 impl Upgrade {
-    /// The replaced operator, as histories name it.
+    /// The old operator's name in histories.
     pub fn from(&self) -> String {
         title(self.from.as_deref())
     }
 
-    /// The new operator, as histories name it.
+    /// The new operator's name in histories.
     pub fn to(&self) -> String {
         title(self.to.as_deref())
     }
@@ -128,89 +92,6 @@ fn title(operator: Option<&Operator>) -> String {
     })
 }
 
-/// The reference backend controller's configuration file and hidden flags.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ControllerSpec {
-    pub configuration: Value,
-    /// Faults that the controller starts with. Only mutants use this.
-    pub faults: Vec<String>,
-    pub leader_election: bool,
-}
-
-impl Default for ControllerSpec {
-    fn default() -> Self {
-        Self::with_profile(json!({"gangScheduling": true}))
-    }
-}
-
-impl ControllerSpec {
-    /// The default-scheduler profile with this `config`, and the profile of [`EXTERNAL_SCHEDULER`].
-    pub fn with_profile(config: Value) -> Self {
-        let configuration = json!({
-            "apiVersion": "operator.config.grove.io/v1alpha1",
-            "kind": "OperatorConfiguration",
-            "scheduler": {
-                "defaultProfileName": "default-scheduler",
-                "profiles": [
-                    {"name": "default-scheduler", "config": config},
-                    {"name": EXTERNAL_SCHEDULER, "type": "External"},
-                ],
-            },
-        });
-        Self { configuration, faults: Vec::new(), leader_election: false }
-    }
-
-    /// One profile for each of these schedulers that PodCliqueSets can use, and the profile of
-    /// [`EXTERNAL_SCHEDULER`].
-    pub fn for_schedulers(schedulers: &BTreeSet<Scheduler>) -> Self {
-        Self::default().with_schedulers(schedulers)
-    }
-
-    /// Adds an empty profile for each of these schedulers that PodCliqueSets can use and that has no profile.
-    #[must_use]
-    pub fn with_schedulers(mut self, wanted: &BTreeSet<Scheduler>) -> Self {
-        for scheduler in schedulers::of_pod_clique_sets().filter(|scheduler| wanted.contains(scheduler)) {
-            self.profile(scheduler.name());
-        }
-        self
-    }
-
-    /// Replaces the `config` of the profile of this name.
-    #[must_use]
-    pub fn with_profile_config(mut self, name: &str, config: Value) -> Self {
-        if let Some(profile) = self.profile(name) {
-            profile["config"] = config;
-        }
-        self
-    }
-
-    /// The profile of this name. A missing profile is inserted before the External one.
-    fn profile(&mut self, name: &str) -> Option<&mut Value> {
-        let profiles = self.configuration["scheduler"]["profiles"].as_array_mut()?;
-        let place = profiles.iter().position(|profile| profile["name"] == name).unwrap_or_else(|| {
-            let end =
-                profiles.iter().position(|profile| profile["type"] == "External").unwrap_or(profiles.len());
-            profiles.insert(end, json!({"name": name}));
-            end
-        });
-        profiles.get_mut(place)
-    }
-
-    #[must_use]
-    pub fn without_profile(mut self, name: &str) -> Self {
-        if let Some(profiles) = self.configuration["scheduler"]["profiles"].as_array_mut() {
-            profiles.retain(|profile| profile["name"] != name);
-        }
-        self
-    }
-
-    #[must_use]
-    pub fn with_fault(mut self, fault: impl Into<String>) -> Self {
-        self.faults.push(fault.into());
-        self
-    }
-}
-
 impl Default for ClusterSpec {
     fn default() -> Self {
         Self::of(Kubernetes::default())
@@ -218,7 +99,7 @@ impl Default for ClusterSpec {
 }
 
 impl ClusterSpec {
-    /// kube-scheduler alone, of this version, with the whole Workload API.
+    /// A cluster of this version with only kube-scheduler and the whole Workload API.
     pub fn of(kubernetes: Kubernetes) -> Self {
         let gates = Gates::workload_api(kubernetes);
         Self {
@@ -245,22 +126,21 @@ impl ClusterSpec {
         }
     }
 
-    /// The default spec with these schedulers in addition to kube-scheduler, and the controller's profiles
-    /// for them.
+    /// The default spec with these schedulers in addition to kube-scheduler.
     pub fn with(schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
-        Self::default().beside(schedulers)
+        Self::default().with_schedulers(schedulers)
     }
 
     /// Adds schedulers and the controller's profiles for them.
     #[must_use]
-    pub fn beside(mut self, schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
+    pub fn with_schedulers(mut self, schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
         self.schedulers.extend(schedulers);
         self.controller = self.controller.with_schedulers(&self.schedulers);
         self
     }
 
-    /// Adds the trainer and its KAI plugin, for TrainJobs. With `jobs_have_gangs`, the Job controller creates
-    /// a gang for each Job, regardless of the scheduler.
+    /// Adds the trainer and its KAI plugin. With `jobs_have_gangs`, the Job controller creates a gang for
+    /// each Job, for any scheduler.
     #[must_use]
     pub fn with_trainer(mut self, jobs_have_gangs: bool) -> Self {
         self.trainer = Some(TrainerSpec { plugin: true, given: None });
@@ -270,8 +150,7 @@ impl ClusterSpec {
         self
     }
 
-    /// Uses this trainer on a cluster for TrainJobs. The harness does not start its own KAI plugin if the
-    /// trainer contains one.
+    /// Replaces the pinned trainer. The reference plugin for KAI does not run if this trainer contains one.
     #[must_use]
     pub fn with_given_trainer(mut self, given: Arc<GivenTrainer>) -> Self {
         if let Some(trainer) = &mut self.trainer {
@@ -320,7 +199,7 @@ impl ClusterSpec {
         self
     }
 
-    /// The spec before an upgrade, with the operator that is replaced. `None` without an upgrade.
+    /// The spec before the upgrade, with the old operator. `None` without an upgrade.
     #[must_use]
     pub fn before_upgrade(self) -> Option<Self> {
         let operator = self.upgrade.as_ref()?.from.clone();
@@ -333,12 +212,12 @@ impl ClusterSpec {
         self
     }
 
-    /// The parts that the cluster has, in start order.
+    /// The cluster's parts, in start order.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         Part::all().filter(|part| self.has(*part))
     }
 
-    /// The processes of a scheduler. There are none if kube-scheduler stands in for it.
+    /// The processes of a scheduler; none if kube-scheduler stands in for it.
     pub fn parts_of(&self, scheduler: Scheduler) -> impl Iterator<Item = Part> {
         self.parts().filter(move |part| part.scheduler() == Some(scheduler))
     }
@@ -346,7 +225,8 @@ impl ClusterSpec {
     fn has(&self, part: Part) -> bool {
         match part.described() {
             Some((install, process)) => {
-                self.schedulers.contains(&install.scheduler) && install.has(process, self)
+                let given = self.given.get(&install.scheduler).map(Arc::as_ref);
+                self.schedulers.contains(&install.scheduler) && install.has(process, given)
             }
             None if part.is_of_trainer() => {
                 self.trainer.as_ref().is_some_and(|trainer| part != Part::TRAINER_PLUGIN || trainer.plugin)
@@ -355,13 +235,13 @@ impl ClusterSpec {
         }
     }
 
-    /// The schedulers for whose pods kube-scheduler stands in.
+    /// The schedulers that do not run, so that kube-scheduler binds their pods.
     pub fn stood_in_for(&self) -> Vec<&'static str> {
-        let without = |scheduler: &&Scheduler| self.parts_of(**scheduler).next().is_none();
-        self.schedulers.iter().filter(without).map(|scheduler| scheduler.name()).collect()
+        let has_no_process = |scheduler: &&Scheduler| self.parts_of(**scheduler).next().is_none();
+        self.schedulers.iter().filter(has_no_process).map(|scheduler| scheduler.name()).collect()
     }
 
-    /// The user who posts `pods/binding` for a scheduler's pods in this cluster.
+    /// The user that posts `pods/binding` for a scheduler's pods in this cluster.
     pub fn binder(&self, scheduler: Scheduler) -> &'static str {
         let stand_in = self.stood_in_for().contains(&scheduler.name());
         if stand_in { installation(Scheduler::KUBE).user } else { installation(scheduler).user }
@@ -373,7 +253,7 @@ impl ClusterSpec {
         self.parts().find(|part| part.user() == Some(binder))
     }
 
-    /// Adds a rule to a part's fault proxy that applies from the start.
+    /// Adds a fault proxy with this rule to a part.
     #[must_use]
     pub fn with_rule(mut self, part: Part, rule: Rule) -> Self {
         self.proxied.insert(part);
@@ -381,15 +261,22 @@ impl ClusterSpec {
         self
     }
 
-    /// The users whose requests the API server audits in addition to those that bind pods: the users that run
-    /// TrainJobs.
-    pub fn audited(&self) -> Vec<&'static str> {
+    /// The users that run TrainJobs. The API server audits all their requests, and of other users only
+    /// bindings.
+    pub fn audited_users(&self) -> Vec<&'static str> {
         self.parts().filter(|part| part.is_of_trainer()).filter_map(Part::user).collect()
     }
 
-    /// The plugins, or arguments of plugins, that a scheduler starts without.
-    pub fn off(&self, scheduler: Scheduler) -> Vec<&str> {
-        self.plugins_off.iter().filter(|(of, _)| *of == scheduler).map(|(_, name)| name.as_str()).collect()
+    /// The settings of this spec that the start of a part depends on.
+    pub fn start_settings(&self, part: Part) -> StartSettings<'_> {
+        let scheduler = part.scheduler();
+        let plugins_off = self.plugins_off.iter().filter(|(of, _)| Some(*of) == scheduler);
+        StartSettings {
+            gates: &self.scheduler_gates,
+            plugins_off: plugins_off.map(|(_, name)| name.as_str()).collect(),
+            stands_in_for: self.stood_in_for(),
+            stale_gangs_for: self.stale_gangs_for,
+        }
     }
 }
 
@@ -421,24 +308,5 @@ mod tests {
         assert_eq!(all.binder(volcano::SCHEDULER), "system:volcano-scheduler");
         assert_eq!(all.binding_part(kai::SCHEDULER), Some(Part::KUBE_SCHEDULER));
         assert_eq!(all.binding_part(volcano::SCHEDULER), Part::of_scheduler(volcano::SCHEDULER).next());
-    }
-
-    #[test]
-    fn the_controller_has_a_profile_for_each_scheduler() {
-        let spec = ControllerSpec::for_schedulers(&OTHERS.into())
-            .with_profile_config("koord-scheduler", json!({"gangMode": "Strict"}));
-        insta::assert_yaml_snapshot!(spec.configuration["scheduler"]["profiles"], @r"
-        - config:
-            gangScheduling: true
-          name: default-scheduler
-        - name: volcano
-        - config:
-            gangMode: Strict
-          name: koord-scheduler
-        - name: kai-scheduler
-        - name: conformance-external
-          type: External
-        ");
-        assert_eq!(ControllerSpec::for_schedulers(&[Scheduler::KUBE].into()), ControllerSpec::default());
     }
 }

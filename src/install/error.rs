@@ -1,4 +1,4 @@
-//! Errors of what a control plane consists of. Each message states what failed and what to do.
+//! Errors of programs and operators that the user gave. Each message states what failed and what to do.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub enum InstallError {
     /// A folder lacks programs or CRDs of a scheduler, or files of a trainer.
     #[error("{flag} {}: it lacks {}", path.display(), missing.join("; "))]
     ProgramFolder { flag: &'static str, path: PathBuf, missing: Vec<String> },
-    /// A folder of a scheduler or a trainer cannot be read.
+    /// The folder of a scheduler or a trainer cannot be read.
     #[error("{flag} {}: {source}", path.display())]
     NoProgramFolder { flag: &'static str, path: PathBuf, source: std::io::Error },
     #[error(

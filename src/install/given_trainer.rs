@@ -1,18 +1,17 @@
-//! A Kubeflow Trainer that the user provides instead of the pinned one: its program and the manifests of the
-//! same release. They come from a folder (`--trainer-dir`) or are built from a checkout (`--trainer-source`).
+//! A Kubeflow Trainer that the user gives instead of the pinned one: its program and the manifests of the
+//! same release. They come from a folder (`--trainer-dir`) or from a checkout (`--trainer-source`).
 //!
-//! JobSet stays the pinned one. A trainer whose runtimes have the field `podGroupPolicy.kaiScheduler`
-//! contains the KAI plugin, so the harness does not start its own.
+//! The given trainer runs with the pinned JobSet. A trainer whose runtimes have the field
+//! `podGroupPolicy.kaiScheduler` contains the KAI plugin, so the harness does not start the reference plugin.
 
 use std::path::{Path, PathBuf};
 
-use conformance_programs::ProgramError;
 use conformance_programs::components::{PlannedBuild, Program, Progress, Source, digest};
 use conformance_programs::source::{Module, SourceError, Tree, UNKNOWN, VersionFrom, revision, top};
 use serde_json::{Map, Value};
 
-use crate::InstallError;
 use crate::schedulers::Files;
+use crate::{InstallError, manifests};
 
 /// The flag that names a folder.
 const FOLDER: &str = "--trainer-dir";
@@ -33,11 +32,11 @@ const RUNTIMES: &str = "crds/trainer.kubeflow.org_trainingruntimes.yaml";
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTrainer {
     pub program: Program,
-    /// The commit of its source, if git knows it.
+    /// The commit of the trainer's source, if git knows it.
     pub commit: Option<String>,
-    /// Whether its runtimes have the field of the KAI plugin, so that the trainer replaces the plugin.
+    /// Whether the trainer contains the KAI plugin: the CRDs of its runtimes have the plugin's field.
     pub has_kai_plugin: bool,
-    /// The folder that is `manifests/base` in its repository.
+    /// The folder of the trainer's manifests: `manifests/base` in its repository.
     pub(crate) manifests: PathBuf,
 }
 
@@ -50,8 +49,9 @@ impl GivenTrainer {
         }
     }
 
-    /// Finds a trainer's program and manifests below `path`; the manifests need the layout of its repository.
-    /// If there are several, the one nearest to `path` is used. The error lists everything that is missing.
+    /// Finds a trainer's program and manifests below `path`. The manifests have the layout of its repository.
+    /// Of several programs or folders, the one nearest to `path` is used. The error lists everything that is
+    /// missing.
     pub fn in_folder(path: &Path) -> Result<Self, InstallError> {
         let files = Files::below(path, FOLDER)?;
         let is_base = |folder: &PathBuf| MANIFESTS.iter().all(|file| folder.join(file).is_file());
@@ -67,7 +67,7 @@ impl GivenTrainer {
                     source: Source::Given,
                     built_in: None,
                 };
-                Self::of(program, manifests, None)
+                Self::new(program, manifests, None)
             }
             (program, manifests) => {
                 let mut missing = Vec::new();
@@ -85,12 +85,10 @@ impl GivenTrainer {
         }
     }
 
-    fn of(program: Program, manifests: PathBuf, commit: Option<String>) -> Result<Self, InstallError> {
-        let path = manifests.join(RUNTIMES);
-        let text = std::fs::read_to_string(&path).map_err(ProgramError::file(&path))?;
-        let crds = grove_yaml::documents(&text).map_err(|source| ProgramError::Manifest { path, source })?;
-        let has_kai_plugin = crds.iter().any(has_kai_policy);
-        Ok(Self { program, commit, has_kai_plugin, manifests })
+    fn new(program: Program, folder: PathBuf, commit: Option<String>) -> Result<Self, InstallError> {
+        let path = folder.join(RUNTIMES);
+        let has_kai_plugin = manifests::read(&path)?.iter().any(has_kai_policy);
+        Ok(Self { program, commit, has_kai_plugin, manifests: folder })
     }
 }
 
@@ -98,8 +96,9 @@ impl GivenTrainer {
 fn has_kai_policy(crd: &Value) -> bool {
     const POLICIES: &str = "/schema/openAPIV3Schema/properties/spec/properties/podGroupPolicy/properties";
     let versions = crd["spec"]["versions"].as_array().map_or(&[][..], Vec::as_slice);
-    let has = |version: &Value| version.pointer(POLICIES).is_some_and(|all| all["kaiScheduler"].is_object());
-    !versions.is_empty() && versions.iter().all(has)
+    let has_kai =
+        |version: &Value| version.pointer(POLICIES).is_some_and(|all| all["kaiScheduler"].is_object());
+    !versions.is_empty() && versions.iter().all(has_kai)
 }
 
 /// A trainer's checkout, whose program may not be built yet.
@@ -129,7 +128,7 @@ impl TrainerSource {
             .then(|| PlannedBuild { names: PROGRAM.into(), seconds: None });
         progress.planned(planned.as_slice());
         let program = module.build(PROGRAM, &package, progress).await?;
-        GivenTrainer::of(program, self.tree.dir.join(BASE), self.tree.revision.commit.clone())
+        GivenTrainer::new(program, self.tree.dir.join(BASE), self.tree.revision.commit.clone())
     }
 }
 
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_missing_is_named_at_once() {
+    fn a_folder_without_a_trainer_reports_everything_that_is_missing() {
         let folder = folder(&["trainer-controller-manager", "base/rbac/role.yaml"]);
         let Err(InstallError::ProgramFolder { flag: "--trainer-dir", missing, .. }) =
             GivenTrainer::in_folder(folder.path())
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trainer_that_knows_the_policy_has_the_plugin_inside() {
+    fn the_reference_plugin_does_not_run_if_the_trainer_has_the_kai_policy() {
         for (policies, has) in
             [(json!({"volcano": {}}), false), (json!({"volcano": {}, "kaiScheduler": {}}), true)]
         {
@@ -182,7 +181,7 @@ mod tests {
             assert_eq!(
                 spec.parts().any(|part| part == Part::TRAINER_PLUGIN),
                 !has,
-                "one of them serves the policy"
+                "either the trainer or the plugin serves the policy"
             );
             assert!(
                 given.manifests.ends_with("base")
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_repository_is_no_checkout_of_it() {
+    async fn a_checkout_of_another_repository_is_rejected() {
         let folder = folder(&["go.mod"]);
         let error = TrainerSource::open(folder.path()).await.unwrap_err();
         assert!(

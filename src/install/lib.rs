@@ -1,18 +1,20 @@
 //! What a control plane consists of, as data: its programs, and how each is configured and started. Nothing
-//! here sends requests to an API server; `helm` is the exception.
+//! here sends requests to an API server, except by running `helm`.
 //!
 //! - [`catalogue`] lists the programs that are built.
 //! - [`schedulers`] has one file per scheduler: how it is configured and started, and which API objects it
 //!   needs.
-//! - [`operator`] is any other operator, from its source or as a program.
-//! - [`trainer`] is the Kubeflow Trainer, or one that the user provides ([`given_trainer`]).
-//! - [`cluster_spec`] is the specification of a local cluster, [`part`] a process of it, and [`memory`] what
-//!   the processes may use.
+//! - [`operator`] describes operators other than the reference controller, from their source or as programs.
+//! - [`trainer`] describes the pinned Kubeflow Trainer, and [`given_trainer`] one that the user gives.
+//! - [`cluster_spec`] specifies a local cluster, [`part`] names its processes, and [`memory`] limits them.
 
 pub mod catalogue;
 pub mod cluster_spec;
+mod controller_spec;
 mod error;
+mod gates;
 pub mod given_trainer;
+mod manifests;
 pub mod memory;
 pub mod operator;
 pub mod part;

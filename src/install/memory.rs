@@ -1,5 +1,5 @@
-//! How much memory a run of local processes needs, and how its programs are limited. Values are in MiB, for
-//! Kubernetes 1.36 on two processors.
+//! How much memory a run of local processes needs, and the memory limits of its programs. Values are in MiB,
+//! measured with Kubernetes 1.36 on two processors.
 
 use conformance_programs::available_memory;
 use conformance_programs::preflight::{Check, enough_memory};
@@ -8,10 +8,10 @@ use crate::part::Part;
 
 /// The suite, with the histories of the running cases.
 const SUITE: u64 = 300;
-/// A control plane that cases share: API server, etcd and controllers. Each scheduler under test adds
-/// [`OF_SCHEDULER`].
+/// A control plane that cases share: API server, etcd and controllers.
 const SHARED: u64 = 900;
-const OF_SCHEDULER: u64 = 300;
+/// What each scheduler under test adds to a shared control plane.
+const PER_SCHEDULER: u64 = 300;
 /// A control plane that runs one case at a time.
 const ALONE: u64 = 600;
 
@@ -28,15 +28,17 @@ pub enum Memory {
 
 impl Memory {
     /// GOGC and GOMEMLIMIT of a part: garbage in percent of live memory, and the heap size above which Go
-    /// collects sooner. The shared API server, with one scheduler, has 330 MiB in use; 400 % of garbage makes
-    /// that 1,700. Its limit halves that at the cost of 1 % of a run's processor time. Without the 400 %,
-    /// collecting would take a third of the API server's own time. The other parts allocate less.
-    pub fn of_go(self, part: Part, schedulers: usize) -> [(String, String); 2] {
+    /// collects sooner.
+    ///
+    /// A shared API server with one scheduler has 330 MiB in use, and 1,700 MiB with 400 % of garbage. The
+    /// limit halves that at the cost of 1 % of a run's processor time. At the default of 100 %, the API
+    /// server would spend a third of its time on garbage collection. The other parts allocate less.
+    pub fn go_variables(self, part: Part, schedulers: usize) -> [(String, String); 2] {
         let available = available_memory::in_mib().unwrap_or(0);
-        let of_schedulers = OF_SCHEDULER * schedulers as u64;
+        let for_schedulers = PER_SCHEDULER * schedulers as u64;
         let (percent, limit) = match (self, part) {
             (Self::Ample, _) => (400, (available / 4).clamp(1024, 4096)),
-            (Self::Shared, Part::Apiserver) => (400, (available / 4).clamp(512, 600 + of_schedulers)),
+            (Self::Shared, Part::Apiserver) => (400, (available / 4).clamp(512, 600 + for_schedulers)),
             (Self::Shared | Self::Alone, _) => (150, (available / 6).clamp(256, 512)),
         };
         [("GOGC".into(), percent.to_string()), ("GOMEMLIMIT".into(), format!("{limit}MiB"))]
@@ -46,10 +48,10 @@ impl Memory {
 /// The memory of a run with this many schedulers under test, and with `alone` control planes in addition to
 /// the shared one.
 fn with_planes(schedulers: usize, alone: usize) -> u64 {
-    SUITE + SHARED + OF_SCHEDULER * schedulers as u64 + ALONE * alone as u64
+    SUITE + SHARED + PER_SCHEDULER * schedulers as u64 + ALONE * alone as u64
 }
 
-/// The minimum memory of a run: each scheduler has a control plane for cases that run alone.
+/// The minimum memory of a run, with one control plane per scheduler for cases that run alone.
 pub fn of_run(schedulers: usize) -> u64 {
     with_planes(schedulers, schedulers)
 }
@@ -65,7 +67,7 @@ pub fn planes_within(available_mib: u64, schedulers: usize) -> u32 {
     u32::try_from(left / ALONE).unwrap_or(u32::MAX)
 }
 
-/// Whether another control plane fits. The running ones may grow by as much in the meantime.
+/// Whether another control plane fits. The same amount stays free for the growth of the running ones.
 pub fn another_fits() -> bool {
     available_memory::in_mib().is_none_or(|available| available > 2 * ALONE)
 }
@@ -75,15 +77,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_is_what_a_run_takes() {
+    fn as_many_control_planes_fit_as_the_memory_of_a_run_allows() {
         assert_eq!(planes_within(of_run(3), 3), 3);
         assert_eq!(planes_within(of_run(3) - 1, 3), 2);
         assert_eq!(planes_within(0, 1), 0);
     }
 
     #[test]
-    fn who_works_less_keeps_less_garbage() {
-        let percent = |memory: Memory, part| memory.of_go(part, 1)[0].1.clone();
+    fn only_a_shared_api_server_may_keep_400_percent_of_garbage() {
+        let percent = |memory: Memory, part| memory.go_variables(part, 1)[0].1.clone();
         assert_eq!(percent(Memory::Shared, Part::Apiserver), "400");
         assert_eq!(percent(Memory::Alone, Part::Apiserver), "150");
         assert_eq!(percent(Memory::Shared, Part::Etcd), "150");

@@ -5,7 +5,7 @@ use conformance_contract::scheduler::Scheduler;
 use crate::schedulers::{self, Install, SchedulerProcess};
 use crate::trainer;
 
-/// A process of the control plane. Parts sort by start order.
+/// A process of the control plane. Parts are ordered by their start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     Etcd,
@@ -14,13 +14,13 @@ pub enum Part {
     /// Acts as the kubelets.
     Kwok,
     ControllerManager,
-    /// A process that runs TrainJobs, by its index among them.
+    /// A process that runs TrainJobs, by its index in the trainer's processes.
     OfTrainer(u8),
     /// The controller under test.
     Controller,
 }
 
-/// A process of a scheduler, by index in the descriptions. Schedulers start in that order.
+/// A process of a scheduler, by its index in the descriptions. Schedulers start in that order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId {
     install: usize,
@@ -29,10 +29,9 @@ pub struct ProcessId {
 
 impl ProcessId {
     fn all() -> impl Iterator<Item = Self> {
-        schedulers::ALL
-            .iter()
-            .enumerate()
-            .flat_map(|(install, of)| (0..of.processes.len()).map(move |process| Self { install, process }))
+        let count = |install: usize| schedulers::ALL[install].processes.len();
+        (0..schedulers::ALL.len())
+            .flat_map(move |install| (0..count(install)).map(move |process| Self { install, process }))
     }
 
     fn install(self) -> &'static Install {
@@ -54,8 +53,7 @@ impl Part {
     /// The processes that run TrainJobs.
     pub const OF_TRAINER: [Self; 3] = [Self::JOB_SET, Self::TRAINER, Self::TRAINER_PLUGIN];
 
-    /// All parts in start order. A cluster has those of its spec:
-    /// [`crate::cluster_spec::ClusterSpec::parts`].
+    /// All parts in start order. [`crate::cluster_spec::ClusterSpec::parts`] returns those of one cluster.
     pub fn all() -> impl Iterator<Item = Self> {
         let before = [Self::Etcd, Self::Apiserver];
         let nodes = [Self::Kwok, Self::ControllerManager];
@@ -74,14 +72,14 @@ impl Part {
             Self::Etcd => "etcd",
             Self::Apiserver => "kube-apiserver",
             Self::OfScheduler(id) => id.process().name,
-            Self::OfTrainer(place) => trainer::PROCESSES[usize::from(place)].name,
+            Self::OfTrainer(index) => trainer::PROCESSES[usize::from(index)].name,
             Self::Kwok => "kwok",
             Self::ControllerManager => "kube-controller-manager",
             Self::Controller => "grove-backend-controller",
         }
     }
 
-    /// The API server user of a process of a scheduler or of the trainer.
+    /// The user with which a process of a scheduler or of the trainer connects to the API server.
     pub fn user(self) -> Option<&'static str> {
         self.process().map(|process| process.user)
     }
@@ -93,7 +91,7 @@ impl Part {
     /// The description of a process of a scheduler or of the trainer.
     pub fn process(self) -> Option<&'static SchedulerProcess> {
         match self {
-            Self::OfTrainer(place) => trainer::PROCESSES.get(usize::from(place)),
+            Self::OfTrainer(index) => trainer::PROCESSES.get(usize::from(index)),
             _ => self.described().map(|(_, process)| process),
         }
     }
@@ -129,18 +127,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_is_that_of_the_start() {
+    fn parts_are_ordered_by_start_and_have_different_logs() {
         let all: Vec<_> = Part::all().collect();
         assert!(all.is_sorted(), "{all:?}");
         let programs: BTreeSet<_> = all.iter().map(|part| part.program()).collect();
-        assert_eq!(programs.len(), all.len(), "each has a log of its own");
+        assert_eq!(programs.len(), all.len(), "two parts have the same log");
     }
 
     #[test]
     fn schedulers_are_started_between_the_api_server_and_the_nodes() {
         let all: Vec<_> = Part::all().map(Part::program).collect();
-        let theirs = schedulers::ALL.iter().flat_map(|install| install.processes);
-        let theirs: Vec<_> = theirs.map(|process| process.name).collect();
+        let of_schedulers = schedulers::ALL.iter().flat_map(|install| install.processes);
+        let of_schedulers: Vec<_> = of_schedulers.map(|process| process.name).collect();
         assert_eq!(all[..2], ["etcd", "kube-apiserver"]);
         let others = [
             "kwok",
@@ -150,13 +148,13 @@ mod tests {
             "trainer-kai-plugin",
             "grove-backend-controller",
         ];
-        assert_eq!(all[2..all.len() - others.len()], theirs);
+        assert_eq!(all[2..all.len() - others.len()], of_schedulers);
         assert_eq!(all[all.len() - others.len()..], others);
-        assert_eq!(theirs[..3], ["kube-scheduler", "vc-scheduler", "koord-scheduler"]);
+        assert_eq!(of_schedulers[..3], ["kube-scheduler", "vc-scheduler", "koord-scheduler"]);
     }
 
     #[test]
-    fn every_process_of_a_scheduler_knows_it() {
+    fn a_part_belongs_to_the_scheduler_that_it_was_found_by() {
         for scheduler in schedulers::all() {
             let parts: Vec<_> = Part::of_scheduler(scheduler).collect();
             assert!(parts.iter().all(|part| part.scheduler() == Some(scheduler)), "{parts:?}");

@@ -1,9 +1,9 @@
 //! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin.
 //!
-//! CRDs, roles and webhooks are read from the two Go modules, so that nothing is repeated here. Those of the
-//! plugin come from the output of its program, and those of a trainer that the user gives
-//! ([`crate::given_trainer`]) from its folder. Each process has a user with only its own role. The API server
-//! reaches webhooks by URL; the serving certificates are the cluster's.
+//! CRDs, roles and webhooks are read from the two Go modules, so that nothing is repeated here. The plugin's
+//! program prints its own. A trainer that the user gives ([`crate::given_trainer`]) has them in its folder.
+//! Each process has a user with only its own role. The API server reaches webhooks by URL, and the serving
+//! certificates are signed by the cluster's CA.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use conformance_programs::{ProgramError, module};
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use crate::cluster_spec::ClusterSpec;
 use crate::given_trainer::GivenTrainer;
-use crate::schedulers::{Command, ProcessHome, SchedulerProcess};
+use crate::manifests::read;
+use crate::schedulers::{Command, ProcessHome, SchedulerProcess, StartSettings};
 
 /// How the trainer is started. Mutants change parts of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,8 +47,8 @@ pub(crate) static COMPONENTS: [Component; 2] = [
     },
 ];
 
-/// The processes in start order. Their roles are in the trainer's own manifests, and they run only on local
-/// control planes.
+/// The processes in start order. They have no rights here, because the trainer's own manifests have their
+/// roles. They run only on local control planes.
 pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
     SchedulerProcess {
         name: COMPONENTS[1].name,
@@ -83,106 +83,106 @@ pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
 ];
 
 const READY: Option<&str> = Some("/readyz");
-/// Where controller-runtime looks for its certificate below the folder of temporary files.
+/// The folder of the serving certificate below the folder of temporary files, as in controller-runtime.
 const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
 
 /// The paths of a process's serving certificate and key.
-pub fn certificates(place: &ProcessHome) -> [PathBuf; 2] {
-    ["tls.crt", "tls.key"].map(|name| place.folder.join(CERTIFICATES).join(name))
+pub fn certificates(home: &ProcessHome) -> [PathBuf; 2] {
+    ["tls.crt", "tls.key"].map(|name| home.folder.join(CERTIFICATES).join(name))
 }
 
-fn start_trainer(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ProgramError> {
-    let config = place.write("config.yaml", &trainer_configuration(place))?;
-    let temporary = ("TMPDIR".to_owned(), place.folder.display().to_string());
+fn start_trainer(home: &ProcessHome, _: &StartSettings<'_>) -> Result<Command, ProgramError> {
+    let config = home.write("config.yaml", &trainer_configuration(home))?;
+    let temporary = ("TMPDIR".to_owned(), home.folder.display().to_string());
     Ok(Command {
         args: vec![format!("--config={}", config.display())],
-        env: vec![kubeconfig(place), temporary],
+        env: vec![kubeconfig(home), temporary],
     })
 }
 
-/// The trainer has no setting for the folder of its certificates. It uses a folder below TMPDIR.
-pub(crate) fn trainer_configuration(place: &ProcessHome) -> Value {
+/// The trainer has no setting for the folder of its certificates: it uses [`CERTIFICATES`] below TMPDIR.
+pub(crate) fn trainer_configuration(home: &ProcessHome) -> Value {
     json!({
         "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
         "kind": "Configuration",
         "leaderElection": {"leaderElect": false},
         "certManagement": {"enable": false},
-        "webhook": {"host": "127.0.0.1", "port": place.other},
+        "webhook": {"host": "127.0.0.1", "port": home.other},
         "metrics": {"bindAddress": "0"},
-        "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", place.health)},
+        "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", home.health)},
         "clientConnection": {"qps": 500, "burst": 1000},
     })
 }
 
-fn start_job_set(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ProgramError> {
-    let config = place.write("config.yaml", &job_set_configuration(place))?;
+fn start_job_set(home: &ProcessHome, _: &StartSettings<'_>) -> Result<Command, ProgramError> {
+    let config = home.write("config.yaml", &job_set_configuration(home))?;
     let args = vec![
         format!("--config={}", config.display()),
         "--kube-api-qps=500".into(),
         "--kube-api-burst=1000".into(),
     ];
-    Ok(Command { args, env: vec![kubeconfig(place)] })
+    Ok(Command { args, env: vec![kubeconfig(home)] })
 }
 
-pub(crate) fn job_set_configuration(place: &ProcessHome) -> Value {
-    let folder = place.folder.join(CERTIFICATES);
+pub(crate) fn job_set_configuration(home: &ProcessHome) -> Value {
+    let folder = home.folder.join(CERTIFICATES);
     json!({
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
         "kind": "Configuration",
         "leaderElection": {"leaderElect": false},
         "internalCertManagement": {"enable": false},
-        "webhook": {"host": "127.0.0.1", "port": place.other, "certDir": folder.display().to_string()},
+        "webhook": {"host": "127.0.0.1", "port": home.other, "certDir": folder.display().to_string()},
         "metrics": {"bindAddress": "0"},
-        "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", place.health)},
+        "health": {"healthProbeBindAddress": format!("127.0.0.1:{}", home.health)},
     })
 }
 
-fn start_plugin(place: &ProcessHome, _: &ClusterSpec) -> Result<Command, ProgramError> {
-    let [certificate, key] = certificates(place);
+fn start_plugin(home: &ProcessHome, _: &StartSettings<'_>) -> Result<Command, ProgramError> {
+    let [certificate, key] = certificates(home);
     let args = vec![
         "run".into(),
-        format!("--kubeconfig={}", place.kubeconfig.display()),
-        format!("--webhook-bind=127.0.0.1:{}", place.other),
+        format!("--kubeconfig={}", home.kubeconfig.display()),
+        format!("--webhook-bind=127.0.0.1:{}", home.other),
         format!("--tls-cert={}", certificate.display()),
         format!("--tls-key={}", key.display()),
-        format!("--health-bind=127.0.0.1:{}", place.health),
+        format!("--health-bind=127.0.0.1:{}", home.health),
     ];
     Ok(Command { args, env: vec![("NO_COLOR".into(), "1".into())] })
 }
 
-fn kubeconfig(place: &ProcessHome) -> (String, String) {
-    ("KUBECONFIG".into(), place.kubeconfig.display().to_string())
+fn kubeconfig(home: &ProcessHome) -> (String, String) {
+    ("KUBECONFIG".into(), home.kubeconfig.display().to_string())
 }
 
-/// The API objects that the processes need before they start. `webhooks` are the ports of their webhooks, in
-/// process order.
+/// The API objects that the processes need before they start. `webhooks` has the port of each process's
+/// webhooks, in start order.
 pub async fn objects(
     spec: &TrainerSpec,
     program: &OwnProgram,
     ca_bundle: &str,
     webhooks: [u16; 3],
 ) -> Result<Vec<Value>, ProgramError> {
-    let [job_set, trainer, plugin] = webhooks.map(|port| Aim { port, ca_bundle });
+    let [job_set, trainer, plugin] = webhooks.map(|port| WebhookServer { port, ca_bundle });
     let base = match &spec.given {
         Some(given) => given.manifests.clone(),
         None => source(&COMPONENTS[0]).await?.join("manifests/base"),
     };
-    let of_job_set = source(&COMPONENTS[1]).await?;
+    let job_set_source = source(&COMPONENTS[1]).await?;
     let mut crds = Vec::new();
     for kind in ["trainjobs", "trainingruntimes", "clustertrainingruntimes"] {
         crds.extend(read(&base.join(format!("crds/trainer.kubeflow.org_{kind}.yaml")))?);
     }
-    let components = of_job_set.join("config/components");
+    let components = job_set_source.join("config/components");
     let mut objects = read(&components.join("crd/bases/jobset.x-k8s.io_jobsets.yaml"))?;
     objects.extend(role(&components.join("rbac/role.yaml"), "jobset-manager-role", PROCESSES[0].user)?);
     objects.extend(role(&base.join("rbac/role.yaml"), PROCESSES[1].name, PROCESSES[1].user)?);
-    for (folder, prefix, aim) in
+    for (folder, prefix, server) in
         [(components.join("webhook"), "jobset-", job_set), (base.join("webhook"), "", trainer)]
     {
         for mut configuration in webhook_configurations(&folder)? {
             let name = format!("{prefix}{}", configuration["metadata"]["name"].as_str().unwrap_or_default());
             configuration["metadata"]["name"] = name.into();
-            aim.at(&mut configuration);
+            server.set_in(&mut configuration);
             objects.push(configuration);
         }
     }
@@ -195,9 +195,9 @@ pub async fn objects(
         }
         let manifests = program.manifests([]).await?;
         // The plugin runs as a process, not in the cluster.
-        let is_meant = |object: &Value| object["kind"] != "Deployment" && object["kind"] != "Service";
-        for mut object in manifests.into_iter().filter(is_meant) {
-            plugin.at(&mut object);
+        let is_of_pods = |object: &Value| object["kind"] == "Deployment" || object["kind"] == "Service";
+        for mut object in manifests.into_iter().filter(|object| !is_of_pods(object)) {
+            plugin.set_in(&mut object);
             objects.push(object);
         }
     }
@@ -205,15 +205,16 @@ pub async fn objects(
     Ok(crds)
 }
 
+/// A process on loopback that serves webhooks.
 #[derive(Clone, Copy)]
-struct Aim<'a> {
+struct WebhookServer<'a> {
     port: u16,
     ca_bundle: &'a str,
 }
 
-impl Aim<'_> {
-    /// Points the webhooks of an object, if it has any, to the process.
-    fn at(self, configuration: &mut Value) {
+impl WebhookServer<'_> {
+    /// Sets this server in the webhooks of an object, if it has any.
+    fn set_in(self, configuration: &mut Value) {
         let bundle = ByteString(self.ca_bundle.as_bytes().to_vec());
         let webhooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
         for webhook in webhooks.into_iter().flatten() {
@@ -246,8 +247,8 @@ fn webhook_configurations(folder: &Path) -> Result<Vec<Value>, ProgramError> {
     let mut configurations = read(&folder.join("manifests.yaml"))?;
     for kustomization in read(&folder.join("kustomization.yaml"))? {
         for patch in kustomization["patches"].as_array().into_iter().flatten() {
-            let is_meant = |configuration: &&mut Value| configuration["kind"] == patch["target"]["kind"];
-            for configuration in configurations.iter_mut().filter(is_meant) {
+            let is_target = |configuration: &&mut Value| configuration["kind"] == patch["target"]["kind"];
+            for configuration in configurations.iter_mut().filter(is_target) {
                 let path = folder.join(patch["path"].as_str().unwrap_or_default());
                 apply_json_patch(&path, configuration)?;
             }
@@ -268,38 +269,36 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> ProgramError {
     ProgramError::File { path: path.into(), source }
 }
 
-fn read(path: &Path) -> Result<Vec<Value>, ProgramError> {
-    let text = std::fs::read_to_string(path).map_err(ProgramError::file(path))?;
-    grove_yaml::documents(&text).map_err(|source| ProgramError::Manifest { path: path.into(), source })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster_spec::ClusterSpec;
+    use crate::part::Part;
 
     #[test]
-    fn webhooks_are_reached_by_url() {
+    fn webhooks_have_a_url_instead_of_a_service() {
         let service = json!({"name": "s", "namespace": "n", "path": "/validate", "port": 443});
         let mut configuration = json!({"webhooks": [{"name": "a", "clientConfig": {"service": service}}]});
-        Aim { port: 4711, ca_bundle: "PEM" }.at(&mut configuration);
+        WebhookServer { port: 4711, ca_bundle: "PEM" }.set_in(&mut configuration);
         let client = json!({"url": "https://127.0.0.1:4711/validate", "caBundle": "UEVN"});
         assert_eq!(configuration["webhooks"][0], json!({"name": "a", "clientConfig": client}));
         let mut other = json!({"kind": "Namespace"});
-        Aim { port: 1, ca_bundle: "" }.at(&mut other);
+        WebhookServer { port: 1, ca_bundle: "" }.set_in(&mut other);
         assert_eq!(other, json!({"kind": "Namespace"}));
     }
 
     #[test]
-    fn each_process_listens_at_its_place() {
-        let place = ProcessHome { kubeconfig: "k".into(), folder: "/f".into(), health: 1, other: 2 };
-        for configuration in [trainer_configuration(&place), job_set_configuration(&place)] {
+    fn each_process_listens_on_its_ports_and_has_its_certificates() {
+        let home = ProcessHome { kubeconfig: "k".into(), folder: "/f".into(), health: 1, other: 2 };
+        for configuration in [trainer_configuration(&home), job_set_configuration(&home)] {
             assert_eq!(configuration["webhook"]["port"], 2);
             assert_eq!(configuration["health"]["healthProbeBindAddress"], "127.0.0.1:1");
             assert_eq!(configuration["leaderElection"], json!({"leaderElect": false}));
         }
         let folder = format!("/f/{CERTIFICATES}");
-        assert_eq!(job_set_configuration(&place)["webhook"]["certDir"], folder);
-        let plugin = start_plugin(&place, &ClusterSpec::default()).unwrap().args;
+        assert_eq!(job_set_configuration(&home)["webhook"]["certDir"], folder);
+        let spec = ClusterSpec::default();
+        let plugin = start_plugin(&home, &spec.start_settings(Part::TRAINER_PLUGIN)).unwrap().args;
         assert_eq!(
             plugin,
             [

@@ -1,10 +1,10 @@
-//! Measures the scheduler alone. The harness creates the operator's pods, gang resources and Services again
-//! in another namespace, while no operator runs.
+//! Measures the scheduler alone. While no operator runs, the harness creates copies of the operator's pods,
+//! gang resources and Services in another namespace.
 //!
-//! The copies are equal except for owners and fields that were not recorded. Services are included because
+//! The copies have no owners, and lack fields that were not recorded. Services are copied because
 //! kube-scheduler spreads the pods of a Service over nodes, and counts all of them for each pod. Like an
 //! operator, the harness gates pods at creation, and releases a gang once all its pods and gang resources
-//! exist. Here a scaled PodGang does not wait for its base, because that is the operator's task.
+//! exist. A scaled PodGang does not wait for its base here.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -24,32 +24,34 @@ use serde_json::{Value, json};
 use super::figures::Bindings;
 use super::keep;
 
-/// Replaces the key of the operator's own label in the copies.
-const STANDS_FOR_MANAGED_BY: &str = "app.kubernetes.io/made-by";
+/// The label key that replaces `app.kubernetes.io/managed-by` in the copies.
+const COPIED_MANAGED_BY: &str = "app.kubernetes.io/made-by";
 const SERVICE: &str = "Service";
-/// Gangs that are created concurrently, and pods per gang.
+/// How many gangs are created concurrently, and how many pods of each.
 const GANGS: usize = 8;
 const PODS: usize = 8;
-/// Pause between two checks.
-const PACE: Duration = Duration::from_millis(250);
+/// Interval between two checks.
+const INTERVAL: Duration = Duration::from_millis(250);
 
-/// The objects for the scheduler, as text. Parsed values would take ten times as much memory.
+/// The objects for the scheduler, as JSON text. Parsed values would take ten times as much memory.
 pub(super) struct Load {
     namespace: String,
-    /// Objects without a PodGang.
-    first: Made,
-    gangs: Vec<Made>,
+    /// The objects that belong to no PodGang. They are created first.
+    shared: GangObjects,
+    gangs: Vec<GangObjects>,
 }
 
 #[derive(Default)]
-struct Made {
-    /// Gang resources by kind, parents first.
+struct GangObjects {
+    /// Gang resources with their kinds, parents first.
     resources: Vec<(&'static str, String)>,
+    /// Pods with their names.
     pods: Vec<(String, String)>,
 }
 
+/// What the scheduler did without an operator.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Alone {
+pub(super) struct SchedulerAlone {
     pub(super) begin: Timestamp,
     pub(super) pods: usize,
     pub(super) bound: usize,
@@ -57,8 +59,9 @@ pub(super) struct Alone {
 }
 
 impl Load {
-    /// Copies what the operator had created when everything had converged. Gang resources are copied in that
-    /// state. Pods are copied as created, with their membership in that state.
+    /// Copies the operator's objects from the history, which ends when everything has converged. Gang
+    /// resources are copied in their last version. Pods are copied as they were created, with the gang
+    /// membership of their last version.
     pub(super) fn of(history: &History) -> Self {
         let (from, to) = (&history.header.namespace, format!("{}-alone", history.header.namespace));
         let mut pods: BTreeMap<&str, (&Value, &Value)> = BTreeMap::new();
@@ -66,94 +69,97 @@ impl Load {
             pods.entry(version.uid()).or_insert((version.object, version.object)).1 = version.object;
         }
         let expectations = schedulers::of(history.header.target);
-        let mut gangs: BTreeMap<String, Made> = BTreeMap::new();
-        let mut joined: BTreeMap<String, String> = BTreeMap::new();
+        let mut gangs: BTreeMap<String, GangObjects> = BTreeMap::new();
+        let mut gang_of_resource: BTreeMap<String, String> = BTreeMap::new();
         for (first, last) in pods.into_values() {
             let gang = text(&last["metadata"]["labels"][names::POD_GANG]).to_owned();
             if let Some(group) = expectations.named_by(conformance_history::Pod(last)) {
-                joined.insert(group.to_owned(), gang.clone());
+                gang_of_resource.insert(group.to_owned(), gang.clone());
             }
-            let mut pod = bare(first);
-            join(&mut pod, last);
+            let mut pod = without_status(first);
+            add_membership(&mut pod, last);
             let name = text(&pod["metadata"]["name"]).to_owned();
             gangs.entry(gang).or_default().pods.push((name, moved(pod, from, &to).to_string()));
         }
         let end = history.end();
-        let mut first = Made::default();
-        let services = end.of(SERVICE).map(|service| moved(bare(service), from, &to).to_string());
-        first.resources.extend(services.map(|service| (SERVICE, service)));
+        let mut shared = GangObjects::default();
+        let services = end.of(SERVICE).map(|service| moved(without_status(service), from, &to).to_string());
+        shared.resources.extend(services.map(|service| (SERVICE, service)));
         for kind in expectations.kinds().iter().copied() {
             for object in end.of(kind) {
                 let owners = list(&object["metadata"]["ownerReferences"]);
                 let owner = owners.iter().find(|owner| owner["kind"] == "PodGang");
                 let owner = owner.map(|owner| text(&owner["name"]));
-                let named = || joined.get(text(&object["metadata"]["name"])).map(String::as_str);
-                let gang = owner.or_else(named).and_then(|gang| gangs.get_mut(gang));
-                let resource = moved(bare(object), from, &to).to_string();
-                gang.unwrap_or(&mut first).resources.push((kind, resource));
+                let by_pods = || gang_of_resource.get(text(&object["metadata"]["name"])).map(String::as_str);
+                let gang = owner.or_else(by_pods).and_then(|gang| gangs.get_mut(gang));
+                let resource = moved(without_status(object), from, &to).to_string();
+                gang.unwrap_or(&mut shared).resources.push((kind, resource));
             }
         }
-        Self { namespace: to, first, gangs: gangs.into_values().collect() }
+        Self { namespace: to, shared, gangs: gangs.into_values().collect() }
     }
 
     /// Creates all objects, and waits until all pods are bound or the limit has passed.
-    pub(super) async fn measure(self, test: &TestContext, limit: Limit) -> Result<Alone, Stop> {
+    pub(super) async fn measure(self, test: &TestContext, limit: Limit) -> Result<SchedulerAlone, Stop> {
         let recorder = &test.test_cluster.recorder;
         let namespace = self.namespace.clone();
         let _tracked = recorder.track_part(&namespace, |_| false, keep::bindings);
         let home = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": namespace, "labels": {names::RUN: test.test_cluster.run}}});
-        deploy::create_unless_there(recorder.client(), &home).await?;
+        deploy::create_unless_exists(recorder.client(), &home).await?;
         let pods = self.gangs.iter().map(|gang| gang.pods.len()).sum::<usize>();
         let (begin, since) = (Timestamp::now(), Instant::now());
-        self.give(recorder).await?;
+        self.create(recorder).await?;
         let bound = || recorder.look(&namespace, Live::bound);
         let mut changes = recorder.follow(&namespace);
         while bound() < pods && since.elapsed() < test.length(limit) {
-            tokio::time::sleep(PACE).await;
+            tokio::time::sleep(INTERVAL).await;
             // A scheduler that has stopped binding causes no more changes.
             let _ = tokio::time::timeout(Duration::from_secs(1), changes.changed()).await;
         }
         let header = Header::new(test.case.id, test.target, &namespace, BTreeMap::new());
         let bindings = Bindings::of(&recorder.history(header));
-        Ok(Alone { begin, pods, bound: bound(), bindings })
+        Ok(SchedulerAlone { begin, pods, bound: bound(), bindings })
     }
 
-    async fn give(self, recorder: &Recorder) -> Result<(), ClusterError> {
+    async fn create(self, recorder: &Recorder) -> Result<(), ClusterError> {
         let namespace = self.namespace.as_str();
-        self.first.make(recorder, namespace).await?;
+        self.shared.create(recorder, namespace).await?;
         stream::iter(self.gangs.into_iter().map(Ok))
-            .try_for_each_concurrent(GANGS, |gang| gang.make(recorder, namespace))
+            .try_for_each_concurrent(GANGS, |gang| gang.create(recorder, namespace))
             .await
     }
 }
 
-impl Made {
-    async fn make(self, recorder: &Recorder, namespace: &str) -> Result<(), ClusterError> {
+impl GangObjects {
+    /// Creates the gang resources and the gated pods, and then releases the pods.
+    async fn create(self, recorder: &Recorder, namespace: &str) -> Result<(), ClusterError> {
         let client = recorder.client();
         let path = |kind: &str| recorder.kind(kind).map(|kind| (kind.path(Some(namespace)), kind.kind()));
         for (kind, resource) in self.resources {
             if let Some((path, kind)) = path(kind) {
-                post(client, &path, of_kind(&resource, kind)).await?;
+                post(client, &path, with_kind(&resource, kind)).await?;
             }
         }
         let Some((pods, _)) = path("Pod") else { return Ok(()) };
         let (names, objects): (Vec<String>, Vec<String>) = self.pods.into_iter().unzip();
-        let made = stream::iter(objects).map(|pod| post(client, &pods, pod)).buffer_unordered(PODS);
-        made.try_collect::<()>().await?;
-        let released = stream::iter(names).map(|name| release(client, format!("{pods}/{name}")));
-        released.buffer_unordered(PODS).try_collect::<()>().await
+        let creations = stream::iter(objects).map(|pod| post(client, &pods, pod)).buffer_unordered(PODS);
+        creations.try_collect::<()>().await?;
+        let releases = stream::iter(names).map(|name| release(client, format!("{pods}/{name}")));
+        releases.buffer_unordered(PODS).try_collect::<()>().await
     }
 }
 
-/// Sets the kind of the API server, which does not know the names of histories for equal kinds.
-fn of_kind(object: &str, kind: &str) -> String {
+/// Sets the kind that the API server knows. Histories have other names for kinds that exist in two API
+/// groups.
+fn with_kind(object: &str, kind: &str) -> String {
     let mut object: Value = serde_json::from_str(object).unwrap_or_default();
     object["kind"] = kind.into();
     object.to_string()
 }
 
-fn bare(object: &Value) -> Value {
+/// A copy without status, owners and metadata of the API server.
+fn without_status(object: &Value) -> Value {
     let metadata = &object["metadata"];
     json!({
         "apiVersion": object["apiVersion"],
@@ -165,9 +171,9 @@ fn bare(object: &Value) -> Value {
     })
 }
 
-/// Adds to a pod the fields of its last version, because a backend may add the membership at release.
-/// Containers stay as they are, because less of them is recorded in later versions.
-fn join(pod: &mut Value, last: &Value) {
+/// Adds the fields of a pod's last version, because a backend may add the gang membership at release.
+/// Containers stay unchanged, because later versions are recorded without parts of them.
+fn add_membership(pod: &mut Value, last: &Value) {
     for key in ["labels", "annotations"] {
         pod["metadata"][key] = last["metadata"][key].clone();
     }
@@ -178,8 +184,9 @@ fn join(pod: &mut Value, last: &Value) {
     }
 }
 
-/// Moves an object to another namespace. Labels and annotations may contain the namespace (Koordinator's gang
-/// groups do). The node placement of a pod contains it too, but stays: the copies use the case's nodes.
+/// Moves an object to another namespace. Labels and annotations may contain the namespace, like those of
+/// Koordinator's gang groups. The node selector of a pod contains it too, but is not changed, because the
+/// copies use the same nodes.
 fn moved(mut object: Value, from: &str, to: &str) -> Value {
     for key in ["labels", "annotations"] {
         for value in object["metadata"][key].as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
@@ -188,14 +195,14 @@ fn moved(mut object: Value, from: &str, to: &str) -> Value {
             }
         }
     }
-    // A webhook of the operator, which is down, may select its label. Services select pods by this label, and
-    // schedulers compare selected pods. Without it kube-scheduler would have half the work, so another key
-    // replaces it.
+    // A webhook of the operator, which does not run, may select objects by the operator's label, so the label
+    // is renamed. It is not removed: Services select pods by it, and without selected pods kube-scheduler
+    // would have half the work.
     for place in ["/metadata/labels", "/spec/selector"] {
         if let Some(labels) = object.pointer_mut(place).and_then(Value::as_object_mut)
             && let Some(operator) = labels.remove(names::MANAGED_BY)
         {
-            labels.insert(STANDS_FOR_MANAGED_BY.into(), operator);
+            labels.insert(COPIED_MANAGED_BY.into(), operator);
         }
     }
     object["metadata"]["namespace"] = to.into();
@@ -244,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_load_is_what_was_created_in_another_namespace() {
+    fn a_copied_pod_has_its_first_containers_and_its_last_membership() {
         let mut bound = pod("s0-0-a-x", "s0-0", Some("n"));
         bound["spec"]["group"] = "g".into();
         bound["spec"]["containers"] = json!([{}]);
@@ -253,36 +260,33 @@ mod tests {
         history.header.namespace = "ns".into();
         let load = Load::of(&history);
         assert_eq!((load.namespace.as_str(), load.gangs.len()), ("ns-alone", 2));
-        let (name, made) = &load.gangs[0].pods[0];
+        let (name, copy) = &load.gangs[0].pods[0];
         assert_eq!(name, "s0-0-a-x");
-        let made: Value = serde_json::from_str(made).unwrap();
+        let copy: Value = serde_json::from_str(copy).unwrap();
         let metadata = json!({"name": "s0-0-a-x", "namespace": "ns-alone",
-            "labels": {"grove.io/podgang": "s0-0", (STANDS_FOR_MANAGED_BY): "grove-operator"},
+            "labels": {"grove.io/podgang": "s0-0", (COPIED_MANAGED_BY): "grove-operator"},
             "annotations": {"groups": "[\"ns-alone/s0-0\"]"}});
         let containers = json!([{"name": "main"}]);
         let spec =
             json!({"nodeName": null, "nodeSelector": {"pool": "ns"}, "containers": containers, "group": "g"});
-        assert_eq!(made, json!({"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec}));
+        assert_eq!(copy, json!({"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec}));
     }
 
     #[test]
-    fn services_select_pods_as_before() {
+    fn copied_services_select_the_copied_pods() {
         let service = json!({"kind": "Service", "apiVersion": "v1", "metadata": {"name": "s0-0", "namespace": "ns"}, "spec": {
             "selector": {"app.kubernetes.io/managed-by": "grove-operator", "app.kubernetes.io/part-of": "s0"}}});
         let load = Load::of(&Story::on(Target::KUBE_POD_GANG).added(service).end());
-        let (kind, made) = &load.first.resources[0];
-        let made: Value = serde_json::from_str(made).unwrap();
+        let (kind, copy) = &load.shared.resources[0];
+        let copy: Value = serde_json::from_str(copy).unwrap();
         assert_eq!(
-            (*kind, &made["spec"]["selector"]),
-            (
-                "Service",
-                &json!({(STANDS_FOR_MANAGED_BY): "grove-operator", "app.kubernetes.io/part-of": "s0"})
-            )
+            (*kind, &copy["spec"]["selector"]),
+            ("Service", &json!({(COPIED_MANAGED_BY): "grove-operator", "app.kubernetes.io/part-of": "s0"}))
         );
     }
 
     #[test]
-    fn gang_resources_are_made_with_the_gang_that_owns_them() {
+    fn gang_resources_are_created_with_the_gang_that_owns_them() {
         let kinds = schedulers::of(Target::KUBE_POD_GANG).kinds();
         let resource = |name: &str, owner: &str| {
             json!({"kind": kinds[0], "apiVersion": "g/v1", "metadata": {"name": name, "uid": name,
@@ -291,7 +295,7 @@ mod tests {
         let story = Story::on(Target::KUBE_POD_GANG).added(pod("s0-0-a-x", "s0-0", None));
         let load =
             Load::of(&story.added(resource("a", "PodGang")).added(resource("b", "PodCliqueSet")).end());
-        let names = |made: &Made| made.resources.iter().map(|(kind, _)| *kind).collect::<Vec<_>>();
-        assert_eq!((names(&load.gangs[0]), names(&load.first)), (vec![kinds[0]], vec![kinds[0]]));
+        let names = |made: &GangObjects| made.resources.iter().map(|(kind, _)| *kind).collect::<Vec<_>>();
+        assert_eq!((names(&load.gangs[0]), names(&load.shared)), (vec![kinds[0]], vec![kinds[0]]));
     }
 }

@@ -1,9 +1,9 @@
 //! Submits the PodCliqueSets, waits until they have converged, updates them if requested, and deletes them.
-//! Then the scheduler alone gets the same objects.
+//! Then it gives the same objects to the scheduler alone.
 //!
-//! Watch events wake the waits, which check at most four times a second. A check of the whole namespace at
-//! each of thousands of changes a second would take a core that the cluster needs. The figures stay precise,
-//! because they use the arrival time of each version.
+//! A wait checks its condition at most four times a second. There are thousands of changes per second. A
+//! check of the whole namespace at each of them would take a processor from the cluster. The figures are
+//! precise anyway, because they use the arrival time of each version.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,46 +12,50 @@ use conformance_cluster::deploy;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{Limit, QUIET};
 use conformance_expect::Gang;
-use conformance_facts::leftovers::is_there_anyway;
-use conformance_facts::pod_gangs::misnamed;
+use conformance_facts::leftovers::is_unrelated;
+use conformance_facts::pod_gangs::reference_mismatch;
 use conformance_facts::{convergence, updates};
 use conformance_history::{Live, MarkName, SharedMark, condition, text};
 use conformance_install::part::Part;
 use serde_json::Value;
 
 use super::alone::Load;
-use super::figures::{Bindings, Figures, Stage, Took, processor_of_all};
-use super::judge::UPDATED;
-use super::shapes::set_of;
+use super::checks::UPDATED;
+use super::figures::{Bindings, Figures, Stage, Usage, processor_of_all};
+use super::shapes::pcs_of;
 
-/// Minimum interval between two checks of everything.
-const PACE: Duration = Duration::from_millis(250);
+/// Minimum interval between two checks of a condition.
+const INTERVAL: Duration = Duration::from_millis(250);
 
-/// An API server that uses less processor time per second than this is idle, except for leases. The warm-up
-/// ends after `IDLE_SECONDS` of that, and after at most `LONGEST_WARM_UP` seconds.
+/// An API server that uses less processor time per second is idle: it only serves leases. The warm-up ends
+/// when it has been idle for `IDLE_SECONDS`.
 const IDLE: Duration = Duration::from_millis(150);
 const IDLE_SECONDS: u32 = 3;
-const LONGEST_WARM_UP: u32 = 60;
+const MAX_WARM_UP_SECONDS: u32 = 60;
 
-/// Limit of one update step, in which a pod is deleted and its replacement becomes Ready.
-const TURN: Duration = Duration::from_secs(5);
+/// Time limit for one update step, in which a pod is deleted and its replacement becomes Ready.
+const UPDATE_STEP: Duration = Duration::from_secs(5);
 
-/// Limit for this many pods: the time that a small cluster needs anyway, plus 0.1 s per pod.
+/// The time limit for this many pods: one minute, which a small cluster needs anyway, and 0.1 s per pod.
 pub(super) fn limit(pods: usize) -> Limit {
     let pods = u32::try_from(pods).unwrap_or(u32::MAX);
     Limit { name: "scale", length: Duration::from_secs(60) + Duration::from_millis(100) * pods }
 }
 
-type Sets = BTreeMap<String, Vec<Gang>>;
+/// The gangs of each submitted PodCliqueSet, by its name.
+type GangsByPcs = BTreeMap<String, Vec<Gang>>;
 
-/// Limit for an update: the limit for all pods, plus the update steps of the PodCliqueSet that has the most.
-fn limit_of_update(sets: &Sets, of_pods: Limit) -> Limit {
-    let turns = sets.values().map(|gangs| turns(gangs)).max().unwrap_or_default();
-    Limit { length: of_pods.length + TURN * u32::try_from(turns).unwrap_or(u32::MAX), ..of_pods }
+/// The time limit for an update: that for all pods, and the update steps of the PodCliqueSet with the most
+/// steps.
+fn limit_of_update(submitted: &GangsByPcs, for_pods: Limit) -> Limit {
+    let steps = submitted.values().map(|gangs| update_steps(gangs)).max().unwrap_or_default();
+    let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+    Limit { length: for_pods.length + UPDATE_STEP * steps, ..for_pods }
 }
 
-/// Maximum number of sequential update steps of a PodCliqueSet: the sum of the largest clique of each gang.
-fn turns(gangs: &[Gang]) -> usize {
+/// The maximum number of update steps of a PodCliqueSet: the sum of the pods in the largest clique of each
+/// gang.
+fn update_steps(gangs: &[Gang]) -> usize {
     gangs.iter().filter_map(|gang| gang.groups.iter().map(|group| group.replicas).max()).sum()
 }
 
@@ -62,62 +66,63 @@ pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(
     warm_up(test).await?;
     let all_before = processor_of_all(test.local()?);
     let stage = Stage::begin("operator", test.local()?);
-    let mut sets = Sets::new();
+    let mut submitted = GangsByPcs::new();
     for document in documents {
         let name = text(&document["metadata"]["name"]).to_owned();
-        sets.insert(name, test.submit_value(test.at_home(document)).await?);
+        submitted.insert(name, test.submit_value(test.prepare_manifest(document)).await?);
     }
-    let pods = sets.values().flatten().map(Gang::pods).sum::<usize>();
+    let pods = submitted.values().flatten().map(Gang::pods).sum::<usize>();
     let limit = limit(pods);
     let bound = Awaited::demanded_by("AON-01", format!("{pods} pods bound"));
     until(test, bound, limit, |live| live.bound() >= pods).await?;
     let ready = Awaited::of_harness(format!("{pods} pods Ready"));
     until(test, ready, limit, |live| live.pods().filter(|pod| is_ready(pod.0)).count() >= pods).await?;
-    converge(test, &sets, limit, SharedMark::Converged).await?;
+    converge(test, &submitted, limit, SharedMark::Converged).await?;
     let history = test.history();
     let bindings = Bindings::of(&history);
-    let mut figures = Figures::of(pods, sets.values().flatten().count(), sets.len());
-    figures.of_history(&history, bindings);
-    figures.of_stage(&stage, bindings, test.local()?);
+    let mut figures = Figures::of(pods, submitted.values().flatten().count(), submitted.len());
+    figures.add_history(&history, bindings);
+    figures.add_stage(&stage, bindings, test.local()?);
     let with_operator = processor_of_all(test.local()?).saturating_sub(all_before);
     let load = Load::of(&history);
     drop(history);
-    figures.of_writes(&stage, &test.local()?.operator_writes(&test.namespace, stage.begin)?);
+    figures.add_writes(&stage, &test.local()?.operator_writes(&test.namespace, stage.begin)?);
     if with_update {
-        // The update may not end, so record the figures before it.
+        // Record the figures now, because the update may time out.
         test.mark(SharedMark::Measured, figures.detail());
-        update(test, &sets, limit, &mut figures).await?;
+        update(test, &submitted, limit, &mut figures).await?;
     }
-    figures.deletion(delete(test, limit).await?, &stage, test.local()?);
+    figures.add_deletion(delete(test, limit).await?, &stage, test.local()?);
     test.mark(SharedMark::Measured, figures.detail());
     test.until_nothing_left().await?;
-    // The operator would react to pods that it did not create, which is not measured.
-    test.take_away(Part::Controller).await?;
+    // Kill the operator, because it would react to the pods that the harness creates.
+    test.kill_part(Part::Controller).await?;
     let before = processor_of_all(test.local()?);
     let alone = load.measure(test, limit).await;
-    let alone_took = processor_of_all(test.local()?).saturating_sub(before);
+    let without_operator = processor_of_all(test.local()?).saturating_sub(before);
     test.start_ready(Part::Controller).await?;
     match alone {
-        Ok(alone) => figures.of_scheduler(alone, test.local()?),
-        // This is not a verdict and does not change one.
-        Err(stop) => figures.without_scheduler(&stop.to_string()),
+        Ok(alone) => figures.add_scheduler_alone(alone, test.local()?),
+        // The comparison decides no clause, so the case goes on.
+        Err(stop) => figures.add_scheduler_failure(&stop.to_string()),
     }
-    figures.of_all(with_operator, alone_took);
+    figures.add_processor_time(with_operator, without_operator);
     test.mark(SharedMark::Measured, figures.detail());
     Ok(())
 }
 
-/// Binds the first gangs, which find every cache cold, and lets the API server finish its startup work. It
-/// builds the OpenAPI documents of all CRDs, which takes one core and 1 GB. Nothing reports the end of that.
+/// Binds the first gangs, for which every cache is cold, and waits until the API server has finished its
+/// startup work. It builds the OpenAPI documents of all CRDs, which takes one core and 1 GB. No API reports
+/// the end of this work, so the wait observes the processor time.
 async fn warm_up(test: &TestContext) -> Result<(), Stop> {
     test.canaries().await?;
     let cluster = test.local()?;
-    let took = || Took::of(cluster, Part::Apiserver).processor;
+    let processor_time = || Usage::of(cluster, Part::Apiserver).processor;
     let mut idle = 0;
-    for _ in 0..LONGEST_WARM_UP {
-        let before = took();
+    for _ in 0..MAX_WARM_UP_SECONDS {
+        let before = processor_time();
         tokio::time::sleep(Duration::from_secs(1)).await;
-        idle = if took().saturating_sub(before) < IDLE { idle + 1 } else { 0 };
+        idle = if processor_time().saturating_sub(before) < IDLE { idle + 1 } else { 0 };
         if idle == IDLE_SECONDS {
             break;
         }
@@ -130,90 +135,97 @@ fn is_ready(pod: &Value) -> bool {
 }
 
 /// Changes the templates of all PodCliqueSets at once. Waits until all pods are replaced and everything has
-/// converged, then through a period in which there is nothing to do.
-async fn update(test: &TestContext, sets: &Sets, limit: Limit, figures: &mut Figures) -> Result<(), Stop> {
+/// converged, and then for a period in which the operator has nothing to do.
+async fn update(
+    test: &TestContext,
+    submitted: &GangsByPcs,
+    limit: Limit,
+    figures: &mut Figures,
+) -> Result<(), Stop> {
     let stage = Stage::begin("update", test.local()?);
-    let limit = limit_of_update(sets, limit);
-    for set in sets.keys() {
-        if !test.revise(set, "2").await? {
+    let limit = limit_of_update(submitted, limit);
+    for pcs in submitted.keys() {
+        if !test.revise(pcs, "2").await? {
             return Ok(());
         }
     }
     let ended = Awaited::demanded_by("UPD-02", "the update of every PodCliqueSet ended");
-    every_set(test, ended, sets, limit, |live, set, _| updates::lacks(live, set)).await?;
+    until_every_pcs(test, ended, submitted, limit, |live, pcs, _| updates::lacks(live, pcs)).await?;
     let named = Awaited::demanded_by("UPD-31", "every PodGang refers to its existing pods");
-    every_set(test, named, sets, limit, |live, set, _| misnamed(live, set)).await?;
-    converge(test, sets, limit, UPDATED).await?;
-    figures.of_stage(&stage, Bindings::of(&test.history()), test.local()?);
-    figures.of_writes(&stage, &test.note_operator_writes(stage.begin)?);
-    test.comes_to_rest().await?;
-    test.watch_rest(QUIET).await
+    until_every_pcs(test, named, submitted, limit, |live, pcs, _| reference_mismatch(live, pcs)).await?;
+    converge(test, submitted, limit, UPDATED).await?;
+    figures.add_stage(&stage, Bindings::of(&test.history()), test.local()?);
+    figures.add_writes(&stage, &test.record_operator_writes(stage.begin)?);
+    test.wait_until_idle().await?;
+    test.watch_while_idle(QUIET).await
 }
 
-/// Waits until each PodCliqueSet is complete and statuses have followed, then adds a mark.
+/// Waits until each PodCliqueSet and its status are complete, and then adds a mark.
 async fn converge(
     test: &TestContext,
-    sets: &Sets,
+    submitted: &GangsByPcs,
     limit: Limit,
     mark: impl Into<MarkName>,
 ) -> Result<(), Stop> {
     let lacks =
-        |live: &Live, set: &str, gangs: &[Gang]| convergence::lacks(live, set, gangs).map(|lack| lack.what);
-    every_set(test, "every PodCliqueSet converged", sets, limit, lacks).await?;
-    // Later writes would overlap with the next step.
+        |live: &Live, pcs: &str, gangs: &[Gang]| convergence::lacks(live, pcs, gangs).map(|lack| lack.what);
+    until_every_pcs(test, "every PodCliqueSet converged", submitted, limit, lacks).await?;
+    // The next step must not overlap with writes of this one.
     test.until_settled(|_| false).await;
     test.mark(mark, Value::Null);
     Ok(())
 }
 
-/// Waits until no PodCliqueSet lacks anything. A timeout reports what the first one lacks.
-async fn every_set(
+/// Waits until no PodCliqueSet lacks anything. On a timeout, the error names what the first one lacks.
+async fn until_every_pcs(
     test: &TestContext,
     condition: impl Into<Awaited<'_>>,
-    sets: &Sets,
+    submitted: &GangsByPcs,
     limit: Limit,
     lacks: impl Fn(&Live, &str, &[Gang]) -> Option<String>,
 ) -> Result<(), Stop> {
     let lacking = |live: &Live| {
-        let parts = live.parts(set_of);
+        let parts = live.parts(pcs_of);
         let nothing = Live::default();
-        sets.iter().find_map(|(set, gangs)| lacks(parts.get(set.as_str()).unwrap_or(&nothing), set, gangs))
+        submitted
+            .iter()
+            .find_map(|(pcs, gangs)| lacks(parts.get(pcs.as_str()).unwrap_or(&nothing), pcs, gangs))
     };
     match until(test, condition, limit, |live| lacking(live).is_none()).await {
-        Err(Stop::Wait(mut waited)) => {
+        Err(Stop::Timeout(mut waited)) => {
             let lack = test.look(lacking).unwrap_or_default();
             waited.condition = format!("{} (first: {lack})", waited.condition);
-            Err(Stop::Wait(waited))
+            Err(Stop::Timeout(waited))
         }
         other => other,
     }
 }
 
-/// Deletes every PodCliqueSet. Returns the time until the watches had delivered the deletion of everything.
-/// `None` means that something remains; the check for leftovers reports it.
+/// Deletes every PodCliqueSet. Returns the time until the watches have delivered the deletion of every
+/// object, or `None` after a timeout. The check for leftovers reports the remaining objects.
 async fn delete(test: &TestContext, limit: Limit) -> Result<Option<Duration>, Stop> {
     let begin = Instant::now();
     deploy::delete_workloads(&test.test_cluster.client, &test.namespace).await?;
-    let gone = until(test, "everything deleted", limit, |live| live.all().all(is_there_anyway)).await;
-    match gone {
+    let deleted = until(test, "everything deleted", limit, |live| live.all().all(is_unrelated)).await;
+    match deleted {
         Ok(()) => Ok(Some(begin.elapsed())),
-        Err(Stop::Wait(_)) => Ok(None),
+        Err(Stop::Timeout(_)) => Ok(None),
         Err(stop) => Err(stop),
     }
 }
 
-/// Like [`TestContext::until`], with at most one check per [`PACE`].
+/// Like [`TestContext::until`], with at most one check per [`INTERVAL`].
 async fn until(
     test: &TestContext,
     condition: impl Into<Awaited<'_>>,
     limit: Limit,
-    holds: impl Fn(&Live) -> bool,
+    is_satisfied: impl Fn(&Live) -> bool,
 ) -> Result<(), Stop> {
     let begin = Instant::now();
     let mut changes = test.test_cluster.recorder.follow(&test.namespace);
     let wait = async {
-        while !test.look(&holds) {
-            tokio::time::sleep(PACE).await;
+        while !test.look(&is_satisfied) {
+            tokio::time::sleep(INTERVAL).await;
             if changes.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -221,7 +233,7 @@ async fn until(
     };
     match test.within(limit, wait).await {
         Some(()) => Ok(()),
-        None => Err(test.ran_out(condition, limit, begin).await),
+        None => Err(test.timed_out(condition, limit, begin).await),
     }
 }
 
@@ -233,19 +245,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_pods_have_more_time() {
+    fn the_time_limit_grows_with_the_number_of_pods() {
         assert_eq!(limit(0).length, Duration::from_secs(60));
         assert_eq!(limit(10_000).length, Duration::from_secs(1060));
     }
 
     #[test]
-    fn an_update_has_more_time_by_its_turns() {
+    fn the_time_limit_of_an_update_grows_with_its_steps() {
         let documents = grove_yaml::documents(&manifest(300)).unwrap();
-        let sets: Sets =
-            documents.iter().map(|set| (text(&set["metadata"]["name"]).into(), gangs(set))).collect();
-        let turns: Vec<_> = sets.values().map(|gangs| turns(gangs)).collect();
+        let submitted: GangsByPcs =
+            documents.iter().map(|pcs| (text(&pcs["metadata"]["name"]).into(), gangs(pcs))).collect();
+        let update_steps: Vec<_> = submitted.values().map(|gangs| update_steps(gangs)).collect();
         // Five replicas each, except in the last ones: 8, 6, twice 4 and 8 pods in the largest cliques.
-        assert_eq!(turns, [40, 30, 40, 40, 16, 4]);
-        assert_eq!(limit_of_update(&sets, limit(300)).length, Duration::from_secs(90 + 40 * 5));
+        assert_eq!(update_steps, [40, 30, 40, 40, 16, 4]);
+        assert_eq!(limit_of_update(&submitted, limit(300)).length, Duration::from_secs(90 + 40 * 5));
     }
 }

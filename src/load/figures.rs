@@ -1,4 +1,4 @@
-//! Figures of a run at scale, from the arrival times of versions and from `/proc`.
+//! The figures of a load test, from the arrival times of versions and from `/proc`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -10,13 +10,14 @@ use conformance_programs::{peak_memory, processor_time};
 use jiff::Timestamp;
 use serde_json::{Map, Number, Value};
 
-use super::alone::Alone;
+use super::alone::SchedulerAlone;
 
+/// When the pods of a history were bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bindings {
     last: Timestamp,
-    /// The longest time during which a gang had only some of the pods bound that were bound in the end.
-    longest_in_part: Duration,
+    /// The longest time from the first to the last binding of a gang.
+    longest_partial: Duration,
 }
 
 impl Bindings {
@@ -32,9 +33,10 @@ impl Bindings {
             let gang = gangs.entry(pod.pod_gang().unwrap_or_default()).or_insert((version.at, version.at));
             gang.1 = version.at;
         }
-        let in_part = gangs.into_values().map(|(first, last)| seconds(first, last)).fold(0.0, f64::max);
+        let longest_partial =
+            gangs.into_values().map(|(first, last)| seconds(first, last)).fold(0.0, f64::max);
         let last = bound.into_values().max()?;
-        Some(Self { last, longest_in_part: Duration::from_secs_f64(in_part) })
+        Some(Self { last, longest_partial: Duration::from_secs_f64(longest_partial) })
     }
 
     fn seconds_since(&self, begin: Timestamp) -> f64 {
@@ -46,13 +48,14 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64().max(0.0)
 }
 
+/// What a process has used so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Took {
+pub(super) struct Usage {
     pub(super) processor: Duration,
     peak_bytes: u64,
 }
 
-impl Took {
+impl Usage {
     pub(super) fn of(cluster: &LocalCluster, part: Part) -> Self {
         let pid = cluster.pid(part);
         Self {
@@ -62,23 +65,23 @@ impl Took {
     }
 }
 
-/// Processor time that all components of the cluster and this process have used so far.
+/// The processor time that this process and all components of the cluster have used so far.
 pub(super) fn processor_of_all(cluster: &LocalCluster) -> Duration {
-    let parts = cluster.parts().into_iter().map(|part| Took::of(cluster, part).processor).sum::<Duration>();
+    let parts = cluster.parts().into_iter().map(|part| Usage::of(cluster, part).processor).sum::<Duration>();
     parts + processor_time::of_process(std::process::id()).unwrap_or_default()
 }
 
-/// A stage that affects all pods: from the harness's first request until everything has converged.
+/// A stage of the load test: from the harness's first request until all pods have converged.
 pub(super) struct Stage {
-    /// Prefix of the names of its figures.
+    /// The prefix of the names of the stage's figures.
     name: &'static str,
     pub(super) begin: Timestamp,
-    before: Took,
+    before: Usage,
 }
 
 impl Stage {
     pub(super) fn begin(name: &'static str, cluster: &LocalCluster) -> Self {
-        Self { name, begin: Timestamp::now(), before: Took::of(cluster, Part::Controller) }
+        Self { name, begin: Timestamp::now(), before: Usage::of(cluster, Part::Controller) }
     }
 }
 
@@ -94,19 +97,19 @@ impl Figures {
         Self { pods, found }
     }
 
-    /// Adds the time until the last binding and the operator's usage, at the end of a stage.
-    pub(super) fn of_stage(&mut self, stage: &Stage, bindings: Option<Bindings>, cluster: &LocalCluster) {
+    /// Adds the time until the last binding, and what the operator used, at the end of a stage.
+    pub(super) fn add_stage(&mut self, stage: &Stage, bindings: Option<Bindings>, cluster: &LocalCluster) {
         if let Some(bindings) = bindings {
             self.put_seconds(stage.name, bindings.seconds_since(stage.begin));
         }
-        let now = Took::of(cluster, Part::Controller);
+        let now = Usage::of(cluster, Part::Controller);
         let processor = now.processor.saturating_sub(stage.before.processor);
         self.put(&format!("{}ProcessorSeconds", stage.name), processor.as_secs_f64());
         self.put(&format!("{}PeakMegabytes", stage.name), megabytes(now.peak_bytes));
     }
 
-    /// Adds the operator's write requests in a stage, including refused ones.
-    pub(super) fn of_writes(&mut self, stage: &Stage, writes: &[OperatorWrite]) {
+    /// Adds the number of the operator's write requests in a stage, including rejected ones.
+    pub(super) fn add_writes(&mut self, stage: &Stage, writes: &[OperatorWrite]) {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for write in writes {
             *counts.entry(format!("{} {}", write.verb, write.resource)).or_default() += 1;
@@ -117,16 +120,17 @@ impl Figures {
         self.put(&format!("{}WritesPerPod", stage.name), writes.len() as f64 / self.pods.max(1) as f64);
     }
 
-    /// Adds figures of the history up to the first convergence.
-    pub(super) fn of_history(&mut self, history: &History, bindings: Option<Bindings>) {
+    /// Adds the figures of the history until the first convergence.
+    pub(super) fn add_history(&mut self, history: &History, bindings: Option<Bindings>) {
         self.put("recordedVersions", history.versions().count() as f64);
         if let Some(bindings) = bindings {
-            self.put("longestInPartSeconds", bindings.longest_in_part.as_secs_f64());
+            self.put("longestInPartSeconds", bindings.longest_partial.as_secs_f64());
         }
     }
 
-    /// Adds the processor time of all programs, with the operator and, if all was bound, without it.
-    pub(super) fn of_all(&mut self, with: Duration, alone: Duration) {
+    /// Adds the processor time of all programs with the operator, and, if the scheduler alone bound all pods,
+    /// without it.
+    pub(super) fn add_processor_time(&mut self, with: Duration, alone: Duration) {
         self.put("processorSecondsOfAll", with.as_secs_f64());
         if self.found.contains_key("schedulerAloneSeconds") {
             self.put("schedulerAloneProcessorSecondsOfAll", alone.as_secs_f64());
@@ -134,23 +138,25 @@ impl Figures {
         }
     }
 
-    /// Adds the deletion time, and the peak memory of the operator and of each other component.
-    pub(super) fn deletion(&mut self, took: Option<Duration>, first: &Stage, cluster: &LocalCluster) {
+    /// Adds the time of the deletion, and the peak memory of each component.
+    pub(super) fn add_deletion(&mut self, took: Option<Duration>, first: &Stage, cluster: &LocalCluster) {
         if let Some(took) = took {
             self.put("deletionSeconds", took.as_secs_f64());
         }
-        let operator = Took::of(cluster, Part::Controller);
+        let operator = Usage::of(cluster, Part::Controller);
         self.put("operatorPeakMegabytes", megabytes(operator.peak_bytes));
-        let all = operator.processor.saturating_sub(first.before.processor);
-        self.put("operatorProcessorSecondsWithDeletion", all.as_secs_f64());
+        let processor = operator.processor.saturating_sub(first.before.processor);
+        self.put("operatorProcessorSecondsWithDeletion", processor.as_secs_f64());
         let others = cluster.parts().into_iter().filter(|part| *part != Part::Controller);
         let peaks: Map<String, Value> = others
-            .map(|part| (part.program().to_owned(), whole(megabytes(Took::of(cluster, part).peak_bytes))))
+            .map(|part| (part.program().to_owned(), rounded(megabytes(Usage::of(cluster, part).peak_bytes))))
             .collect();
         self.found.insert("peakMegabytes".into(), peaks.into());
     }
 
-    pub(super) fn of_scheduler(&mut self, alone: Alone, cluster: &LocalCluster) {
+    /// Adds the time in which the scheduler alone bound all pods, and the ratio to the time with the
+    /// operator. If pods stayed unbound, adds only the number of bound pods.
+    pub(super) fn add_scheduler_alone(&mut self, alone: SchedulerAlone, cluster: &LocalCluster) {
         let Some(bindings) = alone.bindings.filter(|_| alone.bound >= alone.pods) else {
             self.put("schedulerAloneBound", alone.bound as f64);
             return;
@@ -160,11 +166,12 @@ impl Figures {
         if let Some(with) = self.found.get("operatorSeconds").and_then(Value::as_f64) {
             self.put("ratio", with / seconds.max(0.001));
         }
-        let apiserver = Took::of(cluster, Part::Apiserver).peak_bytes;
+        let apiserver = Usage::of(cluster, Part::Apiserver).peak_bytes;
         self.put("apiServerPeakMegabytesAfterBoth", megabytes(apiserver));
     }
 
-    pub(super) fn without_scheduler(&mut self, reason: &str) {
+    /// Adds the reason why the scheduler alone was not measured.
+    pub(super) fn add_scheduler_failure(&mut self, reason: &str) {
         self.found.insert("schedulerAloneFailed".into(), reason.into());
     }
 
@@ -172,14 +179,14 @@ impl Figures {
         self.found.clone().into()
     }
 
-    /// Adds the time for all pods, and pods per second.
-    fn put_seconds(&mut self, whose: &str, seconds: f64) {
-        self.put(&format!("{whose}Seconds"), seconds);
-        self.put(&format!("{whose}PodsPerSecond"), self.pods as f64 / seconds.max(0.001));
+    /// Adds the time for all pods, and the pods per second.
+    fn put_seconds(&mut self, prefix: &str, seconds: f64) {
+        self.put(&format!("{prefix}Seconds"), seconds);
+        self.put(&format!("{prefix}PodsPerSecond"), self.pods as f64 / seconds.max(0.001));
     }
 
     fn put(&mut self, name: &str, figure: f64) {
-        self.found.insert(name.into(), whole(figure));
+        self.found.insert(name.into(), rounded(figure));
     }
 }
 
@@ -187,8 +194,8 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Rounds to two decimal places, and to an integer if these are zero.
-fn whole(figure: f64) -> Value {
+/// The figure with two decimal places, or as an integer if these are zero.
+fn rounded(figure: f64) -> Value {
     let rounded = (figure * 100.0).round() / 100.0;
     if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
         return Value::from(rounded as i64);
@@ -209,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_binding_and_the_gang_that_was_in_part_for_longest() {
+    fn bindings_have_the_last_one_and_the_longest_partial_gang() {
         let story =
             Story::flat().added(pod("a", "x", None)).added(pod("b", "x", None)).added(pod("c", "y", None));
         let story =
@@ -222,12 +229,12 @@ mod tests {
             .end();
         let bindings = Bindings::of(&history).unwrap();
         assert_eq!(bindings.seconds_since(Timestamp::UNIX_EPOCH), 4.0);
-        assert_eq!(bindings.longest_in_part, Duration::from_secs(3));
+        assert_eq!(bindings.longest_partial, Duration::from_secs(3));
         assert_eq!(Bindings::of(&Story::flat().added(pod("a", "x", None)).end()), None);
     }
 
     #[test]
-    fn writes_count_by_what_they_are() {
+    fn writes_are_counted_by_verb_and_resource() {
         let write = |verb: &str, resource: &str, code| OperatorWrite {
             verb: verb.into(),
             group: String::new(),
@@ -238,8 +245,8 @@ mod tests {
         };
         let mut figures = Figures::of(2, 1, 1);
         let patches = [write("patch", "pods", 200), write("patch", "pods", 409)];
-        let update = Stage { name: "update", begin: Timestamp::UNIX_EPOCH, before: Took::default() };
-        figures.of_writes(&update, &[&patches[..], &[write("create", "pods", 201)]].concat());
+        let update = Stage { name: "update", begin: Timestamp::UNIX_EPOCH, before: Usage::default() };
+        figures.add_writes(&update, &[&patches[..], &[write("create", "pods", 201)]].concat());
         let found = figures.detail();
         assert_eq!(found["updateWrites"], json!({"create pods": 1, "patch pods": 2}));
         assert_eq!(found["updateWritesPerPod"], json!(1.5));
@@ -249,7 +256,7 @@ mod tests {
     #[case(2.0, json!(2))]
     #[case(1.239, json!(1.24))]
     #[case(f64::NAN, json!(null))]
-    fn figures_are_short(#[case] figure: f64, #[case] wanted: Value) {
-        assert_eq!(whole(figure), wanted);
+    fn figures_are_rounded(#[case] figure: f64, #[case] wanted: Value) {
+        assert_eq!(rounded(figure), wanted);
     }
 }

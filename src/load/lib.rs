@@ -1,23 +1,24 @@
-//! Scale: a requested number of pods in gangs of mixed shapes, on a requested number of simulated nodes. They
-//! are checked, updated if requested, deleted, and checked again. For comparison the scheduler alone gets the
-//! same pods and gang resources, without an operator.
+//! The load test (`run --scale`): many gangs of mixed shapes on many simulated nodes. The PodCliqueSets are
+//! bound, updated if requested, and deleted. Then the scheduler binds the same pods and gang resources
+//! without an operator, for comparison.
 //!
 //! - `size`: the numbers of nodes and pods, and whether they fit. `shapes`: the PodCliqueSets.
-//! - `drive`, `judge`: the case. `keep`: reduces its history, because complete objects would take gigabytes.
+//! - `drive`, `checks`: the case. `keep`: reduces its history, because whole objects would take gigabytes.
 //! - `alone`: the scheduler without the operator. `figures`: the measurements.
 //!
-//! PodCliqueSets are small and many. Checks that compare all objects of a PodCliqueSet with each other get
-//! one PodCliqueSet at a time.
+//! There are many small PodCliqueSets. Checks that compare all objects of a PodCliqueSet with each other are
+//! applied to one PodCliqueSet at a time.
 
 mod alone;
+mod checks;
 mod drive;
 mod figures;
-mod judge;
 mod keep;
 mod shapes;
 mod size;
 
-use conformance_driver::case::{Case, Isolation, Nodes, nodes};
+use conformance_driver::case::{Case, Isolation, nodes};
+use conformance_driver::created_case::CreatedCase;
 use conformance_history::History;
 
 pub use size::{DoesNotFit, NoSize, Size};
@@ -25,25 +26,27 @@ pub use size::{DoesNotFit, NoSize, Size};
 pub const GROUP: &str = "scale";
 
 impl Size {
+    /// The case of this size.
     pub fn case(self) -> &'static Case {
-        // A process creates one or two, which live as long as those of the registry.
-        let id: &'static str = format!("{GROUP}/{self}").leak();
-        let given: &'static [Nodes] = vec![nodes(self.nodes).gpus(self.gpus)].leak();
         let case = match self.updates {
             false => Case::new(
                 "Many gangs of mixed shapes are bound whole and completely deleted",
                 |test| Box::pin(drive::drive(test, false)),
-                |history| judge::judge(history, false),
+                |history| checks::check(history, false),
             ),
             true => Case::new(
                 "Many gangs of mixed shapes are bound whole, updated step by step and completely deleted",
                 |test| Box::pin(drive::drive(test, true)),
-                |history| judge::judge(history, true),
+                |history| checks::check(history, true),
             ),
         };
-        let manifest: &'static str = shapes::manifest(self.pods).leak();
-        let case = case.registered(id, manifest).clauses(judge::clauses(self.updates).leak()).nodes(given);
-        Box::leak(Box::new(case.isolation(Isolation::Exclusive).keeping(keep::kept)))
+        let created = CreatedCase {
+            id: format!("{GROUP}/{self}"),
+            manifest: shapes::manifest(self.pods),
+            clauses: checks::clauses(self.updates),
+            nodes: vec![nodes(self.nodes).gpus(self.gpus)],
+        };
+        created.case(case.isolation(Isolation::Exclusive).keeping(keep::reduce))
     }
 }
 

@@ -1,9 +1,14 @@
 //! PodCliqueSets of mixed shapes for any number of pods.
 //!
-//! Four shapes alternate, each with five replicas. They are one clique, two cliques (one with surplus), a
-//! clique and a scaling group with a scaled replica, and three cliques. Three of four pods request one GPU;
-//! the others request none, as routers do. The remaining pods form a PodCliqueSet with fewer replicas, and a
-//! gang that is only part of a shape.
+//! Four shapes alternate, each with five replicas:
+//!
+//! - one clique;
+//! - two cliques, one with surplus;
+//! - a clique and a scaling group with a scaled replica;
+//! - three cliques.
+//!
+//! About three of four pods request one GPU. The others request none, like routers. The remaining pods form
+//! PodCliqueSets with fewer replicas, and one with a single clique.
 
 use serde_json::{Value, json};
 
@@ -22,12 +27,12 @@ enum Shape {
     /// A clique and a scaling group of two replicas, and therefore one scaled PodGang.
     Grouped,
     Wide,
-    /// One clique with this many pods.
+    /// One clique with this many pods, for the pods that fit no other shape.
     Rest(u32),
 }
 
 impl Shape {
-    const IN_TURN: [Self; 4] = [Self::Workers, Self::Routed, Self::Grouped, Self::Wide];
+    const ALTERNATING: [Self; 4] = [Self::Workers, Self::Routed, Self::Grouped, Self::Wide];
 
     fn cliques(self) -> Vec<Clique> {
         match self {
@@ -41,6 +46,7 @@ impl Shape {
         }
     }
 
+    /// The cliques in the scaling group, and the replicas of the group.
     fn group(self) -> (&'static [&'static str], u32) {
         match self {
             Self::Grouped => (&["prefill", "decode"], 2),
@@ -48,10 +54,11 @@ impl Shape {
         }
     }
 
-    fn sum(self, of: impl Fn(Clique) -> u32) -> u32 {
+    /// Sums a number over all cliques of all replicas of the scaling group.
+    fn sum(self, number: impl Fn(Clique) -> u32) -> u32 {
         let (members, replicas) = self.group();
-        let times = |clique: Clique| if members.contains(&clique.0) { replicas } else { 1 };
-        self.cliques().into_iter().map(|clique| of(clique) * times(clique)).sum()
+        let copies = |clique: Clique| if members.contains(&clique.0) { replicas } else { 1 };
+        self.cliques().into_iter().map(|clique| number(clique) * copies(clique)).sum()
     }
 
     fn pods(self) -> u32 {
@@ -59,13 +66,13 @@ impl Shape {
     }
 
     fn gpus(self) -> u32 {
-        self.sum(|(_, pods, _, asks)| if asks { pods } else { 0 })
+        self.sum(|(_, pods, _, has_gpu)| if has_gpu { pods } else { 0 })
     }
 
     fn template(self) -> Value {
-        let clique = |(name, replicas, min, asks): Clique| {
+        let clique = |(name, replicas, min, has_gpu): Clique| {
             let mut container = json!({"name": "main", "image": "registry.k8s.io/pause:3.10"});
-            if asks {
+            if has_gpu {
                 container["resources"] = json!({"limits": {"nvidia.com/gpu": 1}});
             }
             json!({"name": name, "spec": {
@@ -84,49 +91,51 @@ impl Shape {
 }
 
 /// Shapes and replicas of PodCliqueSets that have this many pods in total.
-fn sets(pods: u32) -> Vec<(Shape, u32)> {
+fn pod_clique_sets(pods: u32) -> Vec<(Shape, u32)> {
     let mut left = pods;
-    let mut sets = Vec::new();
-    let least = Shape::IN_TURN.into_iter().map(Shape::pods).min().unwrap_or(1);
-    for shape in Shape::IN_TURN.into_iter().cycle() {
-        if left < least {
+    let mut all = Vec::new();
+    let smallest = Shape::ALTERNATING.into_iter().map(Shape::pods).min().unwrap_or(1);
+    for shape in Shape::ALTERNATING.into_iter().cycle() {
+        if left < smallest {
             break;
         }
         let replicas = (left / shape.pods()).min(REPLICAS);
         if replicas > 0 {
             left -= replicas * shape.pods();
-            sets.push((shape, replicas));
+            all.push((shape, replicas));
         }
     }
     if left > 0 {
-        sets.push((Shape::Rest(left), 1));
+        all.push((Shape::Rest(left), 1));
     }
-    sets
+    all
 }
 
+/// The GPUs that this many pods request.
 pub(super) fn gpus(pods: u32) -> u64 {
-    sets(pods).into_iter().map(|(shape, replicas)| u64::from(shape.gpus()) * u64::from(replicas)).sum()
+    let gpus = |(shape, replicas): (Shape, u32)| u64::from(shape.gpus()) * u64::from(replicas);
+    pod_clique_sets(pods).into_iter().map(gpus).sum()
 }
 
 /// PodCliqueSets with this many pods in total, one document each.
 pub(super) fn manifest(pods: u32) -> String {
     let document = |(number, (shape, replicas)): (usize, (Shape, u32))| {
-        let set = json!({
+        let pcs = json!({
             "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet",
             "metadata": {"name": format!("s{number}")},
             "spec": {"replicas": replicas, "template": shape.template()},
         });
-        grove_yaml::write(&set).unwrap_or_default()
+        grove_yaml::write(&pcs).unwrap_or_default()
     };
-    sets(pods).into_iter().enumerate().map(document).collect::<Vec<_>>().join("---\n")
+    pod_clique_sets(pods).into_iter().enumerate().map(document).collect::<Vec<_>>().join("---\n")
 }
 
-/// The PodCliqueSet of an object, according to Grove's names: that of the PodCliqueSet, then a dash and more.
-pub(super) fn set_of(object: &Value) -> Option<&str> {
+/// The PodCliqueSet of an object, by the object's name: Grove's names start with that of the PodCliqueSet.
+pub(super) fn pcs_of(object: &Value) -> Option<&str> {
     let name = object["metadata"]["name"].as_str()?;
-    let set = name.split('-').next()?;
-    let number = set.strip_prefix('s')?;
-    (!number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())).then_some(set)
+    let pcs = name.split('-').next()?;
+    let number = pcs.strip_prefix('s')?;
+    (!number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())).then_some(pcs)
 }
 
 #[cfg(test)]
@@ -145,13 +154,13 @@ mod tests {
     #[case(61)]
     #[case(300)]
     #[case(10_000)]
-    fn there_are_as_many_pods_as_are_asked_for(#[case] pods: u32) {
+    fn the_manifest_has_the_requested_number_of_pods(#[case] pods: u32) {
         let all: Vec<Gang> = documents(pods).iter().flat_map(gangs).collect();
         assert_eq!(all.iter().map(Gang::pods).sum::<usize>(), pods as usize);
     }
 
     #[test]
-    fn ten_thousand_pods() {
+    fn ten_thousand_pods_have_surplus_and_scaled_gangs() {
         let sets = documents(10_000);
         let all: Vec<Gang> = sets.iter().flat_map(gangs).collect();
         let surplus = all.iter().filter(|gang| gang.minimum() < gang.pods()).count();
@@ -162,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_fewer_replicas_and_a_gang_of_its_own() {
+    fn the_remaining_pods_form_smaller_pod_clique_sets() {
         use Shape::{Grouped, Rest, Routed, Workers};
-        assert_eq!(sets(280 + 40 + 17), {
-            let mut whole = sets(280);
+        assert_eq!(pod_clique_sets(280 + 40 + 17), {
+            let mut whole = pod_clique_sets(280);
             whole.extend([(Workers, 5), (Routed, 2), (Rest(1), 1)]);
             whole
         });
-        assert_eq!(sets(280)[2], (Grouped, 5));
+        assert_eq!(pod_clique_sets(280)[2], (Grouped, 5));
     }
 
     #[rstest::rstest]
@@ -177,7 +186,7 @@ mod tests {
     #[case("s3", Some("s3"))]
     #[case("scale-1-x", None)]
     #[case("s-1", None)]
-    fn whose_an_object_is(#[case] name: &str, #[case] set: Option<&str>) {
-        assert_eq!(set_of(&json!({"metadata": {"name": name}})), set);
+    fn an_object_name_shows_its_pod_clique_set(#[case] name: &str, #[case] pcs: Option<&str>) {
+        assert_eq!(pcs_of(&json!({"metadata": {"name": name}})), pcs);
     }
 }

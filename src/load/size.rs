@@ -13,7 +13,7 @@ const UPDATE: &str = "-update";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub(super) nodes: u32,
-    /// Per node.
+    /// GPUs per node.
     pub(super) gpus: u32,
     pub(super) pods: u32,
     pub(super) updates: bool,
@@ -23,35 +23,33 @@ pub struct Size {
 pub enum DoesNotFit {
     #[error("there are no pods to schedule")]
     NoPods,
-    #[error("{pods} pods request {wanted} GPUs, and the nodes have {there}")]
-    Gpus {
-        pods: u32,
-        /// GPUs that the pods request.
-        wanted: u64,
-        there: u64,
-    },
-    #[error("{pods} pods do not fit, the nodes can run {there} ({PODS} each)")]
-    Places {
-        pods: u32,
-        /// Pods that all nodes can take.
-        there: u64,
-    },
+    #[error("{pods} pods request {requested} GPUs, and the nodes have {available}")]
+    Gpus { pods: u32, requested: u64, available: u64 },
+    #[error("{pods} pods do not fit, the nodes can run {capacity} ({PODS} each)")]
+    Pods { pods: u32, capacity: u64 },
 }
 
 impl Size {
-    /// A pod requests one GPU or none, so pods that fit in total fit in any order.
+    /// Returns an error if the pods do not fit on the nodes. A pod requests at most one GPU, so it is enough
+    /// to compare the totals.
     pub fn new(nodes: u32, gpus: u32, pods: u32) -> Result<Self, DoesNotFit> {
-        let of_all = |each: u32| u64::from(nodes) * u64::from(each);
-        let (wanted, there) = (shapes::gpus(pods), of_all(gpus.min(PODS)));
-        match () {
-            () if pods == 0 => Err(DoesNotFit::NoPods),
-            () if wanted > there => Err(DoesNotFit::Gpus { pods, wanted, there }),
-            () if u64::from(pods) > of_all(PODS) => Err(DoesNotFit::Places { pods, there: of_all(PODS) }),
-            () => Ok(Self { nodes, gpus, pods, updates: false }),
+        let on_all_nodes = |per_node: u32| u64::from(nodes) * u64::from(per_node);
+        let (requested, available) = (shapes::gpus(pods), on_all_nodes(gpus.min(PODS)));
+        if pods == 0 {
+            return Err(DoesNotFit::NoPods);
         }
+        if requested > available {
+            return Err(DoesNotFit::Gpus { pods, requested, available });
+        }
+        let capacity = on_all_nodes(PODS);
+        if u64::from(pods) > capacity {
+            return Err(DoesNotFit::Pods { pods, capacity });
+        }
+        Ok(Self { nodes, gpus, pods, updates: false })
     }
 
-    /// Adds or removes an update. It needs no extra room: a pod is deleted before it is replaced.
+    /// Sets whether the pods are updated. An update needs no more capacity, because a pod is deleted before
+    /// it is replaced.
     #[must_use]
     pub const fn updating(self, updates: bool) -> Self {
         Self { updates, ..self }
@@ -65,6 +63,7 @@ impl fmt::Display for Size {
     }
 }
 
+/// The text is not a size, or its pods do not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoSize;
 
@@ -86,10 +85,10 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case::issue(1000, 8, 10_000)]
+    #[case::large(1000, 8, 10_000)]
     #[case::small(50, 8, 300)]
     #[case::one(1, 1, 1)]
-    fn what_fits(#[case] nodes: u32, #[case] gpus: u32, #[case] pods: u32) {
+    fn a_size_that_fits_is_printed_and_parsed(#[case] nodes: u32, #[case] gpus: u32, #[case] pods: u32) {
         let size = Size::new(nodes, gpus, pods).unwrap();
         for size in [size, size.updating(true)] {
             assert_eq!(size.to_string().parse(), Ok(size));
@@ -98,10 +97,15 @@ mod tests {
 
     #[rstest::rstest]
     #[case::gpus(10, 8, 300, "request 230 GPUs, and the nodes have 80")]
-    #[case::a_node_takes_no_more_pods_than_usual(1, 1000, 200, "and the nodes have 110")]
-    #[case::places(1, 110, 120, "the nodes can run 110")]
+    #[case::gpus_without_pod_capacity(1, 1000, 200, "and the nodes have 110")]
+    #[case::pods(1, 110, 120, "the nodes can run 110")]
     #[case::none(1, 8, 0, "no pods")]
-    fn what_does_not(#[case] nodes: u32, #[case] gpus: u32, #[case] pods: u32, #[case] why: &str) {
+    fn a_size_that_does_not_fit_is_rejected(
+        #[case] nodes: u32,
+        #[case] gpus: u32,
+        #[case] pods: u32,
+        #[case] why: &str,
+    ) {
         let error = Size::new(nodes, gpus, pods).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
@@ -111,7 +115,7 @@ mod tests {
     #[case("8-8")]
     #[case("1x8-9000")]
     #[case("1x8-8-updated")]
-    fn what_is_no_size(#[case] word: &str) {
+    fn invalid_sizes_are_rejected(#[case] word: &str) {
         assert_eq!(word.parse::<Size>(), Err(NoSize));
     }
 }

@@ -1,4 +1,4 @@
-//! What a mutant can break, and the resulting cluster.
+//! What a mutant can break, and the cluster in which it is broken.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,51 +13,56 @@ use conformance_proxy::{Change, Edit, Patch, Rule};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::InvalidMutant;
+
 pub type Given = BTreeMap<Scheduler, Arc<GivenScheduler>>;
 
-/// What a mutant breaks; everything that is set applies.
+/// What a mutant breaks. Several fields can be set.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Breakage {
+    /// Faults of the reference controller.
     pub faults: Vec<String>,
-    /// In cases that run an upgrade: faults of the reference controller that replaces one without faults.
+    /// In cases with an upgrade: the faults of the reference controller that replaces one without faults.
     pub upgrade: Option<Vec<String>>,
     /// Fault proxy rules between the reference controller and the API server.
     pub controller: Vec<Rule>,
-    /// Fault proxy rules between the API server and each process of the target's scheduler or stand-in.
+    /// Fault proxy rules between the API server and the processes of the target's scheduler or stand-in.
     pub scheduler: Vec<Rule>,
-    /// PodCliqueSet requests that bypass the webhook: CEL over `object`, `oldObject` and `request`.
+    /// The PodCliqueSet requests that bypass the webhook, as CEL over `object`, `oldObject` and `request`.
     pub unasked: Option<String>,
-    /// Changes to the objects that are installed with the controller or the trainer, by kind and name.
+    /// Changes to the objects that are installed with the controller or the trainer. Keys are kind and name.
     pub altered: BTreeMap<String, Patch>,
-    /// The target's profile in the controller's configuration.
+    /// The `config` of the target's profile in the controller's configuration.
     pub profile: Option<Value>,
     pub scheduler_gates: BTreeMap<String, bool>,
     pub api_gates: BTreeMap<String, bool>,
     /// Plugins (or arguments of plugins) that are disabled in the target's scheduler.
     pub plugins_off: Vec<String>,
-    /// KWOK stages in addition to the suite's.
+    /// KWOK stages in addition to those of the suite.
     pub stages: Vec<Value>,
-    /// Schedulers in addition to the target's.
+    /// Schedulers in addition to that of the target.
     pub beside: Vec<String>,
-    /// Faults of the device plugin that provides the kubelets' GPUs.
+    /// Faults of the device plugin that provides the GPUs of kubelets.
     pub gpu_plugin: Vec<String>,
     /// For a TrainJob target: fault proxy rules between the trainer and the API server.
     pub trainer: Vec<Rule>,
-    /// The same between JobSet and the API server.
+    /// For a TrainJob target: fault proxy rules between JobSet and the API server.
     pub job_set: Vec<Rule>,
+    /// For a TrainJob target: whether the trainer's KAI plugin is left out.
     pub without_plugin: bool,
 }
 
 impl Breakage {
+    /// The cluster for the target, with everything that is broken in it.
     pub(crate) fn spec(&self, target: Target, given: Given) -> ClusterSpec {
-        let beside = self.beside.iter().filter_map(|name| scheduler(name));
-        let own = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
+        let additional = self.beside.iter().filter_map(|name| scheduler(name));
+        let target_scheduler = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
         let mut spec = ClusterSpec::of(target.kubernetes());
         if let Some(config) = &self.profile {
             spec.controller = ControllerSpec::with_profile(config.clone());
         }
-        spec = spec.beside(own.into_iter().chain(beside));
+        spec = spec.with_schedulers(target_scheduler.into_iter().chain(additional));
         if target.workload() == Workload::TrainJobs {
             spec = spec.with_trainer(target.declares(Feature::JobWorkload));
         }
@@ -77,9 +82,9 @@ impl Breakage {
         spec.further_stages.clone_from(&self.stages);
         spec.altered = self.unasked.iter().map(|requests| unasked(requests)).collect();
         spec.altered.extend(self.altered.clone());
-        let mut of_scheduler: Vec<Part> = spec.parts_of(target.scheduler()).collect();
-        if of_scheduler.is_empty() {
-            of_scheduler.extend(spec.binding_part(target.scheduler()));
+        let mut scheduler_parts: Vec<Part> = spec.parts_of(target.scheduler()).collect();
+        if scheduler_parts.is_empty() {
+            scheduler_parts.extend(spec.binding_part(target.scheduler()));
         }
         for (part, rules) in [
             (Part::Controller, &self.controller),
@@ -88,22 +93,22 @@ impl Breakage {
         ] {
             spec = rules.iter().cloned().fold(spec, |spec, rule| spec.with_rule(part, rule));
         }
-        for part in of_scheduler {
+        for part in scheduler_parts {
             spec = self.scheduler.iter().cloned().fold(spec, |spec, rule| spec.with_rule(part, rule));
         }
         spec
     }
 
-    pub(crate) fn check(&self, target: Target) -> Result<(), String> {
+    pub(crate) fn check(&self, target: Target) -> Result<(), InvalidMutant> {
         if let Some(unknown) = self.beside.iter().find(|name| scheduler(name).is_none()) {
-            return Err(format!("there is no scheduler {unknown:?}"));
+            return Err(InvalidMutant::UnknownScheduler(unknown.clone()));
         }
-        let (clean, broken) =
-            (Self::default().spec(target, Given::default()), self.spec(target, Given::default()));
-        if clean == broken { Err("nothing is broken: say what in `by`".into()) } else { Ok(()) }
+        let sound = Self::default().spec(target, Given::default());
+        if self.spec(target, Given::default()) == sound { Err(InvalidMutant::NothingBroken) } else { Ok(()) }
     }
 }
 
+/// The change to the webhook configuration that exempts these requests.
 fn unasked(requests: &str) -> (String, Patch) {
     let condition = json!([{"name": "mutant", "expression": format!("!({requests})")}]);
     let edit = Edit { at: "/webhooks/0/matchConditions".into(), to: Change::Set(condition) };

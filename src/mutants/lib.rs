@@ -1,13 +1,13 @@
-//! Mutants: a backend, a scheduler or the traffic between them is broken on purpose, and certain clauses must
-//! fail.
+//! Mutants: an operator, a scheduler or the traffic between them is broken on purpose, and certain clauses
+//! must fail.
 //!
-//! A suite that passes on a broken backend is worthless, and one that fails on unrelated clauses cannot be
-//! trusted. Each mutant lists the clauses that must fail, and those that may, with the reason. If any other
-//! clause fails, the suite is defective. If no required clause fails, the mutant survives, and a case or a
-//! check has a gap.
+//! A suite that passes on a broken backend is worthless, and a suite in which unrelated clauses fail cannot
+//! be trusted. Each mutant lists the clauses that must fail, and those that may fail, with the reason. If any
+//! other clause fails, the suite is defective. If a required clause does not fail, the mutant survives, and a
+//! case or a check has a gap.
 //!
-//! Mutants are data in the tables next to this file, one per place where something is broken. `breakage` is
-//! what they can break, `outcome` the result of one mutant, and `ratio` that of all.
+//! Mutants are data in the tables next to this file, one table per place of the defect. `breakage` describes
+//! what they can break, `outcome` the result of one mutant, and `ratio` the results of all.
 
 mod breakage;
 mod outcome;
@@ -27,41 +27,42 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use breakage::{Breakage, Given};
-pub use outcome::{Found, Outcome, Verdict};
-pub use ratio::{Kept, ratios, report};
+pub use outcome::{MutantResult, MutantVerdict, RunFindings};
+pub use ratio::{StoredResult, ratios, report};
 
+/// The provider of the clusters on which a mutant runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum MutantTier {
     /// Local processes.
     Local,
     /// Containers, for mutants of kubelets.
     Kind,
 }
 
-/// Each table, with the place of its mutants.
-const TABLES: &[(Place, &str, &str)] = &[
-    (Place::Local, "schedulers.yaml", include_str!("schedulers.yaml")),
-    (Place::Local, "controller.yaml", include_str!("controller.yaml")),
-    (Place::Local, "gangs-on-the-wire.yaml", include_str!("gangs-on-the-wire.yaml")),
-    (Place::Local, "pods-on-the-wire.yaml", include_str!("pods-on-the-wire.yaml")),
-    (Place::Local, "gang-resources-on-the-wire.yaml", include_str!("gang-resources-on-the-wire.yaml")),
-    (Place::Local, "deletion-on-the-wire.yaml", include_str!("deletion-on-the-wire.yaml")),
-    (Place::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
-    (Place::Local, "lifecycle.yaml", include_str!("lifecycle.yaml")),
-    (Place::Local, "autoscaling.yaml", include_str!("autoscaling.yaml")),
-    (Place::Local, "startup.yaml", include_str!("startup.yaml")),
-    (Place::Local, "admission.yaml", include_str!("admission.yaml")),
-    (Place::Local, "generated.yaml", include_str!("generated.yaml")),
-    (Place::Local, "upgrades.yaml", include_str!("upgrades.yaml")),
-    (Place::Local, "trainjobs.yaml", include_str!("trainjobs.yaml")),
-    (Place::Local, "ai-conformance.yaml", include_str!("ai-conformance.yaml")),
-    (Place::Kind, "kubelets.yaml", include_str!("kubelets.yaml")),
+/// The tables, each with the provider of its mutants' clusters.
+const TABLES: &[(MutantTier, &str, &str)] = &[
+    (MutantTier::Local, "schedulers.yaml", include_str!("schedulers.yaml")),
+    (MutantTier::Local, "controller.yaml", include_str!("controller.yaml")),
+    (MutantTier::Local, "gangs-on-the-wire.yaml", include_str!("gangs-on-the-wire.yaml")),
+    (MutantTier::Local, "pods-on-the-wire.yaml", include_str!("pods-on-the-wire.yaml")),
+    (MutantTier::Local, "gang-resources-on-the-wire.yaml", include_str!("gang-resources-on-the-wire.yaml")),
+    (MutantTier::Local, "deletion-on-the-wire.yaml", include_str!("deletion-on-the-wire.yaml")),
+    (MutantTier::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
+    (MutantTier::Local, "lifecycle.yaml", include_str!("lifecycle.yaml")),
+    (MutantTier::Local, "autoscaling.yaml", include_str!("autoscaling.yaml")),
+    (MutantTier::Local, "startup.yaml", include_str!("startup.yaml")),
+    (MutantTier::Local, "admission.yaml", include_str!("admission.yaml")),
+    (MutantTier::Local, "generated.yaml", include_str!("generated.yaml")),
+    (MutantTier::Local, "upgrades.yaml", include_str!("upgrades.yaml")),
+    (MutantTier::Local, "trainjobs.yaml", include_str!("trainjobs.yaml")),
+    (MutantTier::Local, "ai-conformance.yaml", include_str!("ai-conformance.yaml")),
+    (MutantTier::Kind, "kubelets.yaml", include_str!("kubelets.yaml")),
 ];
 
-static MUTANTS: LazyLock<Result<Vec<(Place, Mutant)>, TableError>> = LazyLock::new(|| {
+static MUTANTS: LazyLock<Result<Vec<(MutantTier, Mutant)>, TableError>> = LazyLock::new(|| {
     let mut all = Vec::new();
-    for (place, file, text) in TABLES {
-        all.extend(table(file, text)?.into_iter().map(|mutant| (*place, mutant)));
+    for (tier, file, text) in TABLES {
+        all.extend(table(file, text)?.into_iter().map(|mutant| (*tier, mutant)));
     }
     Ok(all)
 });
@@ -73,22 +74,39 @@ pub struct TableError {
     reason: String,
 }
 
-/// Reads a table of mutants. The error names the file and the entry.
+/// Why an entry of a table is not a valid mutant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum InvalidMutant {
+    #[error("there is no clause or group {0:?}")]
+    UnknownClause(String),
+    #[error("there is no scheduler {0:?}")]
+    UnknownScheduler(String),
+    #[error(
+        "say which clauses must fail (`must`), stay undecided (`unproven`), or why none fails (`equivalent`)"
+    )]
+    NothingExpected,
+    #[error("a mutant that breaks no clause (`equivalent`) makes none fail: omit `must` and `may`")]
+    EquivalentFails,
+    #[error("nothing is broken: say what in `by`")]
+    NothingBroken,
+}
+
+/// Reads a table of mutants. An error names the file and the entry.
 pub fn table(file: &str, text: &str) -> Result<Vec<Mutant>, TableError> {
     let wrong = |reason: String| TableError { file: file.to_owned(), reason };
-    // Convert through JSON, as rules are read everywhere: direct YAML would have tags where they have maps.
+    // serde_yaml expects enum variants as tags. In the tables they are maps, as in JSON.
     let entries: Vec<Value> = serde_yaml::from_str(text).map_err(|error| wrong(error.to_string()))?;
     let read = |entry: Value| {
         let id = entry["id"].as_str().unwrap_or("a mutant without an id").to_owned();
-        let of_it = |reason: String| wrong(format!("{id}: {reason}"));
-        let mutant: Mutant = serde_json::from_value(entry).map_err(|error| of_it(error.to_string()))?;
-        mutant.check().map_err(of_it)?;
+        let wrong_entry = |error: &dyn std::fmt::Display| wrong(format!("{id}: {error}"));
+        let mutant: Mutant = serde_json::from_value(entry).map_err(|error| wrong_entry(&error))?;
+        mutant.check().map_err(|error| wrong_entry(&error))?;
         Ok(mutant)
     };
     entries.into_iter().map(read).collect()
 }
 
-impl Place {
+impl MutantTier {
     pub const ALL: [Self; 2] = [Self::Local, Self::Kind];
 
     pub fn name(self) -> &'static str {
@@ -100,7 +118,7 @@ impl Place {
 
     pub fn mutants(self) -> Result<Vec<Mutant>, TableError> {
         let all = MUTANTS.as_ref().map_err(Clone::clone)?;
-        Ok(all.iter().filter(|(place, _)| *place == self).map(|(_, mutant)| mutant.clone()).collect())
+        Ok(all.iter().filter(|(tier, _)| *tier == self).map(|(_, mutant)| mutant.clone()).collect())
     }
 }
 
@@ -108,26 +126,27 @@ impl Place {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mutant {
     pub id: String,
-    /// The breakage in one line.
+    /// What is broken, in one line.
     pub breaks: String,
     pub by: Breakage,
     #[serde(default = "kube")]
     pub target: Target,
-    /// At least one clause of each entry must fail; `GANG-01 | GANG-08` is an entry of two.
+    /// At least one clause of each entry must fail. `GANG-01 | GANG-08` is an entry of two clauses.
     #[serde(default)]
     pub must: Vec<AnyOf>,
-    /// Clauses or whole groups that may fail, each with a reason.
+    /// Clauses or whole groups that may fail, each with the reason.
     #[serde(default)]
     pub may: BTreeMap<String, String>,
-    /// The cases to run, by id or group; by default those of the clauses that must fail.
+    /// The cases to run, by id or group. By default, they are those of the clauses that must fail.
     #[serde(default)]
     pub cases: Vec<String>,
-    /// Clauses that stay undecided, because the scheduler exits.
+    /// Clauses that stay undecided.
     pub unproven: Option<Unproven>,
-    /// Whether it needs the target's real scheduler, which the user must provide; no stand-in is used.
+    /// Whether the mutant needs the real scheduler of its target, which the user must provide. No stand-in is
+    /// used.
     #[serde(default)]
     pub given: bool,
-    /// Why it breaks no clause at all. Then nothing may fail.
+    /// Why the mutant breaks no clause at all. Then no clause may fail.
     pub equivalent: Option<String>,
 }
 
@@ -146,37 +165,39 @@ impl From<String> for AnyOf {
     }
 }
 
-/// None of these clauses may pass, because the run ends in an error for this reason. The scheduler exits, or
-/// the controller refuses everything, instead of breaking a clause.
+/// None of these clauses may pass, because the run ends in an error. The mutant makes the scheduler exit, or
+/// the controller reject every request, instead of breaking a clause.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Unproven {
     pub clauses: Vec<String>,
-    /// A part of the reason in the error.
+    /// A part of the error's reason.
     pub because: String,
 }
 
-fn is_alone(case: &Case) -> bool {
+/// Whether the case has its own control plane. Such a case configures the controller, which could repair the
+/// defect.
+fn has_own_control_plane(case: &Case) -> bool {
     matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade)
 }
 
 impl Mutant {
-    /// Whether a case is run. Dedicated cases configure the controller themselves and could repair the
-    /// breakage, so they are run only if they are named.
+    /// Whether a case is run. A case with its own control plane must be named.
     pub fn runs(&self, case: &Case) -> bool {
-        let is_alone = is_alone(case);
-        let is_meant = match self.cases.as_slice() {
-            [] => !is_alone && self.musts().any(|id| case.clauses.contains(&id)),
-            words => words.iter().any(|word| case.id == *word || (!is_alone && case.is_called(word))),
+        let is_separate = has_own_control_plane(case);
+        let is_selected = match self.cases.as_slice() {
+            [] => !is_separate && self.musts().any(|id| case.clauses.contains(&id)),
+            names => names.iter().any(|name| case.id == *name || (!is_separate && case.is_called(name))),
         };
-        is_meant && case.is_for(self.target)
+        is_selected && case.is_for(self.target)
     }
 
-    /// Whether a case is run if all possible ones are. Dedicated cases again must be named.
+    /// Whether a case is run with `--every-case`. A case with its own control plane must be named here too.
     pub fn runs_with_all(&self, case: &Case) -> bool {
-        self.runs(case) || (!is_alone(case) && case.is_for(self.target))
+        self.runs(case) || (!has_own_control_plane(case) && case.is_for(self.target))
     }
 
+    /// The clauses of all `must` entries.
     pub fn musts(&self) -> impl Iterator<Item = &str> {
         self.must.iter().flat_map(|set| &set.0).map(String::as_str)
     }
@@ -196,26 +217,24 @@ impl Mutant {
         self.by.spec(self.target, given)
     }
 
-    /// Whether the user must provide this scheduler for it.
+    /// Whether the user must provide this scheduler.
     pub fn needs(&self, scheduler: Scheduler) -> bool {
         self.given && self.target.scheduler() == scheduler
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), InvalidMutant> {
         let is_known = |word: &str| {
             CLAUSES.iter().any(|clause| clause.id == word || clause.id.split('-').next() == Some(word))
         };
         let unproven = self.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
         let mut words = self.musts().chain(self.may.keys().map(String::as_str)).chain(unproven);
         match words.find(|word| !is_known(word)) {
-            Some(unknown) => Err(format!("there is no clause or group {unknown:?}")),
+            Some(unknown) => Err(InvalidMutant::UnknownClause(unknown.to_owned())),
             None if self.must.is_empty() && self.unproven.is_none() && self.equivalent.is_none() => {
-                Err("say which clauses must turn red (`must`), or are left unjudged (`unproven`), or why none is \
-                     broken (`equivalent`)"
-                    .into())
+                Err(InvalidMutant::NothingExpected)
             }
             None if self.equivalent.is_some() && !(self.must.is_empty() && self.may.is_empty()) => {
-                Err("what breaks no clause (`equivalent`) turns none red".into())
+                Err(InvalidMutant::EquivalentFails)
             }
             None => self.by.check(self.target),
         }

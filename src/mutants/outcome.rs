@@ -1,16 +1,15 @@
-//! Compares the run of a mutant with its expectations.
+//! Compares the run of a mutant with what its table entry expects.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Mutant;
 
+/// What a run of a mutant found, by the ids of clauses.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
-    /// Clauses that failed.
-    pub red: Vec<String>,
-    /// Clauses that passed.
-    pub kept: Vec<String>,
-    /// Clauses that ended in an error, with the reason.
+pub struct RunFindings {
+    pub failed: Vec<String>,
+    pub passed: Vec<String>,
+    /// Clauses that ended in an error, each with the reason.
     pub errors: Vec<(String, String)>,
     /// Fault proxy rules that were never applied, so that they broke nothing.
     pub idle_rules: Vec<String>,
@@ -18,10 +17,10 @@ pub struct Found {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// All required clauses failed, and no others except those that may.
+pub enum MutantVerdict {
+    /// All required clauses failed, and no other clause failed unless it may.
     Killed,
-    /// It breaks no clause, and none failed.
+    /// The mutant breaks no clause, and none failed.
     Equivalent,
     /// A required clause did not fail: a case or a check has a gap.
     Survived,
@@ -31,62 +30,68 @@ pub enum Verdict {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Outcome {
-    pub verdict: Verdict,
-    pub red: Vec<String>,
-    /// Why it is not killed, one sentence each.
-    pub because: Vec<String>,
+pub struct MutantResult {
+    pub verdict: MutantVerdict,
+    /// The clauses that failed.
+    #[serde(rename = "red")]
+    pub failed: Vec<String>,
+    /// Why the mutant is not killed, one sentence each.
+    #[serde(rename = "because")]
+    pub reasons: Vec<String>,
 }
 
 impl Mutant {
-    pub fn judge(&self, found: &Found) -> Outcome {
-        let mut because = Vec::new();
-        let mut verdict = Verdict::Killed;
-        let is_red = |id: &String| found.red.contains(id);
-        for set in self.must.iter().filter(|set| !set.0.iter().any(is_red)) {
+    /// Compares a run with the entry: the clauses that must fail, may fail, or must stay undecided.
+    pub fn evaluate(&self, found: &RunFindings) -> MutantResult {
+        let mut reasons = Vec::new();
+        let mut verdict = MutantVerdict::Killed;
+        let has_failed = |id: &String| found.failed.contains(id);
+        for set in self.must.iter().filter(|set| !set.0.iter().any(has_failed)) {
             let named = set.0.join(" or ");
             let error = found.errors.iter().find(|(id, _)| set.0.contains(id));
-            verdict = verdict.max(if error.is_some() { Verdict::Wrong } else { Verdict::Survived });
-            because.push(match error {
+            verdict =
+                verdict.max(if error.is_some() { MutantVerdict::Wrong } else { MutantVerdict::Survived });
+            reasons.push(match error {
                 Some((_, reason)) => format!("{named} ended in an error: {reason}"),
-                None if found.kept.iter().any(|id| set.0.contains(id)) => format!("{named} was judged kept"),
-                None => format!("{named} was not judged"),
+                None if found.passed.iter().any(|id| set.0.contains(id)) => format!("{named} passed"),
+                None => format!("{named} was not decided"),
             });
         }
-        let unexpected: Vec<_> = found.red.iter().filter(|id| !self.allows(id)).map(String::as_str).collect();
+        let unexpected = found.failed.iter().filter(|id| !self.allows(id));
+        let unexpected: Vec<_> = unexpected.map(String::as_str).collect();
         if !unexpected.is_empty() {
-            verdict = Verdict::Wrong;
-            because.push(format!("red, and may not be: {}", unexpected.join(" ")));
+            verdict = MutantVerdict::Wrong;
+            reasons.push(format!("failed, but must not fail: {}", unexpected.join(" ")));
         }
         if !found.idle_rules.is_empty() {
-            verdict = Verdict::Wrong;
-            because.push(format!("did nothing: {}", found.idle_rules.join(", ")));
+            verdict = MutantVerdict::Wrong;
+            reasons.push(format!("these rules were never applied: {}", found.idle_rules.join(", ")));
         }
-        if self.equivalent.is_some() && verdict == Verdict::Killed {
-            verdict = Verdict::Equivalent;
+        if self.equivalent.is_some() && verdict == MutantVerdict::Killed {
+            verdict = MutantVerdict::Equivalent;
             if let Some((id, reason)) = found.errors.first() {
-                verdict = Verdict::Wrong;
-                because.push(format!("{id} ended in an error: {reason}"));
+                verdict = MutantVerdict::Wrong;
+                reasons.push(format!("{id} ended in an error: {reason}"));
             }
         }
         if let Some(unproven) = &self.unproven {
             let proven: Vec<_> =
-                unproven.clauses.iter().filter(|id| found.kept.contains(id)).cloned().collect();
+                unproven.clauses.iter().filter(|id| found.passed.contains(id)).cloned().collect();
             if !proven.is_empty() {
-                verdict = Verdict::Wrong;
-                because.push(format!("judged kept, which it cannot be: {}", proven.join(" ")));
+                verdict = MutantVerdict::Wrong;
+                reasons.push(format!("passed, but must stay undecided: {}", proven.join(" ")));
             }
             let mut errors = found.errors.iter().filter(|(id, _)| unproven.clauses.contains(id));
             if !errors.any(|(_, reason)| reason.contains(&unproven.because)) {
-                verdict = verdict.max(Verdict::Survived);
-                because.push(format!("nothing ended in the error that names {:?}", unproven.because));
+                verdict = verdict.max(MutantVerdict::Survived);
+                reasons.push(format!("no clause ended in an error that contains {:?}", unproven.because));
             }
         }
-        Outcome { verdict, red: found.red.clone(), because }
+        MutantResult { verdict, failed: found.failed.clone(), reasons }
     }
 }
 
-impl Verdict {
+impl MutantVerdict {
     pub fn name(self) -> &'static str {
         match self {
             Self::Killed => "killed",
@@ -96,11 +101,12 @@ impl Verdict {
         }
     }
 
-    /// Whether the entry of the mutant expects this verdict.
+    /// Whether the suite detected the defect, or there was none to detect.
     pub fn is_as_expected(self) -> bool {
         matches!(self, Self::Killed | Self::Equivalent)
     }
 
+    /// The worse of two verdicts.
     fn max(self, other: Self) -> Self {
         if matches!(self, Self::Wrong) || other == Self::Killed { self } else { other }
     }

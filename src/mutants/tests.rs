@@ -6,83 +6,87 @@ use conformance_check::invariants;
 use super::*;
 use crate::ratio::without_mutant;
 
-fn at(place: Place) -> Vec<Mutant> {
-    place.mutants().unwrap()
+fn at(tier: MutantTier) -> Vec<Mutant> {
+    tier.mutants().unwrap()
 }
 
 fn all() -> Vec<Mutant> {
-    Place::ALL.into_iter().flat_map(at).collect()
+    MutantTier::ALL.into_iter().flat_map(at).collect()
 }
 
 fn mutant(id: &str) -> Mutant {
     all().into_iter().find(|mutant| mutant.id == id).unwrap()
 }
 
-fn red(ids: &[&str]) -> Found {
-    Found { red: ids.iter().map(|id| (*id).to_owned()).collect(), ..Found::default() }
+fn failed(ids: &[&str]) -> RunFindings {
+    RunFindings { failed: ids.iter().map(|id| (*id).to_owned()).collect(), ..RunFindings::default() }
 }
 
 #[rstest::rstest]
-#[case(&["GANG-08", "DEL-01"], Verdict::Killed)]
-#[case(&["GANG-08"], Verdict::Survived)]
-#[case(&["DEL-01"], Verdict::Survived)]
-#[case(&["GANG-01", "DEL-01", "DEL-03"], Verdict::Killed)]
-#[case(&["GANG-01", "DEL-01", "AON-01"], Verdict::Wrong)]
-#[case(&["AON-01"], Verdict::Wrong)]
-fn one_of_each_set_must_be_red_and_nothing_else(#[case] ids: &[&str], #[case] wanted: Verdict) {
-    assert_eq!(mutant("no-owner-references").judge(&red(ids)).verdict, wanted);
+#[case(&["GANG-08", "DEL-01"], MutantVerdict::Killed)]
+#[case(&["GANG-08"], MutantVerdict::Survived)]
+#[case(&["DEL-01"], MutantVerdict::Survived)]
+#[case(&["GANG-01", "DEL-01", "DEL-03"], MutantVerdict::Killed)]
+#[case(&["GANG-01", "DEL-01", "AON-01"], MutantVerdict::Wrong)]
+#[case(&["AON-01"], MutantVerdict::Wrong)]
+fn a_mutant_is_killed_if_one_clause_of_each_entry_fails_and_no_other(
+    #[case] ids: &[&str],
+    #[case] wanted: MutantVerdict,
+) {
+    assert_eq!(mutant("no-owner-references").evaluate(&failed(ids)).verdict, wanted);
 }
 
 #[test]
-fn what_was_not_broken_is_not_killed() {
+fn a_mutant_whose_rules_were_never_applied_is_not_killed() {
     let idle_rules = vec!["what is seen".to_owned()];
-    let outcome = mutant("no-owner-references").judge(&Found { idle_rules, ..red(&["GANG-01", "DEL-01"]) });
+    let outcome =
+        mutant("no-owner-references").evaluate(&RunFindings { idle_rules, ..failed(&["GANG-01", "DEL-01"]) });
     assert_eq!(
-        (outcome.verdict, outcome.because),
-        (Verdict::Wrong, vec!["did nothing: what is seen".to_owned()])
+        (outcome.verdict, outcome.reasons),
+        (MutantVerdict::Wrong, vec!["these rules were never applied: what is seen".to_owned()])
     );
 }
 
 #[test]
-fn an_error_is_not_red() {
-    let errors = vec![("DEL-01".to_owned(), "the wait ran out".to_owned())];
-    let outcome = mutant("no-owner-references").judge(&Found { errors, ..red(&["GANG-01"]) });
-    assert_eq!(outcome.verdict, Verdict::Wrong);
-    assert_eq!(outcome.because, ["DEL-01 ended in an error: the wait ran out"]);
+fn an_error_does_not_count_as_a_failure() {
+    let errors = vec![("DEL-01".to_owned(), "the wait timed out".to_owned())];
+    let outcome = mutant("no-owner-references").evaluate(&RunFindings { errors, ..failed(&["GANG-01"]) });
+    assert_eq!(outcome.verdict, MutantVerdict::Wrong);
+    assert_eq!(outcome.reasons, ["DEL-01 ended in an error: the wait timed out"]);
 }
 
 #[test]
-fn what_cannot_have_been_kept_is_not() {
+fn an_unproven_clause_that_passes_is_wrong() {
     let mutant = mutant("koordinator-without-topology");
-    let judge = |kept: &[&str], reason: &str| {
-        let kept = kept.iter().map(|id| (*id).to_owned()).collect();
+    let verdict = |passed: &[&str], reason: &str| {
+        let passed = passed.iter().map(|id| (*id).to_owned()).collect();
         let errors = vec![("TOPO-01".to_owned(), reason.to_owned())];
-        mutant.judge(&Found { kept, errors, ..Found::default() }).verdict
+        mutant.evaluate(&RunFindings { passed, errors, ..RunFindings::default() }).verdict
     };
-    assert_eq!(judge(&["TOPO-04"], "koord-scheduler ended with exit status: 2"), Verdict::Killed);
-    assert_eq!(judge(&[], "the cluster did not come up"), Verdict::Survived);
-    assert_eq!(judge(&["TOPO-02"], "koord-scheduler ended with exit status: 2"), Verdict::Wrong);
+    assert_eq!(verdict(&["TOPO-04"], "koord-scheduler ended with exit status: 2"), MutantVerdict::Killed);
+    assert_eq!(verdict(&[], "the cluster did not start"), MutantVerdict::Survived);
+    assert_eq!(verdict(&["TOPO-02"], "koord-scheduler ended with exit status: 2"), MutantVerdict::Wrong);
 }
 
 #[test]
-fn ids_are_unique_and_cases_judge_what_must_be_red() {
+fn ids_are_unique_and_cases_decide_the_clauses_that_must_fail() {
     let ids: BTreeSet<_> = all().into_iter().map(|mutant| mutant.id).collect();
     assert_eq!(ids.len(), all().len());
     for mutant in all() {
         let generated = || mutant.cases.iter().filter_map(|id| conformance_fuzz::case(id));
         for word in &mutant.cases {
             let mut all = cases::all().chain(generated());
-            let meant = all.any(|case| case.is_called(word) && mutant.runs(case));
-            assert!(meant, "{}: {word}", mutant.id);
+            let exists = all.any(|case| case.is_called(word) && mutant.runs(case));
+            assert!(exists, "{}: {word}", mutant.id);
         }
         for id in mutant.musts() {
-            let judges = |case: &Case| {
+            let decides = |case: &Case| {
                 let breaks: Vec<_> = case.breaks.iter().map(|(invariant, _)| *invariant).collect();
                 let mut invariants = invariants::clauses(mutant.target.workload(), &breaks);
                 case.clauses.contains(&id) || invariants.any(|clause| clause == id)
             };
-            let judged = cases::all().chain(generated()).any(|case| mutant.runs(case) && judges(case));
-            assert!(judged, "{}: no case of it judges {id}", mutant.id);
+            let is_decided = cases::all().chain(generated()).any(|case| mutant.runs(case) && decides(case));
+            assert!(is_decided, "{}: none of its cases decides {id}", mutant.id);
         }
         let reasons = mutant.may.values().filter(|reason| reason.trim().is_empty());
         assert_eq!(reasons.count(), 0, "{}: a reason is missing", mutant.id);
@@ -93,54 +97,58 @@ fn ids_are_unique_and_cases_judge_what_must_be_red() {
 #[test]
 fn clauses_without_a_mutant_are_listed() {
     let listed: Vec<_> = crate::ratio::excused().map(|(clause, _)| clause).collect();
-    assert_eq!(without_mutant(&all()), listed, "src/mutants/clauses-without-mutant.txt is to say what is");
+    assert_eq!(
+        without_mutant(&all()),
+        listed,
+        "src/mutants/clauses-without-mutant.txt must list these clauses"
+    );
 }
 
 #[test]
-fn what_kubelets_show_is_seen_broken() {
-    let without = without_mutant(&at(Place::Kind));
+fn every_kubelet_clause_has_a_mutant() {
+    let without = without_mutant(&at(MutantTier::Kind));
     assert!(without.iter().all(|id| !id.starts_with("KLT-")), "{without:?}");
 }
 
 #[rstest::rstest]
 #[case("must: [GANG-99]", "there is no clause or group \"GANG-99\"")]
 #[case("must: [GANG-01]\n  may: {GONG: because}", "there is no clause or group \"GONG\"")]
-#[case("may: {}", "say which clauses must turn red")]
-fn a_wrong_table_says_what_is_wrong(#[case] rest: &str, #[case] wanted: &str) {
+#[case("may: {}", "say which clauses must fail")]
+fn the_error_of_a_table_names_the_entry(#[case] rest: &str, #[case] wanted: &str) {
     let text = format!("- id: a\n  breaks: something\n  by: {{faults: [restless]}}\n  {rest}");
     let error = table("mine.yaml", &text).unwrap_err().to_string();
     assert!(error.starts_with("mine.yaml: a: ") && error.contains(wanted), "{error}");
 }
 
 #[test]
-fn what_is_equivalent_turns_nothing_red() {
+fn an_equivalent_mutant_makes_no_clause_fail() {
     let text = "- {id: a, breaks: something, by: {faults: [restless]}, equivalent: nothing is promised, cases: [gang]}";
     let mutant = table("mine.yaml", text).unwrap().remove(0);
-    assert_eq!(mutant.judge(&red(&[])).verdict, Verdict::Equivalent);
-    assert_eq!(mutant.judge(&red(&["GANG-05"])).verdict, Verdict::Wrong);
-    let errors = vec![("GANG-05".to_owned(), "the wait ran out".to_owned())];
-    assert_eq!(mutant.judge(&Found { errors, ..red(&[]) }).verdict, Verdict::Wrong);
+    assert_eq!(mutant.evaluate(&failed(&[])).verdict, MutantVerdict::Equivalent);
+    assert_eq!(mutant.evaluate(&failed(&["GANG-05"])).verdict, MutantVerdict::Wrong);
+    let errors = vec![("GANG-05".to_owned(), "the wait timed out".to_owned())];
+    assert_eq!(mutant.evaluate(&RunFindings { errors, ..failed(&[]) }).verdict, MutantVerdict::Wrong);
 }
 
 #[test]
-fn a_mutant_breaks_something() {
+fn a_mutant_that_breaks_nothing_is_rejected() {
     let error = table("mine.yaml", "- {id: a, breaks: nothing, by: {}, must: [GANG-01]}").unwrap_err();
     assert_eq!(error.to_string(), "mine.yaml: a: nothing is broken: say what in `by`");
 }
 
 #[test]
-fn the_page_names_survivors_and_what_was_not_run() {
+fn the_page_lists_survivors_and_mutants_that_did_not_run() {
     let mutants = [mutant("early-ungating"), mutant("restless")];
-    let outcome = mutants[0].judge(&red(&[]));
-    let kept = [Kept { id: mutants[0].id.clone(), outcome, seconds: 1.0 }];
-    assert_eq!(ratios(&mutants, &kept)["GANG"], (0, 1));
-    let page = report(&mutants, &kept);
+    let outcome = mutants[0].evaluate(&failed(&[]));
+    let results = [StoredResult { id: mutants[0].id.clone(), outcome, seconds: 1.0 }];
+    assert_eq!(ratios(&mutants, &results)["GANG"], (0, 1));
+    let page = report(&mutants, &results);
     assert!(page.contains("- `early-ungating` (survived):"), "{page}");
     assert!(page.contains("- `restless`: a controller that writes on every reconcile."), "{page}");
 }
 
 #[test]
-fn all_cases_are_those_that_need_no_control_plane_of_their_own() {
+fn every_case_leaves_out_cases_with_their_own_control_plane() {
     let mutant = mutant("group-takes-all");
     let case = |id| cases::case(id).unwrap();
     assert!(!mutant.runs(case("aon/exact-fit-bound")) && mutant.runs_with_all(case("aon/exact-fit-bound")));

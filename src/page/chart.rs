@@ -16,6 +16,7 @@ pub(crate) struct Bar {
     pub overhead: f64,
 }
 
+/// When a case ran.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     pub case: usize,
@@ -44,6 +45,7 @@ pub(crate) struct Chart {
 const STEPS: [u64; 11] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 impl Chart {
+    /// The chart of these cases. Each case is in the first row that is free when it starts.
     pub(crate) fn of(report: &Report, mut spans: Vec<Span>) -> Self {
         spans.sort_by_key(|span| (span.begin, span.case));
         let end = |span: &Span| span.begin + SignedDuration::try_from(span.length).unwrap_or_default();
@@ -88,6 +90,7 @@ impl Chart {
     }
 }
 
+/// The part of a group of cases in the time of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Share {
     pub name: String,
@@ -103,7 +106,7 @@ pub(crate) fn shares(report: &Report, name: impl Fn(usize, &str) -> String) -> V
     for (number, target) in report.targets.iter().enumerate() {
         for case in target.cases.iter().filter(|case| case.attempts > 0) {
             let name = name(number, &case.id);
-            let known = shares.iter().position(|share| share.name == name).unwrap_or_else(|| {
+            let index = shares.iter().position(|share| share.name == name).unwrap_or_else(|| {
                 shares.push(Share {
                     name,
                     cases: 0,
@@ -112,7 +115,7 @@ pub(crate) fn shares(report: &Report, name: impl Fn(usize, &str) -> String) -> V
                 });
                 shares.len() - 1
             });
-            let share = &mut shares[known];
+            let share = &mut shares[index];
             share.cases += 1;
             share.seconds = [share.seconds, case.duration_seconds].into_iter().sum();
             share.overhead = [share.overhead, case.overhead_seconds.unwrap_or_default()].into_iter().sum();
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_that_ran_at_once_are_in_rows_below_each_other() {
+    fn concurrent_cases_are_in_different_rows() {
         let chart =
             Chart::of(&report(), vec![span(2, 5, 15), span(0, 0, 10), span(1, 0, 5), span(3, 10, 30)]);
         let rows: Vec<_> = chart.bars.iter().map(|bar| (bar.case, bar.row)).collect();
@@ -155,12 +158,12 @@ mod tests {
     }
 
     #[test]
-    fn without_histories_there_is_no_chart() {
+    fn a_report_without_histories_has_an_empty_chart() {
         assert_eq!(Chart::of(&report(), Vec::new()), Chart::default());
     }
 
     #[test]
-    fn a_case_of_no_length_has_a_place() {
+    fn a_case_of_length_zero_has_finite_coordinates() {
         let chart = Chart::of(&report(), vec![span(0, 0, 0)]);
         assert!(chart.bars[0].x.is_finite() && chart.bars[0].width.is_finite(), "{chart:?}");
     }

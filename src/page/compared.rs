@@ -1,7 +1,7 @@
 //! The page of a comparison of two reports.
 
 use askama::Template;
-use conformance_report::{ClauseResult, Comparison, Exit, Standing, Turn, matrix};
+use conformance_report::{ChangeKind, ClauseResult, Comparison, Exit, Standing, matrix};
 
 use super::Unrendered;
 use super::policy::{NO_SCRIPT, STYLE, policy};
@@ -15,8 +15,8 @@ struct Page<'a> {
     page: &'a str,
     result: String,
     result_class: &'static str,
-    turns: Vec<(Turn, Vec<Row<'a>>)>,
-    counted: Vec<(Turn, Vec<(String, String)>)>,
+    changes: Vec<(ChangeKind, Vec<Row<'a>>)>,
+    counted: Vec<(ChangeKind, Vec<(String, String)>)>,
     features: Vec<Feature<'a>>,
 }
 
@@ -39,7 +39,7 @@ struct Feature<'a> {
     target: &'a str,
     old: String,
     new: String,
-    is_red: bool,
+    is_regression: bool,
     clauses: &'a [String],
 }
 
@@ -57,7 +57,7 @@ impl Cell {
 /// Renders the page of a comparison. `page` is the relative path of the newer report's page, to which clauses
 /// link.
 pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unrendered> {
-    let turns = comparison.turns().into_iter().map(|(turn, changed)| {
+    let changes = comparison.listed().into_iter().map(|(kind, changed)| {
         let rows = changed.into_iter().map(|changed| Row {
             id: changed.id,
             target: &changed.target,
@@ -66,7 +66,7 @@ pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unren
             why: changed.reason(),
             text: changed.new.or(changed.old).map(|clause| clause.requirement.as_str()).unwrap_or_default(),
         });
-        (turn, rows.collect())
+        (kind, rows.collect())
     });
     let word = |standing: Option<Standing>| standing.map_or("not declared".to_owned(), |of| of.to_string());
     let features = comparison.features.iter().map(|feature| Feature {
@@ -74,7 +74,7 @@ pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unren
         target: &feature.target,
         old: word(feature.old),
         new: word(feature.new),
-        is_red: feature.is_regression(),
+        is_regression: feature.is_regression(),
         clauses: &feature.clauses,
     });
     let result_class = match comparison.exit() {
@@ -89,7 +89,7 @@ pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unren
         page,
         result: comparison.result(),
         result_class,
-        turns: turns.collect(),
+        changes: changes.collect(),
         counted: comparison.counted(),
         features: features.collect(),
     };

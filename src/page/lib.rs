@@ -1,4 +1,4 @@
-//! The page: `report.html`, one file that a browser opens from disk, made of a report and its histories.
+//! The page: renders a report and its histories as `report.html`, one file that a browser opens from disk.
 //!
 //! The templates ([`view`]) render everything that is readable without scripts: verdict, findings, matrix,
 //! clauses, cases and the time [`chart`]. Each case has a compressed ([`pack`]) [`sheet`] with its history as
@@ -7,7 +7,7 @@
 //!
 //! `compared` and `tabled` are the pages of a comparison and of a feature table.
 //!
-//! The page decides no verdict. A case whose history is missing or broken has no timeline.
+//! The page decides no verdict. A case without a readable history has no timeline.
 
 mod chart;
 mod compared;
@@ -65,22 +65,22 @@ pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
         return Ok(whole);
     }
     let limit = LONGEST_PAGE.saturating_sub(whole.len() - pack::length(&packed));
-    let without = |place: usize| sheet::without_timeline(cases[place].1, cases[place].2);
+    let without = |index: usize| sheet::without_timeline(cases[index].1, cases[index].2);
     view::render(report, &cases, pack::limited(packed, limit, without)).map_err(Unrendered)
 }
 
 /// Packs a case's sheet, with its timeline if the case has a history.
 fn packed(target: &TargetReport, case: &CaseResult, folder: &Path) -> pack::Packed {
-    let broken = sheet::broken(target, case);
+    let violations = sheet::violations(target, case);
     let (history, missing) = match read(case, folder) {
         Ok(history) => (Some(Readable::from(history)), None),
         Err(missing) => (None, Some(missing)),
     };
-    let timeline = history.as_ref().map(|history| Timeline::of(history, &broken));
+    let timeline = history.as_ref().map(|history| Timeline::of(history, &violations));
     let begin =
         timeline.as_ref().filter(|timeline| !timeline.events.is_empty()).map(|timeline| timeline.begin);
-    let is_red = conformance_report::matrix::is_red(&case.outcome);
-    pack::Packed::of(&Sheet::of(target, case, &broken, timeline, missing), begin, is_red)
+    let is_failure = conformance_report::matrix::affects_exit_code(&case.outcome);
+    pack::Packed::of(&Sheet::of(target, case, &violations, timeline, missing), begin, is_failure)
 }
 
 /// Reads the history of a case, or returns why it has none.
@@ -111,9 +111,9 @@ fn in_parallel<T: Sync, R: Send>(list: &[T], act: impl Fn(&T) -> R + Sync) -> Ve
     let work = || {
         let mut done = Vec::new();
         loop {
-            let place = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            match list.get(place) {
-                Some(one) => done.push((place, act(one))),
+            let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            match list.get(index) {
+                Some(one) => done.push((index, act(one))),
                 None => return done,
             }
         }
@@ -125,7 +125,7 @@ fn in_parallel<T: Sync, R: Send>(list: &[T], act: impl Fn(&T) -> R + Sync) -> Ve
             .flat_map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     });
-    done.sort_by_key(|(place, _)| *place);
+    done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }
 
@@ -134,7 +134,7 @@ mod tests {
     use super::in_parallel;
 
     #[test]
-    fn what_is_done_in_parallel_comes_in_order() {
+    fn parallel_results_are_in_the_order_of_the_items() {
         let list: Vec<usize> = (0..100).collect();
         assert_eq!(
             in_parallel(&list, |number| number * 2),

@@ -16,12 +16,12 @@ pub(crate) struct Packed {
     pub text: String,
     pub begin: Option<Timestamp>,
     /// Whether the case makes the run non-conformant. Such a case loses its timeline last.
-    is_red: bool,
+    is_failure: bool,
 }
 
 impl Packed {
-    pub(crate) fn of(sheet: &Sheet<'_>, begin: Option<Timestamp>, is_red: bool) -> Self {
-        Self { text: packed(sheet), begin, is_red }
+    pub(crate) fn of(sheet: &Sheet<'_>, begin: Option<Timestamp>, is_failure: bool) -> Self {
+        Self { text: packed(sheet), begin, is_failure }
     }
 }
 
@@ -47,15 +47,15 @@ pub(crate) fn limited<'a>(
     without: impl Fn(usize) -> Sheet<'a>,
 ) -> Vec<Packed> {
     let mut total = length(&sheets);
-    let mut places: Vec<usize> = (0..sheets.len()).collect();
-    places.sort_by_key(|place| (sheets[*place].is_red, std::cmp::Reverse(sheets[*place].text.len())));
-    for place in places {
+    let mut order: Vec<usize> = (0..sheets.len()).collect();
+    order.sort_by_key(|index| (sheets[*index].is_failure, std::cmp::Reverse(sheets[*index].text.len())));
+    for index in order {
         if total <= limit {
             break;
         }
-        let text = packed(&without(place));
-        total = total + text.len() - sheets[place].text.len();
-        sheets[place].text = text;
+        let text = packed(&without(index));
+        total = total + text.len() - sheets[index].text.len();
+        sheets[index].text = text;
     }
     sheets
 }
@@ -78,13 +78,13 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_go_first_and_those_of_failures_last() {
+    fn the_largest_timelines_are_dropped_first_and_those_of_failures_last() {
         let judgement =
             Judgement { clause: "AON-01".into(), outcome: Outcome::pass(), violations: Vec::new() };
         let case = CaseResult::new("aon/fits", "fits", vec![judgement]);
         let target = TargetReport::new("volcano", None, "v1", Features::default());
         let own = packed(&without_timeline(&target, &case)).len();
-        let sheet = |length: usize, is_red| Packed { text: "x".repeat(length), begin: None, is_red };
+        let sheet = |length: usize, is_failure| Packed { text: "x".repeat(length), begin: None, is_failure };
         let sheets = vec![sheet(3_000, false), sheet(9_000, true), sheet(5_000, false)];
         let kept = |limit: usize| {
             let limited = limited(sheets.clone(), limit, |_| without_timeline(&target, &case));

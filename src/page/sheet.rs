@@ -1,11 +1,11 @@
-//! The sheet of a case: its judgements, its violations with links from observations to events, and its
-//! timeline.
+//! The sheet of a case: its judgements, its timeline, and its violations. Each observation in a proof links
+//! to its event in the timeline.
 
 use conformance_contract::clauses::clause;
 use conformance_report::{CaseResult, Proof, TargetReport, Violation, matrix};
 use serde::Serialize;
 
-use super::timeline::{Broken, Timeline};
+use super::timeline::{FoundViolation, Timeline};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -66,24 +66,25 @@ impl Observation {
 }
 
 /// The violations that a case found, each with its clause.
-pub(crate) fn broken<'a>(target: &'a TargetReport, case: &CaseResult) -> Vec<Broken<'a>> {
+pub(crate) fn violations<'a>(target: &'a TargetReport, case: &CaseResult) -> Vec<FoundViolation<'a>> {
     let all =
         target.clauses.iter().flat_map(|of| of.violations.iter().map(move |found| (of.id.as_str(), found)));
     all.filter(|(_, violation): &(&str, &Violation)| violation.case == case.label()).collect()
 }
 
 impl<'a> Sheet<'a> {
+    /// The sheet of a case. `missing` is the reason why it has no timeline.
     pub(crate) fn of(
         target: &'a TargetReport,
         case: &'a CaseResult,
-        broken: &[Broken<'a>],
+        found: &[FoundViolation<'a>],
         timeline: Option<Timeline<'a>>,
         missing: Option<String>,
     ) -> Self {
         let text = |id: &str| {
-            let own = target.clauses.iter().find(|clause| clause.id == id);
-            let own = own.map(|clause| clause.requirement.as_str());
-            own.or(clause(id).map(|clause| clause.requirement)).unwrap_or_default()
+            let listed = target.clauses.iter().find(|clause| clause.id == id);
+            let listed = listed.map(|clause| clause.requirement.as_str());
+            listed.or(clause(id).map(|clause| clause.requirement)).unwrap_or_default()
         };
         let judgements = case.clauses.iter().map(|judgement| JudgedClause {
             clause: &judgement.clause,
@@ -92,7 +93,7 @@ impl<'a> Sheet<'a> {
             word: matrix::cell(&judgement.outcome),
             reasons: &judgement.outcome.reasons,
         });
-        let violations = broken.iter().map(|(clause, violation)| Found {
+        let violations = found.iter().map(|(clause, violation)| Found {
             clause,
             code: violation.code.as_str(),
             message: &violation.message,
@@ -119,10 +120,11 @@ impl<'a> Sheet<'a> {
     }
 }
 
+/// The sheet of a case whose timeline would make the page too large.
 pub(crate) fn without_timeline<'a>(target: &'a TargetReport, case: &'a CaseResult) -> Sheet<'a> {
     let missing = format!(
         "left out to keep the page small; it is in {}/history.jsonl",
         case.artifacts.as_deref().unwrap_or("the artifacts")
     );
-    Sheet::of(target, case, &broken(target, case), None, Some(missing))
+    Sheet::of(target, case, &violations(target, case), None, Some(missing))
 }

@@ -1,6 +1,10 @@
-use conformance_report::{Component, ComponentSource, Features, Judgement, Violation, testing};
+//! Tests of the rendered page, with texts that try to inject scripts.
+
+use conformance_report::{Component, ComponentSource, Features, Judgement, Outcome, Violation, testing};
 use rstest::rstest;
 
+use super::cases::slug;
+use super::clauses::{is_beside, prose};
 use super::*;
 
 /// A report whose texts try to inject scripts.
@@ -40,7 +44,7 @@ fn rendered(report: &Report) -> String {
 }
 
 #[test]
-fn what_a_report_says_is_text_and_nothing_else() {
+fn texts_of_a_report_are_escaped() {
     let page = rendered(&hostile());
     assert!(!page.contains("<script>alert"), "a text became a program");
     assert!(page.contains("&#60;script&#62;alert(1)"), "the text is shown");
@@ -49,7 +53,7 @@ fn what_a_report_says_is_text_and_nothing_else() {
 }
 
 #[test]
-fn nothing_is_loaded() {
+fn the_page_loads_nothing() {
     let page = rendered(&hostile());
     let head = &page[..page.find("<style>").unwrap()];
     assert!(head.contains("default-src &#39;none&#39;") || head.contains("default-src 'none'"), "{head}");
@@ -59,10 +63,10 @@ fn nothing_is_loaded() {
 }
 
 #[test]
-fn a_case_without_a_history_says_so_and_the_page_is_made() {
+fn a_case_without_a_history_is_shown_without_a_timeline() {
     let page = rendered(&hostile());
     assert!(page.contains("No history was found beside the report"));
-    assert!(page.contains("id=\"sheet-0\""), "what else is known of the case is there");
+    assert!(page.contains("id=\"sheet-0\""), "the rest of the sheet is shown");
 }
 
 #[test]
@@ -75,7 +79,7 @@ fn a_report_without_targets_is_shown_with_a_warning() {
 #[rstest]
 #[case("default-scheduler (PodGang scope)", "default-scheduler-podgang-scope")]
 #[case("external:my-scheduler", "external-my-scheduler")]
-fn targets_in_addresses(#[case] title: &str, #[case] word: &str) {
+fn a_target_title_becomes_a_slug(#[case] title: &str, #[case] word: &str) {
     assert_eq!(slug(title), word);
 }
 
@@ -86,7 +90,7 @@ fn targets_in_addresses(#[case] title: &str, #[case] word: &str) {
 #[case("https://example.org", false)]
 #[case("javascript:alert(1)", false)]
 #[case("\\\\host\\share", false)]
-fn links_lead_to_what_is_beside_the_page(#[case] path: &str, #[case] is_one: bool) {
+fn only_relative_paths_become_links(#[case] path: &str, #[case] is_one: bool) {
     assert_eq!(is_beside(path), is_one);
 }
 
@@ -94,6 +98,6 @@ fn links_lead_to_what_is_beside_the_page(#[case] path: &str, #[case] is_one: boo
 #[case("a `b` c", "a <code>b</code> c")]
 #[case("`<script>` & \"", "<code>&lt;script&gt;</code> &amp; &quot;")]
 #[case("open `end", "open <code>end</code>")]
-fn promises_as_html(#[case] text: &str, #[case] html: &str) {
+fn a_requirement_is_converted_to_html(#[case] text: &str, #[case] html: &str) {
     assert_eq!(prose(text), html);
 }

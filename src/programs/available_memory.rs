@@ -2,8 +2,8 @@
 
 use crate::cgroup_memory;
 
-/// Memory in MiB that is available to new programs: of the machine, or less if a control group limits this
-/// process. `None` if the kernel does not report it.
+/// The machine's available memory in MiB, or that of this process's control group if it is less. `None` if
+/// the kernel does not report it.
 pub fn in_mib() -> Option<u64> {
     let of_machine = available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
     Some(cgroup_memory::available_mib().map_or(of_machine, |of_group| of_group.min(of_machine)))
@@ -24,7 +24,7 @@ mod tests {
     #[case("MemTotal:       24000000 kB\nMemAvailable:    2097152 kB\n", Some(2048))]
     #[case("MemTotal:       24000000 kB\n", None)]
     #[case("MemAvailable: much\n", None)]
-    fn memory_is_what_the_kernel_says(#[case] text: &str, #[case] mib: Option<u64>) {
+    fn available_memory_is_read_from_meminfo(#[case] text: &str, #[case] mib: Option<u64>) {
         assert_eq!(available_in(text), mib);
     }
 }

@@ -8,21 +8,10 @@ use tokio::sync::OnceCell;
 
 use super::docker;
 use super::own_program::CONTROLLER;
-use crate::ProgramError;
+use crate::{CargoError, ProgramError};
 
 /// Runs rustc with `--cfg mutants`.
 const WRAPPER: &str = "reference/operator/rustc-with-faults";
-
-/// Why cargo built no program.
-#[derive(Debug, thiserror::Error)]
-pub enum CargoError {
-    #[error("the sources of this program are no longer in {}", .0.display())]
-    NoSources(PathBuf),
-    #[error(transparent)]
-    Failed(Box<ProgramError>),
-    #[error("cargo did not report the path of the program")]
-    NoProgram,
-}
 
 /// A program of a package of this workspace.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +20,7 @@ pub(crate) struct Build<'a> {
     pub program: &'a str,
     /// Further flags of `cargo rustc`.
     pub flags: &'a [&'a str],
-    /// Whether the package has the faults of mutants.
+    /// Whether the program contains the faults of mutants.
     pub with_faults: bool,
 }
 
@@ -41,33 +30,35 @@ impl Build<'_> {
         let mut cargo = command()?;
         cargo.args(["rustc", "--quiet", "--locked", "--message-format=json"]);
         cargo.args(["--package", self.package, "--bin", self.program]).args(self.flags);
-        let own = std::env::current_exe().unwrap_or_default();
-        let target = own.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
+        let suite = std::env::current_exe().unwrap_or_default();
+        let target = suite.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
         if self.with_faults {
-            // A folder of its own, so that no program of the usual build is replaced by one with faults.
-            // Dependencies are those of the usual build.
+            // A separate target folder, so that a program with faults does not replace one of the usual
+            // build. Both builds share compiled dependencies.
             let target = target.map_or_else(|| sources().join("target"), Path::to_path_buf);
             cargo.arg("--target-dir").arg(target.join("mutants")).env("CARGO_BUILD_BUILD_DIR", target);
             cargo.env("RUSTC_WORKSPACE_WRAPPER", sources().join(WRAPPER));
         } else if let Some(target) = target {
-            // The target folder of this program, so that nothing is compiled twice.
+            // Use the target folder of this program, so that nothing is compiled twice.
             cargo.arg("--target-dir").arg(target);
         }
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
         cargo.args(["--", "-C", "target-feature=+crt-static", "-C", "strip=symbols"]);
-        let said = output(cargo).await?;
-        let made = said
-            .lines()
-            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-            .filter(|message| message["target"]["name"] == self.program)
-            .find_map(|message| message["executable"].as_str().map(PathBuf::from));
-        made.ok_or(CargoError::NoProgram)
+        for line in output(cargo).await?.lines() {
+            let Ok(message) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+            if message["target"]["name"] == self.program
+                && let Some(path) = message["executable"].as_str()
+            {
+                return Ok(path.into());
+            }
+        }
+        Err(CargoError::NoProgram)
     }
 }
 
-/// The reference controller with the faults of mutants, built once per process. It serves as a local process
+/// The reference controller with the faults of mutants, built once per process. It runs as a local process
 /// and in an image.
 pub async fn controller_with_faults() -> Result<PathBuf, ProgramError> {
     static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
@@ -87,7 +78,7 @@ fn sources() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Cargo in the folder of this program's sources. Fails if they no longer exist.
+/// A cargo command in the folder of this program's sources. Fails if they no longer exist.
 fn command() -> Result<Command, CargoError> {
     let sources = sources();
     if !sources.join("Cargo.toml").is_file() {
@@ -95,11 +86,12 @@ fn command() -> Result<Command, CargoError> {
     }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(sources);
-    // `cargo run` sets these variables for this program. ring's build script reads them. If the inner cargo
-    // inherited them, it would compile ring and every crate above it again. So would the next `cargo run`.
-    let of_the_package =
+    // `cargo run` sets these variables for this program, and ring's build script reads them. If this cargo
+    // inherited them, it would compile ring and all crates that depend on it again, and so would the next
+    // `cargo run`.
+    let is_of_package =
         |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_the_package)) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_of_package)) {
         cargo.env_remove(name);
     }
     Ok(cargo)
@@ -116,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wrapper_of_rustc_is_executable() {
+    fn the_rustc_wrapper_is_executable() {
         let wrapper = std::fs::metadata(sources().join(WRAPPER)).unwrap();
         assert_ne!(wrapper.permissions().mode() & 0o100, 0);
     }

@@ -1,4 +1,5 @@
-//! The memory that control groups leave to this process. A container on a large machine may have little.
+//! The memory that the limits of control groups leave to this process. A container on a large machine may
+//! have little.
 
 use std::path::{Path, PathBuf};
 
@@ -20,32 +21,35 @@ const VERSION_1: Files = Files {
 const VERSION_2: Files =
     Files { mount: "sys/fs/cgroup", limit: "memory.max", usage: "memory.current", cache: "inactive_file" };
 
-/// The memory left in the tightest group of this process, in MiB; `None` without a limit.
+/// The available memory of this process's control groups in MiB: the least of all groups that contain it.
+/// `None` without a limit.
 pub(crate) fn available_mib() -> Option<u64> {
     available_below(Path::new("/"))
 }
 
 fn available_below(root: &Path) -> Option<u64> {
-    let groups = std::fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
-    let left = groups.lines().filter_map(|line| {
+    let mut available = Vec::new();
+    for line in std::fs::read_to_string(root.join("proc/self/cgroup")).ok()?.lines() {
         // `0::/path` is version 2, `5:memory:/path` version 1.
-        let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
+        let Some((controllers, group)) = line.split_once(':').and_then(|(_, rest)| rest.split_once(':'))
+        else {
+            continue;
+        };
         let files = match controllers {
             "" => VERSION_2,
             _ if controllers.split(',').any(|controller| controller == "memory") => VERSION_1,
-            _ => return None,
+            _ => continue,
         };
         // In a container, the path may be the host's path while the mount shows the container's own group.
-        Path::new(group.trim_start_matches('/'))
-            .ancestors()
-            .filter_map(|group| files.left_in(&root.join(files.mount).join(group)))
-            .min()
-    });
-    left.min().map(|bytes| bytes / 1024 / 1024)
+        for group in Path::new(group.trim_start_matches('/')).ancestors() {
+            available.extend(files.available_in(&root.join(files.mount).join(group)));
+        }
+    }
+    available.into_iter().min().map(|bytes| bytes / 1024 / 1024)
 }
 
 impl Files {
-    fn left_in(&self, group: &Path) -> Option<u64> {
+    fn available_in(&self, group: &Path) -> Option<u64> {
         let number = |file: PathBuf| std::fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
         let limit = number(group.join(self.limit))?;
         let usage = number(group.join(self.usage))?;
@@ -77,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn cache_that_can_be_dropped_is_available() {
+    fn inactive_file_cache_counts_as_available() {
         let root = machine(&[
             file("proc/self/cgroup", "0::/user/run\n"),
             file("sys/fs/cgroup/user/run/memory.max", "max\n"),
@@ -89,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_sees_its_own_group_at_the_mount() {
+    fn the_mount_of_a_container_may_show_only_its_own_group() {
         let root = machine(&[
             file("proc/self/cgroup", "9:cpu,cpuacct:/docker/1\n5:memory:/docker/1\n"),
             file("sys/fs/cgroup/memory/memory.limit_in_bytes", 4096 * MIB),
@@ -99,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nothing_is_known() {
+    fn a_group_without_a_limit_reports_nothing() {
         let root = machine(&[file("proc/self/cgroup", "0::/\n")]);
         assert_eq!(available_below(root.path()), None);
     }

@@ -14,20 +14,19 @@ pub struct Engine {
     /// Either `1` or `2`.
     #[serde(rename = "CgroupVersion")]
     pub cgroup_version: String,
-    /// The folder of its images and volumes.
+    /// The folder of the engine's images and volumes.
     #[serde(rename = "DockerRootDir")]
     pub root: String,
 }
 
 /// Runs a program to its end and returns its standard output. The error has the end of its standard error.
 pub async fn output(mut command: Command) -> Result<String, ProgramError> {
-    let words = || {
-        let std = command.as_std();
-        let words = std::iter::once(std.get_program()).chain(std.get_args());
-        words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
-    };
-    let words = words();
-    let failed = |reason: String| ProgramError::Command { command: words.clone(), reason };
+    let mut line = command.as_std().get_program().to_string_lossy().into_owned();
+    for argument in command.as_std().get_args() {
+        line.push(' ');
+        line.push_str(&argument.to_string_lossy());
+    }
+    let failed = |reason: String| ProgramError::Command { command: line.clone(), reason };
     let ended = command
         .stdin(Stdio::null())
         .kill_on_drop(true)
@@ -37,18 +36,23 @@ pub async fn output(mut command: Command) -> Result<String, ProgramError> {
     if ended.status.success() {
         return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&ended.stderr);
-    Err(failed(format!("{}: {}", ended.status, reason(&said))))
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    Err(failed(format!("{}: {}", ended.status, reason(&stderr))))
 }
 
-/// The last lines without stack traces, which Go programs print after the error.
-fn reason(said: &str) -> String {
-    let lines: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-    let is_place = |line: &str| line.starts_with('\t') && (line.contains(".go:") || line.contains(".s:"));
+/// The last 20 lines, without the stack traces that Go programs print after an error.
+fn reason(stderr: &str) -> String {
+    let lines: Vec<_> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+    let is_location = |line: &str| line.starts_with('\t') && (line.contains(".go:") || line.contains(".s:"));
     // A stack frame is a function, followed by a line with its source location.
-    let is_frame = |at: usize| lines[at..].iter().take(2).any(|line| is_place(line));
-    let telling: Vec<_> = (0..lines.len()).filter(|at| !is_frame(*at)).map(|at| lines[at]).collect();
-    telling[telling.len().saturating_sub(20)..].join("\n")
+    let is_frame = |index: usize| lines[index..].iter().take(2).any(|line| is_location(line));
+    let mut kept = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        if !is_frame(index) {
+            kept.push(*line);
+        }
+    }
+    kept[kept.len().saturating_sub(20)..].join("\n")
 }
 
 pub async fn docker<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, ProgramError> {
@@ -67,14 +71,14 @@ pub async fn engine() -> Result<Engine, ProgramError> {
         .output()
         .await
         .map_err(|e| unusable(format!("`docker` cannot be run: {e}")))?;
-    let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+    let stderr = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
     match serde_json::from_slice::<Engine>(&answer.stdout) {
         Ok(engine) if !engine.version.is_empty() => Ok(engine),
         // The client prints its own data even without an engine.
-        _ if said.contains("permission denied") => {
-            Err(unusable(format!("no permission to use the Docker engine: {said}")))
+        _ if stderr.contains("permission denied") => {
+            Err(unusable(format!("no permission to use the Docker engine: {stderr}")))
         }
-        _ => Err(unusable(format!("no Docker engine answers: {said}"))),
+        _ => Err(unusable(format!("no Docker engine answers: {stderr}"))),
     }
 }
 
@@ -103,7 +107,7 @@ mod tests {
         "ERROR: failed to create cluster"
     )]
     #[case::without_a_stack("no space left\n\nbye\n", "no space left\nbye")]
-    fn a_reason_has_no_stack_trace(#[case] said: &str, #[case] wanted: &str) {
-        assert_eq!(reason(said), wanted);
+    fn a_reason_has_no_stack_trace(#[case] stderr: &str, #[case] expected: &str) {
+        assert_eq!(reason(stderr), expected);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::cargo::CargoError;
 use crate::source::SourceError;
 
 #[derive(Debug, thiserror::Error)]
@@ -61,9 +60,14 @@ pub enum ProgramError {
     /// A manifest is not valid YAML.
     #[error("{}: {source}", path.display())]
     Manifest { path: PathBuf, source: grove_yaml::YamlError },
-    /// A child process ended or did not start.
     #[error("{process} {what}; log: {}\n{tail}", log.display())]
-    Process { process: String, what: String, log: PathBuf, tail: String },
+    Process {
+        process: String,
+        /// How the process ended, or why it did not start.
+        what: String,
+        log: PathBuf,
+        tail: String,
+    },
     #[error(
         "{reason}\nkind clusters are containers: start a Docker engine (on Debian: apt-get install docker.io), or use --provider local, which does not need it"
     )]
@@ -84,7 +88,7 @@ pub enum ProgramError {
         "cluster {name:?} is already running; stop it with `grove-conformance down {name}` or choose another name"
     )]
     NameTaken { name: String },
-    /// A program that is not a component, or that the cluster was created without.
+    /// The program is not a component, or the cluster was created without it.
     #[error("{reason} {program}")]
     NoProgram {
         program: String,
@@ -95,6 +99,17 @@ pub enum ProgramError {
     File { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Source(#[from] SourceError),
+}
+
+/// Why cargo built no program.
+#[derive(Debug, thiserror::Error)]
+pub enum CargoError {
+    #[error("the sources of this program are no longer in {}", .0.display())]
+    NoSources(PathBuf),
+    #[error(transparent)]
+    Failed(Box<ProgramError>),
+    #[error("cargo did not report the path of the program")]
+    NoProgram,
 }
 
 impl ProgramError {

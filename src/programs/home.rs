@@ -1,8 +1,7 @@
 //! Where this program keeps files: built components in a cache folder, clusters in a state folder.
 //!
-//! Both follow the XDG convention, and environment variables can move them. `GROVE_CONFORMANCE_CACHE` has
-//! programs and build logs, which are worth keeping. `GROVE_CONFORMANCE_STATE` has one folder per cluster,
-//! which is worthless once the cluster is deleted.
+//! Both follow the XDG convention, and environment variables can move them. The cache folder has programs and
+//! build logs, which later runs use. The state folder has one folder per cluster, which is deleted with it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -16,10 +15,13 @@ pub const CACHE_VARIABLE: &str = "GROVE_CONFORMANCE_CACHE";
 pub const STATE_VARIABLE: &str = "GROVE_CONFORMANCE_STATE";
 
 fn folder(variable: &str, xdg: &str, below_home: &str) -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set(variable).or_else(|| set(xdg).map(|base| base.join("grove-conformance"))).unwrap_or_else(|| {
-        set("HOME").unwrap_or_else(std::env::temp_dir).join(below_home).join("grove-conformance")
-    })
+    let path_in = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(path) = path_in(variable) {
+        return path;
+    }
+    let base =
+        path_in(xdg).unwrap_or_else(|| path_in("HOME").unwrap_or_else(std::env::temp_dir).join(below_home));
+    base.join("grove-conformance")
 }
 
 /// The folder of built components.
@@ -37,52 +39,53 @@ pub fn cluster(name: &str) -> PathBuf {
     state().join("clusters").join(name)
 }
 
-pub fn make(path: &Path) -> Result<(), ProgramError> {
+pub fn create_folder(path: &Path) -> Result<(), ProgramError> {
     std::fs::create_dir_all(path).map_err(ProgramError::file(path))
 }
 
 /// Writes a file and creates its folder first.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ProgramError> {
     if let Some(parent) = path.parent() {
-        make(parent)?;
+        create_folder(parent)?;
     }
     std::fs::write(path, content).map_err(ProgramError::file(path))
 }
 
-/// Replaces a file atomically: other processes see the old content or all of the new one.
+/// Replaces a file atomically, so that other processes never see a part of the new content.
 pub(crate) fn replace(path: &Path, content: &str) -> Result<(), ProgramError> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    make(folder)?;
-    let mut whole = tempfile::NamedTempFile::new_in(folder).map_err(ProgramError::file(path))?;
-    whole.write_all(content.as_bytes()).map_err(ProgramError::file(path))?;
-    whole.persist(path).map(drop).map_err(|error| ProgramError::file(path)(error.error))
+    create_folder(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(ProgramError::file(path))?;
+    file.write_all(content.as_bytes()).map_err(ProgramError::file(path))?;
+    file.persist(path).map(drop).map_err(|error| ProgramError::file(path)(error.error))
 }
 
 /// The last `lines` lines of a file; empty if it cannot be read.
 pub fn tail(path: &Path, lines: usize) -> String {
-    /// Longer than any number of lines that callers request. A log may be long.
+    /// Logs may be long, so only this many bytes are read. Callers request fewer lines than they contain.
     const END: u64 = 64 * 1024;
-    let read = || {
-        let mut file = std::fs::File::open(path)?;
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
         let mut raw = Vec::new();
-        file.read_to_end(&mut raw).map(|_| raw)
+        file.read_to_end(&mut raw)?;
+        Ok(raw)
     };
-    let raw: std::io::Result<Vec<u8>> = read();
-    let text = String::from_utf8_lossy(&raw.unwrap_or_default()).into_owned();
+    let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-/// Fails if the folder's disk has less than `needed_mib` MiB free. `variable` moves the folder.
+/// Fails if the folder's disk has less than `needed_mib` MiB free. `variable` is the environment variable
+/// that moves the folder.
 pub fn require_space(
     path: &Path,
     needed_mib: u64,
     purpose: &'static str,
     variable: &'static str,
 ) -> Result<(), ProgramError> {
-    make(path)?;
+    create_folder(path)?;
     let stat =
         rustix::fs::statvfs(path).map_err(|e| ProgramError::File { path: path.into(), source: e.into() })?;
     let free_mib = stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024);
@@ -92,10 +95,10 @@ pub fn require_space(
     Ok(())
 }
 
-/// A cluster folder, locked while its owner lives.
+/// A cluster folder, which is locked until its owner exits.
 ///
-/// The kernel releases the lock when the process ends, however it ends. A folder without a lock holder was
-/// left by a killed run.
+/// The kernel releases the lock however the process exits. So a folder that no process has locked belongs to
+/// a killed run.
 #[derive(Debug)]
 pub struct ClusterHome {
     pub path: PathBuf,
@@ -103,7 +106,8 @@ pub struct ClusterHome {
 }
 
 impl ClusterHome {
-    /// Creates and locks the folder of a new cluster. Fails if a live process holds a folder of that name.
+    /// Creates and locks the folder of a new cluster. Fails if a live process has locked a folder of that
+    /// name.
     pub fn take(name: &str) -> Result<Self, ProgramError> {
         let valid = !name.is_empty()
             && name.len() <= 40
@@ -112,8 +116,8 @@ impl ClusterHome {
             return Err(ProgramError::InvalidName { name: name.into() });
         }
         let path = cluster(name);
-        make(&path)?;
-        let Some(lock) = try_hold(&path)? else {
+        create_folder(&path)?;
+        let Some(lock) = try_lock(&lock_file(&path))? else {
             return Err(ProgramError::NameTaken { name: name.into() });
         };
         clear(&path)?;
@@ -129,18 +133,14 @@ fn lock_file(home: &Path) -> PathBuf {
     home.join("lock")
 }
 
-fn try_hold(home: &Path) -> Result<Option<File>, ProgramError> {
-    try_lock(&lock_file(home))
-}
-
-/// Whether a live process holds a cluster's folder. Does not create the lock file, because the folder may be
-/// about to be deleted.
-fn is_held(home: &Path) -> bool {
+/// Whether a live process has locked a cluster's folder. Does not create the lock file, because the folder
+/// may be about to be deleted.
+fn is_locked(home: &Path) -> bool {
     let lock = File::options().write(true).open(lock_file(home));
     lock.is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
 }
 
-/// Locks a file, and creates it if it is missing. Returns `None` if a live process holds it.
+/// Locks a file, and creates it if it is missing. Returns `None` if a live process has locked it.
 pub fn try_lock(path: &Path) -> Result<Option<File>, ProgramError> {
     let file = File::options()
         .create(true)
@@ -161,8 +161,9 @@ fn clear(home: &Path) -> Result<(), ProgramError> {
         if path == lock_file(home) {
             continue;
         }
-        let gone = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-        gone.map_err(ProgramError::file(&path))?;
+        let removed =
+            if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        removed.map_err(ProgramError::file(&path))?;
     }
     Ok(())
 }
@@ -170,7 +171,7 @@ fn clear(home: &Path) -> Result<(), ProgramError> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
     pub name: String,
-    /// Whether a live process holds it.
+    /// Whether a live process has locked the folder.
     pub live: bool,
 }
 
@@ -180,31 +181,31 @@ pub fn clusters() -> Result<Vec<Found>, ProgramError> {
     let Ok(entries) = std::fs::read_dir(&root) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
-        let live = is_held(&entry.path());
+        let live = is_locked(&entry.path());
         found.push(Found { name: entry.file_name().to_string_lossy().into_owned(), live });
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }
 
-/// Removes the folder of an unfinished cluster when dropped, for example with a cancelled future. The caller
-/// must have dropped the cluster's processes before.
+/// Removes the folder of an unfinished cluster when dropped, for example with a cancelled future. Drop the
+/// cluster's processes first.
 #[derive(Debug)]
-pub struct HalfMade(Option<PathBuf>);
+pub struct UnfinishedCluster(Option<PathBuf>);
 
-impl HalfMade {
-    /// The folder of the cluster of this name. The folder need not exist yet.
+impl UnfinishedCluster {
+    /// The folder of the cluster of this name, which need not exist yet.
     pub fn new(name: &str) -> Self {
         Self(Some(cluster(name)))
     }
 
     /// Keeps the folder: the cluster is ready and has an owner, or it failed and its logs are useful.
-    pub fn stays(mut self) {
+    pub fn keep(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for HalfMade {
+impl Drop for UnfinishedCluster {
     fn drop(&mut self) {
         /// Processes that were just killed may still be writing.
         const ATTEMPTS: usize = 20;
@@ -219,14 +220,14 @@ impl Drop for HalfMade {
     }
 }
 
-/// Removes the folders of clusters that no process holds. Returns their names.
+/// Removes the folders of clusters that no process has locked. Returns their names.
 pub fn remove_abandoned() -> Result<Vec<String>, ProgramError> {
     let mut removed = Vec::new();
     for found in clusters()?.into_iter().filter(|found| !found.live) {
         let path = cluster(&found.name);
         match std::fs::remove_dir_all(&path) {
             Ok(()) => removed.push(found.name),
-            // Its owner removed it first.
+            // Another process removed the folder first.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => return Err(ProgramError::File { path, source }),
         }
@@ -239,18 +240,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_goes_with_the_cluster_that_nobody_waits_for() {
+    fn the_folder_of_a_cluster_is_removed_unless_it_is_kept() {
         let state = tempfile::tempdir().unwrap();
-        let making = |name: &str| {
+        let unfinished = |name: &str| {
             let path = state.path().join(name);
-            write(&path.join("logs/etcd.log"), "begun").unwrap();
-            (HalfMade(Some(path.clone())), path)
+            write(&path.join("logs/etcd.log"), "started").unwrap();
+            (UnfinishedCluster(Some(path.clone())), path)
         };
-        let (dropped, path) = making("dropped");
+        let (dropped, path) = unfinished("dropped");
         drop(dropped);
         assert!(!path.exists());
-        let (finished, path) = making("finished");
-        finished.stays();
+        let (finished, path) = unfinished("finished");
+        finished.keep();
         assert!(path.join("logs/etcd.log").exists());
     }
 }

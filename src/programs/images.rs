@@ -1,16 +1,17 @@
-//! Images of single programs, built without a registry: one static program on `scratch`, named by the
-//! program's digest.
+//! Images of single programs, built without a registry: a static program on `scratch`, with the program's
+//! digest as tag.
 //!
 //! Components are always built statically. This project's own programs are linked dynamically by default, so
 //! they are linked again, statically, from the libraries that are already compiled.
 
 use std::path::{Path, PathBuf};
 
-use super::cargo::{self, Build, CargoError};
+use super::cargo::{self, Build};
 use super::components::digest;
 use super::docker;
 use super::own_program::{REFERENCE_PROGRAMS, SUITE};
-use crate::ProgramError;
+use crate::blocking::in_place;
+use crate::{CargoError, ProgramError};
 
 /// The repository of all images.
 pub const REPOSITORY: &str = "grove-conformance";
@@ -35,15 +36,15 @@ pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String 
     )
 }
 
-/// Builds the image of a reference program, unless the engine has it. Uses `given` if it is static. Otherwise
-/// it uses the file with all reference programs, so that their images share a layer.
+/// Builds the image of a reference program, unless the engine has it. Uses `given` if it is static, and
+/// otherwise the file with all reference programs, so that their images share a layer.
 pub async fn of_reference(
     program: &str,
     given: Option<&Path>,
     user: Option<&str>,
 ) -> Result<Image, ProgramError> {
     if let Some(path) = given
-        && is_static(path)?
+        && in_place(|| is_static(path))?
     {
         return of_program(program, path, user).await;
     }
@@ -56,8 +57,8 @@ pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Resul
     of_file(program, path, program, &[], user).await
 }
 
-/// Like [`of_program`], for a file with another name and with arguments. Digest and image come from a copy,
-/// because a concurrent build may replace the file.
+/// Like [`of_program`], for a file with another name and with arguments. Copies the file first, because a
+/// concurrent build may replace it.
 async fn of_file(
     program: &str,
     path: &Path,
@@ -67,15 +68,15 @@ async fn of_file(
 ) -> Result<Image, ProgramError> {
     let context = tempfile::tempdir().map_err(ProgramError::file("a temporary folder"))?;
     let copy = context.path().join(file);
-    std::fs::copy(path, &copy).map_err(ProgramError::file(path))?;
-    if !is_static(&copy)? {
+    in_place(|| std::fs::copy(path, &copy)).map_err(ProgramError::file(path))?;
+    if !in_place(|| is_static(&copy))? {
         let reason =
             "it needs an interpreter: build it with CGO_ENABLED=0; if another build has just replaced it, \
                       run again"
                 .to_owned();
         return Err(ProgramError::Static { program: program.into(), reason });
     }
-    let tag = digest(&copy)?[..12].to_owned();
+    let tag = in_place(|| digest(&copy))?[..12].to_owned();
     let reference = format!("{REPOSITORY}/{program}:{tag}");
     if !docker::has_image(&reference).await {
         docker::build(&reference, &dockerfile(file, arguments, user), context.path()).await?;
@@ -97,16 +98,16 @@ pub async fn named(
     Ok(Image { reference: reference.into(), ..image })
 }
 
-/// Checks whether [`statically`] can link programs here. Returns cargo's version.
+/// Checks whether [`static_program`] can link programs here. Returns cargo's version.
 pub async fn can_link() -> Result<String, ProgramError> {
     cargo::version().await.map_err(|error| ProgramError::Cargo { reason: error.to_string() })
 }
 
-/// Returns a static program: `given` if it is static, otherwise the program of the package of this name,
-/// linked from its sources.
-pub async fn statically(program: &str, given: Option<&Path>) -> Result<PathBuf, ProgramError> {
+/// Returns `given` if it is static, and otherwise links the program from the sources of the package of this
+/// name.
+pub async fn static_program(program: &str, given: Option<&Path>) -> Result<PathBuf, ProgramError> {
     if let Some(path) = given
-        && is_static(path)?
+        && in_place(|| is_static(path))?
     {
         return Ok(path.into());
     }
@@ -127,13 +128,13 @@ fn is_static(path: &Path) -> Result<bool, ProgramError> {
     /// Program header type of the interpreter's path.
     const PT_INTERP: u32 = 3;
     let raw = std::fs::read(path).map_err(ProgramError::file(path))?;
-    let at = |offset: usize, length: usize| {
+    let number_at = |offset: usize, length: usize| {
         let bytes = raw.get(offset..offset + length).unwrap_or_default();
         bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)) as usize
     };
     // 64-bit little-endian: the offset, size and number of program headers.
-    let (table, size, count) = (at(32, 8), at(54, 2), at(56, 2));
-    Ok((0..count).all(|index| at(table + index * size, 4) as u32 != PT_INTERP))
+    let (table, size, count) = (number_at(32, 8), number_at(54, 2), number_at(56, 2));
+    Ok((0..count).all(|index| number_at(table + index * size, 4) as u32 != PT_INTERP))
 }
 
 #[cfg(test)]
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_program_and_nothing_else() {
+    fn an_image_has_one_program_and_nothing_else() {
         insta::assert_snapshot!(dockerfile("pause", &[], Some(NOBODY)), @r#"
         FROM scratch
         COPY pause /usr/local/bin/
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_program_is_linked_dynamically() {
+    fn a_dynamically_linked_program_is_not_static() {
         assert!(!is_static(&std::env::current_exe().unwrap()).unwrap());
     }
 }

@@ -3,16 +3,18 @@
 //! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the
 //!   programs.
 //! - [`source`] builds programs from a working tree of the user.
-//! - [`own_program`] has the command lines of the reference implementation.
+//! - [`own_program`] runs the programs of the reference implementation.
 //! - [`images`] builds images of programs; [`cargo`] builds programs of this project. [`docker`] runs the
 //!   Docker engine.
+//! - [`blocking`] runs work that blocks a thread, in async code.
 //! - [`preflight`] checks, before a build, whether this machine has what the programs need.
 //! - [`process`] starts processes that do not outlive their owner; [`ports`] reserves their loopback ports.
-//! - [`home`] defines the cache and state folders, and finds what killed runs left.
+//! - [`home`] defines the cache and state folders, and finds the folders of killed runs.
 //! - [`available_memory`], [`memory_in_use`], [`peak_memory`], [`processor_time`] and [`processors`] measure
 //!   this machine and its processes.
 
 pub mod available_memory;
+pub mod blocking;
 pub mod cargo;
 mod cgroup_memory;
 pub mod components;
@@ -30,4 +32,4 @@ pub mod processor_time;
 pub mod processors;
 pub mod source;
 
-pub use error::ProgramError;
+pub use error::{CargoError, ProgramError};

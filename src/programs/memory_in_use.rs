@@ -1,9 +1,10 @@
-//! The private memory of this process and its child processes: only memory without a file, because the kernel
-//! can reclaim the rest.
+//! The private memory of this process and its child processes. Memory that is backed by a file does not
+//! count, because the kernel can reclaim it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::peak_memory::bytes;
 use crate::processor_time;
@@ -23,31 +24,31 @@ pub struct Peak {
 static PEAK: Mutex<Peak> = Mutex::new(Peak { all: 0, programs: BTreeMap::new() });
 
 pub fn peak() -> Peak {
-    PEAK.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    PEAK.lock().clone()
 }
 
-/// Measures periodically, and counts this process under `own`. Never returns.
+/// Measures periodically, and never returns. `own` is the name for this process.
 pub async fn watch(own: &str) {
     loop {
-        let programs = processor_time::running().into_iter().map(|(pid, name)| (pid.to_string(), name));
-        let of_each = programs.chain([("self".to_owned(), own.to_owned())]);
-        let seen = of_each.filter_map(|(process, name)| Some((name, of(&process)?)));
-        PEAK.lock().unwrap_or_else(PoisonError::into_inner).see(seen);
+        let children = processor_time::running().into_iter().map(|(pid, name)| (pid.to_string(), name));
+        let processes = children.chain([("self".to_owned(), own.to_owned())]);
+        let sizes = processes.filter_map(|(process, name)| Some((name, of(&process)?)));
+        PEAK.lock().add(sizes);
         tokio::time::sleep(PACE).await;
     }
 }
 
 impl Peak {
     /// Adds a measurement of all processes.
-    fn see(&mut self, seen: impl Iterator<Item = (String, u64)>) {
+    fn add(&mut self, sizes: impl Iterator<Item = (String, u64)>) {
         let mut now: BTreeMap<String, u64> = BTreeMap::new();
-        for (name, bytes) in seen {
+        for (name, bytes) in sizes {
             *now.entry(name).or_default() += bytes;
         }
         self.all = self.all.max(now.values().sum());
         for (name, bytes) in now {
-            let most = self.programs.entry(name).or_default();
-            *most = (*most).max(bytes);
+            let peak = self.programs.entry(name).or_default();
+            *peak = (*peak).max(bytes);
         }
     }
 }
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_of_files_do_not_count() {
+    fn memory_that_is_backed_by_a_file_does_not_count() {
         let status = "VmRSS:\t 9 kB\nRssAnon:\t     2048 kB\nRssFile:\t 5000 kB\nRssShmem:\t     1024 kB\n";
         assert_eq!(in_status(status), Some(3 << 20));
         assert_eq!(in_status("VmRSS:\t 9 kB\n"), None, "a kernel thread, or a process that has ended");
@@ -73,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn the_most_of_all_is_at_one_moment() {
-        let seen = |all: &[(&str, u64)]| {
+    fn peaks_are_sums_at_one_moment() {
+        let sizes = |all: &[(&str, u64)]| {
             all.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect::<Vec<_>>()
         };
         let mut peak = Peak::default();
-        peak.see(seen(&[("etcd", 5), ("etcd", 6), ("kwok", 1)]).into_iter());
-        peak.see(seen(&[("etcd", 2), ("kwok", 8)]).into_iter());
+        peak.add(sizes(&[("etcd", 5), ("etcd", 6), ("kwok", 1)]).into_iter());
+        peak.add(sizes(&[("etcd", 2), ("kwok", 8)]).into_iter());
         assert_eq!(peak.all, 12);
         assert_eq!(peak.programs, [("etcd".to_owned(), 11), ("kwok".to_owned(), 8)].into());
     }

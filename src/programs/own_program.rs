@@ -1,8 +1,8 @@
 //! The reference implementation as programs. The suite knows only their names and command lines.
 //!
-//! The installed program acts as each of them if its first argument is that name, so one file is enough on a
-//! fresh machine. A separate program given with `--bin` is run instead, and for mutants with faults the build
-//! that has them ([`crate::cargo`]).
+//! The installed program contains all of them, and runs the one that its first argument names. So one file is
+//! enough on a new machine. `--bin` replaces it by a separate program. Mutants with faults use a separate
+//! build ([`crate::cargo`]).
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub const SUITE: &str = "grove-conformance";
 /// The reference backend controller. Its ServiceAccount and its Deployment have the same name.
 pub const CONTROLLER: &str = "grove-backend-controller";
 pub const PLUGIN: &str = "fake-gpu-plugin";
-/// The init container of pods that start after others.
+/// The program of the init container that delays a pod until other pods are ready.
 pub const INIT: &str = "grove-initc";
 /// The trainer's KAI plugin. Its ServiceAccount, its namespace and its Deployment have the same name.
 pub const TRAINER_PLUGIN: &str = "trainer-kai-plugin";
@@ -53,7 +53,7 @@ impl OwnProgram {
         self.verb.is_none().then_some(self.path.as_path())
     }
 
-    /// The complete arguments for these arguments of the program.
+    /// The arguments of the executable for these arguments of the program.
     pub fn args(&self, own: impl IntoIterator<Item = String>) -> Vec<String> {
         self.verb.map(str::to_owned).into_iter().chain(own).collect()
     }
@@ -68,7 +68,7 @@ impl OwnProgram {
             .map_err(|source| ProgramError::Manifest { path: self.path.clone(), source })
     }
 
-    /// The output with this verb and these flags.
+    /// Runs the program with this subcommand and these flags, and returns its output.
     pub async fn printed(&self, verb: &str, flags: Vec<String>) -> Result<String, ProgramError> {
         let mut command = Command::new(&self.path);
         command.args(self.args([verb.to_owned()])).args(flags);

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_says_it_in_kilobytes() {
+    fn sizes_are_converted_from_kilobytes() {
         assert_eq!(in_status("Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t 1 kB\n"), Some(2 << 20));
         assert_eq!(in_status("Name:\tx\n"), None);
         assert!(own() > Some(1 << 20));

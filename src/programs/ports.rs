@@ -1,10 +1,11 @@
-//! Loopback ports, each reserved by a kernel lock on a file for as long as the cluster lives.
+//! Loopback ports, each reserved by a lock on a file until the cluster is deleted.
 //!
-//! Asking the kernel for a free port and using it later leaves a window in which another cluster can get the
-//! same port. A client with the same trust would then write to the wrong cluster. The lock closes the window
-//! between clusters of this program; each cluster's own CA closes it towards everything else. The kernel
-//! gives outgoing connections ports from its ephemeral range. Such a connection could take a port before its
-//! server starts, so the reserved ports are below that range.
+//! A port that the kernel reports as free may be taken by another cluster before a server listens on it. A
+//! client could then write to the wrong cluster. The lock prevents this between clusters of this program, and
+//! the CA of each cluster protects its clients from all other servers.
+//!
+//! The kernel gives outgoing connections ports from its ephemeral range. Such a connection could take a port
+//! before the server starts, so the reserved ports are below that range.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -26,15 +27,15 @@ fn folder() -> PathBuf {
 /// The kernel's range of ports for outgoing connections.
 const OUTGOING: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 /// The kernel's default start of that range.
-const USUAL_BEGIN: u16 = 32_768;
+const DEFAULT_BEGIN: u16 = 32_768;
 /// How many ports below the range to choose from. Ports below 1024 need privileges.
 const WIDTH: u16 = 12_000;
 
-/// The ports to choose from. If outgoing connections may use every port, this is 0, so that the kernel
+/// The ports to choose from. If outgoing connections may use every port, the only one is 0: the kernel then
 /// chooses.
 fn range() -> Range<u16> {
-    let said = std::fs::read_to_string(OUTGOING).unwrap_or_default();
-    let begin = said.split_whitespace().next().and_then(|begin| begin.parse().ok()).unwrap_or(USUAL_BEGIN);
+    let text = std::fs::read_to_string(OUTGOING).unwrap_or_default();
+    let begin = text.split_whitespace().next().and_then(|begin| begin.parse().ok()).unwrap_or(DEFAULT_BEGIN);
     below(begin)
 }
 
@@ -45,7 +46,7 @@ fn below(begin: u16) -> Range<u16> {
 
 /// Reserves one port. Fails after 50 attempts.
 pub fn reserve() -> Result<Port, ProgramError> {
-    home::make(&folder())?;
+    home::create_folder(&folder())?;
     let mut last = String::from("every port tried was reserved by another cluster");
     for _ in 0..50 {
         let wanted = fastrand::u16(range());
@@ -63,8 +64,8 @@ pub fn reserve() -> Result<Port, ProgramError> {
     Err(ProgramError::Ports(last))
 }
 
-/// Checks that a port can be reserved, and releases it.
-pub(crate) fn reserve_any() -> Result<String, ProgramError> {
+/// Checks that a port can be reserved: reserves one and releases it again.
+pub(crate) fn check() -> Result<String, ProgramError> {
     reserve().map(|port| format!("127.0.0.1:{} is free", port.number))
 }
 
@@ -83,7 +84,10 @@ mod tests {
     #[case::usual(32_768, 20_768..32_768)]
     #[case::wide(2_000, 1_024..2_000)]
     #[case::everything(1_024, 0..1)]
-    fn ports_below_those_of_outgoing_connections(#[case] begin: u16, #[case] ports: std::ops::Range<u16>) {
+    fn ports_are_below_those_of_outgoing_connections(
+        #[case] begin: u16,
+        #[case] ports: std::ops::Range<u16>,
+    ) {
         assert_eq!(super::below(begin), ports);
     }
 }

@@ -1,17 +1,18 @@
-//! Checks, before a build, whether this machine has what a run needs. Everything that is missing is reported
-//! together instead of one by one after minutes.
+//! Checks whether this machine has everything that a run needs. It reports all problems together, before the
+//! builds, which take minutes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::components::build::Toolchain;
 use crate::components::component::Component;
 use crate::components::modules::{PROXY_ANSWER, folder_of_go, to_download};
+use crate::components::toolchain::Toolchain;
 use crate::{ProgramError, available_memory, home, ports};
 
-/// Peak memory of the largest build in MiB: linking kube-apiserver, with two compilers in parallel.
+/// Peak memory of the largest build in MiB: linking kube-apiserver while two compilers run.
 const BUILD_MEMORY_MIB: u64 = 2048;
-/// Disk space of a cold build of everything in MiB. Usually Go's own caches are on the same disk.
+/// Disk space in MiB of a build of all components with empty caches. Go's own caches are usually on the same
+/// disk.
 pub(crate) const BUILD_DISK_MIB: u64 = 4096;
 /// Disk space of a cluster's state, in MiB.
 const STATE_DISK_MIB: u64 = 512;
@@ -33,7 +34,7 @@ impl Check {
 pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     let mut checks = vec![
         Check::new("state folder", writable(&home::state(), STATE_DISK_MIB, home::STATE_VARIABLE)),
-        Check::new("ports", ports::reserve_any()),
+        Check::new("ports", ports::check()),
     ];
     if !to_build.is_empty() {
         let memory = enough_memory(available_memory::in_mib(), BUILD_MEMORY_MIB);
@@ -70,9 +71,9 @@ async fn go_for(to_build: &[&'static Component]) -> Result<String, ProgramError>
     let mut versions = Vec::new();
     for module in modules.into_values() {
         let go = Toolchain::find(module).await?;
-        let said = format!("{} {}", go.version, go.target);
-        if !versions.contains(&said) {
-            versions.push(said);
+        let version = format!("{} {}", go.version, go.target);
+        if !versions.contains(&version) {
+            versions.push(version);
         }
     }
     Ok(versions.join(", "))
@@ -86,7 +87,7 @@ async fn modules_for(to_build: &[&'static Component]) -> Result<String, ProgramE
     Ok(format!("to be downloaded: {}", missing.join(", ")))
 }
 
-/// Checks a folder of Go in which builds write.
+/// Checks the folder in a variable of `go env`, to which builds write.
 async fn written_by_go(
     component: &'static Component,
     variable: &'static str,
@@ -123,7 +124,7 @@ mod tests {
     #[case(Some(1024), 2048, Err("1024 MiB are available, 2048 MiB are needed; stop other programs"))]
     #[case(Some(4096), 2048, Ok("4096 MiB available, 2048 MiB needed"))]
     #[case(None, 2048, Ok("unknown"))]
-    fn too_little_memory_is_said(
+    fn too_little_memory_is_reported(
         #[case] available: Option<u64>,
         #[case] needed: u64,
         #[case] found: Result<&str, &str>,
@@ -133,18 +134,18 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_names_its_variable() {
+    fn a_folder_that_cannot_be_created_is_reported_with_its_variable() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let below = file.path().join("cache");
-        let said = writable(&below, 1, "SOME_VARIABLE").expect_err("a file is no folder").to_string();
-        assert!(said.contains("cannot be written") && said.contains("set SOME_VARIABLE"), "{said}");
+        let error = writable(&below, 1, "SOME_VARIABLE").expect_err("a file is no folder").to_string();
+        assert!(error.contains("cannot be written") && error.contains("set SOME_VARIABLE"), "{error}");
     }
 
     #[test]
-    fn a_disk_without_room_names_its_variable() {
+    fn a_full_disk_is_reported_with_its_variable() {
         let folder = tempfile::tempdir().expect("a folder");
-        let said =
+        let error =
             writable(folder.path(), u64::MAX, "SOME_VARIABLE").expect_err("no disk is so large").to_string();
-        assert!(said.contains("SOME_VARIABLE"), "{said}");
+        assert!(error.contains("SOME_VARIABLE"), "{error}");
     }
 }

@@ -1,12 +1,12 @@
 //! Child processes that never outlive their owner.
 //!
-//! Every child starts through a small launcher, the hidden `__exec` verb of `grove-conformance`. The launcher
-//! asks the kernel to kill it when its parent dies, checks that its parent is still the expected one, and
-//! executes the program.
+//! A small launcher, the hidden `__exec` subcommand of `grove-conformance`, starts every child. The launcher
+//! tells the kernel to kill the launcher's process when its parent dies. It then checks that the parent still
+//! runs, and executes the program in the same process.
 //!
-//! The kernel ties the parent-death signal to the *thread* that spawned the child. So each child has its own
-//! thread here, which spawns it, waits for it and reports its end. Each child also has its own process group,
-//! so that Ctrl-C reaches only the owner, which stops the children in order.
+//! The kernel sends the signal when the *thread* that spawned the child ends. So each child has a thread
+//! here, which spawns it, waits for it and reports its end. Each child is also in a separate process group.
+//! So Ctrl-C reaches only the owner, which stops the children in order.
 
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -29,7 +29,7 @@ pub async fn all_ended(limit: Duration) -> bool {
     tokio::time::timeout(limit, live.wait_for(|count| *count == 0)).await.is_ok()
 }
 
-/// Changes whenever a child of this process starts or ends. The exit status is available by then.
+/// Changes when a child of this process starts, and when one has ended and its exit status is available.
 pub fn changes() -> watch::Receiver<usize> {
     LIVE.subscribe()
 }
@@ -52,7 +52,7 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// `program` is a `grove-conformance` executable, which has the launcher's verb.
+    /// `program` is a `grove-conformance` executable.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into() }
     }
@@ -60,7 +60,7 @@ impl Launcher {
     /// Starts a process and appends its output to `log`.
     pub async fn start(&self, spec: &ProcessSpec, log: &Path) -> Result<Process, ProgramError> {
         if let Some(parent) = log.parent() {
-            home::make(parent)?;
+            home::create_folder(parent)?;
         }
         let out = File::options().create(true).append(true).open(log).map_err(ProgramError::file(log))?;
         let err = out.try_clone().map_err(ProgramError::file(log))?;
@@ -85,10 +85,9 @@ impl Launcher {
                 Ok(mut child) => {
                     LIVE.send_modify(|count| *count += 1);
                     drop(spawned.send(Ok(child.id())));
-                    processor_time::count_until_its_end(child.id(), &name);
+                    processor_time::count_until_exit(child.id(), &name);
                     let status = child.wait();
-                    // Publish the status before the count: watchers of the count then look for the child that
-                    // ended.
+                    // Publish the status first: watchers of the count look for it when the count changes.
                     ended.send_replace(Some(status.ok()));
                     LIVE.send_modify(|count| *count -= 1);
                 }
@@ -123,7 +122,9 @@ pub struct Process {
     pub name: String,
     pub pid: u32,
     pub log: PathBuf,
+    /// `None` while the process runs. The inner value is `None` if the exit status is unknown.
     exit: watch::Receiver<Option<Option<ExitStatus>>>,
+    /// The value of [`killed_for_memory`] when the process started.
     killed_before: u64,
 }
 
@@ -143,7 +144,7 @@ fn ending(status: ExitStatus, killed_for_memory: bool) -> String {
 }
 
 impl Process {
-    /// How it ended, for messages, or `None` while it runs.
+    /// How the process ended, for messages, or `None` while it runs.
     pub fn ended(&self) -> Option<String> {
         self.exit.borrow().as_ref().map(|status| match status {
             Some(status) => ending(*status, killed_for_memory() > self.killed_before),
@@ -173,8 +174,8 @@ impl Process {
         if self.exit.borrow().is_none()
             && let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw)
         {
-            // The exit is published microseconds after the child is reaped, and the kernel reuses ids only
-            // after a full cycle. So the id cannot belong to another process yet. An error means that the
+            // The exit is published microseconds after the child is reaped. The kernel reuses an id only
+            // after it has used all others, so no other process has this id yet. An error means that the
             // process has ended.
             let _ = kill_process(pid, signal);
         }
@@ -182,7 +183,7 @@ impl Process {
 
     pub async fn wait(&self) {
         let mut exit = self.exit.clone();
-        // The sender is dropped only after it has sent.
+        // This cannot fail: the thread of the child sends the status before it drops the sender.
         let _ = exit.wait_for(Option::is_some).await;
     }
 
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_killed_for_memory_is_told_from_who_is_killed() {
+    fn only_a_kill_for_lack_of_memory_is_reported_as_such() {
         let killed = ExitStatus::from_raw(Signal::KILL.as_raw());
         assert_eq!(ending(killed, false), "ended with signal: 9 (SIGKILL)");
         assert!(ending(killed, true).contains("lack of memory"));

@@ -1,9 +1,9 @@
 //! CPU time of this process and its children, by name. Shows where a run spends its time.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
@@ -17,12 +17,12 @@ struct Children {
 static CHILDREN: Mutex<Children> = Mutex::new(Children { ended: BTreeMap::new(), live: BTreeMap::new() });
 
 fn children() -> MutexGuard<'static, Children> {
-    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
+    CHILDREN.lock()
 }
 
-/// Waits for the end of a child and counts its time. Leaves the child unreaped: the kernel reports the time
-/// only until then.
-pub(crate) fn count_until_its_end(pid: u32, name: &str) {
+/// Waits until a child exits, and counts its time. Does not reap the child, because the kernel reports the
+/// time only of children that are not reaped.
+pub(crate) fn count_until_exit(pid: u32, name: &str) {
     children().live.insert(pid, name.to_owned());
     if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         // An error means that there is no such child to wait for.
@@ -39,7 +39,7 @@ pub(crate) fn running() -> BTreeMap<u32, String> {
     children().live.clone()
 }
 
-/// User and system time of this process, under `own`, and of every program that it has started so far.
+/// User and system time by program: of this process, under the name `own`, and of its children so far.
 pub fn spent(own: &str) -> BTreeMap<String, Duration> {
     let children = children();
     let mut spent = children.ended.clone();
@@ -66,11 +66,13 @@ fn of(process: &str) -> Option<Duration> {
     in_stat(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?, OWN)
 }
 
-/// The fields of `/proc/PID/stat`: `utime`, followed by `stime`, and `cutime`, followed by `cstime`.
+/// The number of the field `utime` in `/proc/PID/stat`; `stime` follows it.
 const OWN: usize = 14;
+/// The number of the field `cutime`; `cstime` follows it.
 const OF_CHILDREN: usize = 16;
 
-/// The sum of two fields. The name is in parentheses and may contain any of them; the third field follows it.
+/// The sum of the field with the number `first` and the next one. The second field is the program's name in
+/// parentheses, which may itself contain parentheses and spaces.
 fn in_stat(stat: &str, first: usize) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(first - 3).map(str::parse::<u64>);
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_may_have_parentheses() {
+    fn a_program_name_with_parentheses_does_not_shift_the_fields() {
         let stat = "7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 150 50 9 9 20 0 1 0";
         let hundredth = Duration::from_secs(1) / u32::try_from(clock_ticks_per_second()).unwrap();
         assert_eq!(in_stat(stat, OWN), Some(hundredth * 200));
@@ -98,12 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_child_took_is_known_after_its_end() {
+    fn the_time_of_a_child_is_counted_after_its_exit() {
         let mut child = Command::new("sh")
             .args(["-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"])
             .spawn()
             .unwrap();
-        count_until_its_end(child.id(), "counts");
+        count_until_exit(child.id(), "counts");
         assert!(child.wait().unwrap().success());
         let spent = spent("itself");
         assert!(spent["counts"] >= Duration::from_millis(20), "{spent:?}");

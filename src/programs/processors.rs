@@ -1,12 +1,12 @@
-//! How busy the machine's processors are, with any program.
+//! How busy the machine's processors are.
 
 use std::time::{Duration, Instant};
 
 use crate::processor_time::in_ticks;
 
-/// The fields of the first line of `/proc/stat` that count as busy: user, nice, system, interrupts, and the
-/// time that a hypervisor took.
-const AT_WORK: [usize; 6] = [0, 1, 2, 5, 6, 7];
+/// The fields of the first line of `/proc/stat` that count as busy: user, nice, system, irq, softirq and
+/// steal.
+const BUSY: [usize; 6] = [0, 1, 2, 5, 6, 7];
 
 #[derive(Debug, Default)]
 pub struct Processors {
@@ -17,7 +17,7 @@ impl Processors {
     /// The idle share since the last call, from 0 to 1, of the processors that this process may use. `None`
     /// on the first call, and without data in `/proc`.
     pub fn idle(&mut self) -> Option<f64> {
-        let now = (Instant::now(), at_work(&std::fs::read_to_string("/proc/stat").ok()?)?);
+        let now = (Instant::now(), busy(&std::fs::read_to_string("/proc/stat").ok()?)?);
         let (since, before) = self.before.replace(now)?;
         let processors = std::thread::available_parallelism().ok()?.get();
         Some(idle(now.1.saturating_sub(before), now.0.duration_since(since), processors))
@@ -26,15 +26,15 @@ impl Processors {
 
 /// The idle share of this many processors. The kernel counts in ticks, so the busy time may slightly exceed
 /// the total.
-fn idle(at_work: Duration, passed: Duration, processors: usize) -> f64 {
-    (1.0 - at_work.as_secs_f64() / passed.as_secs_f64() / processors as f64).clamp(0.0, 1.0)
+fn idle(busy: Duration, passed: Duration, processors: usize) -> f64 {
+    (1.0 - busy.as_secs_f64() / passed.as_secs_f64() / processors as f64).clamp(0.0, 1.0)
 }
 
 /// The busy time of all processors since boot.
-fn at_work(stat: &str) -> Option<Duration> {
+fn busy(stat: &str) -> Option<Duration> {
     let all = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = all.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    in_ticks(AT_WORK.into_iter().map(|field| ticks.get(field).copied()).sum::<Option<u64>>()?)
+    in_ticks(BUSY.into_iter().map(|field| ticks.get(field).copied()).sum::<Option<u64>>()?)
 }
 
 #[cfg(test)]
@@ -44,11 +44,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_is_not_work() {
+    fn idle_and_waiting_time_is_not_busy_time() {
         let ticks = clock_ticks_per_second();
         let stat = format!("cpu  {ticks} 0 {ticks} 900 800 0 0 {ticks} 0 0\ncpu0 1 2 3\n");
-        assert_eq!(at_work(&stat), Some(Duration::from_secs(3)));
-        assert_eq!(at_work("cpu  1 2\n"), None);
+        assert_eq!(busy(&stat), Some(Duration::from_secs(3)));
+        assert_eq!(busy("cpu  1 2\n"), None);
         let second = Duration::from_secs(1);
         assert_eq!((idle(second, second, 2), idle(3 * second, second, 2)), (0.5, 0.0));
         let mut processors = Processors::default();

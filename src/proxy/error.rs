@@ -1,3 +1,5 @@
+//! Errors of a proxy.
+
 use std::path::PathBuf;
 
 /// Why a proxy cannot be started, or rejects a rule.
@@ -8,7 +10,7 @@ pub enum ProxyError {
     Certificate {
         /// The unusable certificate or key.
         what: &'static str,
-        /// Why it is unusable.
+        /// Why the certificate or key is unusable.
         reason: String,
     },
     /// The port cannot be bound.
@@ -40,7 +42,7 @@ pub enum ProxyError {
     },
 }
 
-/// A lost connection as a client sees it: hyper closes it (HTTP/1.1) or resets the stream (HTTP/2).
+/// The client sees a broken connection: hyper closes it (HTTP/1.1) or resets the stream (HTTP/2).
 #[derive(Debug, thiserror::Error)]
 #[error("lost: {0}")]
 pub(crate) struct Lost(pub String);

@@ -1,4 +1,5 @@
-//! Forwards one request: applies the rules to it, asks the API server, and applies the rules to the response.
+//! Forwards one request: applies the rules to it, sends it to the API server, and applies the rules to the
+//! response.
 
 use std::sync::Arc;
 
@@ -8,21 +9,19 @@ use http::header::{
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::Value;
 
+use crate::body::{Body, full};
 use crate::error::Lost;
-use crate::patch::Patch;
+use crate::patch::{NO_PATCH, Patch};
 use crate::rule::Action;
 use crate::rules::{Phase, Rules, Step};
 use crate::status::refusal;
 use crate::target::{Target, Verb};
 use crate::upstream::Upstream;
 use crate::watching;
-
-pub(crate) type Body = UnsyncBoxBody<Bytes, Lost>;
 
 /// Headers that apply to one connection only.
 const OF_THE_CONNECTION: [HeaderName; 9] = [
@@ -38,13 +37,9 @@ const OF_THE_CONNECTION: [HeaderName; 9] = [
 ];
 
 const JSON: &str = "application/json";
-const NO_PATCH: &str = "the patch does not apply";
-/// Why a rule was skipped: requests that are all invalid test the API server, not the program that sent them.
+/// Why a rule was skipped. A request that the API server rejects as invalid tests the API server, not the
+/// program.
 const INVALID: &str = "the API server calls the changed request invalid";
-
-pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
-}
 
 #[derive(Debug)]
 pub(crate) struct Forward {
@@ -53,6 +48,7 @@ pub(crate) struct Forward {
 }
 
 impl Forward {
+    /// Answers one request. The rules may delay, change, drop or refuse it, and change or drop the response.
     pub(crate) async fn serve(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Lost> {
         let (mut parts, body) = request.into_parts();
         let mut target = Target::of(&parts.method, &parts.uri);
@@ -96,14 +92,14 @@ impl Forward {
                     }
                     Err(why) => self.rules.skip(step, &target, why),
                 },
-                // The other actions follow the response.
+                // The other actions apply to the response.
                 _ => {}
             }
         }
         let looks_inside = self.rules.looks_into(&target);
         prepare(&mut parts.headers, looks_inside);
-        let answer = self.upstream.ask(&parts, parts.headers.clone(), body.clone()).await;
-        let mut answer = answer.inspect_err(|lost| tracing::debug!(%lost, "no answer"))?;
+        let answer = self.upstream.send(&parts, parts.headers.clone(), body.clone()).await;
+        let mut answer = answer.inspect_err(|lost| tracing::debug!(%lost, "no response"))?;
         for step in rewriting {
             match answer.status() {
                 StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
@@ -148,7 +144,7 @@ impl Forward {
         for step in due {
             if step.action == Action::Duplicate {
                 // The program gets the first response, regardless of the second.
-                if let Ok(second) = self.upstream.ask(parts, parts.headers.clone(), body.clone()).await {
+                if let Ok(second) = self.upstream.send(parts, parts.headers.clone(), body.clone()).await {
                     let _ = collected(second.into_body()).await;
                 }
                 self.rules.apply(step, target, None);
@@ -163,7 +159,7 @@ impl Forward {
         Ok(Response::from_parts(head, full(whole)))
     }
 
-    /// Rewrites the objects in a response as the rules demand.
+    /// Applies the rules to the objects in a response.
     async fn rewritten(&self, target: &Target, answer: Response<Body>) -> Result<Response<Body>, Lost> {
         let (mut head, body) = answer.into_parts();
         let bytes = body.collect().await?.to_bytes();
@@ -177,7 +173,7 @@ impl Forward {
         };
         for object in objects {
             for step in self.rules.on_object(target, object) {
-                is_changed |= change(&self.rules, &step, target, object);
+                is_changed |= self.rules.rewrite(&step, target, object);
             }
         }
         if !is_changed {
@@ -186,17 +182,6 @@ impl Forward {
         head.headers.remove(CONTENT_LENGTH);
         Ok(Response::from_parts(head, full(document.to_string())))
     }
-}
-
-/// Changes an object as a rule demands. Returns whether it was changed.
-pub(crate) fn change(rules: &Rules, step: &Step, target: &Target, object: &mut Value) -> bool {
-    let Action::RewriteObject(patch) = &step.action else { return false };
-    let is_changed = patch.apply(object);
-    match is_changed {
-        true => rules.apply(step, target, Some(object)),
-        false => rules.skip(step, target, NO_PATCH),
-    }
-    is_changed
 }
 
 /// The patched body, or why it cannot be patched.
@@ -213,7 +198,8 @@ fn is_json(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(JSON.as_bytes()))
 }
 
-/// Turns a program's headers into those of the proxy's own request.
+/// Changes a program's headers into those of the proxy's request. With `looks_inside`, the proxy requests
+/// plain JSON.
 fn prepare(headers: &mut HeaderMap, looks_inside: bool) {
     for header in OF_THE_CONNECTION.iter().chain(&[HOST, CONTENT_LENGTH]) {
         headers.remove(header);
@@ -230,22 +216,22 @@ fn prepare(headers: &mut HeaderMap, looks_inside: bool) {
 
 /// The types that a client accepts, as JSON. Parameters such as `;as=Table` are kept.
 fn as_json(accepts: &str) -> String {
-    let kinds = accepts.split(',').map(|kind| {
-        let (_, parameters) = kind.split_once(';').unwrap_or((kind, ""));
-        // `type=` names a protobuf message, and `stream=` is implied.
-        let kept = parameters.split(';').filter(|one| {
-            let one = one.trim();
-            !one.is_empty() && !one.starts_with("type=") && !one.starts_with("stream=")
-        });
-        std::iter::once(JSON).chain(kept).collect::<Vec<_>>().join(";")
-    });
-    let mut seen: Vec<String> = Vec::new();
-    for kind in kinds {
-        if !seen.contains(&kind) {
-            seen.push(kind);
+    let mut kinds: Vec<String> = Vec::new();
+    for accepted in accepts.split(',') {
+        let mut kind = JSON.to_owned();
+        for parameter in accepted.split(';').skip(1) {
+            let name = parameter.trim();
+            // `type=` names a protobuf message, and `stream=` is implied.
+            if !name.is_empty() && !name.starts_with("type=") && !name.starts_with("stream=") {
+                kind.push(';');
+                kind.push_str(parameter);
+            }
+        }
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
         }
     }
-    seen.join(",")
+    kinds.join(",")
 }
 
 #[derive(serde::Deserialize)]
@@ -270,7 +256,7 @@ mod tests {
         "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
     )]
     #[case("application/json", "application/json")]
-    fn json_is_accepted_in_every_others_place(#[case] accepts: &str, #[case] wanted: &str) {
+    fn every_accepted_type_is_replaced_by_json(#[case] accepts: &str, #[case] wanted: &str) {
         assert_eq!(as_json(accepts), wanted);
     }
 }

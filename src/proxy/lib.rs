@@ -1,15 +1,16 @@
 //! A reverse proxy between one program and the API server, which injects faults into its traffic.
 //!
-//! It contains no knowledge of clusters or of the program: it gets addresses, certificates and [`Rule`]s. One
-//! proxy serves one identity and uses its client certificate for the API server, so audit logs and admission
-//! still show the writer. Clients must present a certificate of the same authority.
+//! The proxy knows nothing about clusters or the program: it gets addresses, certificates and [`Rule`]s. One
+//! proxy serves one identity. It uses that identity's client certificate for the API server, so audit logs
+//! and admission see the same user as without a proxy. Clients must present a certificate of the same
+//! authority.
 //!
 //! - `target`: the subject of a request, as in Kubernetes' own `RequestInfo`.
 //! - `rule`, `patch`: rules as data: what they match, when they fire, and what they do.
 //! - `rules`: the rules of a running proxy and their state. `log`: the injected faults, as JSON lines.
-//! - `forward`: one request from end to end. `watching`: open watches, event by event. `status`: refusals in
-//!   the form of the API server.
-//! - `upstream`: the API server's side. `server`: the program's side.
+//! - `forward`: one request from end to end. `watching`: open watches, event by event. `status`: error
+//!   responses like those of the API server.
+//! - `server`: connections from the program. `upstream`: connections to the API server.
 //!
 //! Both sides speak HTTP/1.1 and HTTP/2. Traffic without a matching rule passes byte for byte, in any
 //! encoding. A rule that looks into objects ([`Action::looks_into_objects`]) makes the proxy request JSON on
@@ -18,6 +19,7 @@
 
 #![warn(missing_docs)]
 
+mod body;
 mod error;
 mod forward;
 mod log;
@@ -34,6 +36,8 @@ mod watching;
 mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watch_tests;
 
 pub use error::ProxyError;
 pub use log::Fault;

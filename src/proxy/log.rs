@@ -1,4 +1,4 @@
-//! The injected faults, as one JSON line each, written as they happen.
+//! Writes the injected faults to a file, one JSON line each.
 
 use std::fs::File;
 use std::io::Write;

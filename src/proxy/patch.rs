@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// Why a rule was skipped.
+pub(crate) const NO_PATCH: &str = "the patch does not apply";
+
 /// A change to an object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -11,7 +14,7 @@ pub enum Patch {
     Json(json_patch::Patch),
     /// A JSON merge patch (RFC 7386).
     Merge(Value),
-    /// Edits of existing values that match a pattern, which the other two cannot express.
+    /// Edits of existing values that match a pattern. The other two kinds of patch have no patterns.
     Edit(Vec<Edit>),
 }
 
@@ -19,8 +22,8 @@ pub enum Patch {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
-    /// A JSON pointer (RFC 6901), in which `*` is every entry of a list or map, and `-` the last entry of a
-    /// list.
+    /// A JSON pointer (RFC 6901). In it, `*` selects every entry of a list or map, and `-` the last entry of
+    /// a list.
     pub at: String,
     /// The change to each value.
     pub to: Change,
@@ -36,9 +39,9 @@ pub enum Change {
     Set(Value),
     /// Adds this to a number; the result is never negative.
     Plus(i64),
-    /// Reverses a list; a list with a single entry stays as it is.
+    /// Reverses a list. A list with one entry does not change.
     Reversed,
-    /// Removes the last entry of a list; a list with a single entry stays as it is.
+    /// Removes the last entry of a list. A list with one entry does not change.
     Shortened,
     /// Duplicates the last entry of a list.
     Doubled,
@@ -106,8 +109,8 @@ impl Change {
                 "*" => entries.clear(),
                 "-" => drop(entries.pop()),
                 _ => entries.retain({
-                    let (gone, mut at) = (key.parse::<usize>().ok(), 0..);
-                    move |_| at.next() != gone
+                    let (removed, mut indexes) = (key.parse::<usize>().ok(), 0..);
+                    move |_| indexes.next() != removed
                 }),
             },
             (Self::Set(value), Value::Object(entries)) if key != "*" => {
@@ -156,7 +159,7 @@ mod tests {
     #[case("/name", json!("removed"), json!({"groups": [{"min": 1}, {"min": 2}]}))]
     #[case("/name", json!({"continued": "b"}), json!({"groups": [{"min": 1}, {"min": 2}], "name": "ab"}))]
     #[case("/a~1b", json!({"set": true}), json!({"groups": [{"min": 1}, {"min": 2}], "name": "a", "a/b": true}))]
-    fn edits(#[case] at: &str, #[case] to: Value, #[case] wanted: Value) {
+    fn an_edit_changes_the_values_at_its_pointer(#[case] at: &str, #[case] to: Value, #[case] wanted: Value) {
         let mut object = json!({"groups": [{"min": 1}, {"min": 2}], "name": "a"});
         let patch: Patch = serde_json::from_value(json!({"edit": [{"at": at, "to": to}]})).unwrap();
         assert!(patch.apply(&mut object));
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_that_find_nothing_say_so() {
+    fn edits_that_change_nothing_return_false() {
         for (at, to) in [("/b/c", json!({"set": 1})), ("/a", json!("shortened")), ("/c/*", json!("removed"))]
         {
             let patch: Patch = serde_json::from_value(json!({"edit": [{"at": at, "to": to}]})).unwrap();

@@ -23,15 +23,15 @@ use crate::target::{Target, Verb};
 pub struct Rule {
     /// Name in logs.
     pub name: String,
-    /// The requests or objects that it applies to.
+    /// The requests or objects to which the rule applies.
     #[serde(default, rename = "match")]
     pub matches: Match,
-    /// The matches at which it fires.
+    /// The matches at which the rule fires.
     #[serde(default)]
     pub when: When,
-    /// What it does when it fires.
+    /// What the rule does when it fires.
     pub action: Action,
-    /// How often it was applied, by all proxies to which its clones were added.
+    /// How often the rule and its clones were applied, by any proxy.
     #[serde(skip)]
     pub applied: Applied,
 }
@@ -41,12 +41,12 @@ pub struct Rule {
 pub struct Applied(Arc<AtomicU64>);
 
 impl Applied {
-    /// How often they were applied.
+    /// How often the rule and its clones were applied.
     pub fn times(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn once_more(&self) {
+    pub(crate) fn increment(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -69,7 +69,7 @@ pub struct Match {
     pub resources: Vec<String>,
     /// Namespace of the request, or of the object if the action looks into objects.
     pub namespace: Option<String>,
-    /// Name of the object. A name that the API server is to generate does not count.
+    /// Name of the object. A name that the API server generates does not match.
     pub name: Option<String>,
 }
 
@@ -77,15 +77,15 @@ pub struct Match {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct When {
-    /// The first match at which it may fire.
+    /// The first match at which the rule may fire.
     pub from: u64,
-    /// From there, every n-th match.
+    /// After match `from`, the rule fires at every n-th match.
     pub every: u64,
-    /// The maximum number of times that it fires.
+    /// The maximum number of times that the rule fires.
     pub count: Option<u64>,
-    /// The probability, from 0 to 1, that it fires at such a match.
+    /// The probability, from 0 to 1, that the rule fires at a match that `from` and `every` select.
     pub probability: f64,
-    /// The same seed selects the same matches.
+    /// Seed for `probability`. The same seed selects the same matches.
     pub seed: u64,
 }
 
@@ -119,17 +119,18 @@ pub enum Action {
     },
     /// Sends the request twice and returns the first response.
     Duplicate,
-    /// Sends another body. A body that is not JSON is not changed, and the log reports that.
+    /// Changes the body. A body that is not JSON stays unchanged, and the log reports that.
     RewriteRequest(Patch),
-    /// Makes this the program's last request: the server answers, but the response and all further writes are
-    /// held. They are lost when the rule ends.
+    /// Stops the program's writes with this request. The server executes it, but the proxy holds the response
+    /// and all later writes, and drops them when the rule ends.
     Halt,
     /// Changes objects in responses, lists and watch events.
     RewriteObject(Patch),
-    /// Holds a watch before the event until the rule is released; if it is abandoned, the watch is lost.
+    /// Holds a watch before the event. The watch continues when the rule is released, and is lost when it is
+    /// abandoned.
     HoldEvents {
         /// If false, later events wait too, because a watch is ordered. If true, events of other objects
-        /// pass, as if matching objects had a watch of their own.
+        /// pass, as if the matching objects had a separate watch.
         #[serde(default)]
         others_pass: bool,
     },
@@ -138,7 +139,7 @@ pub enum Action {
         /// Length of the delay per event.
         milliseconds: u64,
     },
-    /// Ends a watch with an ERROR event, such as 410, in place of the event.
+    /// Replaces the event by an ERROR event, such as 410, and ends the watch.
     BreakWatch {
         /// Status code of the ERROR event.
         code: u16,
@@ -169,7 +170,7 @@ impl When {
 }
 
 impl Match {
-    /// These verbs on these resources.
+    /// Matches these verbs on these resources.
     pub fn of(verbs: &[Verb], resources: &[&str]) -> Self {
         let resources = resources.iter().map(|one| (*one).to_owned()).collect();
         Self { verbs: verbs.to_vec(), resources, ..Self::default() }
@@ -180,7 +181,7 @@ impl Match {
         Self::of(&Verb::WRITES, &[])
     }
 
-    /// Restricts the match to one namespace.
+    /// Restricts the match to a namespace.
     #[must_use]
     pub fn in_namespace(self, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..self }
@@ -192,9 +193,9 @@ impl Match {
             && is_like(self.name.as_deref(), target.name.as_deref())
     }
 
-    /// Ignores namespace and name, which are those of objects.
+    /// Like [`Match::is_about`], without namespace and name: those of the objects decide.
     pub(crate) fn is_about_kind(&self, target: &Target) -> bool {
-        let of = |pattern: &String| match pattern.strip_suffix("/*") {
+        let is_resource = |pattern: &String| match pattern.strip_suffix("/*") {
             Some(resource) => {
                 target.resource.strip_prefix(resource).is_some_and(|rest| rest.starts_with('/'))
             }
@@ -202,7 +203,7 @@ impl Match {
         };
         (self.verbs.is_empty() || self.verbs.contains(&target.verb))
             && self.group.as_ref().is_none_or(|group| *group == target.group)
-            && (self.resources.is_empty() || self.resources.iter().any(of))
+            && (self.resources.is_empty() || self.resources.iter().any(is_resource))
     }
 
     pub(crate) fn is_about_object(&self, object: &Value) -> bool {
@@ -211,7 +212,7 @@ impl Match {
     }
 }
 
-/// Whether a word matches a pattern with `*`. Without a pattern it does.
+/// Whether a word matches a pattern with `*`. Every word matches if there is no pattern.
 fn is_like(pattern: Option<&str>, word: Option<&str>) -> bool {
     fn like(pattern: &[u8], word: &[u8]) -> bool {
         match (pattern, word) {
@@ -225,7 +226,7 @@ fn is_like(pattern: Option<&str>, word: Option<&str>) -> bool {
 }
 
 impl Action {
-    /// Whether it applies to objects in responses and watch events. The proxy then requests JSON.
+    /// Whether the action applies to objects in responses and watch events. The proxy then requests JSON.
     pub fn looks_into_objects(&self) -> bool {
         matches!(
             self,
@@ -300,7 +301,7 @@ mod tests {
     #[case(json!({"from": 2, "every": 2}), &[2, 4, 6])]
     #[case(json!({"every": 3, "count": 1}), &[1])]
     #[case(json!({"probability": 0.0}), &[])]
-    fn counted_matches(#[case] when: Value, #[case] wanted: &[u64]) {
+    fn a_rule_fires_at_the_matches_of_when(#[case] when: Value, #[case] wanted: &[u64]) {
         assert_eq!(fired(&serde_json::from_value(when).unwrap(), 6), wanted);
     }
 
@@ -315,11 +316,11 @@ mod tests {
     }
 
     #[test]
-    fn chance_is_the_seeds() {
-        let of = |seed| When { probability: 0.5, seed, ..When::default() };
-        assert_eq!(fired(&of(7), 100), fired(&of(7), 100));
-        assert_ne!(fired(&of(7), 100), fired(&of(8_000), 100));
-        assert!((30..70).contains(&fired(&of(7), 100).len()));
+    fn the_seed_determines_the_matches() {
+        let with_seed = |seed| When { probability: 0.5, seed, ..When::default() };
+        assert_eq!(fired(&with_seed(7), 100), fired(&with_seed(7), 100));
+        assert_ne!(fired(&with_seed(7), 100), fired(&with_seed(8_000), 100));
+        assert!((30..70).contains(&fired(&with_seed(7), 100).len()));
     }
 
     #[rstest::rstest]
@@ -328,12 +329,12 @@ mod tests {
     #[case("*", "", true)]
     #[case("a*c", "abbc", true)]
     #[case("a", "ab", false)]
-    fn patterns(#[case] pattern: &str, #[case] word: &str, #[case] wanted: bool) {
+    fn a_star_matches_any_part_of_a_word(#[case] pattern: &str, #[case] word: &str, #[case] wanted: bool) {
         assert_eq!(is_like(Some(pattern), Some(word)), wanted);
     }
 
     #[test]
-    fn resources_and_subresources() {
+    fn a_resource_does_not_match_its_subresources() {
         let target = |path: &str| Target::of(&http::Method::POST, &path.parse().unwrap());
         let (pod, binding) = ("/api/v1/namespaces/ns/pods", "/api/v1/namespaces/ns/pods/p/binding");
         let about =
@@ -341,8 +342,9 @@ mod tests {
         assert!(about("pods", pod) && !about("pods", binding));
         assert!(about("pods/binding", binding) && !about("pods/binding", pod));
         assert!(about("pods/*", binding) && !about("pods/*", pod));
-        let of = |group: &str| Match { group: Some(group.into()), ..Match::default() }.is_about(&target(pod));
-        assert!(of("") && !of("apps"));
+        let is_in_group =
+            |group: &str| Match { group: Some(group.into()), ..Match::default() }.is_about(&target(pod));
+        assert!(is_in_group("") && !is_in_group("apps"));
     }
 
     #[rstest::rstest]
@@ -350,7 +352,7 @@ mod tests {
     #[case(json!({"when": {"probability": 2.0}, "action": "drop"}), "from 0 to 1")]
     #[case(json!({"action": {"refuse": {"code": 200}}}), "from 400 to 599")]
     #[case(json!({"when": {"from": 2}, "action": "freeze"}), "takes no `when`")]
-    fn wrong_rules_are_told(#[case] mut rule: Value, #[case] wanted: &str) {
+    fn invalid_rules_are_rejected(#[case] mut rule: Value, #[case] wanted: &str) {
         rule["name"] = "r".into();
         let rule: Rule = serde_json::from_value(rule).unwrap();
         let error = rule.check().unwrap_err().to_string();
@@ -358,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_files() {
+    fn a_rule_is_read_from_json_without_unknown_fields() {
         let rule = json!({
             "name": "third binding refused",
             "match": {"verbs": ["create"], "resources": ["pods/binding"], "namespace": "ns"},

@@ -1,15 +1,17 @@
-//! The rules of a running proxy: which of them fire, which requests wait for them, and what was counted and
-//! logged.
+//! The rules of a running proxy and their state. The state has the active rules, the requests that they hold,
+//! the numbers of requests, and the faults so far.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::ProxyError;
 use crate::log::{Fault, Log};
+use crate::patch::NO_PATCH;
 use crate::rule::{Action, Match, Rule};
 use crate::target::{Target, Verb};
 
@@ -37,9 +39,9 @@ pub struct ProxyHandle {
 }
 
 impl ProxyHandle {
-    /// Adds a rule after the existing ones. All rules that match a request are applied in this order, up to
-    /// one that ends the request. A watch in an encoding that the rule cannot read ends, so that the program
-    /// requests it again.
+    /// Adds a rule after the existing ones. The rules that match a request are applied in this order, until
+    /// one ends the request. If the rule cannot read the encoding of an open watch, the watch ends, and the
+    /// program requests it again.
     pub fn add(&self, rule: Rule) -> Result<RuleId, ProxyError> {
         rule.check()?;
         let mut state = self.rules.state();
@@ -65,7 +67,7 @@ impl ProxyHandle {
         self.rules.state().entries[id.0].applied
     }
 
-    /// Waits until a rule was applied `times` times: by then a request is held, or a response is lost.
+    /// Waits until a rule was applied `times` times. Then the request is held, or the response is lost.
     pub async fn until_applied(&self, id: RuleId, times: u64) {
         self.rules.wait(|state| (state.entries[id.0].applied >= times).then_some(())).await;
     }
@@ -120,16 +122,17 @@ struct Entry {
 
 impl Entry {
     /// Counts a match. Returns the step if the rule fires.
-    fn matched(&mut self, place: usize) -> Option<Step> {
+    fn matched(&mut self, id: RuleId) -> Option<Step> {
         self.seen += 1;
-        self.rule.when.fires(self.seen, self.fired).then(|| {
-            self.fired += 1;
-            Step { id: RuleId(place), action: self.rule.action.clone(), number: self.seen }
-        })
+        if !self.rule.when.fires(self.seen, self.fired) {
+            return None;
+        }
+        self.fired += 1;
+        Some(Step { id, action: self.rule.action.clone(), number: self.seen })
     }
 }
 
-/// What a rule does to a request or an object.
+/// One application of a rule to a request or an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub id: RuleId,
@@ -159,7 +162,7 @@ impl Rules {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn changed(&self) {
@@ -170,11 +173,12 @@ impl Rules {
         self.changes.subscribe()
     }
 
-    async fn wait<T>(&self, until: impl Fn(&State) -> Option<T>) -> T {
+    /// Waits until `find` returns a value.
+    async fn wait<T>(&self, find: impl Fn(&State) -> Option<T>) -> T {
         let mut changes = self.changes();
         loop {
-            if let Some(reached) = until(&self.state()) {
-                return reached;
+            if let Some(found) = find(&self.state()) {
+                return found;
             }
             // This cannot fail: `self` owns the sender.
             let _ = changes.changed().await;
@@ -187,11 +191,11 @@ impl Rules {
         let Target { verb, group, resource, namespace, .. } = target.clone();
         *state.counts.entry(Counted { verb, group, resource, namespace }).or_default() += 1;
         let mut steps = Vec::new();
-        for (place, entry) in state.entries.iter_mut().enumerate() {
+        for (index, entry) in state.entries.iter_mut().enumerate() {
             let is_for_requests =
                 !entry.rule.action.looks_into_objects() && entry.rule.action != Action::Freeze;
             if entry.phase == Phase::On && is_for_requests && entry.rule.matches.is_about(target) {
-                steps.extend(entry.matched(place));
+                steps.extend(entry.matched(RuleId(index)));
                 let ends = |step: &Step| matches!(step.action, Action::Drop | Action::Refuse { .. });
                 if steps.last().is_some_and(ends) {
                     break;
@@ -203,33 +207,35 @@ impl Rules {
 
     /// The steps for an object in a response, or for the watch that delivers it.
     pub(crate) fn on_object(&self, target: &Target, object: &Value) -> Vec<Step> {
-        let mut state = self.state();
-        let entries = state.entries.iter_mut().enumerate();
-        let due = entries
-            .filter(|(_, entry)| entry.looks_into(target) && entry.rule.matches.is_about_object(object));
-        due.filter_map(|(place, entry)| entry.matched(place)).collect()
+        let mut steps = Vec::new();
+        for (index, entry) in self.state().entries.iter_mut().enumerate() {
+            if entry.looks_into(target) && entry.rule.matches.is_about_object(object) {
+                steps.extend(entry.matched(RuleId(index)));
+            }
+        }
+        steps
     }
 
-    /// Whether a rule looks into the objects of such a response.
+    /// Whether a rule looks into the objects of responses to such a request.
     pub(crate) fn looks_into(&self, target: &Target) -> bool {
         self.state().entries.iter().any(|entry| entry.looks_into(target))
     }
 
-    /// Waits while a rule freezes such a watch.
+    /// Waits while a rule freezes this watch.
     pub(crate) async fn unfrozen(&self, target: &Target) {
         let freezes = |entry: &Entry| {
             entry.phase == Phase::On
                 && entry.rule.action == Action::Freeze
                 && entry.rule.matches.is_about(target)
         };
-        let place = self.state().entries.iter().position(freezes);
-        let Some(place) = place else { return };
+        let index = self.state().entries.iter().position(freezes);
+        let Some(index) = index else { return };
         let number = {
             let mut state = self.state();
-            state.entries[place].seen += 1;
-            state.entries[place].seen
+            state.entries[index].seen += 1;
+            state.entries[index].seen
         };
-        self.apply(&Step { id: RuleId(place), action: Action::Freeze, number }, target, None);
+        self.apply(&Step { id: RuleId(index), action: Action::Freeze, number }, target, None);
         self.wait(|state| (!state.entries.iter().any(freezes)).then_some(())).await;
     }
 
@@ -254,12 +260,25 @@ impl Rules {
         self.state().entries[id.0].phase
     }
 
+    /// Records that a step was applied.
     pub(crate) fn apply(&self, step: &Step, target: &Target, object: Option<&Value>) {
         self.record(step, target, object, None);
     }
 
+    /// Records that a step was not applied, and why.
     pub(crate) fn skip(&self, step: &Step, target: &Target, why: &'static str) {
         self.record(step, target, None, Some(why));
+    }
+
+    /// Changes an object if the step's action is to rewrite objects. Returns whether the object changed.
+    pub(crate) fn rewrite(&self, step: &Step, target: &Target, object: &mut Value) -> bool {
+        let Action::RewriteObject(patch) = &step.action else { return false };
+        if patch.apply(object) {
+            self.apply(step, target, Some(object));
+            return true;
+        }
+        self.skip(step, target, NO_PATCH);
+        false
     }
 
     fn record(&self, step: &Step, target: &Target, object: Option<&Value>, skipped: Option<&'static str>) {
@@ -268,7 +287,7 @@ impl Rules {
         let entry = &mut state.entries[step.id.0];
         if skipped.is_none() {
             entry.applied += 1;
-            entry.rule.applied.once_more();
+            entry.rule.applied.increment();
         }
         let fault = Fault {
             time: Timestamp::now(),

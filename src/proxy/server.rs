@@ -1,4 +1,4 @@
-//! The program's side: a TLS listener on loopback, with one task per connection.
+//! Connections from the program: a TLS listener on loopback, with one task per connection.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener as StdListener};
@@ -102,13 +102,13 @@ impl Drop for Proxy {
 }
 
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, forward: Arc<Forward>) {
-    // Dropped with this task, which ends its connections.
+    // Dropping the set, with this task, ends all connections.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((socket, _)) => drop(connections.spawn(serve(socket, acceptor.clone(), forward.clone()))),
-                // For example too many open files, so retry.
+                // The reason may be temporary, for example too many open files.
                 Err(error) => {
                     if error.kind() != ErrorKind::ConnectionAborted {
                         tracing::warn!(%error, "the fault proxy accepts no connection");
@@ -165,7 +165,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Without ALPN, which the connector adds.
+/// The TLS configuration of a client. It has no ALPN protocols, because the connector adds them.
 pub(crate) fn client(identity: &Credentials, roots: Arc<RootCertStore>) -> Result<ClientConfig, ProxyError> {
     const WHAT: &str = "the identity's certificate";
     ClientConfig::builder_with_provider(provider())

@@ -1,10 +1,10 @@
-//! Refusals in the form of the API server.
+//! Error responses like those of the API server.
 
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::forward::{Body, full};
+use crate::body::{Body, full};
 use crate::target::Target;
 
 /// A `Status` of `meta/v1`.

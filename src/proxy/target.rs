@@ -1,4 +1,4 @@
-//! The subject of a request, from its method and path by the rules of Kubernetes' `RequestInfo`.
+//! The subject of a request, derived from its method and path like Kubernetes' `RequestInfo`.
 
 use http::{Method, Uri};
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Parses a path such as `/apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE`.
     pub(crate) fn of(method: &Method, uri: &Uri) -> Self {
         let mut segments: Vec<_> = uri.path().split('/').filter(|segment| !segment.is_empty()).collect();
         let group = match segments.as_slice() {
@@ -115,7 +116,7 @@ mod tests {
     #[case("DELETE /apis/apps/v1/namespaces/ns/deployments", "deletecollection apps deployments ns")]
     #[case("GET /apis/apps/v1", "get   -")]
     #[case("GET /readyz", "get   -")]
-    fn requests(#[case] request: &str, #[case] wanted: &str) {
+    fn the_target_of_a_request_is_that_of_request_info(#[case] request: &str, #[case] wanted: &str) {
         let (method, path) = request.split_once(' ').unwrap();
         let target = Target::of(&method.parse().unwrap(), &path.parse().unwrap());
         let verb = serde_json::to_value(target.verb).unwrap();

@@ -25,8 +25,8 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 
+use crate::body::{Body, full};
 use crate::error::Lost;
-use crate::forward::{Body, full};
 use crate::server::{client as client_tls, roots, server as server_tls};
 use crate::target::{Target, Verb};
 use crate::{Credentials, Proxy, ProxyConfig, ProxyHandle, Rule, RuleId};
@@ -34,10 +34,11 @@ use crate::{Credentials, Proxy, ProxyConfig, ProxyHandle, Rule, RuleId};
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 pub(crate) const POD: &str = "/api/v1/namespaces/ns/pods/p";
 pub(crate) const PODS: &str = "/api/v1/namespaces/ns/pods";
+pub(crate) const VERSIONS: [Version; 2] = [Version::HTTP_11, Version::HTTP_2];
 pub(crate) const WATCH: &str = "/api/v1/pods?watch=true";
 
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub verb: Verb,
     pub path: String,
     pub body: Bytes,
@@ -49,7 +50,7 @@ pub(crate) struct Asked {
 
 #[derive(Default)]
 struct Api {
-    asked: Vec<Asked>,
+    requests: Vec<ReceivedRequest>,
     watches: Vec<mpsc::UnboundedSender<Bytes>>,
 }
 
@@ -104,15 +105,15 @@ impl World {
         self.add(serde_json::from_value(rule).unwrap())
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.api.lock().unwrap().asked.clone()
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
+        self.api.lock().unwrap().requests.clone()
     }
 
     pub(crate) fn writes(&self) -> usize {
-        self.asked().iter().filter(|asked| asked.verb.is_write()).count()
+        self.requests().iter().filter(|request| request.verb.is_write()).count()
     }
 
-    pub(crate) fn send(&self, bytes: impl Into<Bytes>) {
+    pub(crate) fn send_to_watches(&self, bytes: impl Into<Bytes>) {
         let bytes = bytes.into();
         self.api.lock().unwrap().watches.retain(|watch| watch.send(bytes.clone()).is_ok());
     }
@@ -123,14 +124,17 @@ impl World {
 
     pub(crate) fn event(&self, kind: &str, namespace: &str, name: &str) {
         let metadata = json!({"namespace": namespace, "name": name});
-        self.send(format!("{}\n", json!({"type": kind, "object": {"kind": "Pod", "metadata": metadata}})));
+        self.send_to_watches(format!(
+            "{}\n",
+            json!({"type": kind, "object": {"kind": "Pod", "metadata": metadata}})
+        ));
     }
 
-    pub(crate) fn client(&self, version: Version) -> Asker {
+    pub(crate) fn client(&self, version: Version) -> TestClient {
         self.client_of(&self.proxy.url(), version)
     }
 
-    pub(crate) fn client_of(&self, server: &str, version: Version) -> Asker {
+    pub(crate) fn client_of(&self, server: &str, version: Version) -> TestClient {
         let identity = signed(&self.issuer, "program", ExtendedKeyUsagePurpose::ClientAuth);
         let ca = Arc::new(roots(&self.issuer.pem()).unwrap());
         let tls = client_tls(&identity, ca).unwrap();
@@ -139,21 +143,23 @@ impl World {
             Version::HTTP_2 => builder.enable_http2().build(),
             _ => builder.enable_http1().build(),
         };
-        Asker {
+        TestClient {
             client: Client::builder(TokioExecutor::new()).retry_canceled_requests(false).build(https),
             server: server.to_owned(),
         }
     }
 }
 
+pub(crate) type TestError = Box<dyn std::error::Error + Send + Sync>;
+
 #[derive(Clone)]
-pub(crate) struct Asker {
+pub(crate) struct TestClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     server: String,
 }
 
-impl Asker {
-    pub(crate) async fn ask(
+impl TestClient {
+    pub(crate) async fn send(
         &self,
         method: Method,
         path: &str,
@@ -167,35 +173,33 @@ impl Asker {
         self.client.request(request.body(Full::new(body.into())).unwrap()).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Result<(StatusCode, Value), String> {
-        let answer = self.ask(Method::GET, path, &[], "").await.map_err(|error| error.to_string())?;
-        whole(answer).await
+    pub(crate) async fn get(&self, path: &str) -> Result<(StatusCode, Value), TestError> {
+        collected(self.send(Method::GET, path, &[], "").await?).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<(StatusCode, Value), String> {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<(StatusCode, Value), TestError> {
         let headers = [("content-type", "application/json")];
-        let answer = self.ask(Method::POST, path, &headers, body.to_string()).await;
-        whole(answer.map_err(|error| error.to_string())?).await
+        collected(self.send(Method::POST, path, &headers, body.to_string()).await?).await
     }
 
     pub(crate) async fn watch(&self, accept: &str) -> Incoming {
-        let answer = self.ask(Method::GET, WATCH, &[("accept", accept)], "").await.unwrap();
+        let answer = self.send(Method::GET, WATCH, &[("accept", accept)], "").await.unwrap();
         assert_eq!(answer.status(), 200);
         answer.into_body()
     }
 }
 
-async fn whole(answer: Response<Incoming>) -> Result<(StatusCode, Value), String> {
+async fn collected(answer: Response<Incoming>) -> Result<(StatusCode, Value), TestError> {
     let status = answer.status();
-    let bytes = answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+    let bytes = answer.into_body().collect().await?.to_bytes();
     Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
 }
 
 /// The next chunk of a watch; `None` at its end.
-pub(crate) async fn piece(watch: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
+pub(crate) async fn chunk(watch: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
     loop {
         let frame = tokio::time::timeout(Duration::from_secs(20), watch.frame()).await;
-        let data = frame.expect("a piece in 20 s")?.map(|frame| frame.into_data().unwrap());
+        let data = frame.expect("a chunk within 20 s")?.map(|frame| frame.into_data().unwrap());
         // HTTP/2 may end with an empty frame.
         if !matches!(&data, Ok(data) if data.is_empty()) {
             return Some(data);
@@ -204,7 +208,7 @@ pub(crate) async fn piece(watch: &mut Incoming) -> Option<Result<Bytes, hyper::E
 }
 
 pub(crate) async fn event(watch: &mut Incoming) -> Value {
-    serde_json::from_slice(&piece(watch).await.unwrap().unwrap()).unwrap()
+    serde_json::from_slice(&chunk(watch).await.unwrap().unwrap()).unwrap()
 }
 
 /// Whether `what` does not complete within 150 ms.
@@ -237,9 +241,9 @@ async fn serve(api: Arc<Mutex<Api>>, serving: &Credentials, ca: &str) -> String 
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(socket).await else { return };
                 let certificate = stream.get_ref().1.peer_certificates().unwrap()[0].to_vec();
-                // The common name is readable as plain bytes in the certificate.
-                let is_schedulers = certificate.windows(13).any(|bytes| bytes == b"the-scheduler");
-                let user = if is_schedulers { "the-scheduler" } else { "program" };
+                // The certificate contains the common name as plain bytes.
+                let is_scheduler = certificate.windows(13).any(|bytes| bytes == b"the-scheduler");
+                let user = if is_scheduler { "the-scheduler" } else { "program" };
                 let service = service_fn(move |request| answer(api.clone(), user, request));
                 let _ = auto::Builder::new(TokioExecutor::new())
                     .serve_connection(TokioIo::new(stream), service)
@@ -264,7 +268,7 @@ async fn answer(
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let kind = if accept.starts_with(PROTOBUF) { PROTOBUF } else { "application/json" };
     let mut state = api.lock().unwrap();
-    state.asked.push(Asked {
+    state.requests.push(ReceivedRequest {
         verb: target.verb,
         path,
         body: body.clone(),
@@ -277,17 +281,17 @@ async fn answer(
         Verb::Watch => {
             let (sender, receiver) = mpsc::unbounded_channel();
             state.watches.push(sender);
-            let pieces = futures::stream::unfold(receiver, |mut receiver| async {
+            let chunks = futures::stream::unfold(receiver, |mut receiver| async {
                 Some((receiver.recv().await?, receiver))
             });
-            let frames = pieces.map(|bytes| Ok(Frame::data(bytes)));
+            let frames = chunks.map(|bytes| Ok(Frame::data(bytes)));
             (200, StreamBody::new(frames).boxed_unsync())
         }
         Verb::List => {
             let items = json!([{"metadata": metadata("a")}, {"metadata": metadata("b")}]);
             (200, full(json!({"kind": "PodList", "items": items}).to_string()))
         }
-        verb if verb.is_write() && named_by_a_boolean(&body) => (422, full(body)),
+        verb if verb.is_write() && has_boolean_name(&body) => (422, full(body)),
         verb if verb.is_write() => (201, full(body)),
         _ if kind == PROTOBUF => (200, full(&b"k8s\0\x01\xffpod"[..])),
         _ => (200, full(json!({"kind": "Pod", "metadata": metadata("p")}).to_string())),
@@ -297,6 +301,6 @@ async fn answer(
 }
 
 /// Whether the name is a boolean, which a schema rejects.
-fn named_by_a_boolean(body: &[u8]) -> bool {
+fn has_boolean_name(body: &[u8]) -> bool {
     serde_json::from_slice::<Value>(body).is_ok_and(|object| object["metadata"]["name"].is_boolean())
 }

@@ -1,5 +1,6 @@
-//! The API server's side: sends requests with the certificate of one identity.
+//! Connections to the API server, with the certificate of one identity.
 
+use bytes::Bytes;
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, Request, Response, Uri};
 use http_body_util::Full;
@@ -12,7 +13,6 @@ use rustls::ClientConfig;
 
 use crate::ProxyError;
 use crate::error::Lost;
-use bytes::Bytes;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Upstream {
@@ -40,8 +40,8 @@ impl Upstream {
         Ok(Self { client, authority })
     }
 
-    /// Sends a request. An error is that of a connection, without a response.
-    pub(crate) async fn ask(
+    /// Sends a request. An error means that there was no response.
+    pub(crate) async fn send(
         &self,
         parts: &http::request::Parts,
         headers: HeaderMap,

@@ -1,6 +1,6 @@
-//! An open watch. JSON is split into events as far as rules need that. Any other encoding passes unchanged
-//! until a rule needs to look into it. Then the watch ends, as every watch does from time to time, and the
-//! program requests it again.
+//! An open watch. If rules look into its events, JSON is split into single events. Any other encoding passes
+//! unchanged until a rule has to look into it. Then the watch ends, and the program requests it again, as it
+//! does after every watch.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use hyper::body::Frame;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::body::Body;
 use crate::error::Lost;
-use crate::forward::{Body, change};
 use crate::rule::Action;
 use crate::rules::{Phase, RuleId, Rules};
 use crate::status::status;
@@ -49,9 +49,9 @@ struct Watch {
     target: Target,
     rules: Arc<Rules>,
     changes: watch::Receiver<()>,
-    /// Received and not yet forwarded.
+    /// Bytes that were received and not yet forwarded.
     buffer: BytesMut,
-    /// Held events that other events have passed, in order.
+    /// Held events that later events may pass, in order.
     held: VecDeque<(RuleId, Bytes)>,
     is_over: bool,
 }
@@ -83,7 +83,7 @@ impl Watch {
                     }
                     None => self.is_over = true,
                 },
-                // The rules own the sender.
+                // This cannot fail: `self.rules` owns the sender.
                 _ = self.changes.changed() => {}
             }
         }
@@ -92,27 +92,27 @@ impl Watch {
     /// The first held event whose rule has ended.
     fn released(&mut self) -> Result<Option<Bytes>, Lost> {
         let phases = self.held.iter().map(|(id, _)| self.rules.phase(*id));
-        let Some((place, phase)) = phases.enumerate().find(|(_, phase)| *phase != Phase::On) else {
+        let Some((index, phase)) = phases.enumerate().find(|(_, phase)| *phase != Phase::On) else {
             return Ok(None);
         };
         if phase == Phase::Abandoned {
             return Err(Lost::by_rule());
         }
-        Ok(self.held.remove(place).map(|(_, event)| event))
+        Ok(self.held.remove(index).map(|(_, event)| event))
     }
 
-    /// What can be forwarded now: in JSON whole events, and only one if a rule looks into them.
+    /// The received bytes that can be forwarded now. In JSON these are whole events, and only one event if a
+    /// rule looks into them.
     fn ready(&mut self) -> Option<Bytes> {
-        let newline = |byte: &u8| *byte == b'\n';
-        let end = match self.is_json {
-            _ if self.is_over => Some(self.buffer.len()),
-            false => Some(self.buffer.len()),
-            true if self.rules.looks_into(&self.target) => {
-                self.buffer.iter().position(newline).map(|place| place + 1)
-            }
-            true => self.buffer.iter().rposition(newline).map(|place| place + 1),
+        let is_newline = |byte: &u8| *byte == b'\n';
+        let end = if self.is_over || !self.is_json {
+            self.buffer.len()
+        } else if self.rules.looks_into(&self.target) {
+            self.buffer.iter().position(is_newline)? + 1
+        } else {
+            self.buffer.iter().rposition(is_newline)? + 1
         };
-        end.filter(|end| *end > 0).map(|end| self.buffer.split_to(end).freeze())
+        (end > 0).then(|| self.buffer.split_to(end).freeze())
     }
 
     /// Applies the rules to an event. `None` means that it is held.
@@ -148,7 +148,7 @@ impl Watch {
                     let status = status(code, None, "broken by a fault rule", &self.target);
                     return Ok(Some(line(&json!({"type": "ERROR", "object": status}))));
                 }
-                _ => is_changed |= change(&self.rules, &step, &self.target, &mut event["object"]),
+                _ => is_changed |= self.rules.rewrite(&step, &self.target, &mut event["object"]),
             }
         }
         Ok(Some(if is_changed { line(&event) } else { bytes }))

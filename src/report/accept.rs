@@ -1,5 +1,5 @@
-//! Deviations that a maintainer accepts until a named version. Each entry names one known failure and its
-//! issue. The report shows them as known deviations.
+//! Deviations that a maintainer accepts until a certain version of the operator. Each entry names one failure
+//! and its issue. The report shows them as known deviations.
 
 use conformance_contract::verdict::Verdict;
 use serde::Deserialize;
@@ -35,7 +35,7 @@ pub struct AcceptedDeviation {
 
 impl AcceptedDeviation {
     /// Whether all violations of a failed judgement match this entry.
-    fn is(&self, case: &str, judgement: &Judgement) -> bool {
+    fn matches(&self, case: &str, judgement: &Judgement) -> bool {
         judgement.outcome.verdict == Verdict::Fail
             && (self.clause.as_str(), self.case.as_str()) == (judgement.clause.as_str(), case)
             && !judgement.violations.is_empty()
@@ -51,30 +51,30 @@ impl Report {
     #[must_use]
     pub fn accepting(mut self, accepted: &AcceptedDeviations) -> (Self, Vec<AcceptedDeviation>) {
         let version = self.operator.version.clone();
-        let (lasting, mut unused): (Vec<_>, Vec<_>) =
+        let (valid, mut unused): (Vec<_>, Vec<_>) =
             accepted.deviations.iter().cloned().partition(|deviation| deviation.until != version);
-        let mut occurred = vec![false; lasting.len()];
+        let mut occurred = vec![false; valid.len()];
         for target in &mut self.targets {
             let cases = target.cases.iter().map(|case| {
-                let mut case = target.observed(case);
+                let mut case = target.with_violations(case);
                 let id = case.id.clone();
                 for judgement in &mut case.clauses {
-                    let Some(found) = lasting.iter().position(|deviation| deviation.is(&id, judgement))
+                    let Some(found) = valid.iter().position(|deviation| deviation.matches(&id, judgement))
                     else {
                         continue;
                     };
                     occurred[found] = true;
-                    let AcceptedDeviation { reason, issue, until, .. } = &lasting[found];
-                    let said = format!("accepted until {until}: {reason} ({issue})");
-                    judgement.outcome = judgement.outcome.clone().of_known_deviation(&said, false);
+                    let AcceptedDeviation { reason, issue, until, .. } = &valid[found];
+                    let reason = format!("accepted until {until}: {reason} ({issue})");
+                    judgement.outcome = judgement.outcome.clone().of_known_deviation(&reason, false);
                 }
-                case.outcome = CaseResult::judged(&case.clauses);
+                case.outcome = CaseResult::outcome_of(&case.clauses);
                 case
             });
             let cases = cases.collect();
-            *target = TargetReport::concluded_of(target.clone(), cases);
+            *target = TargetReport::reconclude(target.clone(), cases);
         }
-        let missed = lasting.into_iter().zip(occurred).filter(|(_, occurred)| !occurred);
+        let missed = valid.into_iter().zip(occurred).filter(|(_, occurred)| !occurred);
         unused.extend(missed.map(|(deviation, _)| deviation));
         (self, unused)
     }
@@ -103,7 +103,7 @@ mod tests {
     #[rstest]
     #[case::qualified("AON-02/bound-in-part")]
     #[case::word("bound-in-part")]
-    fn an_accepted_failure_is_a_known_deviation_and_the_report_agrees_with_itself(#[case] code: &str) {
+    fn an_accepted_failure_becomes_a_known_deviation_and_the_report_verifies(#[case] code: &str) {
         let before = fixture::report();
         assert_eq!((verdict(&before), before.exit()), (Verdict::Fail, Exit::NotConformant));
         let (report, unused) = before.accepting(&accepted(code, "0.2.0"));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn another_code_or_a_version_that_has_come_accepts_nothing() {
+    fn an_entry_with_another_code_or_a_reached_version_accepts_nothing() {
         for file in [
             accepted("something-else", "0.2.0"),
             accepted("AON-03/bound-in-part", "0.2.0"),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_names_a_clause_alone_is_refused() {
+    fn an_entry_without_a_case_is_refused() {
         let refused = serde_yaml::from_str::<AcceptedDeviations>("deviations: [{clause: AON-02}]");
         assert!(refused.unwrap_err().to_string().contains("case"));
     }

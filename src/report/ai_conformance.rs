@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{Report, StoreError, TargetReport, store};
 
-/// Id prefix of the clauses that make up the requirement.
+/// Prefix of the ids of the clauses that make up the requirement.
 const GROUP: &str = "AIC-";
 
 /// The program's names for a status. An empty status claims nothing, as in the template.
@@ -65,22 +65,23 @@ const DESCRIPTION: &str = "The platform must allow for the installation and succ
     scheduling solution that ensures all-or-nothing scheduling for distributed AI workloads (e.g. Kueue, Volcano, etc.) To \
     be conformant, the vendor must demonstrate that their platform can successfully run at least one such solution.";
 
-const HOW: &str = " That no pod of a gang without room is bound is shown over the whole watch history until two canary gangs, \
-    one after the other, have gone through the same scheduler, not by a wait of fixed length. A pod that runs is one that is \
-    Ready; that a workload completes is not judged.";
+/// How the suite checks the requirement.
+const METHOD: &str = " The watch history shows that no pod of a gang without room is bound until two canary gangs, one \
+    after the other, have passed through the same scheduler. The proof does not rely on a wait of fixed length. A running \
+    pod is one that is Ready. Whether workloads complete is not checked.";
 
 /// The limits of a run on its own control plane.
-const OF_ITS_OWN: &str = " Control plane and nodes were made for the run, the nodes simulated: this is about the scheduler, and \
-    not yet about a platform.";
+const OWN_CONTROL_PLANE: &str = " The run created its control plane and simulated its nodes, so this result is about the \
+    scheduler and not yet about a platform.";
 
 const HEAD: &str = "\
-# Gang scheduling, as one run of grove-conformance saw it, in the form of the Kubernetes AI conformance checklist. Add the
-# requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
+# The gang scheduling result of one run of grove-conformance, in the format of the Kubernetes AI conformance checklist. Add
+# the requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
 ";
 
 /// Writes one checklist per target into a report's folder and returns the paths.
 pub fn write_ai_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
-    let is_meant = |target: &&TargetReport| known(target).is_some();
+    let is_known = |target: &&TargetReport| known(target).is_some();
     let write = |target: &TargetReport| {
         let file = "the checklist";
         let yaml = serde_yaml::to_string(&checklist(report, target))
@@ -89,7 +90,7 @@ pub fn write_ai_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBu
         store::write_text(&path, &format!("{HEAD}{yaml}"))?;
         Ok(path)
     };
-    report.targets.iter().filter(is_meant).map(write).collect()
+    report.targets.iter().filter(is_known).map(write).collect()
 }
 
 /// The target in the contract, if the contract defines it for plain pods.
@@ -127,16 +128,16 @@ fn checklist(report: &Report, target: &TargetReport) -> Checklist {
 }
 
 fn verdicts(target: &TargetReport) -> impl Iterator<Item = (&str, Verdict)> {
-    let of_it = target.clauses.iter().filter(|clause| clause.id.starts_with(GROUP));
-    of_it.map(|clause| (clause.id.as_str(), clause.outcome.verdict))
+    let clauses = target.clauses.iter().filter(|clause| clause.id.starts_with(GROUP));
+    clauses.map(|clause| (clause.id.as_str(), clause.outcome.verdict))
 }
 
 /// `Implemented` if every clause passed. Known deviations and flaky clauses count as not implemented. Without
 /// a verdict for every clause the status claims nothing.
 fn status(report: &Report, target: &TargetReport) -> &'static str {
-    let is_broken = |verdict| matches!(verdict, Verdict::Fail | Verdict::Flaky | Verdict::KnownDeviation);
+    let is_failure = |verdict| matches!(verdict, Verdict::Fail | Verdict::Flaky | Verdict::KnownDeviation);
     let all: Vec<_> = verdicts(target).map(|(_, verdict)| verdict).collect();
-    if all.iter().any(|verdict| is_broken(*verdict)) {
+    if all.iter().any(|verdict| is_failure(*verdict)) {
         NOT_IMPLEMENTED
     } else if !all.is_empty() && !report.incomplete && all.iter().all(|verdict| *verdict == Verdict::Pass) {
         IMPLEMENTED
@@ -146,27 +147,28 @@ fn status(report: &Report, target: &TargetReport) -> &'static str {
 }
 
 fn notes(report: &Report, target: &TargetReport) -> String {
-    let found: Vec<_> = verdicts(target).map(|(clause, verdict)| format!("{clause} {verdict}")).collect();
+    let verdicts_found: Vec<_> =
+        verdicts(target).map(|(clause, verdict)| format!("{clause} {verdict}")).collect();
     let scheduler = known(target).map_or("", Target::backend);
     let mut why: Vec<_> = target.clauses.iter().flat_map(|clause| clause.outcome.reasons.clone()).collect();
     why.dedup();
     let mut notes = format!(
-        "As one run of grove-conformance {} saw it on {} ({scheduler} {}, Kubernetes {}, provider {}): {}.",
+        "Result of one run of grove-conformance {} on {} ({scheduler} {}, Kubernetes {}, provider {}): {}.",
         report.suite.version,
         report.date.strftime("%Y-%m-%d"),
         target.version,
         report.provider.kubernetes_version,
         report.provider.name,
-        found.join(", "),
+        verdicts_found.join(", "),
     );
     if !why.is_empty() {
         notes.push_str(&format!(" Reasons: {}.", why.join("; ")));
     }
     if verdicts(target).any(|(_, verdict)| verdict != Verdict::NotRun) {
-        notes.push_str(HOW);
+        notes.push_str(METHOD);
     }
     if report.provider.name == "local" {
-        notes.push_str(OF_ITS_OWN);
+        notes.push_str(OWN_CONTROL_PLANE);
     }
     notes
 }
@@ -182,7 +184,7 @@ mod tests {
 
     fn target(outcomes: &[Outcome]) -> TargetReport {
         let target = Target::AI_CONFORMANCE_VOLCANO;
-        let clauses = CLAUSES.iter().filter(|clause| target.concerns(clause));
+        let clauses = CLAUSES.iter().filter(|clause| target.is_subject_to(clause));
         let case = |(outcome, number): (&Outcome, u32)| {
             let clause = format!("AIC-{number:02}");
             let judgement = Judgement { clause, outcome: outcome.clone(), violations: Vec::new() };
@@ -193,10 +195,10 @@ mod tests {
     }
 
     #[rstest]
-    #[case::green(&[Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass()], IMPLEMENTED)]
-    #[case::broken(&[Outcome::pass(), Outcome::fail("half bound"), Outcome::pass()], NOT_IMPLEMENTED)]
-    #[case::broken_and_unknown(&[Outcome::error("it ended"), Outcome::fail("half bound")], NOT_IMPLEMENTED)]
-    #[case::broken_once(
+    #[case::all_pass(&[Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass()], IMPLEMENTED)]
+    #[case::one_fails(&[Outcome::pass(), Outcome::fail("half bound"), Outcome::pass()], NOT_IMPLEMENTED)]
+    #[case::one_fails_one_undecided(&[Outcome::error("it ended"), Outcome::fail("half bound")], NOT_IMPLEMENTED)]
+    #[case::one_is_flaky(
         &[Outcome::pass(), Outcome::of(Verdict::Flaky, vec!["attempt 2 passed".into()]), Outcome::pass()],
         NOT_IMPLEMENTED
     )]
@@ -204,14 +206,17 @@ mod tests {
         &[Outcome::pass(), Outcome::fail("").of_known_deviation("as ever", true), Outcome::pass()],
         NOT_IMPLEMENTED
     )]
-    #[case::not_known(
+    #[case::one_is_undecided(
         &[Outcome::pass(), Outcome::error("it ended"), Outcome::pass(), Outcome::pass()],
         NOTHING_CLAIMED
     )]
-    #[case::not_all(&[Outcome::pass(), Outcome::pass(), Outcome::pass()], NOTHING_CLAIMED)]
-    #[case::not_there(&[Outcome::not_run_announced("no programs")], NOTHING_CLAIMED)]
+    #[case::one_is_missing(&[Outcome::pass(), Outcome::pass(), Outcome::pass()], NOTHING_CLAIMED)]
+    #[case::not_run(&[Outcome::not_run_announced("no programs")], NOTHING_CLAIMED)]
     #[case::nothing(&[], NOTHING_CLAIMED)]
-    fn only_what_is_green_is_implemented(#[case] outcomes: &[Outcome], #[case] wanted: &str) {
+    fn only_a_target_that_passes_every_clause_is_implemented(
+        #[case] outcomes: &[Outcome],
+        #[case] wanted: &str,
+    ) {
         let target = target(outcomes);
         assert_eq!(status(&testing::report(Vec::new()), &target), wanted);
         if wanted == IMPLEMENTED {
@@ -221,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checklist_is_in_the_programmes_form() {
+    fn a_checklist_has_the_format_of_the_program() {
         let folder = tempfile::tempdir().unwrap();
         let mut report = fixture::report();
         let outcomes = [Outcome::pass(), Outcome::fail("half bound"), Outcome::pass(), Outcome::pass()];
@@ -232,11 +237,11 @@ mod tests {
         let version = format!("grove-conformance {}", report.suite.version);
         let text = text
             .replace(&version, "grove-conformance [version]")
-            .replace(HOW, "[how]")
-            .replace(OF_ITS_OWN, "[local]");
+            .replace(METHOD, "[how]")
+            .replace(OWN_CONTROL_PLANE, "[local]");
         insta::assert_snapshot!(text, @"
-        # Gang scheduling, as one run of grove-conformance saw it, in the form of the Kubernetes AI conformance checklist. Add the
-        # requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
+        # The gang scheduling result of one run of grove-conformance, in the format of the Kubernetes AI conformance checklist. Add
+        # the requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
         metadata:
           kubernetesVersion: v1.36
           platformName: '[Platform Name]'
@@ -256,7 +261,7 @@ mod tests {
             status: Not Implemented
             evidence:
             - report.yaml
-            notes: 'As one run of grove-conformance [version] saw it on 2026-12-01 (volcano v1.14.1, Kubernetes v1.36.4, provider local): AIC-01 pass, AIC-02 fail, AIC-03 pass, AIC-04 pass. Reasons: half bound.[how][local]'
+            notes: 'Result of one run of grove-conformance [version] on 2026-12-01 (volcano v1.14.1, Kubernetes v1.36.4, provider local): AIC-01 pass, AIC-02 fail, AIC-03 pass, AIC-04 pass. Reasons: half bound.[how][local]'
         ");
     }
 }

@@ -11,11 +11,12 @@ pub fn annotations(report: &Report) -> Vec<String> {
         let targets = report.targets.iter();
         targets.flat_map(|target| target.clauses.iter().map(move |clause| (target, clause)))
     };
-    let is_broken = |clause: &ClauseResult| matches!(clause.outcome.verdict, Verdict::Fail | Verdict::Flaky);
-    let red = || clauses().filter(|(_, clause)| clause.exit(report.settings.strict) != Exit::Conformant);
-    let broken = red().filter(|(_, clause)| is_broken(clause)).map(|found| line("error", found));
-    let undecided = red().filter(|(_, clause)| !is_broken(clause)).map(|found| line("warning", found));
-    broken.chain(undecided).collect()
+    let is_violated =
+        |clause: &ClauseResult| matches!(clause.outcome.verdict, Verdict::Fail | Verdict::Flaky);
+    let decisive = || clauses().filter(|(_, clause)| clause.exit(report.settings.strict) != Exit::Conformant);
+    let violated = decisive().filter(|(_, clause)| is_violated(clause)).map(|found| line("error", found));
+    let undecided = decisive().filter(|(_, clause)| !is_violated(clause)).map(|found| line("warning", found));
+    violated.chain(undecided).collect()
 }
 
 fn line(command: &str, (target, clause): (&TargetReport, &ClauseResult)) -> String {
@@ -39,7 +40,7 @@ mod tests {
     use crate::{Outcome, fixture};
 
     #[test]
-    fn what_is_red_is_annotated_errors_first() {
+    fn clauses_that_affect_the_exit_code_are_annotated_errors_first() {
         let lines = annotations(&fixture::all_backends());
         let commands: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
         let errors = commands.iter().take_while(|command| **command == "::error").count();
@@ -49,11 +50,14 @@ mod tests {
                 .iter()
                 .any(|line| line.contains("title=AON-02 fail on default-scheduler (PodGroup scope)::"))
         );
-        assert!(!lines.iter().any(|line| line.contains("kai-scheduler")), "what was announced is no news");
+        assert!(
+            !lines.iter().any(|line| line.contains("kai-scheduler")),
+            "an announced clause is not annotated"
+        );
     }
 
     #[test]
-    fn a_command_is_one_line() {
+    fn a_workflow_command_is_escaped_to_one_line() {
         let mut report = fixture::report();
         let clause = &mut report.targets[0].clauses[0];
         clause.outcome = Outcome::fail("100 %\nof: it, at last");

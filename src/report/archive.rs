@@ -1,9 +1,9 @@
 //! Packs a report's folder into one `.tar.gz` of limited size. An in-cluster run sends its results through
 //! the API server, which limits the size.
 //!
-//! `report.yaml` is always included. Case folders are included completely or not at all: first those of
-//! cases that did not pass, small before large, until the limit is reached. The result names what was left
-//! out. Each part is compressed separately, so that its size is known before it is added; gzip allows
+//! `report.yaml` is always included. Case folders are included completely or not at all: first those of cases
+//! that did not pass, small before large, until the limit is reached. The result counts the folders that were
+//! left out. Each part is compressed separately, so that its size is known before it is added; gzip allows
 //! concatenated parts.
 
 use std::fmt;
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_packed_is_unpacked() {
+    fn an_unpacked_archive_equals_the_packed_folder() {
         let (from, report) = folder(100);
         let packed = pack(from.path(), &report, usize::MAX).unwrap();
         assert!(packed.left_out.is_empty());
@@ -171,21 +171,22 @@ mod tests {
         let cases = || report.targets.iter().flat_map(|target| &target.cases);
         let bad = cases().filter(|case| !is_as_expected(case)).count();
         assert!(bad > 0 && bad < cases().count(), "the fixture has both");
-        let alone = pack(from.path(), &report, usize::MAX).unwrap().archive.len() - cases().count() * BYTES;
-        let limit = alone + bad * (BYTES + 1_000);
+        let report_size =
+            pack(from.path(), &report, usize::MAX).unwrap().archive.len() - cases().count() * BYTES;
+        let limit = report_size + bad * (BYTES + 1_000);
         let packed = pack(from.path(), &report, limit).unwrap();
         assert!(packed.archive.len() <= limit);
         assert_eq!(packed.left_out, LeftOut { as_expected: cases().count() - bad, others: 0 });
         let to = tempfile::tempdir().unwrap();
         unpack(&packed.archive, to.path()).unwrap();
         for case in cases() {
-            let there = to.path().join(case.artifacts.as_ref().unwrap()).is_dir();
-            assert_eq!(there, !is_as_expected(case), "{}", case.id);
+            let is_unpacked = to.path().join(case.artifacts.as_ref().unwrap()).is_dir();
+            assert_eq!(is_unpacked, !is_as_expected(case), "{}", case.id);
         }
     }
 
     #[test]
-    fn a_report_that_is_too_large_alone_is_refused() {
+    fn a_report_that_exceeds_the_limit_is_refused() {
         let (from, report) = folder(1);
         let error = pack(from.path(), &report, 100).unwrap_err().to_string();
         assert!(error.contains("and 100 bytes is the limit"), "{error}");
@@ -195,7 +196,11 @@ mod tests {
     #[case(12, 0, "the artifacts of 12 cases that passed")]
     #[case(12, 1, "the artifacts of 12 cases that passed and of 1 that did not")]
     #[case(0, 2, "the artifacts of 2 cases that did not pass")]
-    fn what_is_left_out_is_said(#[case] as_expected: usize, #[case] others: usize, #[case] said: &str) {
-        assert_eq!(LeftOut { as_expected, others }.to_string(), said);
+    fn the_left_out_artifacts_are_described(
+        #[case] as_expected: usize,
+        #[case] others: usize,
+        #[case] text: &str,
+    ) {
+        assert_eq!(LeftOut { as_expected, others }.to_string(), text);
     }
 }

@@ -1,8 +1,9 @@
 //! Compares two reports: verdicts, features, deviations, durations.
 //!
-//! A clause regresses if it was kept or a known deviation and is now violated. A feature regresses if it was
-//! shown and is now not declared or not shown. A clause that the newer run was not asked to check is no
-//! regression. If the newer run was asked and could not decide, the comparison is inconclusive.
+//! - A clause regresses if it passed or was a known deviation, and is now violated.
+//! - A feature regresses if it was shown, and is now not declared or not shown.
+//! - A clause that the newer run did not select is no regression. If the newer run selected it but could not
+//!   decide it, the comparison is inconclusive.
 //!
 //! Targets are matched by backend and variant, clauses and cases by id, so the versions may differ. A renamed
 //! case is matched by its current id. A clause that was split from another one is compared with that one if
@@ -19,95 +20,95 @@ use super::{ClauseResult, Exit, Report, Seconds, Standing, TargetReport};
 
 /// The kind of change of a clause on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Turn {
-    /// The clause was kept or a known deviation, and is violated.
+pub enum ChangeKind {
+    /// The clause passed or was a known deviation, and is violated.
     Regression,
     /// The clause was checked, and the newer run could not decide it.
     Undecided,
     /// The clause is violated, and the older report does not check it.
-    BrokenAnew,
-    /// The clause is a known deviation, and was not.
-    DeviationBegan,
-    /// The clause was a known deviation, and is kept.
+    NewlyBroken,
+    /// The clause is a known deviation, and was none.
+    DeviationStarted,
+    /// The clause was a known deviation, and passes.
     DeviationEnded,
     /// The clause was checked, and its feature is no longer declared.
     Withdrawn,
-    /// The clause was violated, and is kept or a known deviation.
-    Mended,
+    /// The clause was violated, and passes or is a known deviation.
+    Fixed,
     /// The clause is violated with other codes than before.
-    BrokenOtherwise,
-    /// The clause was checked, and the newer run was not asked to.
+    BrokenDifferently,
+    /// The clause was checked, and the newer run did not select it.
     LeftOut,
     /// The clause is checked for the first time, and not violated.
     New,
 }
 
-impl Turn {
-    /// All kinds, the worst first.
-    pub const ALL: [Turn; 10] = [
-        Turn::Regression,
-        Turn::Undecided,
-        Turn::BrokenAnew,
-        Turn::DeviationBegan,
-        Turn::Withdrawn,
-        Turn::BrokenOtherwise,
-        Turn::LeftOut,
-        Turn::Mended,
-        Turn::DeviationEnded,
-        Turn::New,
+impl ChangeKind {
+    /// All kinds, worst first.
+    pub const ALL: [ChangeKind; 10] = [
+        ChangeKind::Regression,
+        ChangeKind::Undecided,
+        ChangeKind::NewlyBroken,
+        ChangeKind::DeviationStarted,
+        ChangeKind::Withdrawn,
+        ChangeKind::BrokenDifferently,
+        ChangeKind::LeftOut,
+        ChangeKind::Fixed,
+        ChangeKind::DeviationEnded,
+        ChangeKind::New,
     ];
 
     /// The heading of a list of such changes.
     pub fn title(self) -> &'static str {
         match self {
-            Turn::Regression => "Regressions",
-            Turn::Undecided => "No longer decided",
-            Turn::BrokenAnew => "Broken, and not judged before",
-            Turn::DeviationBegan => "Known deviations that began",
-            Turn::Withdrawn => "No longer promised",
-            Turn::BrokenOtherwise => "Broken in another way",
-            Turn::LeftOut => "Judged before, left out now",
-            Turn::Mended => "Mended",
-            Turn::DeviationEnded => "Known deviations that ended",
-            Turn::New => "Judged for the first time",
+            ChangeKind::Regression => "Regressions",
+            ChangeKind::Undecided => "No longer decided",
+            ChangeKind::NewlyBroken => "Broken, and not judged before",
+            ChangeKind::DeviationStarted => "Known deviations that began",
+            ChangeKind::Withdrawn => "No longer promised",
+            ChangeKind::BrokenDifferently => "Broken in another way",
+            ChangeKind::LeftOut => "Judged before, left out now",
+            ChangeKind::Fixed => "Fixed",
+            ChangeKind::DeviationEnded => "Known deviations that ended",
+            ChangeKind::New => "Judged for the first time",
         }
     }
 
     /// Whether reports only count these clauses instead of listing each.
     fn is_counted(self) -> bool {
-        matches!(self, Turn::LeftOut | Turn::New)
+        matches!(self, ChangeKind::LeftOut | ChangeKind::New)
     }
 
     /// The change between two results. `None` as an argument: the target does not have the clause.
     fn of(old: Option<&ClauseResult>, new: Option<&ClauseResult>) -> Option<Self> {
-        let broken = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Flaky);
-        let judged = |outcome: &Outcome| {
-            broken(outcome) || matches!(outcome.verdict, Verdict::Pass | Verdict::KnownDeviation)
+        let violated = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Flaky);
+        let checked = |outcome: &Outcome| {
+            violated(outcome) || matches!(outcome.verdict, Verdict::Pass | Verdict::KnownDeviation)
         };
-        let was_judged = old.is_some_and(|old| judged(&old.outcome));
-        let was_broken = old.is_some_and(|old| broken(&old.outcome));
+        let was_checked = old.is_some_and(|old| checked(&old.outcome));
+        let was_violated = old.is_some_and(|old| violated(&old.outcome));
         let was = |verdict| old.is_some_and(|old| old.outcome.verdict == verdict);
-        let Some(new) = new else { return was_judged.then_some(Self::LeftOut) };
+        let Some(new) = new else { return was_checked.then_some(Self::LeftOut) };
         match new.outcome.verdict {
-            Verdict::Fail | Verdict::Flaky if was_broken => {
+            Verdict::Fail | Verdict::Flaky if was_violated => {
                 let codes = |clause: &ClauseResult| {
                     let mut codes: Vec<_> = clause.violations.iter().map(|of| of.code.clone()).collect();
                     codes.sort();
                     codes.dedup();
                     codes
                 };
-                (old.map(codes) != Some(codes(new))).then_some(Self::BrokenOtherwise)
+                (old.map(codes) != Some(codes(new))).then_some(Self::BrokenDifferently)
             }
-            Verdict::Fail | Verdict::Flaky if was_judged => Some(Self::Regression),
-            Verdict::Fail | Verdict::Flaky => Some(Self::BrokenAnew),
-            Verdict::Error => was_judged.then_some(Self::Undecided),
-            Verdict::NotRun if new.outcome.announced => was_judged.then_some(Self::LeftOut),
-            Verdict::NotRun => was_judged.then_some(Self::Undecided),
-            Verdict::Unsupported => was_judged.then_some(Self::Withdrawn),
-            Verdict::KnownDeviation | Verdict::Pass if was_broken => Some(Self::Mended),
-            Verdict::KnownDeviation => (!was(Verdict::KnownDeviation)).then_some(Self::DeviationBegan),
+            Verdict::Fail | Verdict::Flaky if was_checked => Some(Self::Regression),
+            Verdict::Fail | Verdict::Flaky => Some(Self::NewlyBroken),
+            Verdict::Error => was_checked.then_some(Self::Undecided),
+            Verdict::NotRun if new.outcome.announced => was_checked.then_some(Self::LeftOut),
+            Verdict::NotRun => was_checked.then_some(Self::Undecided),
+            Verdict::Unsupported => was_checked.then_some(Self::Withdrawn),
+            Verdict::KnownDeviation | Verdict::Pass if was_violated => Some(Self::Fixed),
+            Verdict::KnownDeviation => (!was(Verdict::KnownDeviation)).then_some(Self::DeviationStarted),
             Verdict::Pass if was(Verdict::KnownDeviation) => Some(Self::DeviationEnded),
-            Verdict::Pass => (!was_judged).then_some(Self::New),
+            Verdict::Pass => (!was_checked).then_some(Self::New),
         }
     }
 }
@@ -116,7 +117,7 @@ impl Turn {
 #[derive(Clone, Debug)]
 pub struct ChangedClause<'a> {
     /// The kind of change.
-    pub turn: Turn,
+    pub kind: ChangeKind,
     /// The target's title.
     pub target: String,
     /// The clause's id.
@@ -191,14 +192,14 @@ pub struct Comparison<'a> {
     pub new: &'a Report,
     /// Differences in operator, suite, provider and program versions.
     pub facts: Vec<ChangedFact>,
-    /// Clauses whose verdict changed, the worst first.
+    /// Clauses whose verdict changed, worst first.
     pub clauses: Vec<ChangedClause<'a>>,
     /// Features whose standing changed.
     pub features: Vec<ChangedFeature>,
-    /// Cases whose duration changed by more than chance, the greatest change first.
+    /// Cases whose duration changed by more than chance, greatest change first.
     pub durations: Vec<ChangedDuration>,
     /// Number of clauses that both reports check, over all targets.
-    pub judged_by_both: usize,
+    pub checked_by_both: usize,
     /// Number of clauses that are violated in both reports.
     pub still_broken: usize,
 }
@@ -213,26 +214,26 @@ const DURATIONS: usize = 20;
 pub fn compare<'a>(old: &'a Report, new: &'a Report) -> Comparison<'a> {
     let targets = pairs(&old.targets, &new.targets, TargetReport::title);
     let (mut clauses, mut features, mut durations) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut judged_by_both, mut still_broken) = (0, 0);
+    let (mut checked_by_both, mut still_broken) = (0, 0);
     let is_other_contract = old.suite.contract != new.suite.contract;
     for (title, old, new) in targets {
-        let of = |target: Option<&'a TargetReport>| {
+        let clauses_of = |target: Option<&'a TargetReport>| {
             target.map(|target| target.clauses.as_slice()).unwrap_or_default()
         };
-        for (_, own, new) in pairs(of(old), of(new), |clause| clause.id.clone()) {
-            let old = own.or_else(|| whole(of(old), new?).filter(|_| is_other_contract));
+        for (_, same, new) in pairs(clauses_of(old), clauses_of(new), |clause| clause.id.clone()) {
+            let old = same.or_else(|| whole(clauses_of(old), new?).filter(|_| is_other_contract));
             let verdicts = [old, new].map(|clause| clause.map(|clause| clause.outcome.verdict));
-            let is = |verdict: Option<Verdict>, any: &[Verdict]| {
-                verdict.is_some_and(|verdict| any.contains(&verdict))
+            let is_one_of = |verdict: Option<Verdict>, list: &[Verdict]| {
+                verdict.is_some_and(|verdict| list.contains(&verdict))
             };
             const BROKEN: [Verdict; 2] = [Verdict::Fail, Verdict::Flaky];
-            const JUDGED: [Verdict; 4] =
+            const CHECKED: [Verdict; 4] =
                 [Verdict::Fail, Verdict::Flaky, Verdict::Pass, Verdict::KnownDeviation];
-            judged_by_both += usize::from(verdicts.iter().all(|verdict| is(*verdict, &JUDGED)));
-            still_broken += usize::from(verdicts.iter().all(|verdict| is(*verdict, &BROKEN)));
+            checked_by_both += usize::from(verdicts.iter().all(|verdict| is_one_of(*verdict, &CHECKED)));
+            still_broken += usize::from(verdicts.iter().all(|verdict| is_one_of(*verdict, &BROKEN)));
             let id = new.or(old).map(|clause| clause.id.as_str()).unwrap_or_default();
-            if let Some(turn) = Turn::of(old, new) {
-                clauses.push(ChangedClause { turn, target: title.clone(), id, old, new });
+            if let Some(kind) = ChangeKind::of(old, new) {
+                clauses.push(ChangedClause { kind, target: title.clone(), id, old, new });
             }
         }
         if let (Some(old), Some(new)) = (old, new) {
@@ -240,8 +241,8 @@ pub fn compare<'a>(old: &'a Report, new: &'a Report) -> Comparison<'a> {
             durations.extend(changed_durations(&title, old, new));
         }
     }
-    let place = |turn: Turn| Turn::ALL.iter().position(|other| *other == turn);
-    clauses.sort_by_key(|changed| place(changed.turn));
+    let rank = |kind: ChangeKind| ChangeKind::ALL.iter().position(|other| *other == kind);
+    clauses.sort_by_key(|changed| rank(changed.kind));
     durations.sort_by(|a, b| factor(b).total_cmp(&factor(a)));
     durations.truncate(DURATIONS);
     Comparison {
@@ -251,19 +252,23 @@ pub fn compare<'a>(old: &'a Report, new: &'a Report) -> Comparison<'a> {
         clauses,
         features,
         durations,
-        judged_by_both,
+        checked_by_both,
         still_broken,
     }
 }
 
 impl Comparison<'_> {
-    /// 1 on a regression. Otherwise 3 if the newer report is incomplete or could not decide a clause that the
-    /// older one did, or if no clause is checked by both. Otherwise 0.
+    /// The exit code of the comparison:
+    ///
+    /// - 1 after a regression;
+    /// - 3 if the newer report is incomplete or does not decide a clause that the older one decides, or if no
+    ///   clause is checked by both;
+    /// - 0 otherwise.
     pub fn exit(&self) -> Exit {
-        let any = |turn| self.clauses.iter().any(|changed| changed.turn == turn);
-        if any(Turn::Regression) || self.features.iter().any(ChangedFeature::is_regression) {
+        let any = |kind| self.clauses.iter().any(|changed| changed.kind == kind);
+        if any(ChangeKind::Regression) || self.features.iter().any(ChangedFeature::is_regression) {
             Exit::NotConformant
-        } else if any(Turn::Undecided) || self.judged_by_both == 0 || self.new.incomplete {
+        } else if any(ChangeKind::Undecided) || self.checked_by_both == 0 || self.new.incomplete {
             Exit::Inconclusive
         } else {
             Exit::Conformant
@@ -273,45 +278,48 @@ impl Comparison<'_> {
     /// Whether no verdict changed. Known deviations that started or ended do not count, because some are
     /// intermittent.
     pub fn is_same(&self) -> bool {
-        let comes_and_goes = |turn| matches!(turn, Turn::DeviationBegan | Turn::DeviationEnded);
-        self.clauses.iter().all(|changed| comes_and_goes(changed.turn))
+        let is_intermittent =
+            |kind| matches!(kind, ChangeKind::DeviationStarted | ChangeKind::DeviationEnded);
+        self.clauses.iter().all(|changed| is_intermittent(changed.kind))
     }
 
     /// The result as a sentence without a final period.
     pub fn result(&self) -> String {
-        let of = |turn| self.clauses.iter().filter(|changed| changed.turn == turn).count();
-        let lost = self.features.iter().filter(|feature| feature.is_regression()).count();
+        let count = |kind| self.clauses.iter().filter(|changed| changed.kind == kind).count();
+        let regressed = self.features.iter().filter(|feature| feature.is_regression()).count();
         match self.exit() {
             Exit::NotConformant => {
-                let clauses = counted(of(Turn::Regression), "clause", "clauses");
-                format!("Regressed: {clauses}, {}", counted(lost, "feature", "features"))
+                let clauses = counted(count(ChangeKind::Regression), "clause", "clauses");
+                format!("Regressed: {clauses}, {}", counted(regressed, "feature", "features"))
             }
             Exit::Conformant => "No regression".to_owned(),
-            _ if self.judged_by_both == 0 => "Inconclusive: no clause is judged by both reports".to_owned(),
+            _ if self.checked_by_both == 0 => "Inconclusive: no clause is judged by both reports".to_owned(),
             _ if self.new.incomplete => "Inconclusive: the newer report is incomplete".to_owned(),
             _ => format!(
                 "Inconclusive: {} no longer decided",
-                counted(of(Turn::Undecided), "clause is", "clauses are")
+                counted(count(ChangeKind::Undecided), "clause is", "clauses are")
             ),
         }
     }
 
-    /// The changed clauses by kind of change, the worst first, without those that are only
+    /// The changed clauses by kind of change, worst first, without those that are only
     /// [counted](Self::counted).
-    pub fn turns(&self) -> Vec<(Turn, Vec<&ChangedClause<'_>>)> {
-        let told = Turn::ALL.into_iter().filter(|turn| !turn.is_counted()).map(|turn| (turn, self.of(turn)));
-        told.filter(|(_, changed)| !changed.is_empty()).collect()
+    pub fn listed(&self) -> Vec<(ChangeKind, Vec<&ChangedClause<'_>>)> {
+        let listed =
+            ChangeKind::ALL.into_iter().filter(|kind| !kind.is_counted()).map(|kind| (kind, self.of(kind)));
+        listed.filter(|(_, changed)| !changed.is_empty()).collect()
     }
 
-    /// Ranges of clauses that only one report checks, by target. Joined because a new backend has many.
-    pub fn counted(&self) -> Vec<(Turn, Vec<(String, String)>)> {
-        let counted = Turn::ALL.into_iter().filter(|turn| turn.is_counted());
-        let counted = counted.map(|turn| (turn, by_target(&self.of(turn))));
+    /// Clauses that only one report checks, by target. They are joined to ranges, because a new backend has
+    /// many.
+    pub fn counted(&self) -> Vec<(ChangeKind, Vec<(String, String)>)> {
+        let counted = ChangeKind::ALL.into_iter().filter(|kind| kind.is_counted());
+        let counted = counted.map(|kind| (kind, by_target(&self.of(kind))));
         counted.filter(|(_, targets)| !targets.is_empty()).collect()
     }
 
-    fn of(&self, turn: Turn) -> Vec<&ChangedClause<'_>> {
-        self.clauses.iter().filter(|changed| changed.turn == turn).collect()
+    fn of(&self, kind: ChangeKind) -> Vec<&ChangedClause<'_>> {
+        self.clauses.iter().filter(|changed| changed.kind == kind).collect()
     }
 }
 
@@ -338,12 +346,13 @@ fn pairs<'a, T>(
 ) -> Vec<(String, Option<&'a T>, Option<&'a T>)> {
     let find = |list: &'a [T], wanted: &str| list.iter().find(|one| key(one) == wanted);
     let both = new.iter().map(|new| (key(new), find(old, &key(new)), Some(new)));
-    let gone = old.iter().filter(|old| find(new, &key(old)).is_none()).map(|old| (key(old), Some(old), None));
-    both.chain(gone).collect()
+    let only_old =
+        old.iter().filter(|old| find(new, &key(old)).is_none()).map(|old| (key(old), Some(old), None));
+    both.chain(only_old).collect()
 }
 
-/// The passed clause of an older contract from which this one was split. A failed one says nothing about its
-/// parts.
+/// The passed clause of an older contract from which this one was split. A failed clause does not show which
+/// of its parts failed.
 fn whole<'a>(old: &'a [ClauseResult], part: &ClauseResult) -> Option<&'a ClauseResult> {
     let parent = |id: &str| clause(id).and_then(|known| known.split_from);
     let mut parents = std::iter::successors(parent(&part.id), |id| parent(id));
@@ -392,12 +401,13 @@ fn factor(changed: &ChangedDuration) -> f64 {
     (old / new).max(new / old)
 }
 
+/// The facts about the runs that differ.
 fn facts(old: &Report, new: &Report) -> Vec<ChangedFact> {
     let mut facts = Vec::new();
     let mut add = |what: &str, old: Option<String>, new: Option<String>| {
         if old != new {
-            let said = |fact: Option<String>| fact.unwrap_or_else(|| "none".to_owned());
-            facts.push(ChangedFact { what: what.to_owned(), old: said(old), new: said(new) });
+            let text = |fact: Option<String>| fact.unwrap_or_else(|| "none".to_owned());
+            facts.push(ChangedFact { what: what.to_owned(), old: text(old), new: text(new) });
         }
     };
     let operator = |report: &Report| {
@@ -420,12 +430,13 @@ fn facts(old: &Report, new: &Report) -> Vec<ChangedFact> {
         add(&format!("scheduler of {title}"), version(old), version(new));
     }
     for (name, old, new) in pairs(&old.components, &new.components, |component| component.name.clone()) {
-        let said = |component: Option<&super::Component>| {
+        let identity = |component: Option<&super::Component>| {
             component.map(|of| (of.version.clone(), of.digest.chars().take(19).collect::<String>()))
         };
-        let (old, new) = (said(old), said(new));
-        let words = |said: Option<(String, String)>, with_digest: bool| {
-            said.map(|(version, digest)| if with_digest { format!("{version} ({digest}…)") } else { version })
+        let (old, new) = (identity(old), identity(new));
+        let words = |identity: Option<(String, String)>, with_digest: bool| {
+            identity
+                .map(|(version, digest)| if with_digest { format!("{version} ({digest}…)") } else { version })
         };
         let same_version =
             old.as_ref().map(|(version, _)| version) == new.as_ref().map(|(version, _)| version);

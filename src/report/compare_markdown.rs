@@ -1,8 +1,8 @@
-//! A comparison as Markdown: what got worse first, then what got better, then other differences.
+//! Renders a comparison as Markdown: regressions first, then improvements, then other differences.
 
 use std::fmt::{self, Write};
 
-use super::compare::{ChangedClause, Comparison, Turn};
+use super::compare::{ChangeKind, ChangedClause, Comparison};
 use super::markdown::{write_row, write_rule};
 use super::{ClauseResult, Standing};
 
@@ -16,6 +16,7 @@ impl Comparison<'_> {
     }
 }
 
+/// Writes the result, features, changed clauses, durations and facts, in this order.
 fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result {
     let (old, new) = (comparison.old, comparison.new);
     writeln!(out, "# {}\n", comparison.result())?;
@@ -27,15 +28,15 @@ fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Resul
         "From {} to {}. {} clauses are judged by both reports, {} of them broken in both.",
         name(old),
         name(new),
-        comparison.judged_by_both,
+        comparison.checked_by_both,
         comparison.still_broken
     )?;
     write_features(out, comparison)?;
-    for (turn, changed) in comparison.turns() {
-        write_turn(out, turn, &changed)?;
+    for (kind, changed) in comparison.listed() {
+        write_changes(out, kind, &changed)?;
     }
-    for (turn, targets) in comparison.counted() {
-        writeln!(out, "\n## {}\n", turn.title())?;
+    for (kind, targets) in comparison.counted() {
+        writeln!(out, "\n## {}\n", kind.title())?;
         write_row(out, ["target", "clauses"])?;
         write_rule(out, 2)?;
         for (target, clauses) in targets {
@@ -55,8 +56,8 @@ fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Resul
     Ok(())
 }
 
-fn write_turn(out: &mut String, turn: Turn, changed: &[&ChangedClause<'_>]) -> fmt::Result {
-    writeln!(out, "\n## {}\n", turn.title())?;
+fn write_changes(out: &mut String, kind: ChangeKind, changed: &[&ChangedClause<'_>]) -> fmt::Result {
+    writeln!(out, "\n## {}\n", kind.title())?;
     write_row(out, ["clause", "target", "old", "new", "why"])?;
     write_rule(out, 5)?;
     for changed in changed {
@@ -117,25 +118,25 @@ mod tests {
     use crate::{Outcome, compare, fixture};
 
     #[test]
-    fn the_text_of_a_comparison() {
+    fn a_comparison_renders_every_section() {
         let (old, mut new) = (fixture::report(), fixture::report());
         let target = new.targets.remove(1);
         let cases = target.cases.iter().map(|case| {
-            let mut case = target.observed(case);
+            let mut case = target.with_violations(case);
             let outcomes = [Outcome::fail("2 of 4 pods are bound"), Outcome::error("a gap")];
             for (judgement, outcome) in case.clauses.iter_mut().skip(1).zip(outcomes) {
                 judgement.outcome = outcome;
             }
             let of_feature = case.clauses.iter_mut().filter(|judgement| judgement.clause == "AON-08");
             of_feature.for_each(|judgement| judgement.outcome = Outcome::unsupported("not declared"));
-            let judged: Vec<Outcome> = case.clauses.iter().map(|of| of.outcome.clone()).collect();
-            case.outcome = Outcome::fold(&judged).unwrap();
+            let outcomes: Vec<Outcome> = case.clauses.iter().map(|of| of.outcome.clone()).collect();
+            case.outcome = Outcome::fold(&outcomes).unwrap();
             case
         });
         let cases = cases.collect();
         let mut without = target.clone();
         without.features.supported.retain(|feature| feature.name() == "GangScheduling");
-        new.targets.push(without.concluded_of(cases));
+        new.targets.push(without.reconclude(cases));
         new.operator.version = "0.2.0".to_owned();
         let text = compare(&old, &new).markdown();
         for wanted in [

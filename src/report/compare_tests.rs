@@ -1,3 +1,5 @@
+//! Tests of comparisons on changed copies of the fixture.
+
 use rstest::rstest;
 
 use super::*;
@@ -16,68 +18,84 @@ fn with(clause: &str, outcome: Outcome) -> Report {
 fn changed(change: impl Fn(&mut Judgement)) -> Report {
     let mut report = fixture::report();
     let target = report.targets.remove(1);
-    let mut cases: Vec<CaseResult> = target.cases.iter().map(|case| target.observed(case)).collect();
+    let mut cases: Vec<CaseResult> = target.cases.iter().map(|case| target.with_violations(case)).collect();
     for case in &mut cases {
         case.clauses.iter_mut().for_each(&change);
-        let judged: Vec<Outcome> = case.clauses.iter().map(|judgement| judgement.outcome.clone()).collect();
-        case.outcome = Outcome::fold(&judged).unwrap();
+        let outcomes: Vec<Outcome> = case.clauses.iter().map(|judgement| judgement.outcome.clone()).collect();
+        case.outcome = Outcome::fold(&outcomes).unwrap();
     }
-    report.targets.push(target.concluded_of(cases));
+    report.targets.push(target.reconclude(cases));
     report
 }
 
-fn turns(comparison: &Comparison<'_>) -> Vec<(Turn, String)> {
-    comparison.clauses.iter().map(|changed| (changed.turn, changed.id.to_owned())).collect()
+fn kinds(comparison: &Comparison<'_>) -> Vec<(ChangeKind, String)> {
+    comparison.clauses.iter().map(|changed| (changed.kind, changed.id.to_owned())).collect()
 }
 
 #[test]
-fn a_report_is_no_regression_of_itself() {
+fn a_report_compared_with_itself_has_no_changes() {
     let report = fixture::report();
     let comparison = compare(&report, &report);
-    assert_eq!(turns(&comparison), []);
+    assert_eq!(kinds(&comparison), []);
     assert_eq!((comparison.exit(), comparison.result().as_str()), (Exit::Conformant, "No regression"));
     assert!(comparison.facts.is_empty() && comparison.features.is_empty() && comparison.durations.is_empty());
-    assert!(comparison.still_broken > 0 && comparison.judged_by_both > comparison.still_broken);
+    assert!(comparison.still_broken > 0 && comparison.checked_by_both > comparison.still_broken);
 }
 
 #[rstest]
-#[case::broken(Outcome::pass(), Outcome::fail("x"), Some(Turn::Regression), Exit::NotConformant)]
-#[case::flaky(Outcome::pass(), Outcome::of(Verdict::Flaky, vec!["x".into()]), Some(Turn::Regression), Exit::NotConformant)]
-#[case::no_longer_documented(deviation(), Outcome::fail("x"), Some(Turn::Regression), Exit::NotConformant)]
-#[case::lost(Outcome::pass(), Outcome::error("gap"), Some(Turn::Undecided), Exit::Inconclusive)]
-#[case::not_run(Outcome::pass(), Outcome::not_run("lost"), Some(Turn::Undecided), Exit::Inconclusive)]
+#[case::broken(Outcome::pass(), Outcome::fail("x"), Some(ChangeKind::Regression), Exit::NotConformant)]
+#[case::flaky(Outcome::pass(), Outcome::of(Verdict::Flaky, vec!["x".into()]), Some(ChangeKind::Regression), Exit::NotConformant)]
+#[case::no_longer_documented(
+    deviation(),
+    Outcome::fail("x"),
+    Some(ChangeKind::Regression),
+    Exit::NotConformant
+)]
+#[case::undecided(Outcome::pass(), Outcome::error("gap"), Some(ChangeKind::Undecided), Exit::Inconclusive)]
+#[case::not_run(
+    Outcome::pass(),
+    Outcome::not_run("undecided"),
+    Some(ChangeKind::Undecided),
+    Exit::Inconclusive
+)]
 #[case::left_out(
     Outcome::pass(),
     Outcome::not_run_announced("not asked"),
-    Some(Turn::LeftOut),
+    Some(ChangeKind::LeftOut),
     Exit::Conformant
 )]
-#[case::never_judged(Outcome::error("gap"), Outcome::fail("x"), Some(Turn::BrokenAnew), Exit::Conformant)]
-#[case::mended(Outcome::fail("x"), Outcome::pass(), Some(Turn::Mended), Exit::Conformant)]
-#[case::deviation_began(Outcome::pass(), deviation(), Some(Turn::DeviationBegan), Exit::Conformant)]
-#[case::deviation_ended(deviation(), Outcome::pass(), Some(Turn::DeviationEnded), Exit::Conformant)]
-#[case::withdrawn(Outcome::pass(), Outcome::unsupported("no"), Some(Turn::Withdrawn), Exit::Conformant)]
+#[case::never_checked(
+    Outcome::error("gap"),
+    Outcome::fail("x"),
+    Some(ChangeKind::NewlyBroken),
+    Exit::Conformant
+)]
+#[case::fixed(Outcome::fail("x"), Outcome::pass(), Some(ChangeKind::Fixed), Exit::Conformant)]
+#[case::deviation_began(Outcome::pass(), deviation(), Some(ChangeKind::DeviationStarted), Exit::Conformant)]
+#[case::deviation_ended(deviation(), Outcome::pass(), Some(ChangeKind::DeviationEnded), Exit::Conformant)]
+#[case::withdrawn(Outcome::pass(), Outcome::unsupported("no"), Some(ChangeKind::Withdrawn), Exit::Conformant)]
 #[case::for_the_first_time(
     Outcome::not_run_announced("no"),
     Outcome::pass(),
-    Some(Turn::New),
+    Some(ChangeKind::New),
     Exit::Conformant
 )]
-#[case::kept(Outcome::pass(), Outcome::pass(), None, Exit::Conformant)]
+#[case::still_passing(Outcome::pass(), Outcome::pass(), None, Exit::Conformant)]
 #[case::still_broken(Outcome::fail("x"), Outcome::fail("y"), None, Exit::Conformant)]
-#[case::still_lost(Outcome::error("x"), Outcome::error("y"), None, Exit::Conformant)]
-fn every_turn_has_its_exit_code(
+#[case::still_undecided(Outcome::error("x"), Outcome::error("y"), None, Exit::Conformant)]
+fn every_kind_of_change_has_its_exit_code(
     #[case] old: Outcome,
     #[case] new: Outcome,
-    #[case] turn: Option<Turn>,
+    #[case] kind: Option<ChangeKind>,
     #[case] exit: Exit,
 ) {
     let (old, new) = (with("DEL-05", old), with("DEL-05", new));
     let comparison = compare(&old, &new);
-    let wanted: Vec<_> = turn.into_iter().map(|turn| (turn, "DEL-05".to_owned())).collect();
-    assert_eq!((turns(&comparison), comparison.exit()), (wanted, exit));
-    let comes_and_goes = matches!(turn, Some(Turn::DeviationBegan | Turn::DeviationEnded) | None);
-    assert_eq!(comparison.is_same(), comes_and_goes);
+    let wanted: Vec<_> = kind.into_iter().map(|kind| (kind, "DEL-05".to_owned())).collect();
+    assert_eq!((kinds(&comparison), comparison.exit()), (wanted, exit));
+    let is_intermittent =
+        matches!(kind, Some(ChangeKind::DeviationStarted | ChangeKind::DeviationEnded) | None);
+    assert_eq!(comparison.is_same(), is_intermittent);
 }
 
 fn deviation() -> Outcome {
@@ -85,7 +103,7 @@ fn deviation() -> Outcome {
 }
 
 #[test]
-fn a_feature_that_was_shown_and_is_not_declared_any_more_is_a_regression() {
+fn a_shown_feature_that_is_no_longer_declared_is_a_regression() {
     let old = fixture::report();
     let mut new = old.clone();
     let target = new.targets.remove(1);
@@ -93,12 +111,12 @@ fn a_feature_that_was_shown_and_is_not_declared_any_more_is_a_regression() {
     without.features.supported.retain(|feature| *feature == Feature::GangScheduling);
     let withdrawn = Outcome::unsupported("AtomicPodGang is not declared");
     let cases = target.cases.iter().map(|case| {
-        let mut case = target.observed(case);
+        let mut case = target.with_violations(case);
         let of_feature = case.clauses.iter_mut().filter(|judgement| judgement.clause == "AON-08");
         of_feature.for_each(|judgement| judgement.outcome = withdrawn.clone());
         case
     });
-    new.targets.push(without.concluded_of(cases.collect()));
+    new.targets.push(without.reconclude(cases.collect()));
     let comparison = compare(&old, &new);
     let feature = &comparison.features[0];
     assert_eq!((feature.name, feature.old), (Feature::AtomicPodGang, Some(Standing::DeclaredAndShown)));
@@ -108,28 +126,31 @@ fn a_feature_that_was_shown_and_is_not_declared_any_more_is_a_regression() {
 }
 
 #[test]
-fn two_reports_of_different_targets_decide_nothing() {
+fn a_comparison_without_common_targets_is_inconclusive() {
     let (old, mut new) = (fixture::report(), fixture::report());
     for target in &mut new.targets {
         target.variant = Some(format!("another than {}", target.variant.clone().unwrap()));
     }
     let comparison = compare(&old, &new);
     assert!(
-        comparison.clauses.iter().all(|changed| !matches!(changed.turn, Turn::Regression | Turn::Mended))
+        comparison
+            .clauses
+            .iter()
+            .all(|changed| !matches!(changed.kind, ChangeKind::Regression | ChangeKind::Fixed))
     );
-    assert_eq!((comparison.judged_by_both, comparison.exit()), (0, Exit::Inconclusive));
+    assert_eq!((comparison.checked_by_both, comparison.exit()), (0, Exit::Inconclusive));
 }
 
 /// AON-15 was split from AON-02.
 #[rstest]
-#[case::passed_as_a_part(Outcome::pass(), Outcome::fail("silent"), Some(Turn::Regression))]
-#[case::still_kept(Outcome::pass(), Outcome::pass(), None)]
-#[case::failed_as_a_part(Outcome::fail("bound"), Outcome::fail("silent"), Some(Turn::BrokenAnew))]
-#[case::kept_and_unknown_before(Outcome::fail("bound"), Outcome::pass(), Some(Turn::New))]
-fn a_part_is_compared_with_the_clause_that_it_was_split_from(
+#[case::whole_passed(Outcome::pass(), Outcome::fail("silent"), Some(ChangeKind::Regression))]
+#[case::part_passes(Outcome::pass(), Outcome::pass(), None)]
+#[case::whole_failed(Outcome::fail("bound"), Outcome::fail("silent"), Some(ChangeKind::NewlyBroken))]
+#[case::part_passes_after_failed_whole(Outcome::fail("bound"), Outcome::pass(), Some(ChangeKind::New))]
+fn a_split_clause_is_compared_with_the_clause_it_was_split_from(
     #[case] old: Outcome,
     #[case] new: Outcome,
-    #[case] turn: Option<Turn>,
+    #[case] kind: Option<ChangeKind>,
 ) {
     let with = |ids: &[&str], contract: &str, outcome: &Outcome| {
         let known = ids.iter().map(|id| clause(id).unwrap());
@@ -143,34 +164,38 @@ fn a_part_is_compared_with_the_clause_that_it_was_split_from(
     let (old, new) = (with(&["AON-02"], "0.1.0", &old), with(&["AON-15"], "0.2.0", &new));
     let comparison = compare(&old, &new);
     let of_part = comparison.clauses.iter().filter(|changed| changed.id == "AON-15");
-    assert_eq!(of_part.map(|changed| changed.turn).next(), turn);
+    assert_eq!(of_part.map(|changed| changed.kind).next(), kind);
     // If the contracts are the same, a missing clause was not selected.
     let old = Report { suite: new.suite.clone(), ..old };
     let comparison = compare(&old, &new);
     let of_part = comparison.clauses.iter().find(|changed| changed.id == "AON-15").unwrap();
-    assert!(matches!(of_part.turn, Turn::BrokenAnew | Turn::New));
+    assert!(matches!(of_part.kind, ChangeKind::NewlyBroken | ChangeKind::New));
 }
 
 #[test]
-fn a_backend_that_is_new_is_counted() {
+fn clauses_of_a_new_backend_are_only_counted() {
     let (old, new) = (fixture::report(), fixture::all_backends());
     let comparison = compare(&old, &new);
     let counted = comparison.counted();
-    let [(Turn::New, targets)] = counted.as_slice() else { panic!("{counted:?}") };
+    let [(ChangeKind::New, targets)] = counted.as_slice() else { panic!("{counted:?}") };
     let volcano = targets.iter().find(|(target, _)| target == "volcano").unwrap();
     assert!(volcano.1.starts_with("ADM-01, AON-01, AON-02"), "{volcano:?}");
-    assert!(comparison.turns().iter().all(|(turn, _)| *turn != Turn::New), "and not told one by one");
+    assert!(
+        comparison.listed().iter().all(|(kind, _)| *kind != ChangeKind::New),
+        "and not listed one by one"
+    );
 }
 
 #[test]
-fn durations_count_when_they_differ_by_more_than_chance() {
+fn only_notable_changes_of_a_duration_are_listed() {
     let (old, mut new) = (fixture::report(), fixture::report());
     let slower = |report: &mut Report, case: usize, factor: f64| {
         let target = report.targets.remove(0);
-        let mut cases: Vec<CaseResult> = target.cases.iter().map(|case| target.observed(case)).collect();
+        let mut cases: Vec<CaseResult> =
+            target.cases.iter().map(|case| target.with_violations(case)).collect();
         let seconds = f64::from(cases[case].duration_seconds) * factor;
         cases[case].duration_seconds = Seconds::try_from(seconds).unwrap();
-        report.targets.insert(0, target.concluded_of(cases));
+        report.targets.insert(0, target.reconclude(cases));
     };
     slower(&mut new, 1, 3.0);
     slower(&mut new, 3, 1.2);
@@ -193,7 +218,7 @@ fn a_renamed_case_is_compared_under_its_current_id() {
 }
 
 #[test]
-fn the_facts_that_differ_are_named() {
+fn different_facts_about_the_runs_are_listed() {
     let (old, mut new) = (fixture::report(), fixture::report());
     new.operator.version = "0.2.0".to_owned();
     new.components[1].digest = format!("sha256:{}", "ff".repeat(32));

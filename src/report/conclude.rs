@@ -1,7 +1,7 @@
 //! Concludes the clauses of a target from the judgements of its cases.
 //!
-//! The functions are pure: `verify` relies on the same cases giving the same clauses and counts. Checks give
-//! a violation a word; its code is the clause and the word.
+//! The functions are pure, because `verify` concludes again and compares. A check gives each violation a
+//! word; the code in the report is the clause with this word.
 
 use conformance_contract::clauses::{Clause, Feature, Level};
 use conformance_contract::verdict::{Outcome, Verdict};
@@ -13,8 +13,8 @@ use super::{CaseResult, ClauseResult, Features, Judgement, Seconds, Summary, Tar
 const NO_CASE: &str = "no case judged this clause";
 
 impl CaseResult {
-    /// The case's outcome from its judgements. A case without judgements has not been run.
-    pub(super) fn judged(clauses: &[Judgement]) -> Outcome {
+    /// The outcome of a case from its judgements. A case without judgements was not run.
+    pub(super) fn outcome_of(clauses: &[Judgement]) -> Outcome {
         Outcome::fold(clauses.iter().map(|judgement| &judgement.outcome))
             .unwrap_or_else(|| Outcome::not_run("the case judged no clause"))
     }
@@ -36,11 +36,12 @@ impl CaseResult {
     /// Marks a case that left its cluster changed: every judgement that did not fail becomes an error.
     #[must_use]
     pub fn left_changed(mut self, reason: &str) -> Self {
-        let judged = self.clauses.iter_mut().filter(|judgement| judgement.outcome.verdict != Verdict::Fail);
-        for judgement in judged {
+        let not_failed =
+            self.clauses.iter_mut().filter(|judgement| judgement.outcome.verdict != Verdict::Fail);
+        for judgement in not_failed {
             judgement.outcome = Outcome::error(reason);
         }
-        self.outcome = Self::judged(&self.clauses);
+        self.outcome = Self::outcome_of(&self.clauses);
         self
     }
 
@@ -50,7 +51,7 @@ impl CaseResult {
             id: id.into(),
             provider: None,
             title: title.into(),
-            outcome: Self::judged(&clauses),
+            outcome: Self::outcome_of(&clauses),
             clauses,
             probed: Vec::new(),
             duration_seconds: Seconds::default(),
@@ -86,7 +87,7 @@ impl Features {
 
 impl ClauseResult {
     /// The result of a clause before any case is evaluated.
-    pub(super) fn unjudged(clause: &Clause) -> Self {
+    pub(super) fn unchecked(clause: &Clause) -> Self {
         Self {
             id: clause.id.to_owned(),
             title: clause.title.to_owned(),
@@ -105,37 +106,37 @@ impl ClauseResult {
         }
     }
 
-    /// The result with everything that follows from the cases, except the violations.
-    pub(super) fn judged_by(&self, features: &Features, cases: &[CaseResult]) -> Self {
+    /// The result with every field that follows from the cases, except the violations.
+    pub(super) fn decided_by(&self, features: &Features, cases: &[CaseResult]) -> Self {
         let missing = self.feature.and_then(|feature| features.missing(feature));
-        let follows = declared::is_concluded(&self.id) && missing.is_none();
-        let speaks = |judgement: &Judgement| {
+        let is_concluded = declared::is_concluded(&self.id) && missing.is_none();
+        let is_evidence = |judgement: &Judgement| {
             judgement.clause == self.id
-                || follows && declared::is_evidence(&self.id, &judgement.clause, features)
+                || is_concluded && declared::is_evidence(&self.id, &judgement.clause, features)
         };
-        let judging: Vec<(&CaseResult, &Judgement)> = cases
+        let evidence: Vec<(&CaseResult, &Judgement)> = cases
             .iter()
             .flat_map(|case| case.clauses.iter().map(move |judgement| (case, judgement)))
-            .filter(|(_, judgement)| speaks(judgement))
+            .filter(|(_, judgement)| is_evidence(judgement))
             .collect();
-        let judgements: Vec<&Judgement> = judging.iter().map(|(_, judgement)| *judgement).collect();
-        let found = match follows {
+        let judgements: Vec<&Judgement> = evidence.iter().map(|(_, judgement)| *judgement).collect();
+        let found = match is_concluded {
             true => declared::outcome(&judgements),
             false => Outcome::fold(judgements.iter().map(|judgement| &judgement.outcome)),
         };
         let outcome =
             found.or_else(|| missing.map(Outcome::unsupported)).unwrap_or_else(|| Outcome::not_run(NO_CASE));
-        let deciding = judging
+        let deciding = evidence
             .iter()
             .find(|(_, judgement)| judgement.outcome.verdict == outcome.verdict)
             .filter(|_| outcome.verdict != Verdict::Pass)
             .map(|(case, _)| *case);
         // A case may check several of the clauses from which this one is concluded.
-        let mut judges: Vec<&CaseResult> = judging.iter().map(|(case, _)| *case).collect();
-        judges.dedup_by(|a, b| std::ptr::eq(*a, *b));
+        let mut checking: Vec<&CaseResult> = evidence.iter().map(|(case, _)| *case).collect();
+        checking.dedup_by(|a, b| std::ptr::eq(*a, *b));
         Self {
-            cases: judges.iter().map(|case| case.label()).collect(),
-            duration_seconds: judges.iter().map(|case| case.duration_seconds).sum(),
+            cases: checking.iter().map(|case| case.label()).collect(),
+            duration_seconds: checking.iter().map(|case| case.duration_seconds).sum(),
             reproduce: deciding.and_then(|case| case.reproduce.clone()),
             artifacts: deciding.and_then(|case| case.artifacts.clone()),
             outcome,
@@ -143,7 +144,7 @@ impl ClauseResult {
         }
     }
 
-    /// Whether the clause is recommended: only this suite asks for it.
+    /// Whether the clause is recommended: its only source is this suite.
     pub fn is_recommended(&self) -> bool {
         self.level == Level::Recommended
     }
@@ -181,20 +182,21 @@ impl TargetReport {
         contract: impl IntoIterator<Item = &'a Clause>,
         cases: Vec<CaseResult>,
     ) -> Self {
-        let owed = contract.into_iter().filter(|clause| clause.is_owed_by(&self.backend));
-        let unjudged = owed.map(ClauseResult::unjudged).collect();
-        self.concluded(unjudged, cases)
+        let owed = contract.into_iter().filter(|clause| clause.applies_to_backend(&self.backend));
+        let unchecked = owed.map(ClauseResult::unchecked).collect();
+        self.conclude_clauses(unchecked, cases)
     }
 
     /// Replaces the cases of a stored target and concludes its clauses again.
-    pub(super) fn concluded_of(self, cases: Vec<CaseResult>) -> Self {
-        let without = |clause: &ClauseResult| ClauseResult { violations: Vec::new(), ..clause.clone() };
-        let promised = self.clauses.iter().map(without).collect();
-        self.concluded(promised, cases)
+    pub(super) fn reconclude(self, cases: Vec<CaseResult>) -> Self {
+        let without_violations =
+            |clause: &ClauseResult| ClauseResult { violations: Vec::new(), ..clause.clone() };
+        let promised = self.clauses.iter().map(without_violations).collect();
+        self.conclude_clauses(promised, cases)
     }
 
     /// A case of a stored target with its violations, as it was before [`Self::conclude`].
-    pub(super) fn observed(&self, case: &CaseResult) -> CaseResult {
+    pub(super) fn with_violations(&self, case: &CaseResult) -> CaseResult {
         let mut observed = case.clone();
         for judgement in &mut observed.clauses {
             let clause = self.clauses.iter().find(|clause| clause.id == judgement.clause);
@@ -206,8 +208,12 @@ impl TargetReport {
     }
 
     /// Concludes the given clauses from the cases. Only the requirements are taken from `promised`.
-    pub(super) fn concluded(mut self, promised: Vec<ClauseResult>, mut cases: Vec<CaseResult>) -> Self {
-        self.clauses = promised.iter().map(|clause| clause.judged_by(&self.features, &cases)).collect();
+    pub(super) fn conclude_clauses(
+        mut self,
+        promised: Vec<ClauseResult>,
+        mut cases: Vec<CaseResult>,
+    ) -> Self {
+        self.clauses = promised.iter().map(|clause| clause.decided_by(&self.features, &cases)).collect();
         for case in &mut cases {
             let label = case.label();
             for judgement in &mut case.clauses {
@@ -248,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clause_is_only_as_good_as_its_worst_case() {
+    fn the_worst_case_decides_a_clause() {
         let short = fixture::violation("bound though it does not fit");
         let cases = vec![
             CaseResult::new("aon/fits", "", vec![judgement("AON-01", Outcome::pass())]),
@@ -269,18 +275,18 @@ mod tests {
         ];
         let target = flat().conclude(CLAUSES.iter(), cases);
         assert_eq!(outcome(&target, "AON-01"), Outcome::pass());
-        let broken = target.clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
-        assert_eq!(broken.outcome.verdict, Verdict::Fail);
-        assert_eq!(broken.artifacts.as_deref(), Some("cases/short"));
+        let violated = target.clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
+        assert_eq!(violated.outcome.verdict, Verdict::Fail);
+        assert_eq!(violated.artifacts.as_deref(), Some("cases/short"));
         let code = short.code.of_clause("AON-02");
-        assert_eq!(broken.violations, [Violation { case: "aon/short".to_owned(), code, ..short }]);
+        assert_eq!(violated.violations, [Violation { case: "aon/short".to_owned(), code, ..short }]);
         assert_eq!(target.cases[0].outcome, Outcome::pass());
         assert_eq!(target.cases[1].outcome.verdict, Verdict::Fail, "one clause of the case is broken");
         assert!(target.cases[1].clauses[1].violations.is_empty(), "stored once, with the clause");
     }
 
     #[test]
-    fn a_clause_without_a_case_is_never_a_pass() {
+    fn a_clause_without_a_case_does_not_pass() {
         let mut target = flat();
         target.features = Features {
             supported: vec![Feature::TopologyRequired],
@@ -296,20 +302,20 @@ mod tests {
     }
 
     #[test]
-    fn a_documented_finding_on_an_unsupported_feature_shows() {
+    fn a_known_deviation_of_an_undeclared_feature_is_not_hidden() {
         let finding = Outcome::fail("").of_known_deviation("PodGroups are scheduled one by one", true);
         let cases = vec![CaseResult::new("aon/across", "", vec![judgement("AON-08", finding.clone())])];
         assert_eq!(outcome(&flat().conclude(CLAUSES.iter(), cases), "AON-08"), finding);
     }
 
     #[test]
-    fn a_clause_about_another_backend_is_neither_listed_nor_counted() {
+    fn a_clause_about_another_backend_is_not_listed() {
         let target = TargetReport::new("volcano", None, "v1.14.1", Features::default());
         let target = target.conclude(CLAUSES.iter(), Vec::new());
         let listed = |prefix: &str| target.clauses.iter().any(|clause| clause.id.starts_with(prefix));
         assert!(listed("AON-") && listed("COEX-") && listed("VOL-"));
         assert!(!listed("KUBE-") && !listed("KOORD-") && !listed("KAI-") && !listed("EXT-"));
-        let its_own = CLAUSES.iter().filter(|clause| clause.backend() == Some("volcano")).count();
-        assert_eq!(target.summary.backend_specific.total(), its_own);
+        let own = CLAUSES.iter().filter(|clause| clause.backend() == Some("volcano")).count();
+        assert_eq!(target.summary.backend_specific.total(), own);
     }
 }

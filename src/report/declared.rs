@@ -1,12 +1,12 @@
-//! EXT-03, the clause that no case checks: an external scheduler has the features it declares.
+//! EXT-03, which no case checks: an external scheduler has the features that it declares.
 //!
-//! EXT-03 is concluded from the judgements of other clauses: the part of the contract that its entry names
-//! (all-or-nothing), and the clauses of every declared feature. It follows from the same judgements, so
-//! documents verify and shards merge as without it. The worst outcome counts, in the order of all verdicts.
+//! It is concluded from the judgements of other clauses: those of the group that its entry names
+//! (all-or-nothing), and those of every declared feature. The worst outcome counts. The cases contain all the
+//! evidence, so documents verify and shards merge as for other clauses.
 //!
-//! Some core clauses are announced as not run, for example if the harness would have to stop a scheduler
-//! whose process is not its own. They do not count if other core clauses were checked. Clauses of a declared
-//! feature always count, because a declaration needs evidence.
+//! Some core clauses are announced as not run, for example if the harness would have to stop a scheduler that
+//! it did not start. They do not count if other core clauses were checked. Clauses of a declared feature
+//! always count, because a declaration needs evidence.
 
 use conformance_contract::clauses::{Feature, clause};
 use conformance_contract::verdict::{Outcome, Verdict};
@@ -15,14 +15,15 @@ use super::{Features, Judgement};
 
 /// Whether the clause `concluded` is concluded from the clause `id`, among others.
 pub(super) fn is_evidence(concluded: &str, id: &str, features: &Features) -> bool {
-    let part = clause(concluded).and_then(|concluded| concluded.rests_on);
-    let (Some(part), Some(clause)) = (part, clause(id)) else { return false };
+    let group_id = clause(concluded).and_then(|concluded| concluded.rests_on);
+    let (Some(group_id), Some(clause)) = (group_id, clause(id)) else { return false };
     match clause.capability() {
-        None => clause.group().is_some_and(|group| group.id == part),
+        None => clause.group().is_some_and(|group| group.id == group_id),
         Some(feature) => feature != Feature::External && features.supported.contains(&feature),
     }
 }
 
+/// Whether the clause is concluded from other clauses.
 pub(super) fn is_concluded(id: &str) -> bool {
     clause(id).is_some_and(|clause| clause.rests_on.is_some())
 }
@@ -102,7 +103,7 @@ mod tests {
         [Outcome::pass(), flaky(), Outcome::fail("a part"), Outcome::pass(), Outcome::pass()],
         Outcome::fail("AON-08: not kept")
     )]
-    #[case::not_told(
+    #[case::core_undecided(
         [Outcome::pass(), Outcome::error("gap"), Outcome::pass(), Outcome::pass(), Outcome::pass()],
         Outcome::error("AON-02: not judged")
     )]
@@ -114,15 +115,15 @@ mod tests {
         [Outcome::pass(), Outcome::pass(), announced(), announced(), Outcome::pass()],
         Outcome::not_run_announced("AON-08: not judged")
     )]
-    #[case::nothing_was_judged(
+    #[case::nothing_was_checked(
         [announced(), announced(), announced(), announced(), Outcome::pass()],
         Outcome::not_run_announced("AON-01, AON-02, AON-08, AON-12: not judged")
     )]
-    #[case::what_is_no_evidence(
+    #[case::other_groups_are_no_evidence(
         [Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::fail("none")],
         Outcome::pass()
     )]
-    fn a_declaration_is_as_good_as_its_evidence(#[case] outcomes: [Outcome; 5], #[case] wanted: Outcome) {
+    fn the_worst_evidence_decides_a_declaration(#[case] outcomes: [Outcome; 5], #[case] wanted: Outcome) {
         let target = concluded(outcomes);
         let declaration = target.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
         assert_eq!(declaration.outcome, wanted);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_scheduler_is_declared_nothing_follows() {
+    fn a_declaration_without_a_scheduler_is_unsupported() {
         let target = TargetReport::new("external", None, "none", Features::default());
         let target = target.conclude(CLAUSES.iter(), Vec::new());
         let declaration = target.clauses.iter().find(|clause| clause.id == DECLARATION).unwrap();
@@ -146,7 +147,7 @@ mod tests {
     #[case("GANG-01", false)]
     #[case("EXT-01", false)]
     #[case("EXT-03", false)]
-    fn what_a_declaration_rests_on(#[case] id: &str, #[case] is: bool) {
-        assert_eq!(is_evidence(DECLARATION, id, &features()), is);
+    fn only_core_and_declared_clauses_are_evidence(#[case] id: &str, #[case] wanted: bool) {
+        assert_eq!(is_evidence(DECLARATION, id, &features()), wanted);
     }
 }

@@ -1,6 +1,8 @@
-//! The evidence file: which features an operator declares, which of them a run showed, and on which versions.
-//! It is small enough to publish with a release. All of it follows from a report, so anyone who has the
-//! report can check it.
+//! The evidence file: which features an operator declares, which of them a run showed, and with which
+//! versions.
+//!
+//! It is small enough to publish with a release. It follows from a report, so anyone who has the report can
+//! check it.
 
 use std::path::Path;
 
@@ -191,7 +193,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn it_says_what_was_declared_and_shown_and_by_what() {
+    fn evidence_lists_declared_and_shown_features() {
         let report = fixture::report();
         let evidence = Evidence::of(&report).unwrap();
         let _redacted = fixture::redacted();
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_as_it_was_written_and_is_of_one_report() {
+    fn stored_evidence_verifies_only_against_its_report() {
         let folder = tempfile::tempdir().unwrap();
         let mut report = fixture::report();
         for name in ["evidence.yaml", "evidence.json"] {
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_incomplete_or_edited_is_none() {
+    fn an_incomplete_or_edited_report_is_no_evidence() {
         let error = Evidence::of(&fixture::interrupted()).unwrap_err().to_string();
         assert!(error.contains("an incomplete report is no evidence"), "{error}");
         let mut report = fixture::report();

@@ -87,14 +87,18 @@ impl TargetReport {
     pub(super) fn exit(&self, strict: bool) -> Exit {
         let of_clauses =
             self.clauses.iter().map(|clause| clause.exit(strict)).max().unwrap_or(Exit::Inconclusive);
-        let decides = |id: &String| {
+        let is_violated = |id: &String| {
             self.clauses.iter().any(|clause| clause.id == *id && clause.exit(strict) == Exit::NotConformant)
         };
-        let is_red = |found: &FeatureEvidence| {
+        let is_not_shown = |found: &FeatureEvidence| {
             found.standing == Standing::DeclaredAndNotShown
-                && (found.clauses.is_empty() || found.clauses.iter().any(decides))
+                && (found.clauses.is_empty() || found.clauses.iter().any(is_violated))
         };
-        of_clauses.max(if self.evidence().iter().any(is_red) { Exit::NotConformant } else { of_clauses })
+        if self.evidence().iter().any(is_not_shown) {
+            of_clauses.max(Exit::NotConformant)
+        } else {
+            of_clauses
+        }
     }
 }
 
@@ -121,13 +125,13 @@ mod tests {
     #[case::error(vec![Outcome::pass(), Outcome::error("gap")], 3)]
     #[case::not_run(vec![Outcome::pass(), Outcome::not_run("cluster went away")], 3)]
     #[case::error_beats_announced(vec![Outcome::not_run_announced(""), Outcome::error("gap")], 3)]
-    #[case::nothing_judged(vec![], 3)]
+    #[case::nothing_checked(vec![], 3)]
     fn the_exit_code_follows_from_outcomes(#[case] outcomes: Vec<Outcome>, #[case] code: u8) {
         assert_eq!(exit_code(&outcomes).code(), code);
     }
 
     #[test]
-    fn a_broken_recommendation_counts_only_if_the_run_is_strict() {
+    fn a_violated_recommendation_counts_only_if_the_run_is_strict() {
         let mut report = fixture::report();
         for clause in report.targets.iter_mut().flat_map(|target| &mut target.clauses) {
             clause.outcome =
@@ -143,17 +147,17 @@ mod tests {
     }
 
     #[test]
-    fn a_scheduler_that_was_not_there_is_no_reason_for_red_and_one_that_died_is() {
+    fn a_scheduler_that_exited_is_inconclusive_and_an_announced_missing_one_is_not() {
         let mut report = fixture::all_backends();
         report.targets.retain(|target| target.backend != "default-scheduler");
         assert_eq!(verify(&report), Ok(()));
-        assert_eq!(report.exit().code(), 3, "Koordinator's scheduler died");
+        assert_eq!(report.exit().code(), 3, "Koordinator's scheduler exited");
         report.targets.retain(|target| target.backend != "koord-scheduler");
-        assert_eq!(report.exit().code(), 0, "KAI's was announced as not there");
+        assert_eq!(report.exit().code(), 0, "KAI's scheduler was announced as missing");
     }
 
     #[test]
-    fn an_interrupted_run_is_inconclusive_whatever_it_found() {
+    fn an_interrupted_run_is_inconclusive_despite_a_failure() {
         let report = fixture::interrupted();
         assert_eq!(verify(&report), Ok(()));
         let failed = |clause: &crate::ClauseResult| clause.outcome.verdict == Verdict::Fail;
@@ -162,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_without_clauses_does_not_hide_behind_a_green_one() {
+    fn a_target_without_clauses_is_inconclusive_beside_one_that_passes() {
         let mut report = fixture::report();
         for clause in report.targets.iter_mut().flat_map(|target| &mut target.clauses) {
             clause.outcome = Outcome::pass();

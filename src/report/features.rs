@@ -68,28 +68,29 @@ impl TargetReport {
         Feature::ALL.into_iter().filter_map(|feature| self.evidence_of(feature)).collect()
     }
 
+    /// The result of a feature. Violated clauses decide before undecided ones, and these before passed ones.
     fn evidence_of(&self, feature: Feature) -> Option<FeatureEvidence> {
         if !self.features.supported.contains(&feature) {
             return self.probed(feature);
         }
-        let shows = |clause: &&ClauseResult| {
+        let is_of_feature = |clause: &&ClauseResult| {
             // A report of another release may have other clauses.
             clause.feature == Some(feature) || feature.shown_by().any(|known| known.id == clause.id)
         };
-        let of_feature: Vec<_> = self.clauses.iter().filter(shows).collect();
+        let of_feature: Vec<_> = self.clauses.iter().filter(is_of_feature).collect();
         let with = |verdicts: &[Verdict]| -> Vec<&ClauseResult> {
             let is_one = |clause: &&&ClauseResult| verdicts.contains(&clause.outcome.verdict);
             of_feature.iter().filter(is_one).copied().collect()
         };
-        let (broken, kept) = (with(&[Verdict::Fail, Verdict::Flaky]), with(&[Verdict::Pass]));
+        let (violated, passed) = (with(&[Verdict::Fail, Verdict::Flaky]), with(&[Verdict::Pass]));
         let undecided = with(&[Verdict::Error]);
-        let can_be_shown = || feature.shown_by().any(|clause| clause.is_owed_by(&self.backend));
-        let (standing, decisive) = if !broken.is_empty() {
-            (Standing::DeclaredAndNotShown, broken)
+        let can_be_shown = || feature.shown_by().any(|clause| clause.applies_to_backend(&self.backend));
+        let (standing, decisive) = if !violated.is_empty() {
+            (Standing::DeclaredAndNotShown, violated)
         } else if !undecided.is_empty() {
             (Standing::DeclaredAndNotJudged, undecided)
-        } else if !kept.is_empty() {
-            (Standing::DeclaredAndShown, kept)
+        } else if !passed.is_empty() {
+            (Standing::DeclaredAndShown, passed)
         } else if can_be_shown() {
             (Standing::DeclaredAndNotJudged, Vec::new())
         } else {
@@ -111,11 +112,11 @@ impl TargetReport {
 
     /// An undeclared feature whose probed clauses all passed.
     fn probed(&self, feature: Feature) -> Option<FeatureEvidence> {
-        let is_its = |probed: &&Probed| feature.shown_by().any(|clause| clause.id == probed.clause);
+        let is_of_feature = |probed: &&Probed| feature.shown_by().any(|clause| clause.id == probed.clause);
         let found: Vec<(&CaseResult, &Probed)> = self
             .cases
             .iter()
-            .flat_map(|case| case.probed.iter().filter(is_its).map(move |probed| (case, probed)))
+            .flat_map(|case| case.probed.iter().filter(is_of_feature).map(move |probed| (case, probed)))
             .collect();
         if found.is_empty() || found.iter().any(|(_, probed)| probed.verdict != Verdict::Pass) {
             return None;
@@ -155,13 +156,16 @@ mod tests {
     #[rstest]
     #[case::shown(Outcome::pass(), Standing::DeclaredAndShown)]
     #[case::broken(Outcome::fail("lost"), Standing::DeclaredAndNotShown)]
-    #[case::not_told(Outcome::error("gap"), Standing::DeclaredAndNotJudged)]
+    #[case::undecided(Outcome::error("gap"), Standing::DeclaredAndNotJudged)]
     #[case::left_out(crate::not_selected(), Standing::DeclaredAndNotJudged)]
     #[case::known(Outcome::fail("").of_known_deviation("as documented", true), Standing::DeclaredAndNotJudged)]
-    fn a_declared_feature_is_what_its_clauses_are(#[case] outcome: Outcome, #[case] wanted: Standing) {
+    fn the_clauses_of_a_declared_feature_decide_its_standing(
+        #[case] outcome: Outcome,
+        #[case] wanted: Standing,
+    ) {
         let target = target(&[Feature::SelfHealing], outcome, Outcome::unsupported("not declared"));
         let evidence = target.evidence();
-        assert_eq!(evidence.len(), 1, "of what is not declared nothing is said: {evidence:?}");
+        assert_eq!(evidence.len(), 1, "undeclared features are not listed: {evidence:?}");
         assert_eq!((evidence[0].name, evidence[0].standing), (Feature::SelfHealing, wanted));
         let decided = wanted != Standing::DeclaredAndNotJudged || !evidence[0].clauses.is_empty();
         if decided {
@@ -173,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_clause_can_show_is_red() {
+    fn a_declared_feature_that_no_clause_can_show_fails_the_run() {
         let declared = [Feature::CompositePodGroup];
         let unsupported = || Outcome::unsupported("not declared");
         let target = target(&declared, unsupported(), unsupported());
@@ -188,10 +192,10 @@ mod tests {
     }
 
     #[rstest]
-    #[case::kept(Verdict::Pass, true)]
+    #[case::passed(Verdict::Pass, true)]
     #[case::broken(Verdict::Fail, false)]
-    #[case::not_told(Verdict::Error, false)]
-    fn what_a_probe_found_is_said_and_not_counted(#[case] verdict: Verdict, #[case] is_shown: bool) {
+    #[case::undecided(Verdict::Error, false)]
+    fn a_probed_feature_is_listed_but_not_counted(#[case] verdict: Verdict, #[case] is_shown: bool) {
         let unsupported = || Outcome::unsupported("not declared");
         let mut cases = target(&[], unsupported(), unsupported()).cases;
         cases[1].probed = vec![Probed { clause: "AON-08".to_owned(), verdict }];
@@ -210,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_is_not_written_by_hand() {
+    fn edited_evidence_does_not_verify() {
         let target = target(&[Feature::SelfHealing], Outcome::fail("lost"), Outcome::unsupported("not"));
         let mut report = crate::Report { targets: vec![target], ..fixture::report() };
         assert_eq!(verify(&report), Ok(()));

@@ -1,4 +1,4 @@
-//! Hand-written reports: one with every verdict and one with all backends. Also redacts snapshots.
+//! Hand-written reports, one with every verdict and one with all backends, and the redaction of snapshots.
 
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ pub(super) fn redacted() -> insta::internals::SettingsBindDropGuard {
     settings.bind_to_scope()
 }
 
+/// A run of kube-scheduler in two gang scopes. Its cases have every verdict.
 pub(super) fn report() -> Report {
     let base = super::testing::report(vec![flat(), pod_gang_scope()]);
     Report {
@@ -66,7 +67,7 @@ pub(super) fn report() -> Report {
     }
 }
 
-/// The same run over every backend. Koordinator's scheduler died, and KAI's was not installed.
+/// The same run with every backend. Koordinator's scheduler exited, and KAI's was not installed.
 pub(super) fn all_backends() -> Report {
     let mut report = report();
     report.targets.extend([
@@ -80,8 +81,12 @@ pub(super) fn all_backends() -> Report {
                 Feature::TopologyPreferred,
             ],
         ),
-        scheduling_lost("koord-scheduler", "v1.8.0", &Outcome::error("koord-scheduler ended with signal 9")),
-        scheduling_lost("kai-scheduler", "none", &Outcome::not_run_announced("KAI binaries not found")),
+        without_scheduler(
+            "koord-scheduler",
+            "v1.8.0",
+            &Outcome::error("koord-scheduler ended with signal 9"),
+        ),
+        without_scheduler("kai-scheduler", "none", &Outcome::not_run_announced("KAI binaries not found")),
         clean("external:my-scheduler", "v0.3.0", &[Feature::GangScheduling]),
     ]);
     report
@@ -91,16 +96,16 @@ pub(super) fn all_backends() -> Report {
 pub(super) fn interrupted() -> Report {
     let mut report = report();
     let target = report.targets[0].clone();
-    let cut = |case: &CaseResult| {
+    let interrupt = |case: &CaseResult| {
         let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
         CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &interrupted_outcome())
     };
     let cases = target.cases.iter().map(|case| match case.id.as_str() {
-        "aon/fits" => cut(case),
-        _ => target.observed(case),
+        "aon/fits" => interrupt(case),
+        _ => target.with_violations(case),
     });
     let cases = cases.collect();
-    report.targets[0] = target.concluded_of(cases);
+    report.targets[0] = target.reconclude(cases);
     report.incomplete("interrupted (SIGINT)")
 }
 
@@ -123,6 +128,7 @@ pub(super) fn violation(message: &str) -> Violation {
     )
 }
 
+/// The PodGroup scope: one case per kind of result.
 fn flat() -> TargetReport {
     let topology = "the Workload API of 1.36 has no preferred levels";
     let features = Features {
@@ -135,7 +141,7 @@ fn flat() -> TargetReport {
         ..Features::default()
     };
     let bound = "2 of 5 pods were bound though only 4 fit";
-    let judged = vec![
+    let checked = vec![
         case("adm/one-backend", "two scheduler names", &[("ADM-01", Outcome::pass())], 310),
         CaseResult {
             excepted_writes: vec![ExceptedWrites {
@@ -183,7 +189,7 @@ fn flat() -> TargetReport {
         ),
         CaseResult::without_running("del/controller-down", "deleted meanwhile", ["DEL-06"], &filtered_out()),
     ];
-    target("PodGroup scope", features, judged)
+    target("PodGroup scope", features, checked)
 }
 
 fn pod_gang_scope() -> TargetReport {
@@ -207,28 +213,28 @@ fn pod_gang_scope() -> TargetReport {
 }
 
 fn clean(backend: &str, version: &str, supported: &[Feature]) -> TargetReport {
-    judged_as(backend, version, supported, |_| Outcome::pass())
+    checked_with(backend, version, supported, |_| Outcome::pass())
 }
 
 /// A backend without a usable scheduler: only contract clauses were checked.
-fn scheduling_lost(backend: &str, version: &str, outcome: &Outcome) -> TargetReport {
+fn without_scheduler(backend: &str, version: &str, outcome: &Outcome) -> TargetReport {
     let features = [Feature::GangScheduling, Feature::AtomicPodGang, Feature::TopologyRequired];
-    judged_as(backend, version, &features, |clause| match clause.tier {
+    checked_with(backend, version, &features, |clause| match clause.tier {
         Tier::Contract => Outcome::pass(),
         Tier::Scheduling => outcome.clone(),
     })
 }
 
-fn judged_as(
+fn checked_with(
     backend: &str,
     version: &str,
     supported: &[Feature],
     outcome: impl Fn(&Clause) -> Outcome,
 ) -> TargetReport {
     let features = Features { supported: supported.to_vec(), ..Features::default() };
-    let owed = contract().into_iter().filter(|clause| clause.is_owed_by(backend));
-    let judged = owed.filter(|clause| clause.feature.is_none_or(|feature| supported.contains(&feature)));
-    let found: Vec<(&str, Outcome)> = judged.map(|clause| (clause.id, outcome(clause))).collect();
+    let owed = contract().into_iter().filter(|clause| clause.applies_to_backend(backend));
+    let checked = owed.filter(|clause| clause.feature.is_none_or(|feature| supported.contains(&feature)));
+    let found: Vec<(&str, Outcome)> = checked.map(|clause| (clause.id, outcome(clause))).collect();
     let cases = vec![case("all/judged", "whatever is owed", &found, 1_000)];
     TargetReport::new(backend, None, version, features).conclude(contract(), cases)
 }

@@ -1,5 +1,5 @@
-//! The result of a target in one line: how many applicable required clauses were checked, and whether they
-//! hold.
+//! The result of a target in one line: whether the applicable required clauses hold, and how many were
+//! checked.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -29,7 +29,7 @@ pub enum TargetResult {
     /// Some clauses were not checked, although this provider allows it.
     InPart {
         /// Number of checked clauses.
-        judged: usize,
+        checked: usize,
         /// Number of applicable clauses.
         owed: usize,
     },
@@ -67,32 +67,34 @@ impl TargetReport {
         let count = |verdicts: &[Verdict]| {
             owed.iter().filter(|clause| verdicts.contains(&clause.outcome.verdict)).count()
         };
-        let broken = count(&[Verdict::Fail, Verdict::Flaky]);
-        if broken > 0 {
-            return TargetResult::Broken(broken);
+        let violated = count(&[Verdict::Fail, Verdict::Flaky]);
+        if violated > 0 {
+            return TargetResult::Broken(violated);
         }
         let deviates = |clause: &&&ClauseResult| clause.outcome.verdict == Verdict::KnownDeviation;
         let deviating = owed.iter().filter(deviates).filter(|clause| clause.is_core()).count();
         if deviating > 0 {
             return TargetResult::Deviating(deviating);
         }
-        let unjudged: Vec<_> = owed
+        let unchecked: Vec<_> = owed
             .iter()
             .filter(|clause| matches!(clause.outcome.verdict, Verdict::NotRun | Verdict::Error))
             .collect();
-        let needed: BTreeSet<_> = unjudged.iter().map(|clause| environment(clause)).collect();
-        if unjudged.is_empty() && !owed.is_empty() {
+        let needed: BTreeSet<_> = unchecked.iter().map(|clause| environment(clause)).collect();
+        if unchecked.is_empty() && !owed.is_empty() {
             TargetResult::Conformant
         } else if !owed.is_empty() && needed.iter().all(|environment| lack(providers, *environment)) {
             TargetResult::ConformantOn { provider: names(providers).join(" and "), needed }
         } else {
-            TargetResult::InPart { judged: owed.len() - unjudged.len(), owed: owed.len() }
+            TargetResult::InPart { checked: owed.len() - unchecked.len(), owed: owed.len() }
         }
     }
 
     fn without_gang_scheduling(&self) -> Option<Vec<Feature>> {
-        let is_asked = |clause: &ClauseResult| clause.feature == Some(Feature::GangScheduling);
-        if self.features.supported.contains(&Feature::GangScheduling) || !self.clauses.iter().any(is_asked) {
+        let needs_gang_scheduling = |clause: &ClauseResult| clause.feature == Some(Feature::GangScheduling);
+        if self.features.supported.contains(&Feature::GangScheduling)
+            || !self.clauses.iter().any(needs_gang_scheduling)
+        {
             return None;
         }
         let known = TARGETS.into_iter().find(|target| target.to_string() == self.title())?;
@@ -117,11 +119,11 @@ fn environment(result: &ClauseResult) -> Environment {
 
 /// Whether these providers cannot check clauses for this environment, or only with additional options.
 fn lack(providers: &[&Provider], environment: Environment) -> bool {
-    let all_are = |is_one: fn(&str) -> bool| providers.iter().all(|provider| is_one(&provider.name));
+    let all = |condition: fn(&str) -> bool| providers.iter().all(|provider| condition(&provider.name));
     match environment {
         Environment::Any => false,
-        Environment::Kubelet => all_are(|name| name == "local"),
-        Environment::ControlPlane => all_are(|name| name != "local"),
+        Environment::Kubelet => all(|name| name == "local"),
+        Environment::ControlPlane => all(|name| name != "local"),
         Environment::Schedulers | Environment::Upgrade => true,
     }
 }
@@ -134,8 +136,8 @@ impl fmt::Display for Headline {
             TargetResult::Broken(count) => write!(f, "not conformant: {count} required clauses failed")?,
             TargetResult::Deviating(1) => write!(f, "not conformant: 1 known deviation")?,
             TargetResult::Deviating(count) => write!(f, "not conformant: {count} known deviations")?,
-            TargetResult::InPart { judged, owed } => {
-                write!(f, "passed in part{without}: {judged} of {owed} clauses judged")?;
+            TargetResult::InPart { checked, owed } => {
+                write!(f, "passed in part{without}: {checked} of {owed} clauses judged")?;
             }
             TargetResult::ConformantOn { provider, needed } => {
                 let needed: Vec<_> = needed.iter().map(|environment| word(*environment)).collect();
@@ -218,12 +220,15 @@ mod tests {
         "not conformant: 2 known deviations"
     )]
     #[case::not_here(&left_out, "conformant on local (not judged here: kubelet, upgrade)")]
-    fn the_headline_says_what_was_judged(#[case] found: &dyn Fn(&str) -> Outcome, #[case] headline: &str) {
+    fn the_headline_shows_violations_and_unchecked_clauses(
+        #[case] found: &dyn Fn(&str) -> Outcome,
+        #[case] headline: &str,
+    ) {
         assert_eq!(target(&ALL, found).headline(&[&on("local")]).to_string(), headline);
     }
 
     #[test]
-    fn a_selection_passes_in_part() {
+    fn a_run_with_unselected_clauses_passes_in_part() {
         let selected =
             |id: &str| if id == "AON-02" { Outcome::pass() } else { Outcome::not_run_announced("left out") };
         let headline = target(&ALL, selected).headline(&[&on("local")]).to_string();
@@ -231,16 +236,16 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_recommendation_does_not_count() {
+    fn a_violated_recommendation_does_not_affect_the_headline() {
         let recommended = |id: &str| clause(id).unwrap().is_recommended();
         let found = |id: &str| if recommended(id) { Outcome::fail("as you like") } else { Outcome::pass() };
         assert_eq!(target(&ALL, found).headline(&[&on("local")]).to_string(), "conformant");
     }
 
     #[test]
-    fn without_gang_scheduling_the_headline_names_what_is_not_declared() {
+    fn without_gang_scheduling_the_headline_names_undeclared_features() {
         let headline = target(&[Feature::Kubelet], |_| Outcome::pass()).headline(&[&on("kind")]).to_string();
-        let begin = "conformant without gang scheduling; the operator does not declare GangScheduling, AtomicPodGang, ";
-        assert!(headline.starts_with(begin), "{headline}");
+        let start = "conformant without gang scheduling; the operator does not declare GangScheduling, AtomicPodGang, ";
+        assert!(headline.starts_with(start), "{headline}");
     }
 }

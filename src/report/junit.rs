@@ -1,9 +1,9 @@
 //! JUnit XML for CI systems: one testsuite per target, one testcase per case.
 //!
-//! The XML agrees with the exit code. What leads to 1 is a failure, what leads to 3 an error, and other
-//! verdicts than pass are skipped with their reason. Title and clauses of a case are in its output, because
-//! the schema of Jenkins' xUnit plugin (checked in the tests) allows no properties there. A clause without a
-//! case is a testcase of its own, so that its error is visible.
+//! The XML agrees with the exit code. A verdict that leads to exit code 1 is a failure, one that leads to 3
+//! an error. Other verdicts except pass are skipped, with their reason. The title and clauses of a case are
+//! in its output, because the schema of Jenkins' xUnit plugin (checked in the tests) allows no properties
+//! there. A clause without a case gets a testcase, so that its error is visible.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn suite(report: &Report, target: &TargetReport) -> TestSuite {
     suite.add_test_cases(
         without_case
             .filter(|clause| exit_code([&clause.outcome]) != Exit::Conformant)
-            .map(|clause| clause_without_case(target, clause)),
+            .map(|clause| test_case_of_clause(target, clause)),
     );
     suite
 }
@@ -62,7 +62,7 @@ fn test_case(target: &TargetReport, case: &CaseResult) -> TestCase {
     test_case
 }
 
-fn clause_without_case(target: &TargetReport, clause: &ClauseResult) -> TestCase {
+fn test_case_of_clause(target: &TargetReport, clause: &ClauseResult) -> TestCase {
     let mut status = status(&clause.outcome);
     // GitLab shows the text of the element, not its message.
     status.set_description(clause.outcome.reason().unwrap_or_default());

@@ -19,7 +19,7 @@ struct Element {
 }
 
 impl Element {
-    fn begun(tag: &BytesStart<'_>) -> Self {
+    fn opened(tag: &BytesStart<'_>) -> Self {
         let name = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let attributes = tag.attributes().map(|attribute| {
             let attribute = attribute.unwrap();
@@ -36,8 +36,8 @@ impl Element {
         let mut open = vec![Self::default()];
         loop {
             match reader.read_event().unwrap() {
-                Event::Start(tag) => open.push(Self::begun(&tag)),
-                Event::Empty(tag) => open.last_mut().unwrap().children.push(Self::begun(&tag)),
+                Event::Start(tag) => open.push(Self::opened(&tag)),
+                Event::Empty(tag) => open.last_mut().unwrap().children.push(Self::opened(&tag)),
                 Event::End(_) => {
                     let ended = open.pop().unwrap();
                     open.last_mut().unwrap().children.push(ended);
@@ -68,25 +68,27 @@ impl Element {
         std::iter::once(self).chain(self.children.iter().flat_map(Self::all)).collect()
     }
 
-    fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+    fn descendants<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         self.all().into_iter().filter(move |element| element.name == name)
     }
 
-    fn with(&self, name: &str) -> usize {
-        self.of("testcase").filter(|case| case.children.iter().any(|child| child.name == name)).count()
+    fn cases_with(&self, name: &str) -> usize {
+        self.descendants("testcase")
+            .filter(|case| case.children.iter().any(|child| child.name == name))
+            .count()
     }
 }
 
 /// What the schema allows for an element: required and optional attributes, ordered child elements, and text.
 struct Allowed {
-    must: &'static [&'static str],
-    may: &'static [&'static str],
+    required: &'static [&'static str],
+    optional: &'static [&'static str],
     children: &'static [&'static str],
     has_text: bool,
 }
 
 fn allowed(name: &str) -> Option<Allowed> {
-    let (must, may, children, has_text): (&[_], &[_], &[_], bool) = match name {
+    let (required, optional, children, has_text): (&[_], &[_], &[_], bool) = match name {
         "testsuites" => (&[], &["name", "time", "tests", "failures", "errors"], &["testsuite"], false),
         "testsuite" => (
             &["name", "tests", "failures", "errors"],
@@ -107,7 +109,7 @@ fn allowed(name: &str) -> Option<Allowed> {
         "system-out" | "system-err" => (&[], &[], &[], true),
         _ => return None,
     };
-    Some(Allowed { must, may, children, has_text })
+    Some(Allowed { required, optional, children, has_text })
 }
 
 fn is_in_xml(letter: char) -> bool {
@@ -120,22 +122,25 @@ fn is_time(text: &str) -> bool {
     text.split_once('.').is_some_and(|(seconds, parts)| is_number(seconds) && is_number(parts))
 }
 
-fn complaints(text: &str) -> Vec<String> {
+fn problems(text: &str) -> Vec<String> {
     let root = Element::read(text);
-    let mut found: Vec<String> = root.all().into_iter().flat_map(of_schema).collect();
+    let mut found: Vec<String> = root.all().into_iter().flat_map(schema_problems).collect();
     let read = root.all().into_iter().flat_map(|element| element.attributes.values().chain([&element.text]));
     let wrong = text.chars().chain(read.flat_map(|text| text.chars())).find(|letter| !is_in_xml(*letter));
     found.extend(wrong.map(|letter| format!("{letter:?} is not in XML 1.0")));
     let counted = [("failures", "failure"), ("errors", "error"), ("skipped", "skipped")];
-    for suite in std::iter::once(&root).chain(root.of("testsuite")) {
-        let counts = counted.map(|(attribute, element)| (attribute, suite.with(element)));
-        for (attribute, count) in counts.into_iter().chain([("tests", suite.of("testcase").count())]) {
-            let said = suite.attributes.get(attribute).filter(|said| **said != count.to_string());
-            found.extend(said.map(|said| format!("{}: {attribute} is {said}, of {count}", suite.name)));
+    for suite in std::iter::once(&root).chain(root.descendants("testsuite")) {
+        let counts = counted.map(|(attribute, element)| (attribute, suite.cases_with(element)));
+        for (attribute, count) in counts.into_iter().chain([("tests", suite.descendants("testcase").count())])
+        {
+            let written = suite.attributes.get(attribute).filter(|written| **written != count.to_string());
+            found.extend(
+                written.map(|written| format!("{}: {attribute} is {written}, of {count}", suite.name)),
+            );
         }
     }
     let mut names = BTreeSet::new();
-    for case in root.of("testcase") {
+    for case in root.descendants("testcase") {
         let name = (case.attribute("classname"), case.attribute("name"));
         if !names.insert(name) {
             found.push(format!("{name:?} is there twice: GitLab shows the first"));
@@ -145,24 +150,24 @@ fn complaints(text: &str) -> Vec<String> {
 }
 
 /// Violations of the schema and of GitLab's rules by one element.
-fn of_schema(element: &Element) -> Vec<String> {
+fn schema_problems(element: &Element) -> Vec<String> {
     let name = &element.name;
-    let Some(Allowed { must, may, children, has_text }) = allowed(name) else {
+    let Some(Allowed { required, optional, children, has_text }) = allowed(name) else {
         return vec![format!("{name} is no element")];
     };
     let mut found = Vec::new();
-    let missing = must.iter().filter(|must| element.attribute(must).is_empty());
+    let missing = required.iter().filter(|required| element.attribute(required).is_empty());
     found.extend(missing.map(|missing| format!("{name} has no {missing}")));
     let mut unknown = element.attributes.keys().map(String::as_str);
-    let unknown = unknown.find(|one| !must.contains(one) && !may.contains(one));
+    let unknown = unknown.find(|one| !required.contains(one) && !optional.contains(one));
     found.extend(unknown.map(|unknown| format!("{name} has an attribute {unknown}")));
     if element.attributes.get("time").is_some_and(|time| !is_time(time)) {
         found.push(format!("{name}: {} is no time", element.attribute("time")));
     }
-    let place = |child: &Element| children.iter().position(|known| *known == child.name);
-    if let Some(child) = element.children.iter().find(|child| place(child).is_none()) {
+    let position = |child: &Element| children.iter().position(|known| *known == child.name);
+    if let Some(child) = element.children.iter().find(|child| position(child).is_none()) {
         found.push(format!("{name} has an element {}", child.name));
-    } else if !element.children.iter().is_sorted_by_key(place) {
+    } else if !element.children.iter().is_sorted_by_key(position) {
         found.push(format!("the elements of {name} are in another order"));
     }
     let is_outcome = |child: &&Element| ["skipped", "error", "failure"].contains(&child.name.as_str());
@@ -204,15 +209,15 @@ fn hostile() -> Report {
 #[case::interrupted(fixture::interrupted())]
 #[case::hostile(hostile())]
 #[case::empty(crate::testing::report(Vec::new()))]
-fn its_readers_take_it(#[case] report: Report) {
+fn the_xml_matches_the_schema_and_gitlabs_rules(#[case] report: Report) {
     let text = junit(&report).unwrap();
-    assert_eq!(complaints(&text), Vec::<String>::new(), "{text}");
+    assert_eq!(problems(&text), Vec::<String>::new(), "{text}");
 }
 
 const CASE: &str = r#"<testcase name="a" classname="c" time="0.310"/>"#;
 
 #[rstest]
-#[case::as_it_should_be("", CASE, None)]
+#[case::valid("", CASE, None)]
 #[case::unknown_element("", "<tests/>", Some("tests is no element"))]
 #[case::unknown_attribute(r#" disabled="0""#, CASE, Some("testsuite has an attribute disabled"))]
 #[case::no_class("", r#"<testcase name="a"/>"#, Some("testcase has no classname"))]
@@ -242,22 +247,22 @@ const CASE: &str = r#"<testcase name="a" classname="c" time="0.310"/>"#;
 #[case::character("", r#"<testcase name="a&#xFFFE;" classname="c"/>"#, Some(r"'\u{fffe}' is not in XML 1.0"))]
 #[case::count(r#" skipped="1""#, CASE, Some("testsuite: skipped is 1, of 0"))]
 #[case::none_of_one("", "", Some("testsuite: tests is 1, of 0"))]
-fn the_check_sees(#[case] attributes: &str, #[case] inside: &str, #[case] wanted: Option<&str>) {
+fn the_check_reports(#[case] attributes: &str, #[case] inside: &str, #[case] wanted: Option<&str>) {
     let [failures, errors] = ["<failure>", "<error>"].map(|tag| u8::from(inside.contains(tag)));
     let text = format!(
         r#"<testsuites><testsuite name="s" tests="1" failures="{failures}" errors="{errors}"{attributes}>{inside}</testsuite></testsuites>"#
     );
-    let found = complaints(&text);
+    let found = problems(&text);
     match wanted {
-        Some(wanted) => assert!(found.iter().any(|complaint| complaint == wanted), "{found:?}"),
+        Some(wanted) => assert!(found.iter().any(|problem| problem == wanted), "{found:?}"),
         None => assert_eq!(found, Vec::<String>::new()),
     }
 }
 
 #[test]
-fn the_check_sees_names_that_are_there_twice() {
+fn the_check_reports_duplicate_names() {
     let text = format!(r#"<testsuite name="s" tests="2" failures="0" errors="0">{CASE}{CASE}</testsuite>"#);
-    assert_eq!(complaints(&text), [r#"("c", "a") is there twice: GitLab shows the first"#]);
+    assert_eq!(problems(&text), [r#"("c", "a") is there twice: GitLab shows the first"#]);
 }
 
 #[test]

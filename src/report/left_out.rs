@@ -1,9 +1,9 @@
 //! Cases that a run leaves out on request (filtered, or in another shard), or does not finish because it was
 //! interrupted.
 //!
-//! A case that was left out on request is reported as announced not run. `merge` recognizes it by its reason,
-//! and prefers any report that knows more about the case. An interrupted case is not announced, because it
-//! was requested. `merge` replaces it as well.
+//! A case that is left out on request is not run, as announced. `merge` recognizes it by its reason, and
+//! prefers any report with more information about the case. An interrupted case is not announced, because it
+//! was requested. `merge` prefers other reports for it as well.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,13 +27,13 @@ pub struct Shard {
 
 impl Shard {
     /// Whether the shard contains the case at an index, from 0. Every index is in exactly one shard.
-    pub fn holds(self, place: usize) -> bool {
-        place % self.count == self.number - 1
+    pub fn contains(self, index: usize) -> bool {
+        index % self.count == self.number - 1
     }
 
     /// The shard at an index, from 0, of `count` shards.
-    pub fn at(place: usize, count: usize) -> Option<Self> {
-        (place < count).then_some(Self { number: place + 1, count })
+    pub fn at(index: usize, count: usize) -> Option<Self> {
+        (index < count).then_some(Self { number: index + 1, count })
     }
 
     /// The outcome of a case that is not in this shard.
@@ -49,13 +49,13 @@ impl fmt::Display for Shard {
 }
 
 impl FromStr for Shard {
-    type Err = NoShard;
+    type Err = InvalidShard;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (number, count) = text.split_once('/').ok_or(NoShard)?;
+        let (number, count) = text.split_once('/').ok_or(InvalidShard)?;
         match (number.parse::<usize>(), count.parse::<usize>()) {
             (Ok(number), Ok(count)) if (1..=count).contains(&number) => Ok(Self { number, count }),
-            _ => Err(NoShard),
+            _ => Err(InvalidShard),
         }
     }
 }
@@ -63,7 +63,7 @@ impl FromStr for Shard {
 /// A text that does not name a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected I/N, the Ith of N shards, counted from 1, e.g. 2/3")]
-pub struct NoShard;
+pub struct InvalidShard;
 
 /// The outcome of a case that a filter excludes.
 pub fn not_selected() -> Outcome {
@@ -87,12 +87,14 @@ pub(super) fn is_left_out(outcome: &Outcome) -> bool {
     is_announced(outcome, |reason| reason == NOT_SELECTED || reason.ends_with(ELSEWHERE))
 }
 
+/// Whether the case is in another shard.
 pub(super) fn is_elsewhere(outcome: &Outcome) -> bool {
     is_announced(outcome, |reason| reason.ends_with(ELSEWHERE))
 }
 
-fn is_announced(outcome: &Outcome, said: impl Fn(&str) -> bool) -> bool {
-    outcome.announced && !outcome.reasons.is_empty() && outcome.reasons.iter().all(|reason| said(reason))
+/// Whether the outcome was announced, for reasons that all meet the condition.
+fn is_announced(outcome: &Outcome, condition: impl Fn(&str) -> bool) -> bool {
+    outcome.announced && !outcome.reasons.is_empty() && outcome.reasons.iter().all(|reason| condition(reason))
 }
 
 #[cfg(test)]
@@ -105,7 +107,7 @@ mod tests {
     #[case("1/1")]
     #[case("2/3")]
     #[case("3/3")]
-    fn a_shard_is_written_as_it_is_read(#[case] text: &str) {
+    fn a_shard_is_printed_as_it_is_parsed(#[case] text: &str) {
         assert_eq!(text.parse::<Shard>().map(|shard| shard.to_string()), Ok(text.to_owned()));
     }
 
@@ -113,12 +115,8 @@ mod tests {
     #[case(0, 2, Some("1/2"))]
     #[case(1, 2, Some("2/2"))]
     #[case(2, 2, None)]
-    fn a_completion_index_is_a_place(
-        #[case] place: usize,
-        #[case] count: usize,
-        #[case] wanted: Option<&str>,
-    ) {
-        assert_eq!(Shard::at(place, count).map(|shard| shard.to_string()).as_deref(), wanted);
+    fn an_index_selects_its_shard(#[case] index: usize, #[case] count: usize, #[case] wanted: Option<&str>) {
+        assert_eq!(Shard::at(index, count).map(|shard| shard.to_string()).as_deref(), wanted);
     }
 
     #[rstest]
@@ -130,8 +128,8 @@ mod tests {
     #[case("/3")]
     #[case("2")]
     #[case("x")]
-    fn what_names_no_shard(#[case] text: &str) {
-        assert_eq!(text.parse::<Shard>(), Err(NoShard));
+    fn an_invalid_shard_is_refused(#[case] text: &str) {
+        assert_eq!(text.parse::<Shard>(), Err(InvalidShard));
     }
 
     #[rstest]
@@ -139,18 +137,18 @@ mod tests {
     #[case(2)]
     #[case(3)]
     #[case(7)]
-    fn every_place_is_held_once_and_shares_are_even(#[case] count: usize) {
+    fn every_index_is_in_one_shard_and_shards_are_even(#[case] count: usize) {
         let shards: Vec<Shard> = (1..=count).map(|number| Shard { number, count }).collect();
-        for place in 0..20 {
-            assert_eq!(shards.iter().filter(|shard| shard.holds(place)).count(), 1, "{place} of {count}");
+        for index in 0..20 {
+            assert_eq!(shards.iter().filter(|shard| shard.contains(index)).count(), 1, "{index} of {count}");
         }
-        let shares = shards.iter().map(|shard| (0..20).filter(|place| shard.holds(*place)).count());
-        let (least, most) = (shares.clone().min(), shares.max());
+        let sizes = shards.iter().map(|shard| (0..20).filter(|index| shard.contains(*index)).count());
+        let (least, most) = (sizes.clone().min(), sizes.max());
         assert!(most <= least.map(|least| least + 1), "{least:?} to {most:?}");
     }
 
     #[test]
-    fn what_was_announced_for_want_of_something_was_asked_for() {
+    fn only_unselected_cases_and_those_of_other_shards_are_left_out() {
         let shard = Shard { number: 2, count: 3 };
         assert_eq!(shard.elsewhere().reasons, ["shard 2/3 does not hold it"]);
         assert!(is_left_out(&shard.elsewhere()) && is_left_out(&not_selected()));

@@ -1,10 +1,10 @@
 //! The report: what a run found, and its renderings.
 //!
-//! The runner passes [`CaseResult`]s: which case checked which clause, with what [`Outcome`] and which
-//! [`Violation`]s. Pure functions derive everything else. [`TargetReport::conclude`] gives one
-//! [`ClauseResult`] per clause of the contract, [`summarize`] the counts and [`exit_code`] the exit status.
-//! [`verify()`] checks whether a document is consistent with itself; [`Evidence`] requires it. [`write_all`]
-//! stores the [`Report`] as YAML and JSON, with JUnit XML and Markdown.
+//! A run passes one [`CaseResult`] per case: the [`Outcome`] and the [`Violation`]s of each clause that the
+//! case checked. Pure functions derive everything else. [`TargetReport::conclude`] derives one
+//! [`ClauseResult`] per clause of the contract, [`summarize`] the counts, and [`exit_code`] the exit status.
+//! [`verify()`] checks whether a document follows from its cases. [`write_all`] stores the [`Report`] as
+//! YAML, JSON, JUnit XML and Markdown.
 //!
 //! - Document: `model`, `seconds`, `processor_seconds` and `peak_memory` define it; `schema` publishes its
 //!   JSON Schema; `store` reads and writes it; `v1alpha1` reads the previous version; `results` is written
@@ -60,7 +60,9 @@ pub use accept::{AcceptedDeviation, AcceptedDeviations};
 pub use ai_conformance::write_ai_conformance;
 pub use annotations::annotations;
 pub use archive::{LeftOut, Packed, pack, unpack};
-pub use compare::{ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, Turn, compare};
+pub use compare::{
+    ChangeKind, ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, compare,
+};
 pub use conformance_contract::verdict::{Outcome, Verdict};
 pub use conformance_contract::violation::{Proof, Violation};
 pub use evidence::{EVIDENCE, Evidence, EvidenceError, read_evidence, write_evidence};
@@ -68,11 +70,11 @@ pub use exit::{Exit, exit_code};
 pub use features::{FeatureEvidence, Probed, Standing};
 pub use headline::{Headline, TargetResult};
 pub use junit::junit;
-pub use left_out::{NoShard, Shard, interrupted, not_selected};
+pub use left_out::{InvalidShard, Shard, interrupted, not_selected};
 pub use links::published;
-pub use lost::Lost;
+pub use lost::LostShard;
 pub use markdown::markdown;
-pub use merge::{MergeError, MergeInput, Pair, merge};
+pub use merge::{FilePair, MergeError, MergeInput, merge};
 pub use model::{
     API_VERSION, CaseResult, ClauseResult, Component, ComponentSource, ExceptedWrites, Features,
     Implementation, ImplementationFile, Judgement, KIND, Provider, Report, Settings, Suite, TargetReport,

@@ -1,5 +1,5 @@
-//! Addresses of clauses. A build that was given an address links to the published page of the group. Any other build links
-//! to the clause in the report's own page.
+//! Addresses of clauses. If an address was set at build time, links lead to the published page of the
+//! clause's group, otherwise to the clause in the report's own page.
 
 /// The folder of the published pages, such as `https://example.com/grove-conformance/contract`.
 const PUBLISHED: Option<&str> = option_env!("GROVE_CONFORMANCE_CONTRACT_URL");

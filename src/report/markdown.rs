@@ -1,5 +1,5 @@
-//! Markdown, for people who read the report where it is stored: first the matrix, then violations with their proof,
-//! what is missing with its reason, and how it was run.
+//! Renders a report as Markdown: the summary and the matrix, violations with their proof, undecided and
+//! unsupported clauses with their reasons, and how the run was made.
 
 use std::fmt::{self, Write};
 
@@ -11,7 +11,7 @@ use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
 use super::{ClauseResult, Exit, Report, Standing};
 
-/// The report as Markdown (GitHub's flavour).
+/// The report as GitHub-flavored Markdown.
 pub fn markdown(report: &Report) -> String {
     let mut text = String::new();
     // Writing to a String does not fail.
@@ -24,7 +24,7 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     write_summary(out, report)?;
     write_features(out, report)?;
     write_matrix(out, report)?;
-    write_broken(out, &overview::findings(report, &[Verdict::Fail, Verdict::Flaky]))?;
+    write_violated(out, &overview::findings(report, &[Verdict::Fail, Verdict::Flaky]))?;
     write_reasons(out, report, "Not judged", &[Verdict::Error, Verdict::NotRun])?;
     write_reasons(out, report, "Known deviations", &[Verdict::KnownDeviation])?;
     write_reasons(out, report, "Unsupported", &[Verdict::Unsupported])?;
@@ -80,13 +80,13 @@ fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "\nClauses kept of clauses owed; what is unsupported is not owed. {CLASSES}\n")?;
     write_row(out, ["kept/owed".to_owned()].into_iter().chain(heads(report)))?;
     write_rule(out, 1 + report.targets.len())?;
-    for (name, kept) in overview::counts(report) {
-        write_row(out, [name.to_owned()].into_iter().chain(kept))?;
+    for (name, counts) in overview::counts(report) {
+        write_row(out, [name.to_owned()].into_iter().chain(counts))?;
     }
     Ok(())
 }
 
-/// What became of the features that are declared, or were shown all the same.
+/// Writes the result of each feature that a target declares or was found to have.
 fn write_features(out: &mut String, report: &Report) -> fmt::Result {
     let rows = overview::features(report);
     if rows.is_empty() {
@@ -97,7 +97,7 @@ fn write_features(out: &mut String, report: &Report) -> fmt::Result {
     write_rule(out, 1 + report.targets.len())?;
     for (feature, cells) in rows {
         let cells = cells.into_iter().map(|standing| match standing {
-            Some(red @ Standing::DeclaredAndNotShown) => format!("**{red}**"),
+            Some(failure @ Standing::DeclaredAndNotShown) => format!("**{failure}**"),
             standing => standing.map(|standing| standing.to_string()).unwrap_or_default(),
         });
         write_row(out, [feature.to_string()].into_iter().chain(cells))?;
@@ -105,7 +105,7 @@ fn write_features(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-/// What three rows of the counts are.
+/// Explains three rows of the counts.
 const CLASSES: &str = "Agnostic (the controller alone), sensitive (the scheduler too) and capability-bound \
     (a declared feature) are the classes of Grove's proposal 592.";
 
@@ -144,12 +144,13 @@ fn cell(clause: &ClauseResult, strict: bool) -> String {
     if clause.exit(strict) == Exit::Conformant { word } else { format!("**{word}**") }
 }
 
-fn write_broken(out: &mut String, broken: &[ListedViolation<'_>]) -> fmt::Result {
-    if broken.is_empty() {
+/// Writes each violated clause with its violations and proofs.
+fn write_violated(out: &mut String, violated: &[ListedViolation<'_>]) -> fmt::Result {
+    if violated.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n## Broken")?;
-    for ListedViolation { target, clause } in broken {
+    for ListedViolation { target, clause } in violated {
         writeln!(
             out,
             "\n### {} on {}: {}\n",
@@ -221,6 +222,7 @@ fn write_slowest(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
+/// Writes the command, provider, settings, timings and programs of the run.
 fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     let (provider, settings, timings) = (&report.provider, &report.settings, &report.timings);
     writeln!(out, "\n## How it was run\n")?;
@@ -278,7 +280,7 @@ pub(super) fn write_rule(out: &mut String, columns: usize) -> fmt::Result {
     writeln!(out, "{}|", "|---".repeat(columns))
 }
 
-/// The text on one line, and with no HTML outside of `code`: reasons quote webhooks and schedulers.
+/// The text on one line and without HTML outside of `code`, because reasons quote webhooks and schedulers.
 pub(super) fn escaped(text: &str) -> String {
     let line = text.replace(['\n', '\r'], " ");
     let parts = line.split('`').enumerate().map(|(part, text)| match part % 2 {
@@ -306,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_run_says_so_at_its_head() {
+    fn the_head_shows_that_a_run_was_interrupted() {
         let _redacted = fixture::redacted();
         let text = markdown(&fixture::interrupted());
         insta::assert_snapshot!(text.lines().take(5).collect::<Vec<_>>().join("\n"), @r"
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_is_named_beside_its_version() {
+    fn a_helm_chart_is_shown_after_its_version() {
         let mut report = fixture::report();
         report.components[1].chart = Some("volcano-1.14.1 (https://example.org/charts)".to_owned());
         let text = markdown(&report);

@@ -60,23 +60,23 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
             rows[row].results[column] = Some(clause);
         }
     }
-    let place = |row: &Row<'_>| CLAUSES.iter().position(|clause| clause.id == row.clause.id);
-    rows.sort_by_key(|row| place(row).unwrap_or(CLAUSES.len()));
+    let position = |row: &Row<'_>| CLAUSES.iter().position(|clause| clause.id == row.clause.id);
+    rows.sort_by_key(|row| position(row).unwrap_or(CLAUSES.len()));
     rows
 }
 
 /// Whether an outcome makes the run non-conformant or inconclusive.
-pub fn is_red(outcome: &Outcome) -> bool {
+pub fn affects_exit_code(outcome: &Outcome) -> bool {
     exit_code([outcome]) != Exit::Conformant
 }
 
-/// The verdict as one short word, in capitals if it [decides the exit code](is_red), so that color is not
-/// needed.
+/// The verdict as one short word. It is in capitals if it [affects the exit code](affects_exit_code), so that
+/// color is not needed.
 pub fn cell(outcome: &Outcome) -> String {
-    if is_red(outcome) { word(outcome).to_uppercase() } else { word(outcome).to_owned() }
+    if affects_exit_code(outcome) { word(outcome).to_uppercase() } else { word(outcome).to_owned() }
 }
 
-/// The same for a clause. A violated recommendation is in capitals only if the run is strict.
+/// Like [`cell`], for a clause. A violated recommendation is in capitals only if the run is strict.
 pub fn clause_cell(clause: &ClauseResult, strict: bool) -> String {
     let word = word(&clause.outcome);
     if clause.exit(strict) == Exit::Conformant { word.to_owned() } else { word.to_uppercase() }
@@ -98,7 +98,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn clauses_come_in_the_order_of_the_contract_whichever_target_lists_them() {
+    fn clauses_are_in_the_order_of_the_contract() {
         let mut report = fixture::report();
         report.targets[0].clauses.remove(0);
         let sections = matrix(&report);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backends_own_clauses_are_blank_for_the_others() {
+    fn a_clause_of_another_backend_is_blank() {
         let report = fixture::all_backends();
         let sections = matrix(&report);
         let volcano = sections.iter().find(|section| section.id == "VOL").unwrap();
@@ -128,12 +128,12 @@ mod tests {
     #[case(Outcome::not_run_announced("no binaries"), "not-run")]
     #[case(Outcome::fail("").of_known_deviation("flat", true), "deviates")]
     #[case(Outcome::unsupported("flat"), "unsup.")]
-    fn a_cell_is_in_capitals_if_it_decides_the_exit_code(#[case] outcome: Outcome, #[case] cell: &str) {
+    fn a_cell_is_in_capitals_if_it_affects_the_exit_code(#[case] outcome: Outcome, #[case] cell: &str) {
         assert_eq!(super::cell(&outcome), cell);
     }
 
     #[test]
-    fn a_broken_recommendation_is_in_capitals_only_if_the_run_is_strict() {
+    fn a_violated_recommendation_is_in_capitals_only_if_the_run_is_strict() {
         let mut report = fixture::report();
         let clause = report.targets[0].clauses.iter_mut().find(|clause| clause.is_recommended()).unwrap();
         clause.outcome = Outcome::fail("as you like");

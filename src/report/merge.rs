@@ -1,23 +1,19 @@
 //! Merges several reports: the shards of a run, or runs of one operator with other backends, providers or
 //! upgrades.
 //!
-//! All documents must have the same suite, contract and operator.
-//! Targets are matched by backend and variant. Documents that share a target must have the same scheduler
-//! version and features for it. If they also share the provider, they must have the same Kubernetes version,
-//! feature gates and programs.
-//!
-//! If several documents have a case, the one that ran it is used. Otherwise the order is: a document with a
-//! reason why the case could not run, an interrupted one, one that was not asked. A case that ran with two
-//! providers is in the report twice. Two runs of a case with the same provider are an error, because their
-//! verdicts may differ. A merged report is incomplete as long as an interrupted case has no other result.
-//!
-//! The contract is not needed, because a document lists every clause with its requirement. Verdicts of
-//! clauses are concluded again from the merged cases by [`TargetReport::concluded`], so the merged document
-//! verifies. The proofs of a violation stay with their case.
-//!
-//! Build, total and processor times are sums over the machines. The time to a ready cluster, peak memory,
-//! timeout scale and concurrency are maxima, and the date is the latest. No artifacts are copied: their paths
-//! are relative to the merged report.
+//! - Documents must have the same suite, contract and operator. Targets are matched by backend and variant.
+//!   Documents that share a target must have the same scheduler version and features for it. If they also
+//!   share the provider, they must have the same Kubernetes version, feature gates and programs.
+//! - If several documents have a case, the one that ran it is used. Otherwise the order is: a document with a
+//!   reason why the case could not run, an interrupted one, one that did not select it.
+//! - A case that ran with two providers is in the report twice. Two runs of a case with the same provider are
+//!   an error, because their verdicts may differ. A merged report is incomplete as long as an interrupted
+//!   case has no other result.
+//! - Verdicts of clauses are concluded again from the merged cases, so the merged document verifies. This
+//!   does not need the contract, because a document lists every clause with its requirement.
+//! - Build, total and processor times are sums over the machines. The time to a ready cluster, peak memory,
+//!   timeout scale and concurrency are maxima, and the date is the latest. No artifacts are copied: their
+//!   paths are relative to the merged report.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -53,7 +49,7 @@ pub enum MergeError {
     #[error("{files} are not about the same {what}: {found}")]
     Differ {
         /// The files.
-        files: Pair,
+        files: FilePair,
         /// Name of the property.
         what: String,
         /// The values in the order of the files.
@@ -61,9 +57,9 @@ pub enum MergeError {
     },
     /// Two documents contain the same case with the same provider.
     #[error("{files} both hold {case} on {target}, and a verdict is not to be chosen")]
-    HeldTwice {
+    RanTwice {
         /// The files.
-        files: Pair,
+        files: FilePair,
         /// The case's id.
         case: String,
         /// The target's title.
@@ -73,9 +69,9 @@ pub enum MergeError {
 
 /// Two files that cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pair(pub PathBuf, pub PathBuf);
+pub struct FilePair(pub PathBuf, pub PathBuf);
 
-impl fmt::Display for Pair {
+impl fmt::Display for FilePair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} and {}", self.0.display(), self.1.display())
     }
@@ -85,7 +81,7 @@ impl fmt::Display for Pair {
 pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeError> {
     let [first, rest @ ..] = sources else { return Err(MergeError::Nothing) };
     for other in rest {
-        same(first, other)?;
+        check_same(first, other)?;
     }
     let report = first.report.clone();
     let date = sources.iter().map(|source| source.report.date).max().unwrap_or(report.date);
@@ -114,24 +110,24 @@ pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeErr
 /// for another reason than its cases.
 fn incomplete_reason(sources: &[MergeInput], merged: &Report) -> Option<String> {
     let mut incomplete = sources.iter().filter(|source| source.report.incomplete);
-    let is_left = !merged.interrupted().is_empty();
-    let decisive = incomplete.find(|source| is_left || source.report.interrupted().is_empty())?;
+    let is_unfinished = !merged.interrupted().is_empty();
+    let decisive = incomplete.find(|source| is_unfinished || source.report.interrupted().is_empty())?;
     let reason = decisive.report.incomplete_reason.as_deref().unwrap_or("no reason is given");
     Some(format!("{}: {reason}", decisive.file.display()))
 }
 
-type Said = fn(&Report) -> String;
+type Property = fn(&Report) -> String;
 
 /// Properties that must be the same in all documents, with their names.
-const SAME: [(&str, Said); 3] = [
+const SAME: [(&str, Property); 3] = [
     ("version of the suite", |report| report.suite.version.clone()),
     ("version of the contract", |report| report.suite.contract.clone().unwrap_or_default()),
     ("operator", |report| format!("{} {}", report.operator.name, report.operator.version)),
 ];
 
-fn same(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError> {
-    for (what, said) in SAME {
-        agree(first, other, what, &said(&first.report), &said(&other.report))?;
+fn check_same(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError> {
+    for (what, property) in SAME {
+        agree(first, other, what, &property(&first.report), &property(&other.report))?;
     }
     Ok(())
 }
@@ -140,18 +136,18 @@ fn agree(
     first: &MergeInput,
     other: &MergeInput,
     what: &str,
-    says: &str,
-    says_other: &str,
+    value: &str,
+    other_value: &str,
 ) -> Result<(), MergeError> {
-    if says == says_other {
+    if value == other_value {
         return Ok(());
     }
-    let found = format!("{says:?} and {says_other:?}");
-    Err(MergeError::Differ { files: pair(first, other), what: what.to_owned(), found })
+    let found = format!("{value:?} and {other_value:?}");
+    Err(MergeError::Differ { files: files(first, other), what: what.to_owned(), found })
 }
 
-fn pair(first: &MergeInput, other: &MergeInput) -> Pair {
-    Pair(first.file.clone(), other.file.clone())
+fn files(first: &MergeInput, other: &MergeInput) -> FilePair {
+    FilePair(first.file.clone(), other.file.clone())
 }
 
 fn settings(sources: &[MergeInput]) -> Settings {
@@ -165,15 +161,16 @@ fn settings(sources: &[MergeInput]) -> Settings {
 }
 
 fn timings(sources: &[MergeInput]) -> Timings {
-    let all = |of: fn(&Timings) -> Seconds| sources.iter().map(move |source| of(&source.report.timings));
+    let all =
+        |field: fn(&Timings) -> Seconds| sources.iter().map(move |source| field(&source.report.timings));
     Timings {
         build_seconds: all(|timings| timings.build_seconds).sum(),
         cluster_ready_seconds: all(|timings| timings.cluster_ready_seconds).max().unwrap_or_default(),
         total_seconds: all(|timings| timings.total_seconds).sum(),
         processor_seconds: sources.iter().map(|source| &source.report.timings.processor_seconds).sum(),
-        peak_memory: sources.iter().fold(PeakMemory::default(), |mut most, source| {
-            most.raise(&source.report.timings.peak_memory);
-            most
+        peak_memory: sources.iter().fold(PeakMemory::default(), |mut peak, source| {
+            peak.raise(&source.report.timings.peak_memory);
+            peak
         }),
     }
 }
@@ -203,8 +200,8 @@ fn components(sources: &[MergeInput]) -> Vec<Component> {
 
 /// Checks that two documents with a common provider used the same cluster version and programs.
 fn same_cluster(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError> {
-    let shared = |of: &&Provider| first.report.provider_names().contains(&of.name.as_str());
-    let providers: Vec<_> = other.report.providers().into_iter().filter(shared).collect();
+    let is_shared = |of: &&Provider| first.report.provider_names().contains(&of.name.as_str());
+    let providers: Vec<_> = other.report.providers().into_iter().filter(is_shared).collect();
     if providers.is_empty() {
         return Ok(());
     }
@@ -212,18 +209,19 @@ fn same_cluster(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError
         let gates = of.feature_gates.iter().map(|(name, on)| format!("{name}={on}"));
         gates.collect::<Vec<_>>().join(",")
     };
-    for own in providers {
-        let known: Vec<_> = first.report.providers().into_iter().filter(|of| of.name == own.name).collect();
-        if let Some(one) = known.first().filter(|_| !known.contains(&own)) {
-            agree(first, other, "Kubernetes", &one.kubernetes_version, &own.kubernetes_version)?;
-            agree(first, other, "feature gates", &gates(one), &gates(own))?;
+    for provider in providers {
+        let known: Vec<_> =
+            first.report.providers().into_iter().filter(|of| of.name == provider.name).collect();
+        if let Some(one) = known.first().filter(|_| !known.contains(&provider)) {
+            agree(first, other, "Kubernetes", &one.kubernetes_version, &provider.kubernetes_version)?;
+            agree(first, other, "feature gates", &gates(one), &gates(provider))?;
         }
     }
     for component in &other.report.components {
         let name = &component.name;
-        let (known, own) = (digests(&first.report, name), digests(&other.report, name));
+        let (known, digests_of_other) = (digests(&first.report, name), digests(&other.report, name));
         // A run with an upgrade has two releases of the operator.
-        if let Some(one) = known.first().filter(|_| !known.iter().any(|one| own.contains(one))) {
+        if let Some(one) = known.first().filter(|_| !known.iter().any(|one| digests_of_other.contains(one))) {
             agree(first, other, &format!("program {name}"), one, &component.digest)?;
         }
     }
@@ -231,10 +229,11 @@ fn same_cluster(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError
 }
 
 fn digests<'a>(report: &'a Report, program: &str) -> Vec<&'a str> {
-    let its = report.components.iter().filter(|component| component.name == program);
-    its.map(|component| component.digest.as_str()).collect()
+    let components = report.components.iter().filter(|component| component.name == program);
+    components.map(|component| component.digest.as_str()).collect()
 }
 
+/// A target as one document has it.
 #[derive(Clone, Copy)]
 struct TargetPart<'a> {
     source: &'a MergeInput,
@@ -257,12 +256,12 @@ fn targets(sources: &[MergeInput]) -> Result<Vec<TargetReport>, MergeError> {
     all.iter().filter_map(|parts| target(parts, names.len() > 1).transpose()).collect()
 }
 
-/// Merges the parts of one target. With several providers, each case gets the name of its own.
-fn target(parts: &[TargetPart<'_>], of_several: bool) -> Result<Option<TargetReport>, MergeError> {
+/// Merges the parts of one target. If there are several providers, each case gets the name of its provider.
+fn target(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Option<TargetReport>, MergeError> {
     let [first, rest @ ..] = parts else { return Ok(None) };
     let one = first.target;
-    for (place, other) in parts.iter().enumerate() {
-        for earlier in &parts[..place] {
+    for (index, other) in parts.iter().enumerate() {
+        for earlier in &parts[..index] {
             same_cluster(earlier.source, other.source)?;
         }
     }
@@ -272,8 +271,7 @@ fn target(parts: &[TargetPart<'_>], of_several: bool) -> Result<Option<TargetRep
             target.features.supported.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
         };
         agree(first.source, other.source, &about("scheduler"), &one.version, &other.target.version)?;
-        let (says, says_other) = (features(one), features(other.target));
-        agree(first.source, other.source, &about("features"), &says, &says_other)?;
+        agree(first.source, other.source, &about("features"), &features(one), &features(other.target))?;
     }
     let mut clauses: Vec<ClauseResult> = Vec::new();
     for clause in parts.iter().flat_map(|part| &part.target.clauses) {
@@ -281,11 +279,11 @@ fn target(parts: &[TargetPart<'_>], of_several: bool) -> Result<Option<TargetRep
             clauses.push(ClauseResult { violations: Vec::new(), ..clause.clone() });
         }
     }
-    let place = |clause: &ClauseResult| CLAUSES.iter().position(|known| known.id == clause.id);
-    clauses.sort_by_key(|clause| place(clause).unwrap_or(CLAUSES.len()));
+    let position = |clause: &ClauseResult| CLAUSES.iter().position(|known| known.id == clause.id);
+    clauses.sort_by_key(|clause| position(clause).unwrap_or(CLAUSES.len()));
     let (backend, variant, version) = (one.backend.as_str(), one.variant.clone(), one.version.as_str());
     let merged = TargetReport::new(backend, variant, version, features(parts, one.features.clone()));
-    Ok(Some(merged.concluded(clauses, cases(parts, of_several)?)))
+    Ok(Some(merged.conclude_clauses(clauses, cases(parts, has_several_providers)?)))
 }
 
 /// Keeps a feature gate in `declared` only if no document could take it from the API.
@@ -294,76 +292,79 @@ fn features(parts: &[TargetPart<'_>], mut features: Features) -> Features {
     features
 }
 
-/// Each case once per provider that ran it, otherwise once from the document that knows most about it.
-fn cases(parts: &[TargetPart<'_>], of_several: bool) -> Result<Vec<CaseResult>, MergeError> {
+/// Returns each case once per provider that ran it. A case that no provider ran comes from the document with
+/// the most information about it ([`Knowledge`]).
+fn cases(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Vec<CaseResult>, MergeError> {
     let mut chosen: Vec<(&TargetPart<'_>, &CaseResult)> = Vec::new();
     for part in parts {
         for case in &part.target.cases {
-            let Some(place) = chosen.iter().rposition(|(_, known)| known.id == case.id) else {
+            let Some(index) = chosen.iter().rposition(|(_, known)| known.id == case.id) else {
                 chosen.push((part, case));
                 continue;
             };
-            match (Knowledge::of(chosen[place].1), Knowledge::of(case)) {
-                (Knowledge::Held, Knowledge::Held) => {
+            match (Knowledge::of(chosen[index].1), Knowledge::of(case)) {
+                (Knowledge::Ran, Knowledge::Ran) => {
                     let provider = part.provider(case);
                     let is_same = |(other, known): &&(&TargetPart<'_>, &CaseResult)| {
                         known.id == case.id && other.provider(known) == provider
                     };
                     if let Some((other, _)) = chosen.iter().find(is_same) {
-                        return Err(MergeError::HeldTwice {
-                            files: pair(other.source, part.source),
+                        return Err(MergeError::RanTwice {
+                            files: files(other.source, part.source),
                             case: case.id.clone(),
                             target: part.target.title(),
                         });
                     }
-                    chosen.insert(place + 1, (part, case));
+                    chosen.insert(index + 1, (part, case));
                 }
-                (before, now) if now > before => chosen[place] = (part, case),
+                (before, now) if now > before => chosen[index] = (part, case),
                 _ => {}
             }
         }
     }
     let taken = chosen.into_iter().map(|(part, case)| CaseResult {
-        provider: of_several.then(|| part.provider(case).to_owned()),
+        provider: has_several_providers.then(|| part.provider(case).to_owned()),
         ..part.taken(case)
     });
     Ok(taken.collect())
 }
 
+/// How much information a document has about a case, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Knowledge {
-    /// The run was not asked for the case.
+    /// The run did not select the case.
     LeftOut,
     /// The run was interrupted before the case ended.
     Interrupted,
     /// The case did not start, for a reason: unsupported, or announced as not run.
-    NotBegun,
+    NotStarted,
     /// The case ran, or should have run.
-    Held,
+    Ran,
 }
 
 impl Knowledge {
     fn of(case: &CaseResult) -> Self {
-        let all = |is: fn(&Outcome) -> bool| case.clauses.iter().all(|judgement| is(&judgement.outcome));
+        let all = |test: fn(&Outcome) -> bool| case.clauses.iter().all(|judgement| test(&judgement.outcome));
         match case.attempts {
             _ if case.is_interrupted() => Self::Interrupted,
             0 if all(is_left_out) => Self::LeftOut,
             0 if all(|outcome| outcome.announced || outcome.verdict == Verdict::Unsupported) => {
-                Self::NotBegun
+                Self::NotStarted
             }
-            _ => Self::Held,
+            _ => Self::Ran,
         }
     }
 }
 
 impl<'a> TargetPart<'a> {
+    /// The provider with which the case ran.
     fn provider(&self, case: &'a CaseResult) -> &'a str {
         case.provider.as_deref().unwrap_or(&self.source.report.provider.name)
     }
 
-    /// The case before it was concluded, with its artifacts relative to the merged report.
+    /// The case with its violations, and with artifacts relative to the merged report.
     fn taken(&self, case: &CaseResult) -> CaseResult {
-        let mut taken = self.target.observed(case);
+        let mut taken = self.target.with_violations(case);
         let folder = |inner: &String| self.source.folder.join(inner).display().to_string();
         taken.artifacts = case.artifacts.as_ref().map(folder);
         taken

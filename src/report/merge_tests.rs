@@ -1,3 +1,5 @@
+//! Tests of merges of the fixture's shards, and of runs with several providers.
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ fn source(file: &str, report: Report) -> MergeInput {
     MergeInput { file: file.into(), folder, report }
 }
 
-fn share(report: &Report, shard: &str) -> MergeInput {
+fn shard_report(report: &Report, shard: &str) -> MergeInput {
     let shard: Shard = shard.parse().unwrap();
     let whole = source("", report.clone());
     let mut report = report.clone();
@@ -24,21 +26,21 @@ fn share(report: &Report, shard: &str) -> MergeInput {
             let clauses = case.clauses.iter().map(|judgement| judgement.clause.clone());
             CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &shard.elsewhere())
         };
-        let cases = original.cases.iter().enumerate().map(|(place, case)| match shard.holds(place) {
+        let cases = original.cases.iter().enumerate().map(|(index, case)| match shard.contains(index) {
             true => part.taken(case),
             false => left_out(case),
         });
         let cases = cases.collect();
         let without = |clause: &ClauseResult| ClauseResult { violations: Vec::new(), ..clause.clone() };
         let promised = original.clauses.iter().map(without).collect();
-        *target = original.clone().concluded(promised, cases);
+        *target = original.clone().conclude_clauses(promised, cases);
     }
     let file = format!("shard-{}/report.yaml", shard.to_string().replace('/', "-of-"));
     MergeInput { folder: PathBuf::new(), ..source(&file, report) }
 }
 
 fn halves(report: &Report) -> [MergeInput; 2] {
-    ["1/2", "2/2"].map(|shard| share(report, shard))
+    ["1/2", "2/2"].map(|shard| shard_report(report, shard))
 }
 
 fn merged(sources: &[MergeInput]) -> Report {
@@ -52,9 +54,10 @@ fn refused(sources: &[MergeInput]) -> String {
 #[rstest]
 #[case::every_verdict(fixture::report())]
 #[case::all_backends(fixture::all_backends())]
-fn the_shards_of_a_run_are_the_run(#[case] whole: Report) {
+fn merged_shards_equal_the_whole_run(#[case] whole: Report) {
     for count in 1..=4 {
-        let shards: Vec<_> = (1..=count).map(|number| share(&whole, &format!("{number}/{count}"))).collect();
+        let shards: Vec<_> =
+            (1..=count).map(|number| shard_report(&whole, &format!("{number}/{count}"))).collect();
         let merged = merged(&shards);
         assert_eq!(merged.targets, whole.targets, "{count} shards");
         assert_eq!(verify(&merged), Ok(()));
@@ -65,7 +68,7 @@ fn the_shards_of_a_run_are_the_run(#[case] whole: Report) {
 }
 
 #[test]
-fn a_share_says_what_it_lacks_and_is_not_red_for_it() {
+fn a_shard_announces_the_cases_of_other_shards() {
     let half = &halves(&fixture::report())[0].report;
     assert_eq!(verify(half), Ok(()));
     let short = half.targets[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
@@ -74,18 +77,18 @@ fn a_share_says_what_it_lacks_and_is_not_red_for_it() {
 }
 
 #[test]
-fn reports_of_different_backends_stand_side_by_side() {
+fn targets_of_different_backends_are_merged_side_by_side() {
     let whole = fixture::all_backends();
     let of = |targets: &[TargetReport]| Report { targets: targets.to_vec(), ..whole.clone() };
     let (one, other) = whole.targets.split_at(2);
     let merged = merged(&[source("kube/report.yaml", of(one)), source("rest/report.json", of(other))]);
     let titles = |report: &Report| report.targets.iter().map(TargetReport::title).collect::<Vec<_>>();
     assert_eq!(titles(&merged), titles(&whole));
-    assert_eq!(merged.exit(), Exit::NotConformant, "kube-scheduler's are red");
+    assert_eq!(merged.exit(), Exit::NotConformant, "kube-scheduler's targets fail");
 }
 
 #[test]
-fn one_that_says_why_is_believed_before_one_that_was_not_asked() {
+fn a_reason_takes_precedence_over_a_case_that_was_not_selected() {
     let mut halves = halves(&fixture::report());
     let announced = Outcome::not_run_announced("not selected by --group AON");
     halves.reverse();
@@ -95,14 +98,14 @@ fn one_that_says_why_is_believed_before_one_that_was_not_asked() {
 }
 
 #[test]
-fn a_verdict_is_not_chosen() {
+fn a_case_that_ran_twice_is_refused() {
     let whole = fixture::report();
-    let twice = [source("a/report.yaml", whole.clone()), share(&whole, "2/2")];
-    let says = refused(&twice);
-    assert!(says.starts_with("a/report.yaml and shard-2-of-2/report.yaml both hold "), "{says}");
+    let twice = [source("a/report.yaml", whole.clone()), shard_report(&whole, "2/2")];
+    let error = refused(&twice);
+    assert!(error.starts_with("a/report.yaml and shard-2-of-2/report.yaml both hold "), "{error}");
     assert!(
-        says.contains(" on default-scheduler (PodGroup scope), and a verdict is not to be chosen"),
-        "{says}"
+        error.contains(" on default-scheduler (PodGroup scope), and a verdict is not to be chosen"),
+        "{error}"
     );
 }
 
@@ -135,21 +138,24 @@ fn a_verdict_is_not_chosen() {
     },
     r#"features of default-scheduler (PodGang scope): "GangScheduling,AtomicPodGang" and "GangScheduling,AtomicPodGang,SelfHealing""#
 )]
-fn what_is_not_about_the_same_does_not_merge(#[case] edit: fn(&mut Report), #[case] message: &str) {
+fn documents_that_differ_in_a_common_property_are_refused(
+    #[case] edit: fn(&mut Report),
+    #[case] message: &str,
+) {
     let [one, mut other] = halves(&fixture::report());
     edit(&mut other.report);
-    let says = refused(&[one, other]);
+    let error = refused(&[one, other]);
     let files = "shard-1-of-2/report.yaml and shard-2-of-2/report.yaml are not about the same ";
-    assert!(says.starts_with(files) && says.contains(message), "{says}");
+    assert!(error.starts_with(files) && error.contains(message), "{error}");
 }
 
 #[test]
-fn without_a_document_there_is_nothing_to_merge() {
+fn a_merge_without_documents_is_refused() {
     assert_eq!(refused(&[]), "there is nothing to merge");
 }
 
 #[test]
-fn what_one_document_has_shown_is_not_taken_from_the_declaration() {
+fn a_gate_that_one_document_proves_is_not_listed_as_declared() {
     let [one, mut other] = halves(&fixture::report());
     assert_eq!(one.report.targets[0].features.declared, ["scheduler gate GangScheduling"]);
     other.report.targets[0].features.declared.clear();
@@ -157,7 +163,7 @@ fn what_one_document_has_shown_is_not_taken_from_the_declaration() {
 }
 
 #[test]
-fn what_is_said_of_the_whole_is_added_up() {
+fn times_are_summed_and_settings_take_the_maximum() {
     let [one, mut other] = halves(&fixture::report());
     let seconds = |millis| Seconds::from(Duration::from_millis(millis));
     let spent = |programs: &[(&'static str, u64)]| {
@@ -191,7 +197,7 @@ fn what_is_said_of_the_whole_is_added_up() {
 }
 
 #[test]
-fn folders_are_seen_from_the_merged_report() {
+fn artifact_paths_are_relative_to_the_merged_report() {
     let whole = fixture::report();
     let merged = merged(&[MergeInput { folder: "../shard-1".into(), ..source("report.yaml", whole) }]);
     let clause = merged.targets[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
@@ -200,8 +206,8 @@ fn folders_are_seen_from_the_merged_report() {
     assert_eq!(verify(&merged), Ok(()));
 }
 
-/// A run of Volcano with one case per environment. Only the cases of the environments in `held` ran.
-fn run(provider: &str, held: &[Environment]) -> MergeInput {
+/// A run of Volcano with one case per environment. Only the cases of the environments in `ran` ran.
+fn run(provider: &str, ran: &[Environment]) -> MergeInput {
     let supported = vec![Feature::GangScheduling, Feature::Kubelet];
     let is_listed =
         |clause: &&Clause| ["AON-", "KLT-", "MIG-"].iter().any(|group| clause.id.starts_with(group));
@@ -209,18 +215,18 @@ fn run(provider: &str, held: &[Environment]) -> MergeInput {
     let cases = [Environment::Any, Environment::ControlPlane, Environment::Kubelet, Environment::Upgrade];
     let cases = cases.map(|environment| {
         let is_owed = |clause: &&&Clause| clause.feature.is_none_or(|feature| supported.contains(&feature));
-        let its = listed.iter().filter(is_owed).filter(|clause| clause.environment == environment);
+        let clauses = listed.iter().filter(is_owed).filter(|clause| clause.environment == environment);
         let id = format!("every/{environment:?}").to_lowercase();
-        if !held.contains(&environment) {
+        if !ran.contains(&environment) {
             let lacks = Outcome::not_run_announced("not with this provider");
-            return CaseResult::without_running(id, "", its.map(|clause| clause.id), &lacks);
+            return CaseResult::without_running(id, "", clauses.map(|clause| clause.id), &lacks);
         }
         let judgement = |clause: &&Clause| Judgement {
             clause: clause.id.to_owned(),
             outcome: Outcome::pass(),
             violations: Vec::new(),
         };
-        CaseResult::new(id, "", its.map(judgement).collect())
+        CaseResult::new(id, "", clauses.map(judgement).collect())
     });
     let features = Features { supported, ..Features::default() };
     let target = TargetReport::new("volcano", None, "v1.15.1", features).conclude(listed, cases.into());
@@ -281,23 +287,23 @@ fn runs_with_several_providers_are_conformant_together() {
         "every/kubelet on kind",
         "every/upgrade on local",
     ];
-    assert_eq!(labels, wanted, "a case that one provider held is there once");
+    assert_eq!(labels, wanted, "a case that ran with one provider is listed once");
     assert_eq!(all.provider_names(), ["kind", "local"]);
     assert_eq!(all.components.len(), 4, "two builds of the API server, and the older release");
 }
 
 #[test]
-fn a_case_that_fails_with_one_provider_fails_and_names_it() {
+fn a_failure_with_one_provider_fails_and_names_the_provider() {
     let mut kind = kind();
     let target = kind.report.targets.remove(0);
-    let mut cases: Vec<CaseResult> = target.cases.iter().map(|case| target.observed(case)).collect();
+    let mut cases: Vec<CaseResult> = target.cases.iter().map(|case| target.with_violations(case)).collect();
     let message = "2 of 5 pods were bound";
     for judgement in cases[0].clauses.iter_mut().filter(|judgement| judgement.clause == "AON-02") {
         judgement.outcome = Outcome::fail(message);
         judgement.violations = vec![fixture::violation(message)];
     }
-    cases[0].outcome = CaseResult::judged(&cases[0].clauses);
-    kind.report.targets.push(target.concluded_of(cases));
+    cases[0].outcome = CaseResult::outcome_of(&cases[0].clauses);
+    kind.report.targets.push(target.reconclude(cases));
     let merged = merged(&[local(), kind]);
     assert_eq!(verify(&merged), Ok(()));
     let clause = merged.targets[0].clauses.iter().find(|clause| clause.id == "AON-02").unwrap();
@@ -313,17 +319,17 @@ fn a_case_that_fails_with_one_provider_fails_and_names_it() {
 }
 
 #[test]
-fn two_runs_with_one_provider_that_held_a_case_do_not_merge() {
-    let says = refused(&[local(), kind(), local()]);
+fn two_runs_of_a_case_with_one_provider_are_refused() {
+    let error = refused(&[local(), kind(), local()]);
     let wanted = "local/report.yaml and local/report.yaml both hold every/any on volcano, and a verdict is not to be chosen";
-    assert_eq!(says, wanted);
+    assert_eq!(error, wanted);
 }
 
 #[test]
-fn what_one_run_was_interrupted_in_another_completes() {
-    let (whole, cut) = (fixture::report(), fixture::interrupted());
+fn another_run_completes_an_interrupted_one() {
+    let (whole, interrupted) = (fixture::report(), fixture::interrupted());
     // The second run selects only the case that the first run did not finish.
-    let mut rest = share(&whole, "1/1");
+    let mut rest = shard_report(&whole, "1/1");
     rest.file = "rest/report.yaml".into();
     let mut targets = Vec::new();
     for target in &rest.report.targets {
@@ -333,15 +339,15 @@ fn what_one_run_was_interrupted_in_another_completes() {
         };
         let is_first = target.title() == whole.targets[0].title();
         let cases = target.cases.iter().map(|case| match is_first && case.id == "aon/fits" {
-            true => target.observed(case),
+            true => target.with_violations(case),
             false => left_out(case),
         });
-        targets.push(target.clone().concluded_of(cases.collect()));
+        targets.push(target.clone().reconclude(cases.collect()));
     }
     rest.report.targets = targets;
-    let merged = merged(&[source("", cut.clone()), rest]);
+    let merged = merged(&[source("", interrupted.clone()), rest]);
     assert_eq!(merged.targets, whole.targets);
     assert_eq!((merged.incomplete, verify(&merged)), (false, Ok(())));
-    let alone = self::merged(&[source("cut/report.yaml", cut)]);
+    let alone = self::merged(&[source("cut/report.yaml", interrupted)]);
     assert_eq!(alone.incomplete_reason.as_deref(), Some("cut/report.yaml: interrupted (SIGINT)"));
 }

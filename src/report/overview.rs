@@ -1,4 +1,4 @@
-//! Titles, counts and lists that several renderings share.
+//! Titles, counts and lists for several renderings.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::verdict::Verdict;
@@ -53,8 +53,8 @@ impl Report {
 pub fn features(report: &Report) -> Vec<(Feature, Vec<Option<Standing>>)> {
     let targets: Vec<_> = report.targets.iter().map(TargetReport::evidence).collect();
     let row = |feature: Feature| {
-        let cell = |found: &Vec<super::FeatureEvidence>| {
-            found.iter().find(|of| of.name == feature).map(|of| of.standing)
+        let cell = |evidence: &Vec<super::FeatureEvidence>| {
+            evidence.iter().find(|of| of.name == feature).map(|of| of.standing)
         };
         (feature, targets.iter().map(cell).collect::<Vec<_>>())
     };
@@ -71,9 +71,9 @@ impl ClauseResult {
 
 /// The name of each count, and for each target the kept clauses of all applicable ones.
 pub fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec<String>)> + '_ {
-    Summary::CUTS.into_iter().map(|(name, cut)| {
-        let kept = report.targets.iter().map(|target| cut(&target.summary).kept_of_owed());
-        (name, kept.collect())
+    Summary::COUNTS.into_iter().map(|(name, count)| {
+        let counts = report.targets.iter().map(|target| count(&target.summary).passed_of_applicable());
+        (name, counts.collect())
     })
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn slowest_cases_come_first_and_those_not_run_do_not_come() {
+    fn the_slowest_cases_are_first_and_cases_without_a_run_are_not_listed() {
         let report = fixture::report();
         let ids: Vec<&str> = slowest(&report).iter().map(|(_, case)| case.id.as_str()).collect();
         let expected = [

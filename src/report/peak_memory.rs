@@ -27,8 +27,8 @@ impl PeakMemory {
     pub fn raise(&mut self, other: &Self) {
         self.all = self.all.max(other.all);
         for (program, mib) in &other.programs {
-            let own = self.programs.entry(program.clone()).or_default();
-            *own = (*own).max(*mib);
+            let peak = self.programs.entry(program.clone()).or_default();
+            *peak = (*peak).max(*mib);
         }
     }
 }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_runs_the_larger_counts_program_by_program() {
+    fn the_larger_peak_of_each_program_counts() {
         let mut merged = peak(900, &[("etcd", 200), ("kwok", 50)]);
         merged.raise(&peak(800, &[("etcd", 300)]));
         assert_eq!(merged.to_string(), "900 MiB (etcd 300, kwok 50)");

@@ -1,4 +1,4 @@
-//! Why clauses are undecided, unsupported or known deviations: each reason once, with all its clauses.
+//! Lists why clauses are undecided, unsupported or known deviations: each reason once, with all its clauses.
 
 use conformance_contract::verdict::{Outcome, Verdict};
 
@@ -17,14 +17,14 @@ pub fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> 
     let mut reasons: Vec<Reason<'a>> = Vec::new();
     for target in &report.targets {
         for (outcome, ids) in by_outcome(target, verdicts) {
-            let known = match reasons.iter().position(|reason| reason.outcome == outcome) {
-                Some(known) => known,
+            let index = match reasons.iter().position(|reason| reason.outcome == outcome) {
+                Some(index) => index,
                 None => {
                     reasons.push(Reason { outcome, places: Vec::new() });
                     reasons.len() - 1
                 }
             };
-            let places = &mut reasons[known].places;
+            let places = &mut reasons[index].places;
             match places.iter_mut().find(|(same, _)| *same == ids) {
                 Some((_, targets)) => targets.push(target),
                 None => places.push((ids, vec![target])),
@@ -35,6 +35,7 @@ pub fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> 
     reasons
 }
 
+/// The outcomes of a target that have one of the verdicts, each with the ids of its clauses.
 fn by_outcome<'a>(target: &'a TargetReport, verdicts: &[Verdict]) -> Vec<(&'a Outcome, Vec<&'a str>)> {
     let mut found: Vec<(&Outcome, Vec<&str>)> = Vec::new();
     for clause in target.clauses.iter().filter(|clause| verdicts.contains(&clause.outcome.verdict)) {
@@ -49,10 +50,10 @@ fn by_outcome<'a>(target: &'a TargetReport, verdicts: &[Verdict]) -> Vec<(&'a Ou
 impl Reason<'_> {
     /// One line per place, such as `TOPO-05, TOPO-07..09 on volcano, kai-scheduler`.
     pub fn lines(&self, report: &Report) -> Vec<String> {
-        let everywhere = report.targets.len() > 1;
+        let has_several = report.targets.len() > 1;
         let lines = self.places.iter().map(|(ids, targets)| {
             let titles: Vec<String> = targets.iter().map(|target| target.title()).collect();
-            let on = match everywhere && titles.len() == report.targets.len() {
+            let on = match has_several && titles.len() == report.targets.len() {
                 true => "every target".to_owned(),
                 false => titles.join(", "),
             };
@@ -88,7 +89,7 @@ mod tests {
     use crate::fixture;
 
     #[test]
-    fn a_reason_is_said_once_for_all_that_share_it() {
+    fn a_shared_reason_is_listed_once() {
         let report = fixture::all_backends();
         let reasons = reasons(&report, &[Verdict::Unsupported]);
         let shared = reasons.iter().find(|reason| reason.places.iter().any(|(_, on)| on.len() > 1)).unwrap();
@@ -104,7 +105,7 @@ mod tests {
     #[case(&["AON-01", "AON-02", "AON-03", "AON-05"], "AON-01..03, AON-05")]
     #[case(&["DEL-08", "DEL-09", "COEX-10", "COEX-11", "COEX-12"], "DEL-08, DEL-09, COEX-10..12")]
     #[case(&["KAI-05", "KAI-06", "KAI-08", "KAI-07", "odd"], "KAI-05, KAI-06, KAI-08, KAI-07, odd")]
-    fn neighbours_are_joined(#[case] ids: &[&str], #[case] joined: &str) {
+    fn consecutive_ids_are_joined_to_ranges(#[case] ids: &[&str], #[case] joined: &str) {
         assert_eq!(ranges(ids).join(", "), joined);
     }
 }

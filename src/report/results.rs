@@ -1,10 +1,10 @@
 //! `results.jsonl`: the result of each case, written when it ends, so that a killed run loses only unfinished
 //! cases.
 //!
-//! Each line is a JSON object with one key. `run` holds the report in which no case has ended. The last such
-//! line counts, because some values are known only when the cluster is ready. `case` holds the result of one
-//! case on one target, with the violations that a report stores with its clauses. [`recover`] builds a report
-//! from these lines. Each line is written with one call, and an unfinished last line is ignored.
+//! Each line is a JSON object with one key. `run` contains the report in which no case has ended. The last
+//! such line counts, because some values are known only when the cluster is ready. `case` contains the result
+//! of one case on one target, with its violations. [`recover`] builds a report from these lines. Each line is
+//! written with one call, and an unfinished last line is ignored.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -51,7 +51,7 @@ pub struct ResultsFile {
 
 impl ResultsFile {
     /// Creates the file in a folder and replaces that of an earlier run.
-    pub fn begin(folder: &Path) -> Result<Self, StoreError> {
+    pub fn create(folder: &Path) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder).map_err(|source| StoreError::Io { path: folder.into(), source })?;
         let path = folder.join(RESULTS);
         let opened = OpenOptions::new().create(true).write(true).truncate(true).open(&path);
@@ -62,15 +62,15 @@ impl ResultsFile {
     }
 
     /// Writes the report of a run in which no case has ended.
-    pub fn run(&mut self, report: &Report) -> Result<(), StoreError> {
+    pub fn write_run(&mut self, report: &Report) -> Result<(), StoreError> {
         self.write(&Line::Run(Box::new(report.clone())))
     }
 
     /// Writes the result of a case. The lines before stay readable if this fails.
-    pub fn case(&mut self, target: String, result: &CaseResult) -> Result<(), StoreError> {
-        let broken = result.clauses.iter().filter(|judgement| !judgement.violations.is_empty());
+    pub fn write_case(&mut self, target: String, result: &CaseResult) -> Result<(), StoreError> {
+        let violated = result.clauses.iter().filter(|judgement| !judgement.violations.is_empty());
         let violations =
-            broken.map(|judgement| (judgement.clause.clone(), judgement.violations.clone())).collect();
+            violated.map(|judgement| (judgement.clause.clone(), judgement.violations.clone())).collect();
         let ended = Ended { at: Timestamp::now(), target, result: result.clone(), violations };
         self.write(&Line::Case(Box::new(ended)))
     }
@@ -103,7 +103,7 @@ pub fn recover(folder: &Path) -> Result<Report, StoreError> {
         std::fs::read_to_string(&path).map_err(|source| StoreError::Io { path: path.clone(), source })?;
     let (mut run, mut ended) = (None, Vec::new());
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        // The run was killed while it wrote this line.
+        // Without a final newline, the run was killed while it wrote this line.
         let Some(line) = line.strip_suffix('\n') else { break };
         match serde_json::from_str(line) {
             Ok(Line::Run(report)) => run = Some(*report),
@@ -125,16 +125,17 @@ pub fn recover(folder: &Path) -> Result<Report, StoreError> {
             ended
                 .iter()
                 .find(|ended| ended.target == title && ended.result.id == case.id)
-                .map(Ended::observed)
+                .map(Ended::with_violations)
         };
-        let cases = cases.iter().map(|case| found(case).unwrap_or_else(|| target.observed(case))).collect();
-        *target = target.clone().concluded_of(cases);
+        let cases =
+            cases.iter().map(|case| found(case).unwrap_or_else(|| target.with_violations(case))).collect();
+        *target = target.clone().reconclude(cases);
     }
     Ok(Report { date, timings, targets, ..report })
 }
 
 impl Ended {
-    fn observed(&self) -> CaseResult {
+    fn with_violations(&self) -> CaseResult {
         let mut result = self.result.clone();
         for judgement in &mut result.clauses {
             judgement.violations = self.violations.get(&judgement.clause).cloned().unwrap_or_default();
@@ -158,7 +159,7 @@ mod tests {
                 CaseResult::without_running(case.id.clone(), case.title.clone(), clauses, &interrupted())
             };
             let cases = target.cases.iter().map(interrupt).collect();
-            *target = target.clone().concluded_of(cases);
+            *target = target.clone().reconclude(cases);
         }
         planned.incomplete("the run was killed")
     }
@@ -166,18 +167,18 @@ mod tests {
     /// A folder with the results of a run in which `count` cases have ended.
     fn killed_after(count: usize) -> (tempfile::TempDir, Report) {
         let (folder, whole) = (tempfile::tempdir().unwrap(), fixture::report());
-        let mut file = ResultsFile::begin(folder.path()).unwrap();
-        file.run(&planned(&whole)).unwrap();
+        let mut file = ResultsFile::create(folder.path()).unwrap();
+        file.write_run(&planned(&whole)).unwrap();
         let cases =
             whole.targets.iter().flat_map(|target| target.cases.iter().map(move |case| (target, case)));
         for (target, case) in cases.take(count) {
-            file.case(target.title(), &target.observed(case)).unwrap();
+            file.write_case(target.title(), &target.with_violations(case)).unwrap();
         }
         (folder, whole)
     }
 
     #[test]
-    fn a_run_that_was_killed_at_its_end_lost_nothing() {
+    fn a_run_that_was_killed_after_its_last_case_is_recovered_completely() {
         let (folder, whole) = killed_after(usize::MAX);
         let recovered = recover(folder.path()).unwrap();
         assert_eq!(recovered.targets, whole.targets, "violations included");
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_not_ended_is_interrupted() {
+    fn a_case_that_had_not_ended_is_interrupted() {
         let (folder, whole) = killed_after(2);
         let recovered = recover(folder.path()).unwrap();
         assert_eq!(recovered.targets[0].cases[..2], whole.targets[0].cases[..2]);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_is_left_out_and_a_broken_one_is_named() {
+    fn an_unfinished_line_is_ignored_and_an_invalid_one_is_named() {
         let (folder, _) = killed_after(2);
         let path = folder.path().join(RESULTS);
         let text = std::fs::read_to_string(&path).unwrap();
@@ -208,22 +209,22 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_had_not_begun_is_not_recovered() {
+    fn a_run_without_a_plan_is_not_recovered() {
         let folder = tempfile::tempdir().unwrap();
         let missing = recover(folder.path()).unwrap_err().to_string();
         assert!(missing.contains("results.jsonl: No such file"), "{missing}");
-        ResultsFile::begin(folder.path()).unwrap();
+        ResultsFile::create(folder.path()).unwrap();
         let empty = recover(folder.path()).unwrap_err().to_string();
         assert!(empty.contains("killed before its first case"), "{empty}");
     }
 
     /// Writes to `/dev/full` fail as on a full disk.
     #[test]
-    fn a_full_disk_is_an_error_with_the_files_name() {
+    fn an_error_on_a_full_disk_names_the_file() {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/dev/full", folder.path().join(RESULTS)).unwrap();
-        let mut file = ResultsFile::begin(folder.path()).unwrap();
-        let error = file.run(&fixture::report()).unwrap_err().to_string();
+        let mut file = ResultsFile::create(folder.path()).unwrap();
+        let error = file.write_run(&fixture::report()).unwrap_err().to_string();
         assert!(error.contains("results.jsonl: No space left on device"), "{error}");
     }
 }

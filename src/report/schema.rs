@@ -23,7 +23,7 @@ mod tests {
     use conformance_contract::clauses::Feature;
 
     #[test]
-    fn the_published_schema_is_the_derived_one() {
+    fn the_published_schema_is_up_to_date() {
         for (name, schema) in [("report", schema()), ("evidence", evidence_schema())] {
             let path = format!("{}/../../docs/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
             let derived = format!("{schema:#}\n");
@@ -46,6 +46,6 @@ mod tests {
             assert_eq!(values.map(Vec::len), Some(count), "{name}");
         }
         let clause = schema.pointer("/$defs/ClauseResult/properties/verdict");
-        assert!(clause.is_some(), "the outcome lies flat beside the clause");
+        assert!(clause.is_some(), "the outcome is flattened into the clause");
     }
 }

@@ -110,7 +110,7 @@ fn write_atomically(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a text atomically.
+/// Writes a text file atomically.
 pub fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     write_atomically(folder, path, text).map_err(|source| StoreError::Io { path: path.to_owned(), source })
@@ -139,6 +139,7 @@ pub(super) fn write_document(path: &Path, document: &impl Serialize) -> Result<(
     write_text(path, &text)
 }
 
+/// Reads a document of the expected kind from a JSON or YAML file.
 pub(super) fn read_document<T: DeserializeOwned>(path: &Path, wanted: &'static str) -> Result<T, StoreError> {
     let text = text(path)?;
     parse::<Head>(path, &text)?.document(path, &text, wanted)
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_back() {
+    fn a_written_report_is_read_back_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let report = fixture::report();
         let reports = folder.path().join("new/reports");
@@ -247,13 +248,17 @@ mod tests {
         "apiVersion: conformance.grove.io/v1alpha2\nkind: ConformanceReport\n",
         "missing field `date`"
     )]
-    fn what_is_no_report_is_refused_by_name(#[case] name: &str, #[case] text: &str, #[case] message: &str) {
+    fn a_file_that_is_no_report_is_refused_with_its_name(
+        #[case] name: &str,
+        #[case] text: &str,
+        #[case] message: &str,
+    ) {
         let error = stored(name, text).unwrap_err();
         assert!(error.starts_with(&format!("/{name}: ")) && error.contains(message), "{error}");
     }
 
     #[test]
-    fn a_misspelt_verdict_is_named_with_its_place() {
+    fn an_unknown_verdict_is_refused_with_its_path() {
         let yaml = serde_yaml::to_string(&fixture::report()).unwrap();
         let error = stored("report.yaml", &yaml.replacen("verdict: fail", "verdict: failed", 1)).unwrap_err();
         assert!(error.contains("targets[0]") && error.contains("unknown variant `failed`"), "{error}");

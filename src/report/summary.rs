@@ -1,7 +1,7 @@
 //! Counts of clauses by verdict.
 //!
-//! The functions are pure, so that `verify` can recount. Clauses are counted three times: by the backends
-//! that must keep them, by their source, and by what their verdict depends on.
+//! The functions are pure, so that `verify` can count again. Clauses are counted three times: by the backends
+//! that must satisfy them, by their source, and by what their verdict depends on.
 
 use std::fmt;
 use std::ops::Add;
@@ -78,11 +78,11 @@ pub fn summarize(clauses: &[ClauseResult]) -> Summary {
     summary
 }
 
-type Cut = fn(&Summary) -> Counts;
+type CountOf = fn(&Summary) -> Counts;
 
 impl Summary {
     /// Every count with its name, in the order of the renderings.
-    pub(super) const CUTS: [(&str, Cut); 8] = [
+    pub(super) const COUNTS: [(&str, CountOf); 8] = [
         ("core", |summary| summary.core),
         ("extended", |summary| summary.extended),
         ("required", |summary| summary.required),
@@ -105,25 +105,25 @@ impl Counts {
         Verdict::ALL.into_iter().map(|verdict| self.of(verdict)).sum()
     }
 
-    /// Kept clauses of all applicable ones, such as `40/41`. Unsupported clauses do not apply. `-` if there
+    /// Passed clauses of all applicable ones, such as `40/41`. Unsupported clauses do not apply. `-` if there
     /// are none.
-    pub(super) fn kept_of_owed(self) -> String {
+    pub(super) fn passed_of_applicable(self) -> String {
         match self.total() - self.unsupported {
             0 => "-".to_owned(),
-            owed => format!("{}/{owed}", self.pass),
+            applicable => format!("{}/{applicable}", self.pass),
         }
     }
 
     fn count(&mut self, verdict: Verdict) {
-        *self.slot(verdict) += 1;
+        *self.count_of(verdict) += 1;
     }
 
     /// Number of clauses with the verdict.
     pub fn of(mut self, verdict: Verdict) -> usize {
-        *self.slot(verdict)
+        *self.count_of(verdict)
     }
 
-    fn slot(&mut self, verdict: Verdict) -> &mut usize {
+    fn count_of(&mut self, verdict: Verdict) -> &mut usize {
         match verdict {
             Verdict::Pass => &mut self.pass,
             Verdict::Fail => &mut self.fail,
@@ -141,7 +141,7 @@ impl Add for Counts {
 
     fn add(mut self, other: Counts) -> Counts {
         for verdict in Verdict::ALL {
-            *self.slot(verdict) += other.of(verdict);
+            *self.count_of(verdict) += other.of(verdict);
         }
         self
     }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_cut_the_same_clauses_three_ways() {
+    fn a_summary_counts_the_same_clauses_three_times() {
         let contract = ["AON-01", "AON-08", "AON-10", "GANG-12", "KUBE-01"].map(|id| clause(id).unwrap());
         let cases = vec![CaseResult::new(
             "aon/all",
@@ -196,11 +196,11 @@ mod tests {
     }
 
     #[test]
-    fn counts_name_what_occurs() {
+    fn counts_print_only_verdicts_that_occur() {
         let counts = Counts { pass: 3, flaky: 1, not_run: 2, unsupported: 4, ..Counts::default() };
         assert_eq!(counts.to_string(), "3 pass, 1 flaky, 2 not-run, 4 unsupported");
-        assert_eq!(counts.kept_of_owed(), "3/6");
+        assert_eq!(counts.passed_of_applicable(), "3/6");
         assert_eq!(Counts::default().to_string(), "none");
-        assert_eq!(Counts { unsupported: 4, ..Counts::default() }.kept_of_owed(), "-");
+        assert_eq!(Counts { unsupported: 4, ..Counts::default() }.passed_of_applicable(), "-");
     }
 }

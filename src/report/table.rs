@@ -51,11 +51,12 @@ pub struct Column {
 }
 
 impl Column {
-    fn is_about_the_same_as(&self, other: &Self) -> bool {
-        let what = |column: &Self| {
+    /// Whether both have the same operator, target and versions, so that the later one replaces the other.
+    fn is_same_subject(&self, other: &Self) -> bool {
+        let subject = |column: &Self| {
             [&column.operator, &column.target, &column.scheduler, &column.kubernetes].map(String::clone)
         };
-        what(self) == what(other)
+        subject(self) == subject(other)
     }
 }
 
@@ -73,12 +74,12 @@ pub struct Cell {
 impl Cell {
     fn of(target: &TargetReport, feature: Feature, page: &str) -> Self {
         let evidence = target.evidence().into_iter().find(|of| of.name == feature);
-        let declared_not = target.features.unsupported.iter().find(|not| not.name == feature);
+        let unsupported = target.features.unsupported.iter().find(|not| not.name == feature);
         let clauses = evidence.iter().flat_map(|of| &of.clauses);
         Self {
             standing: evidence.as_ref().map(|of| of.standing),
             clauses: clauses.map(|id| (id.clone(), format!("{page}#{id}"))).collect(),
-            reason: declared_not.map(|not| not.reason.clone()),
+            reason: unsupported.map(|not| not.reason.clone()),
         }
     }
 
@@ -94,13 +95,13 @@ impl Cell {
     }
 }
 
-/// Builds the table.
+/// Builds the table of these reports.
 pub fn table(sources: &[Source]) -> Table {
     let mut columns: Vec<(Column, &TargetReport)> = Vec::new();
     for Source { page, report } in sources {
         for target in &report.targets {
             let column = column(page, report, target);
-            match columns.iter_mut().find(|(known, _)| known.is_about_the_same_as(&column)) {
+            match columns.iter_mut().find(|(known, _)| known.is_same_subject(&column)) {
                 Some(known) if known.0.date < column.date => *known = (column, target),
                 Some(_) => {}
                 None => columns.push((column, target)),
@@ -117,10 +118,10 @@ pub fn table(sources: &[Source]) -> Table {
         let cells = columns.iter().map(|(column, target)| Cell::of(target, feature, &column.page));
         (feature, cells.collect::<Vec<_>>())
     };
-    let is_of_interest = |cell: &Cell| cell.standing.is_some();
-    let features = Feature::ALL.into_iter().map(row).filter(|(_, cells)| cells.iter().any(is_of_interest));
-    let counts = Summary::CUTS.into_iter().map(|(name, cut)| {
-        let kept = columns.iter().map(|(_, target)| cut(&target.summary).kept_of_owed());
+    let has_result = |cell: &Cell| cell.standing.is_some();
+    let features = Feature::ALL.into_iter().map(row).filter(|(_, cells)| cells.iter().any(has_result));
+    let counts = Summary::COUNTS.into_iter().map(|(name, count)| {
+        let kept = columns.iter().map(|(_, target)| count(&target.summary).passed_of_applicable());
         (name, kept.collect())
     });
     let (features, counts) = (features.collect(), counts.collect());
@@ -130,12 +131,13 @@ pub fn table(sources: &[Source]) -> Table {
 fn column(page: &str, report: &Report, target: &TargetReport) -> Column {
     // A merged report has several providers. Kubernetes' own scheduler has the version of the provider.
     let providers = report.providers();
-    let own = providers.iter().copied().find(|provider| provider.kubernetes_version == target.version);
+    let same_version =
+        providers.iter().copied().find(|provider| provider.kubernetes_version == target.version);
     Column {
         operator: format!("{} {}", report.operator.name, report.operator.version),
         target: target.title(),
         scheduler: target.version.clone(),
-        kubernetes: own.unwrap_or(&report.provider).kubernetes_version.clone(),
+        kubernetes: same_version.unwrap_or(&report.provider).kubernetes_version.clone(),
         date: report.date,
         outcome: target.headline(&report.providers()).to_string(),
         page: page.to_owned(),
@@ -149,8 +151,8 @@ impl Table {
             let cells = cells.into_iter().map(|cell| cell.replace('|', r"\|"));
             format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
         };
-        let line = |name: &str, of: &dyn Fn(&Column) -> String| {
-            row(std::iter::once(name.to_owned()).chain(self.columns.iter().map(of)).collect())
+        let line = |name: &str, value: &dyn Fn(&Column) -> String| {
+            row(std::iter::once(name.to_owned()).chain(self.columns.iter().map(value)).collect())
         };
         let mut text = String::from("# Features by backend and version\n\n");
         text += &line("operator", &|column| column.operator.clone());
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn of_reports_about_the_same_the_latest_counts() {
+    fn the_latest_of_several_reports_on_one_subject_counts() {
         let later = |report: &mut Report| report.date = "2026-12-02T10:00:00Z".parse().unwrap();
         for sources in [[source("a", later), source("b", |_| {})], [source("b", |_| {}), source("a", later)]]
         {

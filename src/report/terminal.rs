@@ -23,7 +23,7 @@ pub fn terminal(report: &Report) -> String {
 fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     write_matrix(out, report)?;
     for finding in overview::findings(report, &[Verdict::Fail, Verdict::Flaky]) {
-        write_broken(out, &finding)?;
+        write_violated(out, &finding)?;
     }
     write_reasons(out, report)?;
     writeln!(out, "slowest cases")?;
@@ -85,7 +85,7 @@ fn cells(row: &Row<'_>, strict: bool) -> Vec<String> {
 
 fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
     let head = ["kept/owed".to_owned()].into_iter().chain(heads(report)).collect();
-    let rows = overview::counts(report).map(|(name, kept)| [vec![name.to_owned()], kept].concat());
+    let rows = overview::counts(report).map(|(name, counts)| [vec![name.to_owned()], counts].concat());
     writeln!(out)?;
     for line in aligned(head, rows) {
         writeln!(out, "{line}")?;
@@ -132,7 +132,7 @@ fn aligned(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Vec<St
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-fn write_broken(out: &mut String, ListedViolation { target, clause }: &ListedViolation<'_>) -> fmt::Result {
+fn write_violated(out: &mut String, ListedViolation { target, clause }: &ListedViolation<'_>) -> fmt::Result {
     writeln!(out, "{} {}  {}", clause.id, clause.outcome.verdict, target.title())?;
     writeln!(out, "  requirement: {}", clause.requirement)?;
     if let Some(reason) = clause.reason_beyond_violations() {

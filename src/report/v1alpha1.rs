@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 pub(super) const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 
-/// The source of a recommended clause in v1alpha1.
+/// The source of recommended clauses in v1alpha1.
 const OWN: &str = "OWN";
 
 const UNKNOWN: &str = "unknown";
@@ -60,7 +60,7 @@ fn convert_clause(clause: &mut Fields) {
     }
 }
 
-/// The single reason became a list.
+/// v1alpha1 has one reason, v1alpha2 a list.
 fn convert_reason(outcome: &mut Fields) {
     if let Some(reason) = outcome.remove("reason") {
         outcome.entry("reasons").or_insert_with(|| vec![reason].into());
@@ -156,7 +156,7 @@ timings: {buildSeconds: 1, clusterReadySeconds: 3.4, totalSeconds: 41.25}
     }
 
     #[test]
-    fn a_report_of_v1alpha1_reads_as_one_of_v1alpha2() {
+    fn a_report_of_v1alpha1_is_converted() {
         let report = stored(REPORT).unwrap();
         assert_eq!(report.api_version, crate::API_VERSION);
         assert_eq!((report.operator.reference, report.suite.contract.as_deref()), (true, None));
@@ -173,13 +173,13 @@ timings: {buildSeconds: 1, clusterReadySeconds: 3.4, totalSeconds: 41.25}
     }
 
     #[test]
-    fn a_code_gets_its_clause() {
+    fn a_code_is_prefixed_with_its_clause() {
         let report = stored(&REPORT.replace("message: 2", "code: bound-in-part, message: 2")).unwrap();
         assert_eq!(report.targets[0].clauses[0].violations[0].code.as_str(), "AON-02/bound-in-part");
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn an_invalid_value_is_named() {
         let error = stored(&REPORT.replace("tier: contract", "tier: magic")).unwrap_err();
         assert!(error.contains("report.yaml: ") && error.contains("unknown variant `magic`"), "{error}");
     }

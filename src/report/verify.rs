@@ -1,9 +1,9 @@
 //! Checks whether a document follows from its cases.
 //!
-//! A report is evidence only if nobody changed a verdict by hand. Everything that follows from the cases is
-//! recomputed and compared. The contract's text is compared with the clause table if the document has the
-//! same contract version. The judgements of the cases cannot be recomputed; `replay` checks them again from
-//! the recorded history.
+//! A report is evidence only if no verdict was changed by hand. Everything that follows from the cases is
+//! derived again and compared. The text of clauses is compared with the contract if the document has the same
+//! contract version. The judgements of cases do not follow from anything in the document; `replay` checks
+//! them again from the recorded history.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub fn verify(report: &Report) -> Result<(), HandEdited> {
         .targets
         .iter()
         .flat_map(|target| {
-            let what = contradictions(target, same_contract).into_iter();
+            let what = discrepancies_of(target, same_contract).into_iter();
             what.map(|what| Discrepancy { target: target.title(), what })
         })
         .collect();
@@ -49,15 +49,15 @@ pub fn verify(report: &Report) -> Result<(), HandEdited> {
     if discrepancies.is_empty() { Ok(()) } else { Err(HandEdited(discrepancies)) }
 }
 
-fn contradictions(target: &TargetReport, same_contract: bool) -> Vec<String> {
+fn discrepancies_of(target: &TargetReport, same_contract: bool) -> Vec<String> {
     let mut found = duplicates("clause", target.clauses.iter().map(|clause| clause.id.clone()));
     found.extend(duplicates("case", target.cases.iter().map(CaseResult::label)));
-    found.extend(target.cases.iter().flat_map(|case| case_contradictions(target, case)));
+    found.extend(target.cases.iter().flat_map(|case| case_discrepancies(target, case)));
     for clause in &target.clauses {
-        found.extend(clause_contradiction(target, clause));
+        found.extend(clause_discrepancy(target, clause));
         found.extend(foreign_codes(clause));
         if same_contract {
-            found.extend(contract_contradiction(target, clause));
+            found.extend(contract_discrepancy(target, clause));
         }
     }
     // The contract defines which clauses show a feature.
@@ -80,9 +80,9 @@ fn foreign_codes(clause: &ClauseResult) -> Vec<String> {
     foreign.map(|of| format!("clause {} has a violation with the code {}", clause.id, of.code)).collect()
 }
 
-fn case_contradictions(target: &TargetReport, case: &CaseResult) -> Vec<String> {
+fn case_discrepancies(target: &TargetReport, case: &CaseResult) -> Vec<String> {
     let mut found = Vec::new();
-    let follows = CaseResult::judged(&case.clauses);
+    let follows = CaseResult::outcome_of(&case.clauses);
     if case.outcome != follows {
         let (written, follows) = (case.outcome.word(), follows.word());
         found.push(format!("case {} says {written}, its clauses say {follows}", case.label()));
@@ -99,8 +99,8 @@ fn case_contradictions(target: &TargetReport, case: &CaseResult) -> Vec<String> 
     found
 }
 
-fn clause_contradiction(target: &TargetReport, clause: &ClauseResult) -> Option<String> {
-    let follows = clause.judged_by(&target.features, &target.cases);
+fn clause_discrepancy(target: &TargetReport, clause: &ClauseResult) -> Option<String> {
+    let follows = clause.decided_by(&target.features, &target.cases);
     let missing = clause.feature.and_then(|feature| target.features.missing(feature));
     if clause.outcome != follows.outcome {
         let (written, follows) = (clause.outcome.word(), follows.outcome.word());
@@ -115,7 +115,8 @@ fn clause_contradiction(target: &TargetReport, clause: &ClauseResult) -> Option<
 }
 
 impl ClauseResult {
-    fn reads_as(&self, other: &Self) -> bool {
+    /// Whether both have the same text and classification.
+    fn has_same_text(&self, other: &Self) -> bool {
         let Self { title, requirement, level, feature, judged_on, class, sources, .. } = self;
         (title, requirement, sources) == (&other.title, &other.requirement, &other.sources)
             && (level, feature, judged_on, class)
@@ -123,12 +124,12 @@ impl ClauseResult {
     }
 }
 
-fn contract_contradiction(target: &TargetReport, written: &ClauseResult) -> Option<String> {
+fn contract_discrepancy(target: &TargetReport, written: &ClauseResult) -> Option<String> {
     match clause(&written.id) {
-        Some(clause) if !written.reads_as(&ClauseResult::unjudged(clause)) => {
+        Some(clause) if !written.has_same_text(&ClauseResult::unchecked(clause)) => {
             Some(format!("clause {} does not read as in the contract", written.id))
         }
-        Some(clause) if !clause.is_owed_by(&target.backend) => {
+        Some(clause) if !clause.applies_to_backend(&target.backend) => {
             Some(format!("clause {} is about another backend", written.id))
         }
         Some(_) => None,
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_as_concluded_verifies() {
+    fn an_unedited_report_verifies() {
         assert_eq!(verify(&fixture::report()), Ok(()));
     }
 
@@ -187,11 +188,11 @@ mod tests {
         },
         "case aon/fits is listed twice"
     )]
-    #[case::softer(
+    #[case::lower_level(
         |report: &mut Report| clause_mut(report, "AON-02").level = Level::Recommended,
         "clause AON-02 does not read as in the contract"
     )]
-    #[case::softer_words(
+    #[case::other_text(
         |report: &mut Report| clause_mut(report, "AON-02").requirement = "Mostly".to_owned(),
         "clause AON-02 does not read as in the contract"
     )]
@@ -210,7 +211,7 @@ mod tests {
         |report: &mut Report| report.targets[0].backend = "volcano".to_owned(),
         "clause KUBE-01 is about another backend"
     )]
-    #[case::invented(
+    #[case::unknown_clause(
         |report: &mut Report| clause_mut(report, "AON-02").id = "AON-99".to_owned(),
         "clause AON-99 is not in the contract"
     )]
@@ -226,7 +227,7 @@ mod tests {
         |report: &mut Report| clause_mut(report, "AON-02").artifacts = None,
         "clause AON-02 has cases, duration, reproduce or artifacts of its own"
     )]
-    fn hand_edits_are_found(#[case] edit: fn(&mut Report), #[case] message: &str) {
+    fn every_edit_by_hand_is_found(#[case] edit: fn(&mut Report), #[case] message: &str) {
         let mut report = fixture::report();
         edit(&mut report);
         let found = verify(&report).unwrap_err().to_string();
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_report_is_not_made_complete_by_hand() {
+    fn an_interrupted_report_must_be_marked_incomplete() {
         let mut report = fixture::interrupted();
         assert_eq!(verify(&report), Ok(()));
         report.incomplete = false;
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_contract_of_another_version_is_not_held_against_a_report() {
+    fn a_report_of_another_contract_version_is_not_compared_with_the_contract() {
         let mut report = fixture::report();
         clause_mut(&mut report, "AON-02").requirement = "as it read then".to_owned();
         report.suite.contract = Some("0.0.1".to_owned());

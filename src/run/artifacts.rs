@@ -1,4 +1,5 @@
-//! Writes a case's artifacts: always its history, and everything else that explains it if it did not pass.
+//! Writes the artifacts of a case: its history and, for a case that did not pass, files that help to explain
+//! the result.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -12,6 +13,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{History, HistoryError};
+use conformance_programs::blocking::in_place;
 use conformance_programs::{ProgramError, home};
 use conformance_report::CaseResult;
 
@@ -19,7 +21,7 @@ use super::verdict;
 
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-enum Unwritten {
+enum ArtifactError {
     Cluster(#[from] ClusterError),
     Program(#[from] ProgramError),
     File(#[from] std::io::Error),
@@ -27,7 +29,7 @@ enum Unwritten {
     Yaml(#[from] grove_yaml::YamlError),
 }
 
-/// The artifact folder of a case, and the positions in the logs when it started.
+/// The artifact folder of an attempt, and the positions in the logs at its start.
 #[derive(Debug)]
 pub(crate) struct Artifacts {
     out: PathBuf,
@@ -52,8 +54,9 @@ impl Artifacts {
         Self { out: out.into(), folder, logs: cluster.logs(target.scheduler()), cluster }
     }
 
-    /// Writes the history, and for a case that did not pass also objects, events, logs and the reason.
-    /// Returns the folder relative to the report; `None` if nothing could be written, which is logged.
+    /// Writes the history. For a case that did not pass, also writes objects, events, logs and the reason.
+    ///
+    /// Returns the folder relative to the report; `None` if an error occurred, which is logged.
     pub(crate) async fn keep(
         &self,
         history: &History,
@@ -67,7 +70,7 @@ impl Artifacts {
             let folder = self.out.join(&self.folder);
             Ok(self.cluster.export_logs(&self.logs, &folder).await?)
         };
-        let written = match self.write(history, result, stop) {
+        let written = match in_place(|| self.write(history, result, stop)) {
             Ok(()) => logs.await,
             failed => failed,
         };
@@ -80,11 +83,16 @@ impl Artifacts {
         }
     }
 
-    fn write(&self, history: &History, result: &CaseResult, stop: Option<&Stop>) -> Result<(), Unwritten> {
+    fn write(
+        &self,
+        history: &History,
+        result: &CaseResult,
+        stop: Option<&Stop>,
+    ) -> Result<(), ArtifactError> {
         let folder = self.out.join(&self.folder);
-        // Files of an earlier run or attempt would be taken for this one's.
+        // Old files would look like those of this attempt.
         let _ = std::fs::remove_dir_all(&folder);
-        home::make(&folder)?;
+        home::create_folder(&folder)?;
         let file = File::create(folder.join("history.jsonl"))?;
         history.write(BufWriter::new(file))?;
         if verdict::is_expected(result.outcome.verdict) {

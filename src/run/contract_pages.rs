@@ -22,7 +22,7 @@ pub fn section(clause: &Clause) -> String {
     let sources: Vec<_> = clause.sources.iter().map(|source| link(*source)).collect();
     let mut section = format!("## {id}\n\n**{title}.** {requirement}\n\n| | |\n|---|---|\n");
     let mut row = |name, content: &str| {
-        // Writing to a string does not fail.
+        // Writing to a String does not fail.
         let _ = writeln!(section, "| {name} | {content} |");
     };
     row("level", &clause.level.to_string());
@@ -57,7 +57,7 @@ fn link(source: Source<'_>) -> String {
 }
 
 fn cases(clause: &Clause) -> String {
-    let named: Vec<_> = conformance_cases::judging(clause.id).map(|case| format!("`{}`", case.id)).collect();
+    let named: Vec<_> = conformance_cases::covering(clause.id).map(|case| format!("`{}`", case.id)).collect();
     match clause.rests_on {
         Some(group) => format!("none; it follows from {group}"),
         None => named.join(", "),
@@ -91,7 +91,7 @@ mod tests {
             "| group | about | clauses | core | extended | recommended |\n|---|---|---|---|---|---|\n";
         let mut page = format!("{GENERATED}{FRONT}\n## Groups\n\n{header}");
         let row = |about: &str, all: &[&Clause]| {
-            let count = |is: fn(&Clause) -> bool| all.iter().filter(|clause| is(clause)).count();
+            let count = |has: fn(&Clause) -> bool| all.iter().filter(|clause| has(clause)).count();
             let (core, recommended) = (count(Clause::is_core), count(Clause::is_recommended));
             format!(
                 "{about} | {} | {core} | {} | {recommended} |\n",
@@ -130,7 +130,7 @@ mod tests {
         page
     }
 
-    /// Why clauses that were required before there were levels are only recommended now.
+    /// The page of clauses that were required before clauses had levels, and are only recommended now.
     fn levels() -> String {
         let reasons: BTreeMap<String, String> = serde_yaml::from_str(FORMER_LEVELS).unwrap();
         let mut page = format!(
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pages_are_those_of_the_contract() {
+    fn the_committed_pages_match_the_contract() {
         let groups = GROUPS.iter().map(|group| (file(group), page(group)));
         let update = std::env::var_os("UPDATE_DOCS").is_some();
         let others = [("README.md".to_owned(), front()), ("levels.md".to_owned(), levels())];
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn every_clause_of_a_page_names_its_cases() {
+    fn every_clause_names_its_cases_or_what_it_follows_from() {
         for clause in CLAUSES.iter() {
             assert!(!cases(clause).is_empty(), "{}", clause.id);
         }

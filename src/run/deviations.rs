@@ -1,15 +1,15 @@
-//! Known deviations: clauses that a real scheduler violates, each with its reason. They stay visible in every
-//! report. One that passes unexpectedly fails the run, because its entry is then out of date.
+//! Known deviations: clauses that a real scheduler violates, each with its reason. Every report shows them. A
+//! pass where a deviation is certain fails the run, because the entry is then out of date.
 
-use conformance_check::binding::{
-    BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_BOUND_PODS, WRONG_NUMBER_OF_WHOLE_GANGS,
-};
-use conformance_check::placement::EMPTY_LABEL;
-use conformance_check::train_jobs::EVICTED;
+mod known;
+
 use conformance_contract::target::Target;
 use conformance_contract::violation::{Code, Violation};
 
-use crate::verdict::DID_NOT_HAPPEN;
+pub use self::known::DEVIATIONS;
+
+/// The code of a timeout: something that a clause requires did not happen in time, and no check explains it.
+pub(crate) const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
 
 /// A clause that a target is known to violate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,313 +18,27 @@ pub struct Deviation {
     pub clause: &'static str,
     pub case: &'static str,
     pub version: &'static str,
-    /// The codes of its violations. Any other violation is a normal failure.
+    /// The codes of the violations that it causes. A violation with another code is a normal failure.
     pub shows: &'static [Code],
     pub occurs: Occurs,
     /// The cause, and what it means for a user.
     pub reason: &'static str,
 }
 
+/// How often a deviation occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurs {
     /// Always: a pass is unexpected.
     Always,
-    /// Occasionally. A case that shows it is retried until it passes, up to `tries` attempts. If it never
-    /// passes, it is not a race, and fails.
+    /// Occasionally. A case that shows the deviation is retried until it passes, up to `tries` attempts. A
+    /// case that never passes fails, because the deviation is then no race.
     Race {
         /// Maximum number of attempts.
         tries: u32,
     },
-    /// Depends on the machine's speed and load: at every attempt on one machine, hardly ever on another. No
-    /// number of attempts bounds it.
+    /// Depends on the machine's speed and load. The deviation may occur in every attempt on one machine and
+    /// hardly ever on another, so more attempts do not help.
     ByPace,
-}
-
-/// The default bound of a race: a deviation that occurs in half of all attempts occurs in all of five about
-/// once in 30 runs.
-const RACE: Occurs = Occurs::Race { tries: 5 };
-
-const IN_PART: &[Code] = &[BOUND_IN_PART];
-const NOT_WHOLE: &[Code] = &[NOT_BOUND_WHOLE];
-const UNBOUND: &[Code] = &[PODS_UNBOUND];
-const TOO_FEW: &[Code] = &[WRONG_NUMBER_OF_WHOLE_GANGS, PODS_UNBOUND];
-const LATE: &[Code] = &[DID_NOT_HAPPEN];
-const EVICTED_ONLY: &[Code] = &[EVICTED];
-
-/// For Koordinator, with a PodCliqueSet that reuses a deleted one's name.
-const NAME_REMEMBERED: &str = "koord-scheduler 1.8 remembers satisfied gangs by name: a gang of the same name that is created right \
-     after the deletion may be treated as satisfied, so its pods are bound one by one, and a pod that was \
-     rejected before is not retried";
-
-pub const DEVIATIONS: &[Deviation] = &[
-    Deviation {
-        target: Target::KUBE_POD_GROUP,
-        clause: "AON-08",
-        case: "aon/one-clique-too-large",
-        shows: IN_PART,
-        version: "v1.36.5",
-        occurs: Occurs::Always,
-        reason: "proposal 531 calls the flat mapping all-or-nothing across the PodGroups of one Workload; \
-                 kube-scheduler 1.36 schedules each PodGroup for itself, so one clique is bound while another cannot be",
-    },
-    empty_label_counts(Target::KUBE_POD_GROUP, "v1.36.5"),
-    empty_label_counts(Target::KUBE_POD_GANG, "v1.36.5"),
-    empty_label_counts(Target::KUBE_TREE, "v1.37.2"),
-    Deviation {
-        target: Target::KUBE_POD_GROUP,
-        clause: "AON-01",
-        case: "del/shared-claims",
-        shows: LATE,
-        version: "v1.36.5",
-        occurs: RACE,
-        reason: "kube-scheduler 1.36 sometimes allocates a ResourceClaim that pods of two PodGroups share, and keeps treating \
-                 the claim as still being allocated: the pods that are not bound by then stay pending indefinitely, \
-                 including those of a PodGroup that it reports as scheduled",
-    },
-    Deviation {
-        target: Target::KUBE_TREE,
-        clause: "AON-01",
-        case: "del/shared-claims",
-        shows: LATE,
-        version: "v1.37.2",
-        occurs: Occurs::Always,
-        reason: "pods of one PodGroup can share a ResourceClaim that kube-scheduler 1.37 is still allocating, but pods of two \
-                 PodGroups cannot, not even in one tree: a tree whose podgroups share a new claim stays pending \
-                 indefinitely, even if it fits",
-    },
-    Deviation {
-        target: Target::VOLCANO,
-        clause: "AON-02",
-        case: "aon/nothing-requested",
-        shows: IN_PART,
-        version: "v1.15.1",
-        occurs: Occurs::Always,
-        reason: "Volcano treats a pod without resource requests as best effort: its backfill action binds \
-                 the pod regardless of the gang (allocate skips it, and it counts as ready from the start)",
-    },
-    Deviation {
-        target: Target::VOLCANO,
-        clause: "TERM-16",
-        case: "term/replica-in-base",
-        shows: IN_PART,
-        version: "v1.15.1",
-        occurs: Occurs::ByPace,
-        reason: "Volcano counts succeeded pods towards minMember, even while they are being deleted: a \
-                 deleted pod whose process exits with 0 counts until its kubelet has removed it, and \
-                 meanwhile a single pod of the next generation is bound (with real kubelets; simulated pods \
-                 are removed at once)",
-    },
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "GANG-26",
-        case: "gang/restored-while-pending",
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: Occurs::ByPace,
-        reason: "koord-scheduler 1.8 adds an existing pod to a PodGroup that was deleted and recreated only \
-                 when the pod changes. A pod changes if it is being tried at that moment (most pods on a \
-                 busy machine, none on an idle one). Otherwise the pending gang stays pending, even if it \
-                 fits",
-    },
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "DEL-08",
-        case: "del/same-name-again",
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: NAME_REMEMBERED,
-    },
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "DEL-08",
-        case: "del/same-name-api-faults",
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: NAME_REMEMBERED,
-    },
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "GANG-26",
-        case: "gang/restored-despite-api-faults",
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: "koord-scheduler 1.8 adds an existing pod to a PodGroup that was deleted and recreated only \
-                 when the pod changes: sometimes it receives that change before it receives the PodGroup",
-    },
-    koordinator_loses("AON-03", "aon/one-pod-short", NOT_WHOLE),
-    koordinator_loses("AON-07", "aon/scaled-gang-short", TOO_FEW),
-    koordinator_loses("AON-18", "aon/binding-refused", NOT_WHOLE),
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "AUTO-14",
-        case: "auto/scale-to-zero-briefly",
-        shows: &[WRONG_NUMBER_OF_BOUND_PODS],
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: "koord-scheduler 1.8 sometimes rejects a pod in PreEnqueue at the moment in which it accepts the \
-                 pod's PodGroup (its log: \"PreEnqueue failed\" right after \"TryInitByPodGroup done\"), and no \
-                 later change of the PodGroup brings the pod back into the queue",
-    },
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "TERM-16",
-        case: "term/replica-in-base",
-        shows: IN_PART,
-        version: "v1.8.0",
-        occurs: Occurs::Always,
-        reason: "koord-scheduler 1.8 treats a gang that was satisfied once as satisfied indefinitely (match \
-                 policy once-satisfied): pods that are recreated later, such as those of one terminated \
-                 scaling group replica, are bound one by one",
-    },
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "UPD-36",
-        case: "upd/on-delete-all-pods",
-        shows: IN_PART,
-        version: "v1.8.0",
-        occurs: Occurs::Always,
-        reason: "koord-scheduler 1.8 treats a gang that was satisfied once as satisfied indefinitely (match \
-                 policy once-satisfied), even after all of its pods have been deleted: their replacements \
-                 are bound one by one",
-    },
-    koordinator_starves("AON-10", "aon/room-for-one"),
-    koordinator_starves("AON-10", "aon/pending-blocks-nobody"),
-    Deviation {
-        target: Target::TRAINJOB_VOLCANO,
-        clause: "TRN-13",
-        case: "trn/initializer",
-        shows: NOT_WHOLE,
-        version: "v1.15.1",
-        occurs: Occurs::Always,
-        reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, \
-                 including those that are created only after an initializer has succeeded: Volcano waits for \
-                 pods that wait for the initializer",
-    },
-    Deviation {
-        target: Target::TRAINJOB_COSCHEDULING,
-        clause: "TRN-13",
-        case: "trn/initializer",
-        shows: NOT_WHOLE,
-        version: "v0.35.4-devel",
-        occurs: Occurs::Always,
-        reason: "the trainer 2.3.0 counts the pods of all replicated Jobs in its PodGroup's minMember, \
-                 including those that are created only after an initializer has succeeded: Coscheduling \
-                 rejects a pod whose group has fewer pods than minMember",
-    },
-    Deviation {
-        target: Target::TRAINJOB_KAI,
-        clause: "TRN-13",
-        case: "trn/initializer",
-        shows: NOT_WHOLE,
-        version: "v0.17.0",
-        occurs: Occurs::Always,
-        reason: "KAI's podgrouper (0.16 and later) counts all replicated Jobs of a TrainJob in its gang, \
-                 including those that are created only after an initializer has succeeded: the initializer \
-                 waits for pods that wait for it",
-    },
-    Deviation {
-        target: Target::TRAINJOB_KAI,
-        clause: "TRN-25",
-        case: "trn/initializer-not-evicted",
-        shows: EVICTED_ONLY,
-        version: "v0.17.0",
-        occurs: Occurs::Always,
-        reason: "the annotation batch-min-member lets an initializer start, but KAI still treats the gang as \
-                 stale, because a subgroup lacks pods that are created later: an initializer that runs \
-                 longer than the grace period (60 s by default) is evicted",
-    },
-    coscheduling_is_not_woken("TRN-18", "trn/one-pod-short", NOT_WHOLE),
-    coscheduling_is_not_woken("TRN-18", "trn/capacity-freed", NOT_WHOLE),
-    coscheduling_is_not_woken("TRN-16", "trn/components-killed", LATE),
-    kai_namesakes("AON-01", UNBOUND),
-    kai_namesakes("AON-02", IN_PART),
-];
-
-const EMPTY: &[Code] = &[EMPTY_LABEL];
-
-/// kube-scheduler treats the empty value like any other.
-const fn empty_label_counts(target: Target, version: &'static str) -> Deviation {
-    Deviation {
-        target,
-        clause: "TOPO-18",
-        case: "topo/empty-label",
-        shows: EMPTY,
-        version,
-        occurs: Occurs::Always,
-        reason: "kube-scheduler treats nodes whose topology label is empty as one more domain \
-                 (kubernetes/kubernetes#140308): a gang that fits in no rack is bound to nodes without a \
-                 rack",
-    }
-}
-
-/// When a gang is retried, one pod represents all of them in Koordinator's queue. That pod can be bound or
-/// dropped while another waits for its turn.
-const fn koordinator_loses(clause: &'static str, case: &'static str, shows: &'static [Code]) -> Deviation {
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause,
-        case,
-        shows,
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: "koord-scheduler 1.8 sometimes loses a gang that it retries, or one pod of it (its log: \
-                 \"already present in unschedulable queue\", \"representative pod ... already exists\"): new \
-                 capacity does not trigger a retry, only the flush of unschedulable pods does",
-    }
-}
-
-/// These cases only check that the later, smaller gang is bound whole.
-const fn koordinator_starves(clause: &'static str, case: &'static str) -> Deviation {
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause,
-        case,
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: Occurs::ByPace,
-        reason: "koord-scheduler 1.8 repeatedly tries a gang that does not fit, and each time reserves the \
-                 free capacity for the pods that would fit; a smaller gang that is created later does not \
-                 get that capacity, possibly indefinitely",
-    }
-}
-
-/// New capacity does not wake a gang that was rejected for lack of it. Other pods do, so concurrent cases
-/// hide this.
-const fn coscheduling_is_not_woken(
-    clause: &'static str,
-    case: &'static str,
-    shows: &'static [Code],
-) -> Deviation {
-    Deviation {
-        target: Target::TRAINJOB_COSCHEDULING,
-        clause,
-        case,
-        shows,
-        version: "v0.35.4-devel",
-        occurs: Occurs::ByPace,
-        reason: "Coscheduling 0.35.4 rejects a gang whose minResources exceed the free resources of all \
-                 nodes together, and retries it only when pods are created or PodGroups change: on an idle \
-                 cluster it notices a new node or a deleted pod only when unschedulable pods are flushed, \
-                 after five minutes",
-    }
-}
-
-/// KAI 0.17 and earlier; fixed upstream by KAI-Scheduler #2095 (backport #2138). It sometimes did not occur
-/// on 0.15.2; on 0.17.0 it occurred in each of fifteen attempts.
-const fn kai_namesakes(clause: &'static str, shows: &'static [Code]) -> Deviation {
-    Deviation {
-        target: Target::KAI,
-        clause,
-        case: "aon/same-name-two-namespaces",
-        shows,
-        version: "v0.17.0",
-        occurs: Occurs::ByPace,
-        reason: "KAI identifies a PodGroup by its name alone: PodGroups of the same name in two namespaces \
-                 form one gang, and pods in one namespace count towards the minimum of the other PodGroup",
-    }
 }
 
 /// The known deviation of a case for a clause on a target, if any.
@@ -332,6 +46,7 @@ pub fn of(case: &str, clause: &str, target: Target) -> Option<&'static Deviation
     DEVIATIONS.iter().find(|known| known.case == case && known.clause == clause && known.target == target)
 }
 
+/// Whether a case on a target has any known deviation.
 pub fn may_show(case: &str, target: Target) -> bool {
     DEVIATIONS.iter().any(|known| known.case == case && known.target == target)
 }
@@ -346,6 +61,7 @@ impl Deviation {
 #[cfg(test)]
 mod tests {
     use conformance_cases as cases;
+    use conformance_check::binding::BOUND_IN_PART;
     use conformance_contract::ruling::Broken;
     use conformance_history::testing::{Story, one_clique};
     use conformance_history::{MarkName, SharedMark};
@@ -354,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_fault_is_no_known_deviation() {
+    fn a_violation_with_another_code_is_no_known_deviation() {
         let known = &DEVIATIONS[0];
         let found = |code: Code| Violation::new(code, "in whatever words", []);
         assert!(known.explains(&[found(BOUND_IN_PART)]));
@@ -363,41 +79,41 @@ mod tests {
 
     fn is_known(case: &str, clause: &str, story: Story) -> bool {
         let history = story.end();
-        let found = (cases::case(case).expect("the case").judge)(&history);
+        let found = (cases::case(case).expect("the case").check)(&history);
         let ruling = found.into_iter().find(|finding| finding.clause == clause).expect("the clause").ruling;
         let Err(Broken::Violated(violations)) = ruling else { panic!("{ruling:?} is no violation") };
         of(case, clause, history.header.target).expect("the deviation").explains(&violations)
     }
 
-    fn sent(target: Target, sets: &[(&str, usize)]) -> Story {
+    fn submitted_on(target: Target, sets: &[(&str, usize)]) -> Story {
         sets.iter().fold(Story::on(target), |story, (set, pods)| story.submitted(one_clique(set, *pods)))
     }
 
     #[test]
-    fn a_small_gang_that_starves() {
-        let story = sent(Target::KOORDINATOR, &[("rival", 2), ("tiny", 1)]).workers("rival", 2, 2);
+    fn koordinator_starves_a_small_gang() {
+        let story = submitted_on(Target::KOORDINATOR, &[("rival", 2), ("tiny", 1)]).workers("rival", 2, 2);
         let story = story.mark(SharedMark::SchedulerPassed, Value::Null).workers("tiny", 1, 0);
-        assert!(is_known("aon/room-for-one", "AON-10", story.mark(SharedMark::WaitRanOut, Value::Null)));
+        assert!(is_known("aon/room-for-one", "AON-10", story.mark(SharedMark::WaitTimedOut, Value::Null)));
     }
 
     #[test]
-    fn a_gang_that_starves_behind_one_that_waits() {
-        let story = sent(Target::KOORDINATOR, &[("large", 5), ("small", 2)]).workers("large", 5, 0);
+    fn koordinator_starves_a_gang_behind_a_pending_one() {
+        let story = submitted_on(Target::KOORDINATOR, &[("large", 5), ("small", 2)]).workers("large", 5, 0);
         let story = story.mark(SharedMark::SchedulerPassed, Value::Null).workers("small", 2, 1);
         assert!(is_known("aon/pending-blocks-nobody", "AON-10", story));
     }
 
     #[test]
-    fn pods_that_request_nothing_are_bound_by_themselves() {
-        let story = sent(Target::VOLCANO, &[("undemanding", 3)]).workers("undemanding", 3, 2);
+    fn volcano_binds_pods_without_requests_one_by_one() {
+        let story = submitted_on(Target::VOLCANO, &[("undemanding", 3)]).workers("undemanding", 3, 2);
         let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
         assert!(is_known("aon/nothing-requested", "AON-02", story));
     }
 
     #[test]
-    fn gangs_of_one_name_are_one() {
+    fn kai_merges_gangs_of_one_name_in_two_namespaces() {
         let elsewhere = MarkName::of_case("in the other namespace");
-        let story = || sent(Target::KAI, &[("namesake", 3)]);
+        let story = || submitted_on(Target::KAI, &[("namesake", 3)]);
         let bound = |bound: usize| {
             let story = story().workers("namesake", 3, bound).mark(SharedMark::SchedulerPassed, Value::Null);
             story.mark(elsewhere, json!({"pods": 1, "bound": 0}))
@@ -407,31 +123,32 @@ mod tests {
     }
 
     #[test]
-    fn a_gang_that_new_room_does_not_wake() {
+    fn koordinator_does_not_retry_a_gang_when_capacity_is_added() {
         let mark = |story: Story, name: MarkName| story.mark(name, Value::Null);
-        let story = mark(sent(Target::KOORDINATOR, &[("serving", 2)]), MarkName::of_case("base bound"));
+        let story =
+            mark(submitted_on(Target::KOORDINATOR, &[("serving", 2)]), MarkName::of_case("base bound"));
         let story = mark(story.workers("serving", 2, 1), SharedMark::SchedulerPassed.into());
-        // If no scaled gang is whole, although one must be, the shortage is this deviation too.
+        // The check reports this deviation as a scaled gang that is not bound whole, although one must be.
         assert!(is_known("aon/scaled-gang-short", "AON-07", story));
     }
 
     #[test]
-    fn a_pod_that_new_room_does_not_wake() {
-        let story = sent(Target::KOORDINATOR, &[("short", 5)]).workers("short", 5, 0);
+    fn koordinator_does_not_retry_a_pod_when_capacity_is_added() {
+        let story = submitted_on(Target::KOORDINATOR, &[("short", 5)]).workers("short", 5, 0);
         let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
         assert!(is_known("aon/one-pod-short", "AON-03", story.workers("short", 5, 4)));
     }
 
     #[test]
-    fn one_clique_is_bound_without_the_other() {
-        let story = sent(Target::KUBE_POD_GROUP, &[("across", 5)]).workers("across", 5, 2);
+    fn kube_scheduler_binds_one_clique_without_the_other() {
+        let story = submitted_on(Target::KUBE_POD_GROUP, &[("across", 5)]).workers("across", 5, 2);
         let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
         assert!(is_known("aon/one-clique-too-large", "AON-08", story));
     }
 
     #[test]
-    fn a_gang_of_a_deleted_ones_name_is_bound_in_part() {
-        let story = sent(Target::KOORDINATOR, &[("again", 4)]).mark(SharedMark::Deleted, Value::Null);
+    fn koordinator_binds_part_of_a_gang_that_reuses_a_name() {
+        let story = submitted_on(Target::KOORDINATOR, &[("again", 4)]).mark(SharedMark::Deleted, Value::Null);
         assert!(is_known("del/same-name-again", "DEL-08", story.workers("again", 4, 3)));
     }
 }

@@ -1,9 +1,8 @@
 //! The clusters of a run: the shared one, and those for dedicated cases. `execute` runs one case, from its
 //! namespace to its verdicts.
 //!
-//! After an interruption, no case and no cluster is started; [`Environment::close`] ends the existing ones.
-//!
-//! A cluster starts when the first case needs it, so `list` and a filter that selects nothing cost nothing.
+//! A cluster starts when the first case needs it, so a selection without cases starts none. After an
+//! interruption no case and no cluster is started; [`Environment::close`] ends the existing clusters.
 
 mod execute;
 mod renewable;
@@ -17,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use self::renewable::Renewable;
-pub use self::requirements::{is_anothers_turn, scope_of_later_life};
+pub use self::requirements::{choose_lifecycle_scope, runs_in_other_scope};
 use self::seats::Seats;
 pub use self::settings::{Origin, Settings};
 use conformance_cluster::ClusterError;
@@ -38,7 +37,7 @@ use conformance_driver::test_cluster::TestCluster;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::memory::{self, Memory};
 use conformance_programs::available_memory;
-use conformance_programs::home::HalfMade;
+use conformance_programs::home::UnfinishedCluster;
 use conformance_programs::processors::Processors;
 use tokio::task::JoinSet;
 
@@ -50,8 +49,9 @@ const MOST_SEATS: u32 = 3;
 const MOST_CONTROL_PLANES: u32 = 6;
 /// Interval between two measurements of CPU load.
 const PACE: Duration = Duration::from_millis(500);
-/// Idle share of the CPUs above which concurrency grows, and below which it shrinks.
+/// Idle share of the CPUs above which concurrency grows.
 const IDLE: f64 = 0.4;
+/// Idle share of the CPUs below which concurrency shrinks.
 const BUSY: f64 = 0.1;
 
 /// The clusters of a run.
@@ -59,15 +59,17 @@ const BUSY: f64 = 0.1;
 pub struct Environment {
     pub settings: Settings,
     shared: ClusterSlot,
-    alone: BTreeMap<Scheduler, Vec<ClusterSlot>>,
-    alone_made: AtomicU32,
-    /// Serializes the upgrade cases, which start their own control planes; this slot keeps none.
+    /// The clusters for dedicated cases, by scheduler.
+    dedicated: BTreeMap<Scheduler, Vec<ClusterSlot>>,
+    dedicated_started: AtomicU32,
+    /// Lets one upgrade case run at a time. Each starts its own control plane, which this slot does not keep.
     upgrades: ClusterSlot,
+    /// Number of attempts that have started.
     cases: AtomicU32,
     interruption: Arc<Interruption>,
 }
 
-/// A cluster, and the limit for concurrent cases on it.
+/// A cluster, once it has started, and the limit for concurrent cases on it.
 #[derive(Debug)]
 struct ClusterSlot {
     test_cluster: Renewable<Result<Arc<TestCluster>, Arc<ClusterError>>>,
@@ -81,7 +83,7 @@ impl ClusterSlot {
 }
 
 /// Reduces the planned control planes to the number that fits, but keeps one per scheduler.
-fn fewer(mut planned: BTreeMap<Scheduler, u32>, fit: Option<u32>) -> BTreeMap<Scheduler, u32> {
+fn limited(mut planned: BTreeMap<Scheduler, u32>, fit: Option<u32>) -> BTreeMap<Scheduler, u32> {
     while fit.is_some_and(|fit| planned.values().sum::<u32>() > fit) {
         match planned.values_mut().max().filter(|most| **most > 1) {
             Some(most) => *most -= 1,
@@ -96,20 +98,20 @@ impl Environment {
         let shared = ClusterSlot::new(u32::try_from(settings.concurrency).unwrap_or(u32::MAX));
         let schedulers = settings.spec.schedulers.len();
         let fit = available_memory::in_mib().map(|available| memory::planes_within(available, schedulers));
-        let planned = fewer(settings.dedicated.clone(), fit);
+        let planned = limited(settings.dedicated.clone(), fit);
         let slots = |scheduler| {
             let open = planned.get(&scheduler).copied().unwrap_or(1).max(1);
             let all = if settings.grows { open.max(MOST_CONTROL_PLANES) } else { open };
-            (0..all).map(|place| ClusterSlot::new(u32::from(place < open))).collect()
+            (0..all).map(|index| ClusterSlot::new(u32::from(index < open))).collect()
         };
         let schedulers = target::every().map(Target::scheduler);
-        let alone = schedulers.map(|scheduler| (scheduler, slots(scheduler))).collect();
+        let dedicated = schedulers.map(|scheduler| (scheduler, slots(scheduler))).collect();
         let upgrades = ClusterSlot::new(1);
         Self {
             settings,
             shared,
-            alone,
-            alone_made: AtomicU32::new(0),
+            dedicated,
+            dedicated_started: AtomicU32::new(0),
             upgrades,
             cases: AtomicU32::new(0),
             interruption: Arc::default(),
@@ -125,9 +127,9 @@ impl Environment {
         &self.interruption
     }
 
-    /// Grows concurrency while CPUs are idle, if the settings allow it, until the returned set is shut down
-    /// or dropped. Needs a Tokio runtime.
-    pub fn growing(self: &Arc<Self>) -> JoinSet<()> {
+    /// Grows concurrency while CPUs are idle, if the settings allow it, until the returned JoinSet is shut
+    /// down or dropped. Needs a Tokio runtime.
+    pub fn grow_in_background(self: &Arc<Self>) -> JoinSet<()> {
         let mut growing = JoinSet::new();
         if self.settings.grows {
             let environment = self.clone();
@@ -136,9 +138,10 @@ impl Environment {
         growing
     }
 
-    /// Allows one more case whenever CPUs are idle, and one less when they are busy. CPUs are idle if the
-    /// cases mostly wait, as with an operator that violates many clauses, or on a machine with more than two
-    /// cores. Never returns.
+    /// Allows one more case whenever CPUs are idle, and one less when they are busy. Never returns.
+    ///
+    /// CPUs are idle on a machine with more than two cores, or if the cases mostly wait, as with an operator
+    /// that violates many clauses.
     async fn grow(&self) {
         let at_first = u32::try_from(self.settings.concurrency).unwrap_or(u32::MAX);
         let most = at_first.saturating_mul(MOST_SEATS);
@@ -153,18 +156,18 @@ impl Environment {
         }
     }
 
-    /// Starts another control plane for dedicated cases, if one waits and there is memory for it. If it does
-    /// not start, it is not retried, and no case is affected.
+    /// Starts another control plane for dedicated cases, if such a case waits and enough memory is available.
+    /// A control plane that fails to start is not retried, and affects no case.
     async fn open_control_plane(&self) {
-        let judged = self.settings.dedicated.keys().filter_map(|scheduler| self.alone.get(scheduler));
-        let open: u32 = judged.flatten().map(|slot| slot.seats.count()).sum();
+        let in_use = self.settings.dedicated.keys().filter_map(|scheduler| self.dedicated.get(scheduler));
+        let open: u32 = in_use.flatten().map(|slot| slot.seats.count()).sum();
         if open >= MOST_CONTROL_PLANES || !memory::another_fits() {
             return;
         }
         let is_closed = |slot: &&ClusterSlot| slot.seats.count() == 0;
         let is_untried = |slot: &&ClusterSlot| slot.test_cluster.get().is_none();
         let wanted = target::every().find_map(|target| {
-            let mut slots = self.alone.get(&target.scheduler())?.iter();
+            let mut slots = self.dedicated.get(&target.scheduler())?.iter();
             let slot = slots.find(is_closed).filter(is_untried).filter(|slot| slot.seats.is_wanted())?;
             Some((slot, target))
         });
@@ -182,11 +185,11 @@ impl Environment {
 
     /// The clusters that may run a case on a target: the shared one, or those of the target's scheduler for
     /// dedicated cases.
-    fn places(&self, lane: Isolation, target: Target) -> &[ClusterSlot] {
+    fn slots(&self, isolation: Isolation, target: Target) -> &[ClusterSlot] {
         let shared = std::slice::from_ref(&self.shared);
-        match lane {
+        match isolation {
             Isolation::Shared | Isolation::Exclusive => shared,
-            Isolation::Dedicated => self.alone.get(&target.scheduler()).map_or(shared, Vec::as_slice),
+            Isolation::Dedicated => self.dedicated.get(&target.scheduler()).map_or(shared, Vec::as_slice),
             Isolation::Upgrade => std::slice::from_ref(&self.upgrades),
         }
     }
@@ -195,93 +198,95 @@ impl Environment {
     /// call starts one, and the caller must end it. Every caller gets the same startup error.
     pub async fn test_cluster(
         &self,
-        lane: Isolation,
+        isolation: Isolation,
         target: Target,
     ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
-        self.test_cluster_at(&self.places(lane, target)[0], lane, target).await
+        self.test_cluster_at(&self.slots(isolation, target)[0], isolation, target).await
     }
 
+    /// The cluster of a slot, started on the first call. For an upgrade, each call starts one.
     async fn test_cluster_at(
         &self,
-        place: &ClusterSlot,
-        lane: Isolation,
+        slot: &ClusterSlot,
+        isolation: Isolation,
         target: Target,
     ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
         let settings = &self.settings;
         let bring_up = async || {
             // Boxed: it is moved several times, and each move takes stack in an unoptimised build.
-            let making = Box::pin(async {
-                match lane {
+            let starting = Box::pin(async {
+                match isolation {
                     Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
                     Isolation::Dedicated => {
                         // Each cluster has its own folder; earlier folders may be kept.
-                        let number = self.alone_made.fetch_add(1, Ordering::Relaxed) + 1;
-                        let name = alone_name(target.scheduler(), number);
-                        self.bring_up_local(&name, self.alone_spec(target)).await
+                        let number = self.dedicated_started.fetch_add(1, Ordering::Relaxed) + 1;
+                        let name = dedicated_name(target.scheduler(), number);
+                        self.bring_up_local(&name, self.dedicated_spec(target)).await
                     }
                     Isolation::Upgrade => {
                         let no_upgrade = ClusterError::OtherProvider { needed: "a cluster with an upgrade" };
-                        let spec = self.alone_spec(target).before_upgrade().ok_or(no_upgrade)?;
+                        let spec = self.dedicated_spec(target).before_upgrade().ok_or(no_upgrade)?;
                         let number = self.cases.load(Ordering::Relaxed);
                         self.bring_up_local(&format!("upgrade-{number}"), spec).await
                     }
                 }
             });
-            let made = match settings.origin {
+            let started = match settings.origin {
                 // Dropping a partially started cluster removes it.
-                Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(making).await,
+                Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(starting).await,
                 // In a user's cluster, the setup itself removes partial state.
-                Origin::Up(_) | Origin::Existing { .. } => Some(making.await),
+                Origin::Up(_) | Origin::Existing { .. } => Some(starting.await),
             };
-            made.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
+            started.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
         };
-        match lane {
+        match isolation {
             Isolation::Upgrade => bring_up().await,
-            _ => place.test_cluster.get_or_make(bring_up).await,
+            _ => slot.test_cluster.get_or_create(bring_up).await,
         }
     }
 
     /// A cluster with at most one scheduler in addition to kube-scheduler. Its watches survive a restart of
     /// the API server and changed CRDs.
-    fn alone_spec(&self, target: Target) -> ClusterSpec {
+    fn dedicated_spec(&self, target: Target) -> ClusterSpec {
         let spec = self.settings.spec.clone().narrowed_to(target.scheduler());
         ClusterSpec { watch_cache: false, memory: Memory::Alone, ..spec }
     }
 
     /// Ends a scheduler's dedicated cluster if a component died in one of its cases, so that the next case
     /// gets a new one. A cluster that never started is not retried.
-    async fn end_if_spent(&self, place: &ClusterSlot, lane: Isolation, target: Target) {
-        if lane != Isolation::Dedicated {
+    async fn end_if_broken(&self, slot: &ClusterSlot, isolation: Isolation, target: Target) {
+        if isolation != Isolation::Dedicated {
             return;
         }
-        let is_spent = |made: &Result<Arc<TestCluster>, _>| {
-            made.as_ref().is_ok_and(|made| {
-                made.cluster.dead().is_some() || made.cluster.scheduler_ended(target.scheduler())
+        let is_broken = |started: &Result<Arc<TestCluster>, _>| {
+            started.as_ref().is_ok_and(|started| {
+                started.cluster.dead().is_some() || started.cluster.scheduler_ended(target.scheduler())
             })
         };
-        if let Some(Ok(spent)) = place.test_cluster.take_if(is_spent) {
-            let cluster = spent.cluster.clone();
-            drop(spent);
+        if let Some(Ok(broken)) = slot.test_cluster.take_if(is_broken) {
+            let cluster = broken.cluster.clone();
+            drop(broken);
             if let Err(error) = cluster.end(self.settings.keep).await {
                 tracing::warn!(%error, "failed to remove a cluster with a failed component");
             }
         }
     }
 
+    /// Starts a local control plane and prepares it for cases.
     async fn bring_up_local(&self, name: &str, spec: ClusterSpec) -> Result<TestCluster, ClusterError> {
         let (run, schedulers) = (&self.settings.run, spec.schedulers.clone());
         // The operator's description determines its profiles.
         let configured_by_others = spec.operator.is_some();
         let programs = self.settings.programs.clone();
         let name = format!("{run}-{name}");
-        let half_made = HalfMade::new(&name);
-        let making = async {
+        let unfinished = UnfinishedCluster::new(&name);
+        let starting = async {
             let cluster = LocalCluster::start(&name, spec, programs).await?;
             TestCluster::prepare(Arc::new(cluster), &schedulers, run).await
         };
-        let made = making.await;
-        half_made.stays();
-        let test_cluster = made?;
+        let started = starting.await;
+        unfinished.keep();
+        let test_cluster = started?;
         Ok(TestCluster {
             configured_by_others,
             short_limits_count: self.settings.short_limits_count,
@@ -290,14 +295,15 @@ impl Environment {
         })
     }
 
+    /// Starts the shared cluster, or connects to it, and prepares it for cases.
     async fn bring_up_shared(&self) -> Result<TestCluster, ClusterError> {
         let (run, spec) = (&self.settings.run, &self.settings.spec);
         let label = (names::RUN, run.as_str());
         let needed = rights::needed(&spec.schedulers);
-        let only_trees = spec.kubernetes == Kubernetes::V1_37
+        let needs_tree = spec.kubernetes == Kubernetes::V1_37
             && spec.schedulers.len() == 1
             && spec.workload() == Workload::PodCliqueSets;
-        let kinds = rights::kinds_of(&spec.schedulers, only_trees);
+        let kinds = rights::kinds_of(&spec.schedulers, needs_tree);
         let existing = match &self.settings.origin {
             Origin::Local => {
                 let spec = ClusterSpec { memory: Memory::Shared, ..spec.clone() };
@@ -305,12 +311,13 @@ impl Environment {
             }
             Origin::Kind(kind) => {
                 let cluster = KindCluster::create(&format!("{run}-shared"), kind).await?;
-                let made = TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await?;
-                return Ok(TestCluster { configured_by_others: spec.operator.is_some(), ..made });
+                let prepared = TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await?;
+                return Ok(TestCluster { configured_by_others: spec.operator.is_some(), ..prepared });
             }
             Origin::Up(kubeconfig) => {
                 let access = Access::Kubeconfig(kubeconfig.clone());
-                let connection = Connection { access, beside_others: true, lent: None, again: false };
+                let connection =
+                    Connection { access, allows_foreign_workloads: true, leased_nodes: None, again: false };
                 ExistingCluster::connect(&connection, label, needed, &kinds).await?
             }
             Origin::Existing { connection, .. } => {
@@ -323,7 +330,7 @@ impl Environment {
             let test_cluster =
                 TestCluster::prepare_for(workload, existing.clone(), &spec.schedulers, run).await?;
             if existing.node_pools().size().is_none() {
-                existing.simulates(&format!("conformance-probe-{run}"), CANARY_NODE).await?;
+                existing.check_simulation(&format!("conformance-probe-{run}"), CANARY_NODE).await?;
             }
             let configured_by_others =
                 spec.operator.is_some() || matches!(self.settings.origin, Origin::Existing { .. });
@@ -343,11 +350,12 @@ impl Environment {
         prepared
     }
 
+    /// The shared cluster, if it has started.
     pub fn shared(&self) -> Option<Arc<TestCluster>> {
         self.shared.test_cluster.get()?.ok()
     }
 
-    /// How long the shared cluster took to become ready, if the run started one.
+    /// The time until the shared cluster was ready, if the run started one.
     pub fn cluster_ready(&self) -> Option<Duration> {
         self.shared()?.cluster.ready_in()
     }
@@ -355,19 +363,20 @@ impl Environment {
     /// Ends all clusters that this run started, and returns the failures.
     pub async fn close(self) -> Vec<ClusterError> {
         let mut errors = Vec::new();
-        for place in std::iter::once(self.shared).chain(self.alone.into_values().flatten()) {
-            let Some(Ok(test_cluster)) = place.test_cluster.get() else { continue };
+        for slot in std::iter::once(self.shared).chain(self.dedicated.into_values().flatten()) {
+            let Some(Ok(test_cluster)) = slot.test_cluster.get() else { continue };
             let cluster = test_cluster.cluster.clone();
             // The watches end before the cluster.
-            drop((test_cluster, place));
+            drop((test_cluster, slot));
             errors.extend(cluster.end(self.settings.keep).await.err());
         }
         errors
     }
 }
 
-/// With the run's id as prefix, the name of a cluster, which has at most 40 characters.
-fn alone_name(scheduler: Scheduler, number: u32) -> String {
+/// The name of a dedicated cluster without its prefix, the run's id. Prefix and name together have at most 40
+/// characters.
+fn dedicated_name(scheduler: Scheduler, number: u32) -> String {
     format!("{}-{number}", scheduler.name())
 }
 
@@ -376,20 +385,23 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case::room(Some(6), [3, 1])]
+    #[case::enough_memory(Some(6), [3, 1])]
     #[case::no_limit(None, [3, 1])]
-    #[case::less_room(Some(3), [2, 1])]
+    #[case::less_memory(Some(3), [2, 1])]
     #[case::none(Some(0), [1, 1])]
-    fn control_planes_are_as_many_as_fit(#[case] fit: Option<u32>, #[case] planes: [u32; 2]) {
+    fn control_planes_are_limited_to_the_number_that_fits(
+        #[case] fit: Option<u32>,
+        #[case] planes: [u32; 2],
+    ) {
         let schedulers = [Scheduler::KUBE, Target::VOLCANO.scheduler()];
         let planned = schedulers.into_iter().zip([3, 1]).collect();
-        assert_eq!(fewer(planned, fit), schedulers.into_iter().zip(planes).collect());
+        assert_eq!(limited(planned, fit), schedulers.into_iter().zip(planes).collect());
     }
 
     #[test]
-    fn every_cluster_for_cases_that_are_alone_has_a_name_that_serves() {
+    fn names_of_dedicated_clusters_are_not_too_long() {
         for target in target::every() {
-            let name = format!("0123456-{}", alone_name(target.scheduler(), 99));
+            let name = format!("0123456-{}", dedicated_name(target.scheduler(), 99));
             assert!(name.len() <= 40, "{name}");
         }
     }

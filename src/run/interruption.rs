@@ -1,8 +1,8 @@
-//! How a run is interrupted: in order by the first signal, at once by the second.
+//! Interrupts a run: the first signal ends it in order, the second at once.
 //!
-//! After the first, no case is started, and running ones are stopped. Their objects are removed, the clusters
-//! are ended, and the report is marked as incomplete. The second is not handled here: the owner drops the
-//! run.
+//! After the first signal no case is started, and running ones are stopped. Their objects are removed, the
+//! clusters are ended, and the report is marked as incomplete. The second signal is not handled here: the
+//! owner drops the run.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,24 +13,24 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Default)]
 pub struct Interruption {
     token: CancellationToken,
-    heeded: AtomicBool,
+    accepts_requests: AtomicBool,
     running: AtomicUsize,
     cause: OnceLock<&'static str>,
 }
 
 impl Interruption {
-    /// While the returned guard lives, a request ends the run in order. Before and after, there is nothing to
-    /// finish.
+    /// Accepts requests to end the run while the returned guard exists. At other times a run has nothing to
+    /// end in order.
     #[must_use]
-    pub fn heed(&self) -> Heeded<'_> {
-        self.heeded.store(true, Ordering::Relaxed);
-        Heeded(&self.heeded)
+    pub fn accept_requests(&self) -> AcceptingRequests<'_> {
+        self.accepts_requests.store(true, Ordering::Relaxed);
+        AcceptingRequests(&self.accepts_requests)
     }
 
-    /// Asks the run to end, and returns the number of running cases. `None` if the run will not react: no
-    /// guard exists, or it was asked before.
+    /// Requests the end of the run, and returns the number of running cases. `None` if the run will not
+    /// react: it does not accept requests, or there was one before.
     pub fn request(&self, cause: &'static str) -> Option<usize> {
-        if !self.heeded.load(Ordering::Relaxed) || self.cause.set(cause).is_err() {
+        if !self.accepts_requests.load(Ordering::Relaxed) || self.cause.set(cause).is_err() {
             return None;
         }
         // Read before the cases are cancelled.
@@ -47,15 +47,17 @@ impl Interruption {
         self.token.is_cancelled()
     }
 
+    /// Returns when the end of the run is requested.
     pub async fn requested(&self) {
         self.token.cancelled().await;
     }
 
-    /// The result of `work`; `None` if the run is asked to end first, which drops `work`.
+    /// The result of `work`; `None` if the end of the run is requested first, which drops `work`.
     pub(crate) async fn unless_requested<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.token.run_until_cancelled(work).await
     }
 
+    /// Counts a case as running until the returned guard is dropped.
     pub(crate) fn running(&self) -> Running<'_> {
         self.running.fetch_add(1, Ordering::Relaxed);
         Running(&self.running)
@@ -63,9 +65,9 @@ impl Interruption {
 }
 
 #[derive(Debug)]
-pub struct Heeded<'a>(&'a AtomicBool);
+pub struct AcceptingRequests<'a>(&'a AtomicBool);
 
-impl Drop for Heeded<'_> {
+impl Drop for AcceptingRequests<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
@@ -85,16 +87,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_does_not_heed_it_is_not_asked() {
+    fn a_request_is_ignored_unless_requests_are_accepted() {
         let interruption = Interruption::default();
-        drop(interruption.heed());
+        drop(interruption.accept_requests());
         assert_eq!((interruption.request("SIGINT"), interruption.is_requested()), (None, false));
     }
 
     #[test]
-    fn it_is_asked_once_and_says_what_runs() {
+    fn the_first_request_returns_the_number_of_running_cases() {
         let interruption = Interruption::default();
-        let _heeded = interruption.heed();
+        let _accepting = interruption.accept_requests();
         let (first, second) = (interruption.running(), interruption.running());
         drop(first);
         assert_eq!(interruption.request("SIGINT"), Some(1));
@@ -104,9 +106,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_ends_where_it_is() {
+    async fn a_request_ends_running_work() {
         let interruption = Interruption::default();
-        let _heeded = interruption.heed();
+        let _accepting = interruption.accept_requests();
         assert_eq!(interruption.unless_requested(async { 1 }).await, Some(1));
         interruption.request("SIGTERM");
         assert_eq!(interruption.unless_requested(std::future::pending::<()>()).await, None);

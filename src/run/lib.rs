@@ -1,16 +1,23 @@
 //! A run: executes the selected cases on the selected targets, as concurrently as their isolation allows, and
 //! writes a report.
 //!
-//! [`runner`] controls a run, [`environment`] starts clusters and executes cases on them; [`verdict`] turns
-//! findings into outcomes, [`deviations`] lists known violations of real schedulers. [`workload`] turns a
-//! user's own PodCliqueSet into a case, [`shrink`] finds a smaller generated workload that still fails;
-//! `artifacts` writes what a case leaves behind; [`interruption`] ends a run early.
+//! - [`run_plan`] selects and orders the cases, [`environment`] starts clusters and executes cases on them,
+//!   and [`runner`] executes a whole plan. [`interruption`] ends a run early.
+//! - [`verdict`] turns findings into outcomes, and [`deviations`] lists known violations of real schedulers.
+//! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
+//!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
+//! - [`workload`] turns a user's own PodCliqueSet into a case, and [`shrink`] finds a smaller generated
+//!   workload that still fails. [`contract_pages`] renders clauses as Markdown.
 
 mod artifacts;
 pub mod contract_pages;
 pub mod deviations;
 pub mod environment;
 pub mod interruption;
+mod provenance;
+pub mod report_document;
+pub mod results_writer;
+pub mod run_plan;
 pub mod runner;
 pub mod shrink;
 pub mod verdict;

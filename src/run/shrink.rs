@@ -5,59 +5,60 @@ use std::collections::BTreeSet;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_contract::violation::Code;
-use conformance_fuzz::Plan;
+use conformance_fuzz::GeneratedWorkload;
 use conformance_report::CaseResult;
 use futures::future::join_all;
 
 use crate::environment::Environment;
 
-const AT_A_TIME: usize = 6;
+/// Number of workloads that run at the same time.
+const BATCH: usize = 6;
 /// Maximum number of workloads tried; each takes some seconds.
 const TRIES: usize = 90;
 
 #[derive(Debug)]
 pub struct Shrunk {
     /// The smallest workload with the same failure.
-    pub plan: Plan,
+    pub workload: GeneratedWorkload,
     pub tries: usize,
 }
 
-/// Shrinks a workload that failed on a target, until nothing smaller fails or enough were tried. The cases
-/// are named after `name`.
+/// Shrinks a workload that failed on a target, until no smaller one fails alike or [`TRIES`] were tried. The
+/// ids of the cases start with `name`.
 pub async fn shrink(
     environment: &Environment,
     target: Target,
     name: &str,
-    plan: Plan,
+    workload: GeneratedWorkload,
     failed: &CaseResult,
 ) -> Shrunk {
-    let wanted = faults(failed);
-    let (mut now, mut tries) = (plan, 0);
+    let wanted = failures(failed);
+    let (mut smallest, mut tries) = (workload, 0);
     'smaller: loop {
-        for batch in now.smaller().chunks(AT_A_TIME) {
+        for batch in smallest.smaller().chunks(BATCH) {
             if tries >= TRIES || environment.interruption().is_requested() {
                 break 'smaller;
             }
             let first = tries;
             tries += batch.len();
-            let runs = batch.iter().zip(first..).map(|(plan, number)| {
-                environment.execute(plan.case(&format!("{name}-smaller-{number}")), target)
+            let runs = batch.iter().zip(first..).map(|(workload, number)| {
+                environment.execute(workload.case(&format!("{name}-smaller-{number}")), target)
             });
             let results = join_all(runs).await;
-            let mut alike =
-                batch.iter().zip(&results).filter(|(_, result)| !wanted.is_disjoint(&faults(result)));
-            if let Some((plan, _)) = alike.next() {
-                now = plan.clone();
+            let mut failing_alike =
+                batch.iter().zip(&results).filter(|(_, result)| !wanted.is_disjoint(&failures(result)));
+            if let Some((workload, _)) = failing_alike.next() {
+                smallest = workload.clone();
                 continue 'smaller;
             }
         }
         break;
     }
-    Shrunk { plan: now, tries }
+    Shrunk { workload: smallest, tries }
 }
 
-/// What failed: the clauses, and the codes of their violations.
-fn faults(result: &CaseResult) -> BTreeSet<(&str, Option<&Code>)> {
+/// The failed clauses, each with the code of its first violation.
+fn failures(result: &CaseResult) -> BTreeSet<(&str, Option<&Code>)> {
     let failed = result.clauses.iter().filter(|judgement| judgement.outcome.verdict == Verdict::Fail);
     failed
         .map(|judgement| {

@@ -1,5 +1,5 @@
-//! Turns a check's findings, and the way the driver stopped, into outcomes. The only place where a finding
-//! becomes a verdict.
+//! Turns the findings of a case's check, and the way its driver stopped, into outcomes. This is the only
+//! place where a finding becomes a verdict.
 
 use conformance_check::{binding, invariants};
 use conformance_contract::clauses::{self, Clause, Feature};
@@ -13,26 +13,27 @@ use conformance_expect::schedulers;
 use conformance_history::History;
 use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 
-use super::deviations::{self, Occurs};
+use super::deviations::{self, DID_NOT_HAPPEN, Occurs};
 
 const OPERATOR_ENDED: Code = Code::new("operator-ended");
-/// Something that a clause requires did not happen in time: the wait timed out, and nothing else explains it.
-pub(crate) const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
 
-/// A violated clause that kept the case from finishing, and the message.
+/// The violated clause because of which the case did not finish, and the message.
 type Culprit = (&'static str, String);
 
-/// The findings of a case's check, limited to the part of the history for which the driver waited, and all
-/// violated invariants.
+/// The findings of a case's check on the history up to the driver's timeout, if any, and all violated
+/// invariants.
 pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
-    let mut findings = (case.judge)(&history.as_far_as_waited());
+    let mut findings = (case.check)(&history.until_timeout());
     let on_purpose: Vec<_> = case.breaks.iter().map(|(invariant, _)| *invariant).collect();
     findings.extend(invariants::broken(history, &on_purpose));
     findings
 }
 
-/// One judgement per clause of the case on the target, and one per other violated clause: a precondition,
-/// whose dependent clauses are undecided, or an invariant.
+/// One judgement per clause of the case on the target, and one per other violated clause.
+///
+/// Another violated clause is an invariant, or a precondition of other clauses, which are then undecided. A
+/// timeout counts as a violation of the clause that requires the awaited state, unless a check has found the
+/// cause.
 pub fn judgements(
     case: &Case,
     target: Target,
@@ -40,38 +41,38 @@ pub fn judgements(
     findings: &[Finding],
     stop: Option<&Stop>,
 ) -> Vec<Judgement> {
-    let mut broken = match infrastructure(history, stop) {
+    let mut violated = match infrastructure(history, stop) {
         Some(_) => Vec::new(),
-        None => broken_premises(target, findings),
+        None => violated_preconditions(target, findings),
     };
     let breach = stop.and_then(Stop::breach).filter(|_| infrastructure(history, stop).is_none());
     let culprit = breach.and_then(|breach| {
         // A violation that a check has found explains the timeout.
-        first_violated(findings.iter().chain(&broken)).or_else(|| {
+        first_violated(findings.iter().chain(&violated)).or_else(|| {
             let finding = breached(case, target, findings, &breach)?;
             let culprit = (finding.clause, breach.message);
-            broken.push(finding);
+            violated.push(finding);
             Some(culprit)
         })
     });
-    // A known deviation of a scheduler does not apply if the scheduler never got its gang resources.
-    let had_gangs = || schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
+    // A known deviation of a scheduler does not apply if its gang resources never existed.
+    let gang_resources_existed =
+        || schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
     let is_known = |clause: &str, violations: &[Violation]| {
         let known = deviations::of(case.id, clause, target)?;
-        (known.explains(violations) && (violations.is_empty() || had_gangs())).then_some(known)
+        (known.explains(violations) && (violations.is_empty() || gang_resources_existed())).then_some(known)
     };
-    // Clauses that are undecided because of a known deviation are marked as announced: it broke their
-    // precondition, or stopped the driver.
+    // Clauses are announced as undecided if a known deviation broke their precondition or stopped the driver.
     let is_deviation = |finding: &Finding| match &finding.ruling {
         Err(Broken::Violated(violations)) => is_known(finding.clause, violations).is_some(),
         _ => false,
     };
     let stopped = |finding: &&Finding| culprit.as_ref().is_some_and(|(clause, _)| finding.clause == *clause);
-    let is_excused = broken.iter().chain(findings.iter().filter(stopped)).any(is_deviation);
-    let mut clauses = judged_clauses(case, target);
+    let is_excused = violated.iter().chain(findings.iter().filter(stopped)).any(is_deviation);
+    let mut clauses = checked_clauses(case, target);
     let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
-    let is_broken = |finding: &&Finding| matches!(finding.ruling, Err(Broken::Violated(_)));
-    for finding in broken.iter().chain(findings.iter().filter(is_broken)) {
+    let is_violated = |finding: &&Finding| matches!(finding.ruling, Err(Broken::Violated(_)));
+    for finding in violated.iter().chain(findings.iter().filter(is_violated)) {
         if !clauses.contains(&finding.clause) && is_owed(finding.clause) {
             clauses.push(finding.clause);
         }
@@ -80,8 +81,9 @@ pub fn judgements(
         .into_iter()
         .map(|clause| {
             let restated = clauses::clause(clause).map(|clause| clause.restates).unwrap_or_default();
-            let says = |finding: &&Finding| finding.clause == clause || restated.contains(&finding.clause);
-            let mut found = findings.iter().chain(&broken).filter(says).peekable();
+            let is_about =
+                |finding: &&Finding| finding.clause == clause || restated.contains(&finding.clause);
+            let mut found = findings.iter().chain(&violated).filter(is_about).peekable();
             let (outcome, violations) = if found.peek().is_none() {
                 (Outcome::error("the case's check returned no finding for this clause"), Vec::new())
             } else {
@@ -99,20 +101,22 @@ pub fn judgements(
         .collect()
 }
 
-/// The violation for a timeout: a finding about the clause that requires the awaited state, if the target
-/// must satisfy it.
+/// The finding for a timeout: a violation of the clause that requires the awaited state, if the target must
+/// satisfy it.
 fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) -> Option<Finding> {
-    let is_asked = |clause: &&&str| {
+    let is_applicable = |clause: &&&str| {
         !findings
             .iter()
             .any(|finding| finding.clause == **clause && matches!(finding.ruling, Err(Broken::NotAsked(_))))
     };
     let clause = match &breach.clause {
         Some(named) => clauses::clause(named),
-        None => judged_clauses(case, target).iter().find(is_asked).and_then(|first| clauses::clause(first)),
+        None => {
+            checked_clauses(case, target).iter().find(is_applicable).and_then(|first| clauses::clause(first))
+        }
     };
     let clause =
-        clause.filter(|clause| target.owes(clause) || judged_clauses(case, target).contains(&clause.id))?;
+        clause.filter(|clause| target.owes(clause) || checked_clauses(case, target).contains(&clause.id))?;
     let violation = Violation::new(DID_NOT_HAPPEN, breach.message.clone(), []);
     Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
 }
@@ -126,20 +130,20 @@ fn first_violated<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<Cul
 }
 
 /// The violations of preconditions, as findings about their own clauses, if the target must satisfy those.
-fn broken_premises(target: Target, findings: &[Finding]) -> Vec<Finding> {
+fn violated_preconditions(target: Target, findings: &[Finding]) -> Vec<Finding> {
     let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
-    let broken = findings.iter().filter_map(|finding| match finding.ruling {
-        Err(Broken::Premise { clause, ref violations }) if is_owed(clause) => {
+    let violated = findings.iter().filter_map(|finding| match finding.ruling {
+        Err(Broken::Precondition { clause, ref violations }) if is_owed(clause) => {
             Some(Finding { clause, ruling: Err(Broken::Violated(violations.clone())) })
         }
         _ => None,
     });
-    broken.collect()
+    violated.collect()
 }
 
 /// The clauses of a case on a target: those that the target must satisfy, and those that it is known to
 /// violate.
-pub fn judged_clauses(case: &Case, target: Target) -> Vec<&'static str> {
+pub fn checked_clauses(case: &Case, target: Target) -> Vec<&'static str> {
     let owed = if case.is_for(target) { case.clauses_on(target) } else { Vec::new() };
     case.clauses
         .iter()
@@ -156,23 +160,24 @@ fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
         && !undeclared.is_some_and(|feature| lacks(feature) || lacks(Feature::GangScheduling))
 }
 
-/// The result of a case that is not run on a target: this outcome for each of its clauses there, or
-/// *unsupported* if it has none.
-pub fn not_held(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
-    let judged = judged_clauses(case, target);
-    if !judged.is_empty() {
-        return CaseResult::without_running(case.id, case.title, judged, outcome);
+/// The result of a case that is not run on a target: this outcome for each clause of the case there, or
+/// *unsupported* without such a clause.
+pub fn result_without_run(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
+    let clauses = checked_clauses(case, target);
+    if !clauses.is_empty() {
+        return CaseResult::without_running(case.id, case.title, clauses, outcome);
     }
     unsupported(case, target)
 }
 
+/// The judgements of a case that was interrupted.
 pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
     let judgement = |clause: &'static str| Judgement {
         clause: clause.into(),
         outcome: conformance_report::interrupted(),
         violations: Vec::new(),
     };
-    judged_clauses(case, target).into_iter().map(judgement).collect()
+    checked_clauses(case, target).into_iter().map(judgement).collect()
 }
 
 /// The result of a case whose clauses the target does not promise: each is unsupported, with its own
@@ -183,7 +188,7 @@ pub fn unsupported(case: &Case, target: Target) -> CaseResult {
         let why = target.undeclared(clause).map(|feature| target.why_not(feature)).unwrap_or_default();
         Judgement { clause: clause.id.into(), outcome: Outcome::unsupported(why), violations: Vec::new() }
     };
-    let judgements = known.filter(|clause| target.concerns(clause)).map(judgement).collect();
+    let judgements = known.filter(|clause| target.is_subject_to(clause)).map(judgement).collect();
     CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
 }
 
@@ -193,7 +198,7 @@ pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
     let undeclared = case.clauses.iter().filter_map(|id| target.undeclared(clauses::clause(id)?));
     let features: Vec<_> = undeclared.filter(|feature| target.lacks_by_declaration(*feature)).collect();
     let as_if = target.as_if_declared(&features);
-    (!judged_clauses(case, as_if).is_empty()).then_some(as_if)
+    (!checked_clauses(case, as_if).is_empty()).then_some(as_if)
 }
 
 /// The result of a case of undeclared features: its clauses stay unsupported, and the probed verdicts are
@@ -224,7 +229,8 @@ pub fn is_expected(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Pass | Verdict::KnownDeviation)
 }
 
-/// The number of attempts for a case whose attempts all showed a known race; 0 otherwise.
+/// The number of attempts that a case needs because all of its attempts so far showed a known race; 0
+/// otherwise.
 pub fn tries_of_races(attempts: &[CaseResult], target: Target) -> usize {
     let is_shown = |attempt: &CaseResult, clause: &str| {
         let mut found = attempt.clauses.iter().filter(|judgement| judgement.clause == clause);
@@ -244,7 +250,8 @@ fn tries(case: &str, clause: &str, target: Target) -> Option<u32> {
     }
 }
 
-/// The outcome of a race from its attempts: one of them must pass. `None` for any other combination.
+/// The outcome of a known race: a known deviation if one attempt passed, a failure if none of enough attempts
+/// did. `None` for any other combination of outcomes.
 fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     let shown = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::KnownDeviation);
     let (shown, count) = (shown.collect::<Vec<_>>(), outcomes.len());
@@ -252,8 +259,8 @@ fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     let known = shown.first()?.reason().unwrap_or_default();
     match passed {
         Some(at) if shown.len() + 1 == count => {
-            let bound = format!("race condition: passed in attempt {} of at most {tries}", at + 1);
-            Some(Outcome::of(Verdict::KnownDeviation, vec![known, bound]))
+            let evidence = format!("race condition: passed in attempt {} of at most {tries}", at + 1);
+            Some(Outcome::of(Verdict::KnownDeviation, vec![known, evidence]))
         }
         None if shown.len() == count && count >= tries as usize => {
             let never =
@@ -272,19 +279,19 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult 
     if count == 1 {
         return last;
     }
-    // A violated invariant is a clause that the other attempts do not have.
+    // Attempts that do not violate an invariant do not list its clause.
     for earlier in attempts.iter().flat_map(|attempt| &attempt.clauses) {
         if last.clauses.iter().all(|judgement| judgement.clause != earlier.clause) {
-            let kept = Judgement { outcome: Outcome::pass(), violations: Vec::new(), ..earlier.clone() };
-            last.clauses.push(kept);
+            let passed = Judgement { outcome: Outcome::pass(), violations: Vec::new(), ..earlier.clone() };
+            last.clauses.push(passed);
         }
     }
     for judgement in &mut last.clauses {
         let earlier =
-            attempts.iter().flat_map(|attempt| &attempt.clauses).filter(|j| j.clause == judgement.clause);
-        judgement.violations.extend(earlier.clone().flat_map(|j| j.violations.iter().cloned()));
+            attempts.iter().flat_map(|attempt| &attempt.clauses).filter(|of| of.clause == judgement.clause);
+        judgement.violations.extend(earlier.clone().flat_map(|of| of.violations.iter().cloned()));
         let outcomes: Vec<_> =
-            earlier.map(|j| j.outcome.clone()).chain([judgement.outcome.clone()]).collect();
+            earlier.map(|of| of.outcome.clone()).chain([judgement.outcome.clone()]).collect();
         let race = tries(&last.id, &judgement.clause, target).and_then(|tries| of_race(&outcomes, tries));
         if let Some(outcome) = race.or_else(|| Outcome::of_attempts(&outcomes)) {
             judgement.outcome = outcome;
@@ -293,7 +300,7 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult 
     let seconds = |result: &CaseResult| std::time::Duration::from(result.duration_seconds);
     let total = attempts.iter().map(seconds).sum::<std::time::Duration>() + seconds(&last);
     let attempts = u32::try_from(count).unwrap_or(u32::MAX);
-    let judged = CaseResult::new(last.id, last.title, last.clauses);
+    let result = CaseResult::new(last.id, last.title, last.clauses);
     CaseResult {
         attempts,
         duration_seconds: Seconds::from(total),
@@ -304,7 +311,7 @@ pub fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult 
         probed: last.probed,
         excepted_writes: last.excepted_writes,
         figures: last.figures,
-        ..judged
+        ..result
     }
 }
 
@@ -314,24 +321,26 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     if let Some(Stop::Cluster(error)) = stop {
         return Some(error.to_string());
     }
-    // The gap may hide events, and objects deleted meanwhile still seem to exist.
+    // The gap may hide events, and deleted objects still seem to exist.
     if let Some(gap) = history.gaps().next() {
         let (kind, reason) = (&gap.kind, &gap.reason);
         return Some(format!(
             "the watch of {kind} has a gap ({reason}): events may be missing from the history"
         ));
     }
-    // A case's arithmetic is about its own nodes.
+    // Pods on other nodes make the case's arithmetic wrong.
     match binding::on_own_nodes(history) {
         Err(Broken::Violated(violations)) => violations.into_iter().next().map(|violation| violation.message),
         _ => None,
     }
 }
 
-fn premise_broken(clause: &str, message: &str) -> String {
+fn precondition_reason(clause: &str, message: &str) -> String {
     format!("precondition failed, {clause} is violated: {message}")
 }
 
+/// The outcome of a clause from the findings about it, and its violations. The first that applies decides:
+/// failed infrastructure, a violation, a violated precondition, an operator that exited, an early stop.
 fn outcome<'a>(
     findings: impl Iterator<Item = &'a Finding>,
     history: &History,
@@ -342,27 +351,27 @@ fn outcome<'a>(
         return (Outcome::error(reason), Vec::new());
     }
     let mut violations: Vec<Violation> = Vec::new();
-    let (mut premises, mut unknown, mut not_asked) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut preconditions, mut unknown, mut not_asked) = (Vec::new(), Vec::new(), Vec::new());
     for finding in findings {
         match &finding.ruling {
             Ok(()) => {}
             Err(Broken::Violated(found)) => {
-                // A violation of this clause may also be another clause's violated precondition.
+                // Another finding may report the same violation as a precondition.
                 for violation in found {
                     if !violations.contains(violation) {
                         violations.push(violation.clone());
                     }
                 }
             }
-            Err(Broken::Premise { clause, violations }) => {
+            Err(Broken::Precondition { clause, violations }) => {
                 let first = violations.first().map_or("", |violation| violation.message.as_str());
-                premises.push(premise_broken(clause, first));
+                preconditions.push(precondition_reason(clause, first));
             }
             Err(Broken::NotReached(reason)) => unknown.push(reason.clone()),
             Err(Broken::NotAsked(reason)) => not_asked.push(reason.clone()),
         }
     }
-    // The reason why the driver stopped may explain the last one.
+    // Append why the driver stopped, because that may explain the last reason.
     let with_stop = |mut reasons: Vec<String>| {
         if let (Some(stop), Some(last)) = (stop, reasons.last_mut()) {
             *last = format!("{last}\n{stop}");
@@ -373,18 +382,21 @@ fn outcome<'a>(
         let reasons = with_stop(vec![first.message.clone()]);
         return (Outcome::of(Verdict::Fail, reasons), violations);
     }
-    if !premises.is_empty() {
-        return (Outcome::of(Verdict::NotRun, with_stop(premises)), violations);
+    if !preconditions.is_empty() {
+        return (Outcome::of(Verdict::NotRun, with_stop(preconditions)), violations);
     }
     // An operator that crashes during a case violates its clauses.
     if let Some(stop @ Stop::OperatorEnded(_)) = stop {
         let ended = Violation::new(OPERATOR_ENDED, stop.to_string(), []);
         return (Outcome::of(Verdict::Fail, vec![ended.message.clone()]), vec![ended]);
     }
-    // A case that stopped half way does not prove a clause that is satisfied so far.
+    // A clause without a violation is not proven if the case stopped early.
     unknown.extend(stop.map(|stop| format!("the case stopped early: {stop}")));
     if let (Some((clause, message)), false) = (culprit, unknown.is_empty()) {
-        return (Outcome::of(Verdict::NotRun, with_stop(vec![premise_broken(clause, message)])), violations);
+        return (
+            Outcome::of(Verdict::NotRun, with_stop(vec![precondition_reason(clause, message)])),
+            violations,
+        );
     }
     if !unknown.is_empty() {
         return (Outcome::of(Verdict::Error, unknown), violations);
@@ -398,3 +410,6 @@ fn outcome<'a>(
 #[cfg(test)]
 #[path = "verdict_tests.rs"]
 mod tests;
+#[cfg(test)]
+#[path = "timeout_tests.rs"]
+mod timeout_tests;

@@ -1,10 +1,9 @@
-//! Your own workload: any PodCliqueSet that admission accepts, on the requested nodes, checked by the clauses
-//! that need no knowledge of it.
+//! A user's own workload as a case: any PodCliqueSet that admission accepts, checked by the clauses that need
+//! no knowledge of it.
 //!
-//! The arithmetic is the workload's own: N nodes x G GPUs; the hard gangs of all its PodGangs are P pods. At
-//! first the nodes have room (allocatable `pods`) for P - 1 of them, so that at least one unit is one pod
-//! short, with or without GPUs. Then there is room for one more, and everything must be bound. Then it is
-//! deleted, and nothing may be left.
+//! The nodes are N x G GPUs, and the hard gangs of all PodGangs have P pods. At first the nodes have capacity
+//! for P - 1 of them (allocatable `pods`), so at least one unit is one pod short. Then the capacity is
+//! raised, and everything must be bound. Finally the workload is deleted, and nothing may be left.
 
 use conformance_check::{binding, cleanup, ensure, finding, gangs, violation};
 use conformance_cluster::nodes::PODS;
@@ -12,17 +11,18 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, Nodes, nodes};
+use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::created_case::CreatedCase;
 use conformance_driver::limits::SCHEDULING;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_expect as expect;
 use conformance_expect::{Expected, Gang, Group, schedulers};
-use conformance_facts::binding::not_whole;
+use conformance_facts::binding::not_fully_bound;
 use conformance_history::{History, Kind, MarkName, SharedMark};
 use serde_json::Value;
 
-const WHOLE_WITHOUT_ROOM: Code = Code::new("whole-without-room");
+const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 
 const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
 
@@ -32,23 +32,24 @@ const ID: &str = "workload";
 static REPLAYED: Case = Case::new(
     "Your own workload is bound whole or not at all, and completely deleted",
     |test| Box::pin(drive(test)),
-    judge,
+    check,
 )
 .registered(ID, "")
 .clauses(&["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"]);
 
+/// The case for the replay of a workload's history.
 pub fn replayed(id: &str) -> Option<&'static Case> {
     (id == ID).then_some(&REPLAYED)
 }
 
 /// Why a file is not a valid workload, or does not fit its nodes.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum WorkloadError {
     #[error("{0}")]
     Yaml(#[from] grove_yaml::YamlError),
     /// A document is not a PodCliqueSet.
     #[error("document {document}: {reason}")]
-    Foreign {
+    NotAPodCliqueSet {
         /// Document number, from 1.
         document: usize,
         reason: String,
@@ -62,45 +63,49 @@ pub enum Unusable {
     Rejected(String),
     /// Admission did not respond; the file may be valid.
     #[error("the dry-run request failed: {0}")]
-    Unasked(String),
+    NoAnswer(String),
 }
 
-pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, Unusable> {
+pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, WorkloadError> {
     let documents = grove_yaml::documents(text)?;
-    let [pcs] = documents.as_slice() else { return Err(Unusable::Count(documents.len())) };
-    let foreign = |reason: String| Unusable::Foreign { document: 1, reason };
+    let [pcs] = documents.as_slice() else { return Err(WorkloadError::Count(documents.len())) };
+    let not_a_set = |reason: String| WorkloadError::NotAPodCliqueSet { document: 1, reason };
     for (field, expected) in [("apiVersion", "grove.io/v1alpha1"), ("kind", "PodCliqueSet")] {
         if pcs[field] != expected {
-            return Err(foreign(format!("{field} is {}, expected {expected}", pcs[field])));
+            return Err(not_a_set(format!("{field} is {}, expected {expected}", pcs[field])));
         }
     }
-    let name = pcs["metadata"]["name"].as_str().ok_or_else(|| foreign("metadata.name is missing".into()))?;
+    let name =
+        pcs["metadata"]["name"].as_str().ok_or_else(|| not_a_set("metadata.name is missing".into()))?;
     let gangs = expect::gangs(pcs);
     if gangs.is_empty() {
-        return Err(foreign(format!("PodCliqueSet {name} has no replicas: there is nothing to schedule")));
+        return Err(not_a_set(format!("PodCliqueSet {name} has no replicas: there is nothing to schedule")));
     }
-    // Surplus may be bound before another hard gang, so all pods must fit in any order.
-    places(pcs, &gangs, count, gpus, |group| group.replicas)?;
-    let mut slots = places(pcs, &gangs, count, gpus, |group| group.min)?;
-    // One pod short: takes a place from a node that has one.
-    if let Some(taken) = slots.iter_mut().rev().find(|slots| **slots > 0) {
-        *taken -= 1;
+    // All pods must fit, because surplus may be bound before another hard gang.
+    pods_per_node(pcs, &gangs, count, gpus, |group| group.replicas)?;
+    let mut slots = pods_per_node(pcs, &gangs, count, gpus, |group| group.min)?;
+    // Make the workload one pod short.
+    if let Some(last) = slots.iter_mut().rev().find(|slots| **slots > 0) {
+        *last -= 1;
     }
-    let given: Vec<Nodes> = slots.into_iter().map(|slots| nodes(1).gpus(gpus).pods(slots)).collect();
-    // One workload per process; it lives as long as the registered cases.
-    let case = Case { nodes: given.leak(), manifest: text.to_owned().leak(), ..REPLAYED };
-    Ok(Box::leak(Box::new(case)))
+    let created = CreatedCase {
+        id: ID.to_owned(),
+        manifest: text.to_owned(),
+        clauses: REPLAYED.clauses.to_vec(),
+        nodes: slots.into_iter().map(|slots| nodes(1).gpus(gpus).pods(slots)).collect(),
+    };
+    Ok(created.case(REPLAYED))
 }
 
-/// The number of pods per node if `of` pods of each podgroup are placed, largest first, each on the emptiest
-/// node.
-fn places(
+/// The number of pods per node if `count_of` pods of each podgroup are placed, largest first, each on the
+/// emptiest node.
+fn pods_per_node(
     pcs: &Value,
     gangs: &[Gang],
     count: u32,
     gpus: u32,
-    of: fn(&Group) -> usize,
-) -> Result<Vec<u32>, Unusable> {
+    count_of: fn(&Group) -> usize,
+) -> Result<Vec<u32>, WorkloadError> {
     let mut wanted = Vec::new();
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
         let template = pcs["spec"]["template"]["cliques"].as_array().into_iter().flatten();
@@ -108,9 +113,9 @@ fn places(
         let each = pod.map_or(0, |clique| gpus_of(&clique["spec"]["podSpec"]));
         if each > gpus {
             let reason = format!("PodClique {}: a pod requests {each} GPUs, a node has {gpus}", group.clique);
-            return Err(Unusable::DoesNotFit(reason));
+            return Err(WorkloadError::DoesNotFit(reason));
         }
-        wanted.extend(std::iter::repeat_n(each, of(group)));
+        wanted.extend(std::iter::repeat_n(each, count_of(group)));
     }
     wanted.sort_unstable_by(|a, b| b.cmp(a));
     let mut nodes = vec![(gpus, 0_u32); count as usize];
@@ -119,7 +124,7 @@ fn places(
         // The emptiest node with room: schedulers spread pods by default.
         let free = nodes.iter_mut().filter(|(free, slots)| *free >= each && *slots < PODS);
         let Some((free, slots)) = free.max_by_key(|(free, slots)| (*free, std::cmp::Reverse(*slots))) else {
-            return Err(Unusable::DoesNotFit(format!(
+            return Err(WorkloadError::DoesNotFit(format!(
                 "does not fit: {pods} pods request {sum} GPUs, and there are {count} nodes of {gpus} GPUs"
             )));
         };
@@ -129,6 +134,7 @@ fn places(
     Ok(nodes.into_iter().map(|(_, slots)| slots).collect())
 }
 
+/// The GPUs that a pod requests. Init containers run before the others, so the larger amount counts.
 fn gpus_of(pod: &Value) -> u32 {
     let amount = |container: &Value| {
         let resources = &container["resources"];
@@ -139,36 +145,41 @@ fn gpus_of(pod: &Value) -> u32 {
             .and_then(|amount| u32::try_from(amount).ok())
             .unwrap_or(0)
     };
-    let of = |containers: &Value| {
+    let amounts = |containers: &Value| {
         containers.as_array().map_or_else(Vec::new, |all| all.iter().map(amount).collect())
     };
-    let running: u32 = of(&pod["containers"]).iter().sum();
-    running.max(of(&pod["initContainers"]).into_iter().max().unwrap_or(0))
+    let running: u32 = amounts(&pod["containers"]).iter().sum();
+    running.max(amounts(&pod["initContainers"]).into_iter().max().unwrap_or(0))
 }
 
+/// The gang scope that the workload's annotation selects, if any.
 pub fn scope(case: &Case) -> Option<String> {
     let pcs = grove_yaml::documents(case.manifest).ok()?.into_iter().next()?;
     pcs["metadata"]["annotations"][names::GANG_SCOPE].as_str().map(str::to_owned)
 }
 
-/// Asks admission about the workload for every target's backend, without creating anything.
-pub async fn admitted(test_cluster: &TestCluster, case: &Case, targets: &[Target]) -> Result<(), Unusable> {
+/// Checks with a dry run whether admission accepts the workload for the backend of every target.
+pub async fn admitted(
+    test_cluster: &TestCluster,
+    case: &Case,
+    targets: &[Target],
+) -> Result<(), WorkloadError> {
     let Some(mut pcs) = grove_yaml::documents(case.manifest)?.into_iter().next() else { return Ok(()) };
     pcs["metadata"]["namespace"] = "default".into();
     let path = Kind::named("PodCliqueSet").map(|kind| kind.path(Some("default"))).unwrap_or_default();
     for target in targets {
         let mut pcs = pcs.clone();
-        schedulers::of(*target).claim(&mut pcs);
+        schedulers::of(*target).assign(&mut pcs);
         let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation=Strict"))
             .header(http::header::CONTENT_TYPE, "application/json")
             .body(pcs.to_string().into_bytes())
-            .map_err(|e| Unusable::Unasked(e.to_string()))?;
+            .map_err(|e| WorkloadError::NoAnswer(e.to_string()))?;
         match test_cluster.client.request::<Value>(request).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
-                return Err(Unusable::Rejected(format!("{} ({target})", status.message)));
+                return Err(WorkloadError::Rejected(format!("{} ({target})", status.message)));
             }
-            Err(error) => return Err(Unusable::Unasked(error.to_string())),
+            Err(error) => return Err(WorkloadError::NoAnswer(error.to_string())),
         }
     }
     Ok(())
@@ -180,30 +191,30 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let Some(pcs) = documents.into_iter().next() else { return Err(refused("the manifest is empty".into())) };
     let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     test.take_baseline().await?;
-    let gangs = test.submit_value(test.at_home(pcs)).await?;
+    let gangs = test.submit_value(test.prepare_manifest(pcs)).await?;
     for gang in gangs.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;
     }
     test.scheduler_passes().await?;
     test.test_cluster.cluster.node_pools().set_pods(&test.nodes, PODS).await?;
     let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(test.target)).collect();
-    let whole = test
-        .until("every hard gang bound", SCHEDULING, |live| not_whole(live, &units).next().is_none())
+    let bound = test
+        .until("every hard gang bound", SCHEDULING, |live| not_fully_bound(live, &units).next().is_none())
         .await;
-    if whole.is_ok() {
+    if bound.is_ok() {
         test.mark(ROOM_FOR_ALL, Value::Null);
     }
     test.delete("PodCliqueSet", &name).await?;
     test.until_nothing_left().await?;
-    whole
+    bound
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     let set = || {
         let name = history.header.submitted.keys().next();
         name.cloned().ok_or_else(|| Broken::NotReached("no PodCliqueSet was submitted".into()))
     };
-    // The state before its deletion: DEL-01 covers the rest.
+    // Check the state before the PodCliqueSet was deleted. DEL-01 covers the deletion.
     let before_deletion = || history.reached(SharedMark::Deleted).map(|(index, _)| history.upto(index));
     vec![
         finding("GANG-01", || gangs::base(&before_deletion()?.end(), &set()?, &history.gangs(&set()?)?)),
@@ -217,11 +228,11 @@ fn judge(history: &History) -> Vec<Finding> {
             let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
             let short = history.upto(barrier);
             let units = history.units(&set()?)?;
-            // At the barrier, a scaled PodGang may still be partially bound; base PodGangs have had their
-            // pass.
+            // At the barrier the scheduler has made a full pass over the base PodGangs only. A scaled PodGang
+            // may still be partially bound.
             let bases = history.gangs(&set()?)?.into_iter().filter(|gang| gang.is_base);
-            let based: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
-            binding::all_or_nothing(&short, &based)?;
+            let base_units: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
+            binding::all_or_nothing(&short, &base_units)?;
             ensure(binding::whole(&short.end(), &units).is_err(), || {
                 violation(
                     WHOLE_WITHOUT_ROOM,
@@ -256,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_one_slot_short() {
+    fn the_nodes_lack_room_for_one_pod() {
         let case = case(&workload(4, 8), (8, 8)).unwrap();
         let slots: Vec<_> = case.nodes.iter().map(|node| node.pods).collect();
         assert_eq!(slots.iter().sum::<u32>(), 3, "{slots:?}");
@@ -266,12 +277,12 @@ mod tests {
     #[rstest::rstest]
     #[case::pending(0, &[])]
     #[case::in_part(1, &["not-bound-whole"])]
-    #[case::whole(2, &["whole-without-room"])]
+    #[case::whole(2, &["bound-without-capacity"])]
     fn a_workload_that_is_one_pod_short_is_pending(#[case] bound: usize, #[case] wanted: &[&str]) {
         let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, bound);
         let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
-        let found = judge(&history).into_iter().find(|finding| finding.clause == "AON-02");
-        assert_eq!(codes(found.expect("AON-02 is judged").ruling), wanted);
+        let found = check(&history).into_iter().find(|finding| finding.clause == "AON-02");
+        assert_eq!(codes(found.expect("the check decides AON-02").ruling), wanted);
     }
 
     #[rstest::rstest]
@@ -281,7 +292,7 @@ mod tests {
     #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "kind is \"Pod\", expected PodCliqueSet")]
     #[case("a: [".into(), "line 2")]
     #[case(String::new(), "found 0 documents")]
-    fn unusable_files(#[case] text: String, #[case] message: &str) {
+    fn an_unusable_file_is_refused_with_its_reason(#[case] text: String, #[case] message: &str) {
         let error = case(&text, (8, 8)).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }

@@ -7,18 +7,18 @@ use conformance_history::testing::Story;
 use serde_json::json;
 
 /// A response that differs from the expected one: the attempt's title, the HTTP status and the message.
-pub(crate) type Otherwise<'a> = (&'a str, u16, &'a str);
+pub(crate) type Override<'a> = (&'a str, u16, &'a str);
 
 /// Appends the responses to these attempts to a story.
-pub(crate) fn answered(story: Story, attempts: &[Attempt], otherwise: &[Otherwise<'_>]) -> Story {
+pub(crate) fn answered(story: Story, attempts: &[Attempt], overrides: &[Override<'_>]) -> Story {
     attempts.iter().fold(story, |story, attempt| {
-        let words: Vec<_> = attempt.says.iter().filter_map(|word| word.split('|').next()).collect();
+        let words: Vec<_> = attempt.words.iter().filter_map(|word| word.split('|').next()).collect();
         let (code, said) = match attempt.wanted {
             Wanted::Admitted => (201, words.join(" ")),
-            Wanted::Refused | Wanted::RefusedOrWarned | Wanted::Judged => (422, words.join(" ")),
+            Wanted::Refused | Wanted::RefusedOrWarned | Wanted::Either => (422, words.join(" ")),
             Wanted::Unanswered => (500, words.join(" ")),
         };
-        let other = otherwise.iter().find(|(title, ..)| *title == attempt.title);
+        let other = overrides.iter().find(|(title, ..)| *title == attempt.title);
         let (code, said) = other.map_or((code, said), |(_, code, said)| (*code, (*said).to_owned()));
         let warnings = if code == 201 { vec![said.clone()] } else { Vec::new() };
         let reply =

@@ -1,11 +1,10 @@
 //! `running` has 2 + 2 pods, all of them in the hard gang. It loses a pod while the API server serves no
-//! Workload API. Then the API server serves the API without topology keys, and finally with them, and the
-//! controller that started without the API stays up. `other`, 2 pods, selects another enabled scheduler,
-//! which does not need the API; its pods are released meanwhile.
+//! Workload API. Then the API server serves the API without topology keys, and finally with them. The
+//! controller that started without the API is not restarted. `other`, 2 pods, selects another enabled
+//! scheduler, which does not need the API, so its pods are released meanwhile.
 
 use conformance_check::admission;
 use conformance_check::backends;
-use conformance_contract::clauses::Feature;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::{required, template};
 use conformance_expect as expect;
@@ -15,24 +14,24 @@ use conformance_install::part::Part;
 
 use crate::prelude::*;
 
-const NOT_SAID_AT_START: Code = Code::new("not-said-at-start");
-const READINESS_SILENT: Code = Code::new("readiness-silent");
+const NOT_SAID_AT_START: Code = Code::new("not-logged-at-start");
+const READINESS_SILENT: Code = Code::new("readiness-not-reported");
 
 pub(crate) const CASE: Case =
     case!("Gangs are refused without the Workload API and admitted once it is served")
         .clauses(&[ADM_18, ADM_19, ADM_20, KUBE_06, KUBE_16, KUBE_17])
         .nodes(&[nodes(1)])
         .isolation(Isolation::Dedicated)
-        .only(KUBE);
+        .on(Scheduler::KUBE);
 
 const API: &str = "scheduling.k8s.io/v1";
 const TOPOLOGY_GATE: &str = "TopologyAwareWorkloadScheduling";
-/// Cannot be on without [`TOPOLOGY_GATE`].
+/// The API server cannot enable this gate without [`TOPOLOGY_GATE`].
 const COMPOSITE_GATE: &str = "CompositePodGroup";
 
 const WITHOUT_API: &[Attempt] = &[refused("a gang without the API", &[API], |_| {})];
 const OTHER: &str = "other";
-const OF_ANOTHER: &[Attempt] = &[admitted("a PodCliqueSet of another backend without the API", |pcs| {
+const OTHER_BACKEND: &[Attempt] = &[admitted("a PodCliqueSet of another backend without the API", |pcs| {
     pcs["metadata"]["name"] = OTHER.into()
 })];
 /// With the gate off, the API server drops the key without an error.
@@ -66,7 +65,8 @@ fn without_topology(target: Target) -> &'static [Attempt] {
     declared(target, if target == Target::KUBE_TREE { WITHOUT_TREES } else { WITHOUT_TOPOLOGY })
 }
 
-/// The attempts, without the last one (about a topology constraint) if the operator honours none.
+/// The attempts, without the last one (about a topology constraint) if the operator honours no topology
+/// constraints.
 fn declared(target: Target, attempts: &'static [Attempt]) -> &'static [Attempt] {
     match attempts.split_last() {
         Some((_, others)) if !target.declares(Feature::TopologyRequired) => others,
@@ -82,43 +82,44 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("running").await?;
     test.until_bound(4).await?;
     restored(test, |test| Box::pin(without_the_api(test))).await?;
-    test.creates_until(&test.manifest("new")?, declared(test.target, WITH_ALL), limits::RECOVERY).await?;
-    test.look_at_controller().await?;
+    test.retry_creates_until(&test.manifest("new")?, declared(test.target, WITH_ALL), limits::RECOVERY)
+        .await?;
+    test.record_controller_state().await?;
     test.until_cluster_watched().await?;
     test.submit("new").await?;
     test.until_bound(6).await
 }
 
 async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
-    // Both would take 30 s to find the API again. Stopping them leaves the controller as the only one that
-    // must.
-    test.take_away(Part::KUBE_SCHEDULER).await?;
-    test.take_away(Part::ControllerManager).await?;
-    let was = test.local()?.spec();
+    // kube-scheduler and the controller manager need 30 s to find the API again. The case stops both, so that
+    // only the controller has to find it.
+    test.kill_part(Part::KUBE_SCHEDULER).await?;
+    test.kill_part(Part::ControllerManager).await?;
+    let original = test.local()?.spec();
     test.restart_api_server(|spec| {
         spec.api_gates = Gates::default();
         spec.runtime_config.clear();
     })
     .await?;
-    test.restart_controller(was.controller).await?;
+    test.restart_controller(original.controller).await?;
     for pod in test.look(|live| live.pods().take(1).map(|pod| pod.name().to_owned()).collect::<Vec<_>>()) {
-        test.lose_pod(&pod).await?;
+        test.force_delete_pod(&pod).await?;
     }
     let new = test.manifest("new")?;
-    test.creates(&new, WITHOUT_API).await?;
+    test.attempt_creates(&new, WITHOUT_API).await?;
     let other = test.manifest(OTHER)?;
-    test.creates(&other, OF_ANOTHER).await?;
+    test.attempt_creates(&other, OTHER_BACKEND).await?;
     test.until_released(&expect::gangs(&other)[0]).await.map_err(|stop| stop.owed_by(ADM_20))?;
     test.restart_api_server(|spec| {
-        spec.api_gates = was.api_gates.with(TOPOLOGY_GATE, false);
+        spec.api_gates = original.api_gates.with(TOPOLOGY_GATE, false);
         if spec.api_gates.is_on(COMPOSITE_GATE) {
             spec.api_gates = spec.api_gates.clone().with(COMPOSITE_GATE, false);
         }
-        spec.runtime_config = was.runtime_config;
+        spec.runtime_config = original.runtime_config;
     })
     .await?;
-    test.creates_until(&new, without_topology(test.target), limits::RECOVERY).await?;
-    test.look_at_controller().await
+    test.retry_creates_until(&new, without_topology(test.target), limits::RECOVERY).await?;
+    test.record_controller_state().await
 }
 
 pub(super) fn logged_at_start(history: &History, missing: &str) -> Ruling {
@@ -149,14 +150,14 @@ fn contains(text: &Value, missing: &str) -> bool {
     text.as_str().is_some_and(|text| text.contains(missing))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(ADM_18, || {
-            answers(history, &WITHOUT_API.iter().map(|attempt| attempt.in_any_words()).collect::<Vec<_>>())
+            answers(history, &WITHOUT_API.iter().map(|attempt| attempt.answer_only()).collect::<Vec<_>>())
         }),
         finding(ADM_19, || named_by_readiness(history, API)),
         finding(ADM_20, || {
-            answers(history, OF_ANOTHER)?;
+            answers(history, OTHER_BACKEND)?;
             backends::serves(history, OTHER, EXTERNAL_SCHEDULER)
         }),
         finding(KUBE_06, || {
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn log_and_readiness_are_told_apart() {
+    fn log_and_readiness_are_checked_separately() {
         let found = |said: Value, readiness: &str| {
             let detail = json!({"said": said, "readiness": readiness});
             let history = Story::flat().mark(SharedMark::Controller, detail).end();

@@ -1,9 +1,9 @@
-//! A PodCliqueSet of 2 + 2 pods selects the target's scheduler. The default scheduler cannot be disabled;
-//! there the PodCliqueSet selects a scheduler that the harness enables and that does not exist, so its pods
-//! are released and wait. Then the controller is restarted without that scheduler's profile. A second
-//! PodCliqueSet, 2 pods of the default scheduler, is bound whole once the controller has run for a while.
+//! A PodCliqueSet of 2 + 2 pods selects the target's scheduler. The default scheduler cannot be disabled. On
+//! its targets, the PodCliqueSet selects a scheduler that the harness enables but does not run: its pods are
+//! released and wait. Then the controller is restarted without that scheduler's profile. A second
+//! PodCliqueSet, 2 pods of the default scheduler, is bound meanwhile.
 
-use conformance_check::gang_resources::told;
+use conformance_check::gang_resources::warning_reported;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::on;
 use conformance_facts::warnings::is_warning;
@@ -23,7 +23,7 @@ const ENABLED: &str = "enabled";
 
 marks! {
     DISABLED = "backend disabled";
-    /// Up to here, nothing was requested that would change existing objects.
+    /// No request before this mark changes existing objects.
     STILL_LIVE = "still live";
 }
 
@@ -48,7 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         EXTERNAL_SCHEDULER => test.until_released(&gangs[0]).await?,
         _ => test.until_bound(4).await?,
     }
-    test.comes_to_rest().await?;
+    test.wait_until_idle().await?;
     restored(test, |test| Box::pin(without_the_profile(test))).await
 }
 
@@ -62,10 +62,10 @@ async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
         |live: &Live| live.of("Event").any(|event| is_warning(event, &gang.name, SET, scheduler));
     match test.until("an event that reports the disabled backend", REACTION, is_reported).await {
         // Other clauses check whether the workload is bound.
-        Err(Stop::Wait(_)) => test.mark(SharedMark::WentOn, Value::Null),
+        Err(Stop::Timeout(_)) => test.mark(SharedMark::ContinuedAfterTimeout, Value::Null),
         reported => reported?,
     }
-    test.creates(&set(test)?, &attempts).await?;
+    test.attempt_creates(&set(test)?, &attempts).await?;
     test.submit(ENABLED).await?;
     test.until("the PodCliqueSet of another backend bound", SCHEDULING, |live| {
         let of_enabled = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(ENABLED) && pod.node().is_some();
@@ -79,22 +79,22 @@ async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     let (scheduler, attempts) = disabled(history.header.target);
     vec![
         finding(ADM_11, || {
             let (disabled, _) = history.reached(DISABLED)?;
-            let (still, _) = history.reached(STILL_LIVE)?;
-            conformance_check::backends::left_alone(history, SET, disabled..still)?;
+            let (end, _) = history.reached(STILL_LIVE)?;
+            conformance_check::backends::left_alone(history, SET, disabled..end)?;
             cleanup::nothing_left(history)
         }),
         finding(ADM_22, || {
             let (disabled, _) = history.reached(DISABLED)?;
-            told(history, disabled, &history.base(SET)?.name, SET, scheduler)
+            warning_reported(history, disabled, &history.base(SET)?.name, SET, scheduler)
         }),
         finding(ADM_23, || {
             history.reached(DISABLED)?;
-            answers(history, &attempts.map(|attempt| attempt.in_any_words()))
+            answers(history, &attempts.map(|attempt| attempt.answer_only()))
         }),
     ]
 }

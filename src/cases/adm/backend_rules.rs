@@ -10,30 +10,31 @@ use crate::prelude::*;
 pub(crate) const CASE: Case =
     case!("A backend's rules apply only to PodCliqueSets that select it").clauses(&[ADM_06]);
 
-fn here(rules: &Rules) -> Vec<Attempt> {
+fn attempts_on_own(rules: &Rules) -> Vec<Attempt> {
     rules.own.iter().map(|(_, attempt)| attempt).chain(rules.others).copied().collect()
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let Ok(backends::Own { rules, .. }) = backends::own(test.target) else { return Ok(()) };
-    test.creates(&test.manifest("ruled")?, &here(rules)).await?;
-    let other = test.another_backend(|target| rules.strangers.contains(&target)).await?;
+    test.attempt_creates(&test.manifest("ruled")?, &attempts_on_own(rules)).await?;
+    let other = test.another_backend(|target| rules.targets_without.contains(&target)).await?;
     let Some(other) = other else { return Ok(()) };
     let mut elsewhere = test.manifest_for(other, "ruled")?;
     elsewhere["metadata"]["name"] = "ruled-elsewhere".into();
-    test.creates(&elsewhere, rules.elsewhere).await
+    test.attempt_creates(&elsewhere, rules.elsewhere).await
 }
 
-fn reach_no_other(history: &History, rules: &Rules) -> Ruling {
+fn do_not_reach_others(history: &History, rules: &Rules) -> Ruling {
     another_backend::name(history)?;
     answers(history, rules.elsewhere)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(ADM_06, || {
         let rules = &backends::own(history.header.target)?.rules;
-        let own = rules.own.iter().map(|(clause, attempt)| premise(clause, answers(history, &[*attempt])));
-        all([answers(history, rules.others), reach_no_other(history, rules)].into_iter().chain(own))
+        let own =
+            rules.own.iter().map(|(clause, attempt)| precondition(clause, answers(history, &[*attempt])));
+        all([answers(history, rules.others), do_not_reach_others(history, rules)].into_iter().chain(own))
     })]
 }
 
@@ -48,34 +49,34 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::adm::answered::{Otherwise, answered};
+    use crate::adm::answered::{Override, answered};
 
     fn rules(target: Target) -> &'static Rules {
         &backends::own(target).unwrap().rules
     }
 
-    fn ruled() -> impl Iterator<Item = Target> {
+    fn targets_with_rules() -> impl Iterator<Item = Target> {
         TARGETS.into_iter().filter(|target| target.external().is_none())
     }
 
-    /// With another backend enabled, as a foreign operator may have it.
-    fn ruling(target: Target, otherwise: &[Otherwise<'_>]) -> Ruling {
+    /// The ruling where a foreign operator has another backend enabled.
+    fn ruling(target: Target, overrides: &[Override<'_>]) -> Ruling {
         let story = Story::on(target)
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "lpx-scheduler", "foreign": true}));
-        let attempts = [here(rules(target)), rules(target).elsewhere.to_vec()].concat();
-        judge(&answered(story, &attempts, otherwise).end()).remove(0).ruling
+        let attempts = [attempts_on_own(rules(target)), rules(target).elsewhere.to_vec()].concat();
+        check(&answered(story, &attempts, overrides).end()).remove(0).ruling
     }
 
     #[test]
-    fn rules_reach_those_who_select_the_backend() {
-        for target in ruled() {
+    fn rules_apply_only_to_pod_clique_sets_of_the_backend() {
+        for target in targets_with_rules() {
             let rules = rules(target);
             assert_eq!(ruling(target, &[]), Ok(()));
             for attempt in rules.own.iter().map(|(_, attempt)| attempt) {
                 assert_eq!(ruling(target, &[(attempt.title, 403, "in words of its own")]), Ok(()));
             }
-            let not_its = rules.others.iter().chain(rules.elsewhere);
-            for attempt in not_its.filter(|attempt| attempt.wanted == Wanted::Admitted) {
+            let exempt = rules.others.iter().chain(rules.elsewhere);
+            for attempt in exempt.filter(|attempt| attempt.wanted == Wanted::Admitted) {
                 let ruling = ruling(target, &[(attempt.title, 422, "no such queue")]);
                 assert!(matches!(ruling, Err(Broken::Violated(_))), "{}: {ruling:?}", attempt.title);
             }
@@ -83,11 +84,11 @@ mod tests {
     }
 
     #[test]
-    fn without_the_rules_it_is_another_clause_that_is_broken() {
-        for target in ruled() {
+    fn a_missing_rule_breaks_the_precondition() {
+        for target in targets_with_rules() {
             for (wanted, attempt) in rules(target).own {
                 let ruling = ruling(target, &[(attempt.title, 201, "")]);
-                let Err(Broken::Premise { clause, .. }) = ruling else { panic!("{wanted}: {ruling:?}") };
+                let Err(Broken::Precondition { clause, .. }) = ruling else { panic!("{wanted}: {ruling:?}") };
                 assert_eq!(clause, *wanted);
             }
         }
@@ -98,16 +99,18 @@ mod tests {
     #[case::not_named(403, "no backend", true)]
     #[case::ruled(422, "spec.template.podCliqueScalingGroups[0].topologyConstraint: Forbidden", false)]
     #[case::admitted(201, "", false)]
-    fn nobodys_set_is_under_no_rule(#[case] code: u16, #[case] says: &str, #[case] holds: bool) {
+    fn no_rule_applies_for_an_unknown_scheduler(#[case] code: u16, #[case] says: &str, #[case] passes: bool) {
         let title = "the same rule on a PodCliqueSet of a scheduler that is not enabled";
-        assert_eq!(ruling(Target::KUBE_POD_GROUP, &[(title, code, says)]).is_ok(), holds);
+        assert_eq!(ruling(Target::KUBE_POD_GROUP, &[(title, code, says)]).is_ok(), passes);
     }
 
     #[test]
-    fn where_there_is_no_other_backend_nothing_is_asked_of_one() {
-        let ruling = |otherwise: &[Otherwise<'_>]| {
+    fn without_another_backend_the_clause_is_not_asked() {
+        let ruling = |overrides: &[Override<'_>]| {
             let story = Story::flat().mark(SharedMark::AnotherBackend, json!({"asked": [], "foreign": true}));
-            judge(&answered(story, &here(rules(Target::KUBE_POD_GROUP)), otherwise).end()).remove(0).ruling
+            check(&answered(story, &attempts_on_own(rules(Target::KUBE_POD_GROUP)), overrides).end())
+                .remove(0)
+                .ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));
         let reached = [("another backend's rules on a default-scheduler PodCliqueSet", 422, "no queue")];

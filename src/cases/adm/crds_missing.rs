@@ -1,5 +1,5 @@
 //! `existing`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the controller restarted. `late`,
-//! 2 pods, is refused until the CRD is back, without another restart. Volcano's CRD first returns in the
+//! 2 pods, is refused until the CRD exists again, without another restart. Volcano's CRD first returns in the
 //! version of an older release. `other`, 2 pods of the default scheduler, needs no CRD and is bound
 //! meanwhile.
 
@@ -15,7 +15,7 @@ pub(crate) const CASE: Case =
         .clauses(&[ADM_10, ADM_18, ADM_19, ADM_20, ADM_21])
         .nodes(&[nodes(1)])
         .isolation(Isolation::Dedicated)
-        .only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
+        .with(&[Property::CustomResources]);
 
 const OTHER: &str = "other";
 
@@ -24,10 +24,10 @@ fn needed(target: Target) -> Result<&'static Crd, Broken> {
     crd.ok_or_else(|| Broken::NotReached(format!("{target} needs no CRD")))
 }
 
-const OF_ANOTHER: &[Attempt] = &[admitted("a PodCliqueSet of another backend without the CRD", |pcs| {
+const OTHER_BACKEND: &[Attempt] = &[admitted("a PodCliqueSet of another backend without the CRD", |pcs| {
     pcs["metadata"]["name"] = OTHER.into()
 })];
-const BACK: &[Attempt] = &[admitted("a gang once the CRD exists again", |_| {})];
+const SERVED_AGAIN: &[Attempt] = &[admitted("a gang once the CRD exists again", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("existing").await?;
@@ -38,35 +38,35 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
-    // Both hang or miss events when a CRD is deleted. Stopping them leaves the controller as the only one
-    // that must find the CRD again.
+    // The scheduler and the controller manager hang or miss events when a CRD is deleted. The case stops
+    // both, so that only the controller has to find the CRD again.
     test.kill_scheduler().await?;
-    test.take_away(Part::ControllerManager).await?;
+    test.kill_part(Part::ControllerManager).await?;
     let Ok(needed) = needed(test.target) else { return Ok(()) };
-    let crd = test.take_away_crd(needed.name).await?;
+    let crd = test.delete_crd(needed.name).await?;
     let outcome = while_crd_is_missing(test, needed, &crd).await;
-    let back = test.put_crd(&crd).await;
+    let back = test.apply_crd(&crd).await;
     outcome.and(back)?;
-    test.creates_until(&test.manifest("late")?, BACK, limits::RECOVERY).await?;
-    test.look_at_controller().await
+    test.retry_creates_until(&test.manifest("late")?, SERVED_AGAIN, limits::RECOVERY).await?;
+    test.record_controller_state().await
 }
 
 async fn while_crd_is_missing(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<(), Stop> {
     let spec = test.local()?.spec().controller;
     test.restart_controller(spec).await?;
     let late = test.manifest("late")?;
-    test.creates(&late, &[needed.missing]).await?;
+    test.attempt_creates(&late, &[needed.missing]).await?;
     let other = test.manifest(OTHER)?;
-    test.creates(&other, OF_ANOTHER).await?;
+    test.attempt_creates(&other, OTHER_BACKEND).await?;
     until_bound(test, OTHER).await.map_err(|stop| stop.owed_by(ADM_20))?;
     if let Some((field, attempt)) = needed.too_old {
-        test.put_crd(&without_field(crd, field)).await?;
-        test.creates_until(&late, &[attempt], limits::RECOVERY).await?;
+        test.apply_crd(&without_field(crd, field)).await?;
+        test.retry_creates_until(&late, &[attempt], limits::RECOVERY).await?;
     }
     Ok(())
 }
 
-/// The CRD without that field of `spec`.
+/// The CRD without this field of `spec`, in all versions.
 fn without_field(crd: &Value, field: &str) -> Value {
     let mut crd = crd.clone();
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
@@ -84,7 +84,7 @@ async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
     test.until(&condition, limits::SCHEDULING, |live| live.pods().filter(of_set).count() == 2).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     let needed = || needed(history.header.target);
     vec![
         finding(ADM_10, || logged_at_start(history, needed()?.name)),
@@ -92,15 +92,15 @@ fn judge(history: &History) -> Vec<Finding> {
             let needed = needed()?;
             let too_old = needed.too_old.map(|(_, attempt)| attempt);
             let refused = [Some(needed.missing), too_old].into_iter().flatten();
-            answers(history, &refused.map(Attempt::in_any_words).collect::<Vec<_>>())
+            answers(history, &refused.map(Attempt::answer_only).collect::<Vec<_>>())
         }),
         finding(ADM_19, || named_by_readiness(history, needed()?.name)),
         finding(ADM_20, || {
-            answers(history, OF_ANOTHER)?;
+            answers(history, OTHER_BACKEND)?;
             conformance_check::backends::serves(history, OTHER, "default-scheduler")
         }),
         finding(ADM_21, || {
-            answers(history, BACK)?;
+            answers(history, SERVED_AGAIN)?;
             admission::one_process(history)?;
             bound(history, "late")
         }),
@@ -119,11 +119,11 @@ mod tests {
 
     #[test]
     fn an_older_crd_lacks_one_field() {
-        let of = |fields: Value| {
+        let crd_with = |fields: Value| {
             json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {
             "spec": {"properties": fields}}}}}]}})
         };
-        let now = of(json!({"minMember": {}, "subGroupPolicy": {}}));
-        assert_eq!(without_field(&now, "subGroupPolicy"), of(json!({"minMember": {}})));
+        let now = crd_with(json!({"minMember": {}, "subGroupPolicy": {}}));
+        assert_eq!(without_field(&now, "subGroupPolicy"), crd_with(json!({"minMember": {}})));
     }
 }

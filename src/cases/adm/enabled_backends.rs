@@ -1,6 +1,6 @@
-//! The harness enables a second scheduler in addition to the default: `outside`, 2 pods, selects it. A
-//! foreign operator may have a different one, or none; then that half is skipped. Other attempts name an
-//! unknown scheduler, and one of Grove's backends that the harness's configuration does not enable.
+//! The harness enables a second scheduler in addition to the default, and `outside`, 2 pods, selects it. A
+//! foreign operator may have enabled another one instead. If it has enabled none, this part is skipped. Other
+//! attempts name an unknown scheduler, and one of Grove's backends that the harness does not enable.
 
 use conformance_check::{another_backend, backends};
 use conformance_driver::admission_attempts::on;
@@ -28,17 +28,17 @@ fn not_enabled(is_foreign: bool) -> &'static [Attempt] {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.creates(&test.manifest(SET)?, not_enabled(test.test_cluster.configured_by_others)).await?;
-    // The default backend is default-scheduler.
+    test.attempt_creates(&test.manifest(SET)?, not_enabled(test.test_cluster.configured_by_others)).await?;
+    // default-scheduler is the default backend, so it is no second one.
     let other = test.another_backend(|target| !KUBE.contains(&target)).await?;
     let Some(other) = other else { return Ok(()) };
     let outside = test.manifest_for(other, SET)?;
-    test.creates(&outside, ENABLED).await?;
+    test.attempt_creates(&outside, ENABLED).await?;
     for gang in expect::gangs(&outside) {
         test.until("its PodGang and pods created", REACTION, |live| {
-            let is_its =
+            let of_gang =
                 |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
-            gang.find(live).is_some() && live.pods().filter(is_its).count() == gang.pods()
+            gang.find(live).is_some() && live.pods().filter(of_gang).count() == gang.pods()
         })
         .await?;
     }
@@ -51,7 +51,7 @@ fn served(history: &History) -> Ruling {
     backends::serves(history, SET, scheduler)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(ADM_02, || answers(history, not_enabled(another_backend::is_foreign(history)?))),
         finding(ADM_14, || served(history)),
@@ -73,7 +73,7 @@ mod tests {
     const UPSTREAMS: &str = "spec.template.cliques.spec.podSpec.schedulerName: Invalid value: \"nobodys-scheduler\": \
         schedulerName must be an enabled scheduler backend";
 
-    fn made(kind: &str, scheduler: &str) -> Value {
+    fn object_for(kind: &str, scheduler: &str) -> Value {
         let mut object = object(kind, "outside-0");
         object["metadata"]["labels"] = json!({names::PART_OF: SET, names::SCHEDULER_NAME: scheduler});
         object["spec"] = json!({"schedulerName": scheduler});
@@ -81,16 +81,16 @@ mod tests {
     }
 
     fn rulings(history: &History) -> [Ruling; 2] {
-        let found = judge(history).into_iter().map(|finding| finding.ruling);
+        let found = check(history).into_iter().map(|finding| finding.ruling);
         found.collect::<Vec<_>>().try_into().unwrap()
     }
 
-    fn with_kai(otherwise: &[(&str, u16, &str)], scheduler: &str) -> [Ruling; 2] {
+    fn with_kai(overrides: &[(&str, u16, &str)], scheduler: &str) -> [Ruling; 2] {
         let story = Story::flat()
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "kai-scheduler", "foreign": true}));
-        let story = answered(story, &[ENABLED, not_enabled(true)].concat(), otherwise);
-        let made = [made("PodGang", scheduler), made("Pod", scheduler)];
-        rulings(&story.all_added(made).end())
+        let story = answered(story, &[ENABLED, not_enabled(true)].concat(), overrides);
+        let objects = [object_for("PodGang", scheduler), object_for("Pod", scheduler)];
+        rulings(&story.all_added(objects).end())
     }
 
     #[rstest]
@@ -99,14 +99,14 @@ mod tests {
     #[case::without_its_name("a scheduler without a backend", 422, "no such backend", [false, true])]
     #[case::admitted("a scheduler without a backend", 201, "", [false, true])]
     #[case::refused("an enabled backend", 422, "kai-scheduler is not enabled", [true, false])]
-    fn another_operators_answers(
+    fn each_wrong_answer_of_a_foreign_operator_breaks_its_clause(
         #[case] title: &str,
         #[case] code: u16,
         #[case] says: &str,
-        #[case] hold: [bool; 2],
+        #[case] pass: [bool; 2],
     ) {
-        for (ruling, holds) in with_kai(&[(title, code, says)], "kai-scheduler").into_iter().zip(hold) {
-            match holds {
+        for (ruling, passes) in with_kai(&[(title, code, says)], "kai-scheduler").into_iter().zip(pass) {
+            match passes {
                 true => assert_eq!(ruling, Ok(())),
                 false => assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}"),
             }
@@ -114,19 +114,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_admitted_is_for_the_backend_that_it_names() {
+    fn pods_of_another_scheduler_are_a_violation() {
         let [rejection, service] = with_kai(&[], "default-scheduler");
         assert_eq!(rejection, Ok(()));
         assert!(matches!(service, Err(Broken::Violated(_))), "{service:?}");
     }
 
     #[test]
-    fn an_operator_with_one_profile_is_asked_what_it_can_be_asked() {
-        let found = |otherwise: &[(&str, u16, &str)]| {
+    fn with_one_profile_only_the_refusal_is_checked() {
+        let found = |overrides: &[(&str, u16, &str)]| {
             let asked = json!([{"scheduler": "conformance-external"}]);
             let story =
                 Story::flat().mark(SharedMark::AnotherBackend, json!({"asked": asked, "foreign": true}));
-            rulings(&answered(story, not_enabled(true), otherwise).end())
+            rulings(&answered(story, not_enabled(true), overrides).end())
         };
         let [rejection, service] = found(&[]);
         assert_eq!(rejection, Ok(()));
@@ -136,14 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn where_the_harness_configures_there_is_a_second_one() {
+    fn an_operator_configured_by_the_harness_must_admit_the_second_scheduler() {
         let story = || {
             let mark = json!({"scheduler": "conformance-external", "foreign": false});
-            let made = [made("PodGang", "conformance-external"), made("Pod", "conformance-external")];
-            Story::flat().mark(SharedMark::AnotherBackend, mark).all_added(made)
+            let objects =
+                [object_for("PodGang", "conformance-external"), object_for("Pod", "conformance-external")];
+            Story::flat().mark(SharedMark::AnotherBackend, mark).all_added(objects)
         };
         let attempts = [ENABLED, NOT_ENABLED].concat();
-        let found = |otherwise: &[(&str, u16, &str)]| rulings(&answered(story(), &attempts, otherwise).end());
+        let found = |overrides: &[(&str, u16, &str)]| rulings(&answered(story(), &attempts, overrides).end());
         assert_eq!(found(&[]), [Ok(()), Ok(())]);
         let [rejection, service] = found(&[("a backend that is not enabled", 201, "")]);
         assert!(matches!(rejection, Err(Broken::Violated(_))), "{rejection:?}");

@@ -1,12 +1,12 @@
 //! `fixed-shape` has a clique and a scaling group of two cliques. `fixed-alone` and `fixed-grouped` have one
-//! clique, so that every target accepts the constraints that it honours; each exists with and without a
-//! constraint at each place. These updates are dry runs, so an admitted one does not change the shape for the
-//! next. `reordered` runs when its cliques are reordered, where order has no meaning. Scaling it from 1 to 2
-//! then shows that the operator has reconciled it.
+//! clique, so that every target accepts the constraints that it honours. Each of these two exists with and
+//! without a constraint at each place. The updates are dry runs, so an admitted update does not change the
+//! shape for the next. `reordered` runs, and its cliques are reordered. Their order has no meaning. Scaling
+//! `reordered` from 1 to 2 then shows that the operator has reconciled it.
 
 use std::sync::LazyLock;
 
-use conformance_check::admission::{self, refusals_say};
+use conformance_check::admission::{self, refusals_contain_words};
 use conformance_check::another_backend;
 use conformance_driver::admission_attempts::{clique, group, template};
 use conformance_facts::attempts::{Row, Wanted};
@@ -23,10 +23,10 @@ pub(crate) const CASE: Case =
 
 const SHAPE: &[Attempt] = &[
     refused("a clique added", RECREATE, |pcs| {
-        let mut more = clique(pcs, 0).clone();
-        more["name"] = "one-more".into();
-        more["spec"]["roleName"] = "one-more".into();
-        list(&mut template(pcs)["cliques"]).push(more);
+        let mut added = clique(pcs, 0).clone();
+        added["name"] = "one-more".into();
+        added["spec"]["roleName"] = "one-more".into();
+        list(&mut template(pcs)["cliques"]).push(added);
     }),
     refused("a clique removed", RECREATE, |pcs| {
         list(&mut template(pcs)["cliques"]).remove(0);
@@ -45,8 +45,8 @@ const SHAPE: &[Attempt] = &[
         group(pcs, 0)["minAvailable"] = 2.into();
     }),
     refused("a scaling group added", RECREATE, |pcs| {
-        let more = json!({"name": "edge", "replicas": 1, "minAvailable": 1, "cliqueNames": ["router"]});
-        list(&mut template(pcs)["podCliqueScalingGroups"]).push(more);
+        let added = json!({"name": "edge", "replicas": 1, "minAvailable": 1, "cliqueNames": ["router"]});
+        list(&mut template(pcs)["podCliqueScalingGroups"]).push(added);
     }),
     refused("a scaling group removed", RECREATE, |pcs| {
         list(&mut template(pcs)["podCliqueScalingGroups"]).clear();
@@ -63,7 +63,8 @@ const SHAPE: &[Attempt] = &[
     }),
 ];
 
-/// Only for kube-scheduler's backend with more than one gang scope. The annotation is not defined upstream.
+/// Applies only to kube-scheduler's backend if it has more than one gang scope. Upstream does not define the
+/// annotation.
 const SCOPE: &[Attempt] = &[refused("gang scope changed", RECREATE, |pcs| {
     let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
     *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
@@ -93,7 +94,7 @@ fn constraints(target: Target, is_meant: impl Fn(Place, bool) -> bool) -> Vec<At
     let rows = CONSTRAINTS
         .iter()
         .filter(|(place, is_added, _)| place.is_honoured(target, "required") && is_meant(*place, *is_added));
-    rows.map(|(_, _, row)| Attempt { says: RECREATE, ..row.attempt() }).collect()
+    rows.map(|(_, _, row)| Attempt { words: RECREATE, ..row.attempt() }).collect()
 }
 
 const REORDERED: &[Attempt] = &[admitted("cliques reordered where order has no meaning", |pcs| {
@@ -117,15 +118,16 @@ fn list(value: &mut Value) -> &mut Vec<Value> {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("fixed-shape").await?;
-    test.would_update("fixed-shape", SHAPE).await?;
+    test.attempt_dry_updates("fixed-shape", SHAPE).await?;
     if test.target == Target::KUBE_POD_GANG {
-        test.would_update("fixed-shape", SCOPE).await?;
+        test.attempt_dry_updates("fixed-shape", SCOPE).await?;
     }
     let own = test.target.backend();
     let other = test.another_backend(|target| target.backend() != own).await?;
-    // An enabled backend: one that is not enabled is refused for that reason (ADM-02).
+    // The other backend must be enabled. Admission refuses a backend that is not enabled for that reason
+    // alone (ADM-02).
     if let Some(backend) = other.and_then(backends::of) {
-        test.would_update("fixed-shape", &[backend.given_to_it]).await?;
+        test.attempt_dry_updates("fixed-shape", &[backend.switch_to_it]).await?;
     }
     let target = test.target;
     for place in PLACES.into_iter().filter(|place| place.is_honoured(target, "required")) {
@@ -138,13 +140,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             }
             test.submit_value(pcs).await?;
             let meant = constraints(target, |at, adds| at == place && adds == is_added);
-            test.would_update(&name, &meant).await?;
+            test.attempt_dry_updates(&name, &meant).await?;
         }
     }
     test.submit("reordered").await?;
     test.until_bound(3).await?;
     test.mark(RUNNING, Value::Null);
-    test.updates("reordered", REORDERED).await?;
+    test.attempt_updates("reordered", REORDERED).await?;
     test.scale("PodCliqueSet", "reordered", 2).await?;
     test.until_bound(6).await?;
     test.mark(PASSED, Value::Null);
@@ -164,24 +166,24 @@ fn answered_by(history: &History, rule: impl Fn(&[Attempt]) -> Ruling) -> Ruling
     let target = history.header.target;
     let scope = if target == Target::KUBE_POD_GANG { SCOPE } else { &[] };
     let constraints = constraints(target, |_, _| true);
-    let given_away = || {
+    let switched = || {
         another_backend::name(history)?;
-        rule(&[ext::admission::BACKEND.given_to_it])
+        rule(&[ext::admission::BACKEND.switch_to_it])
     };
-    all([rule(&[SHAPE, scope, &constraints].concat()), given_away()])
+    all([rule(&[SHAPE, scope, &constraints].concat()), switched()])
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let in_any_words = |attempts: &[Attempt]| {
-        answers(history, &attempts.iter().map(|attempt| attempt.in_any_words()).collect::<Vec<_>>())
+fn check(history: &History) -> Vec<Finding> {
+    let answer_only = |attempts: &[Attempt]| {
+        answers(history, &attempts.iter().map(|attempt| attempt.answer_only()).collect::<Vec<_>>())
     };
-    let in_ours = |attempts: &[Attempt]| {
+    let saying_recreate = |attempts: &[Attempt]| {
         let wanted = attempts.iter().filter(|attempt| attempt.wanted == Wanted::Refused);
-        refusals_say(history, &wanted.copied().collect::<Vec<_>>())
+        refusals_contain_words(history, &wanted.copied().collect::<Vec<_>>())
     };
     vec![
-        finding(ADM_03, || answered_by(history, in_any_words)),
-        finding(ADM_12, || answered_by(history, in_ours)),
+        finding(ADM_03, || answered_by(history, answer_only)),
+        finding(ADM_12, || answered_by(history, saying_recreate)),
         finding(ADM_13, || nothing_recreated(history)),
     ]
 }
@@ -195,15 +197,15 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::adm::answered::{Otherwise, answered};
+    use crate::adm::answered::{Override, answered};
 
-    const GIVEN_AWAY: Attempt = backends::given_to(|_| {});
+    const SWITCHED: Attempt = backends::switch_to(|_| {});
 
     fn asked(target: Target) -> Vec<Attempt> {
-        [SHAPE, &constraints(target, |_, _| true), REORDERED, &[GIVEN_AWAY]].concat()
+        [SHAPE, &constraints(target, |_, _| true), REORDERED, &[SWITCHED]].concat()
     }
 
-    /// `reordered`, where reordering its cliques recreates nothing.
+    /// The history of `reordered`, in which reordering its cliques recreates nothing.
     fn reordered(target: Target) -> Story {
         Story::on(target)
             .added(object("PodGang", "reordered-0"))
@@ -211,21 +213,21 @@ mod tests {
             .mark(RUNNING, Value::Null)
     }
 
-    fn rulings(target: Target, attempts: &[Attempt], otherwise: &[Otherwise<'_>]) -> [Ruling; 3] {
+    fn rulings(target: Target, attempts: &[Attempt], overrides: &[Override<'_>]) -> [Ruling; 3] {
         let story = reordered(target)
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "volcano", "foreign": true}))
             .mark(PASSED, Value::Null);
-        let found = judge(&answered(story, attempts, otherwise).end());
+        let found = check(&answered(story, attempts, overrides).end());
         found.into_iter().map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
     }
 
-    fn ruling(target: Target, attempts: &[Attempt], otherwise: &[Otherwise<'_>]) -> Ruling {
-        let [ruling, ..] = rulings(target, attempts, otherwise);
+    fn ruling(target: Target, attempts: &[Attempt], overrides: &[Override<'_>]) -> Ruling {
+        let [ruling, ..] = rulings(target, attempts, overrides);
         ruling
     }
 
-    fn of_flat(otherwise: &[Otherwise<'_>]) -> Ruling {
-        ruling(Target::KUBE_POD_GROUP, &asked(Target::KUBE_POD_GROUP), otherwise)
+    fn flat_ruling(overrides: &[Override<'_>]) -> Ruling {
+        ruling(Target::KUBE_POD_GROUP, &asked(Target::KUBE_POD_GROUP), overrides)
     }
 
     #[rstest]
@@ -237,18 +239,18 @@ mod tests {
         false
     )]
     #[case::by_accident("Invalid value: {\"updateStrategy\":{\"type\":\"RollingRecreate\"}}", false)]
-    fn a_refusal_says_to_recreate(#[case] says: &str, #[case] holds: bool) {
+    fn a_refusal_says_to_recreate(#[case] says: &str, #[case] passes: bool) {
         for title in ["a clique renamed", "scheduler changed", "a topology constraint of the clique removed"]
         {
             let attempts = asked(Target::KUBE_POD_GROUP);
             let [shape, words, _] = rulings(Target::KUBE_POD_GROUP, &attempts, &[(title, 422, says)]);
-            assert_eq!(shape, Ok(()), "its words are not ADM-03's");
-            assert_eq!(words.is_ok(), holds, "{title}: {words:?}");
+            assert_eq!(shape, Ok(()), "ADM-03 does not check the text");
+            assert_eq!(words.is_ok(), passes, "{title}: {words:?}");
         }
     }
 
     #[test]
-    fn what_is_admitted_has_no_refusal_to_say_anything() {
+    fn an_admitted_change_has_no_refusal_text_to_check() {
         let attempts = asked(Target::KUBE_POD_GROUP);
         let [shape, words, _] = rulings(Target::KUBE_POD_GROUP, &attempts, &[("a clique removed", 200, "")]);
         assert!(matches!(shape, Err(Broken::Violated(_))));
@@ -256,22 +258,22 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_the_shape_stays() {
+    fn each_wrong_answer_breaks_its_clause() {
         let attempts = asked(Target::KUBE_POD_GROUP);
-        let is_of_order = |attempt: &Attempt| REORDERED.iter().any(|other| other.title == attempt.title);
+        let is_reorder = |attempt: &Attempt| REORDERED.iter().any(|other| other.title == attempt.title);
         for attempt in &attempts {
             let wrong = if attempt.wanted == Wanted::Admitted { 422 } else { 200 };
             let found = rulings(Target::KUBE_POD_GROUP, &attempts, &[(attempt.title, wrong, "")]);
             let [shape, _, order] = found;
-            let (broken, kept) = if is_of_order(attempt) { (order, shape) } else { (shape, order) };
+            let (broken, kept) = if is_reorder(attempt) { (order, shape) } else { (shape, order) };
             assert!(matches!(broken, Err(Broken::Violated(_))), "{}: {broken:?}", attempt.title);
             assert_eq!(kept, Ok(()), "{}", attempt.title);
         }
     }
 
     #[test]
-    fn the_gang_scope_is_of_those_who_have_one() {
-        assert_eq!(of_flat(&[]), Ok(()));
+    fn a_scope_change_is_checked_only_with_several_scopes() {
+        assert_eq!(flat_ruling(&[]), Ok(()));
         let attempts = [SCOPE, &asked(Target::KUBE_POD_GANG)].concat();
         assert_eq!(ruling(Target::KUBE_POD_GANG, &attempts, &[]), Ok(()));
         assert!(ruling(Target::KUBE_POD_GANG, &attempts, &[("gang scope changed", 200, "")]).is_err());
@@ -281,19 +283,19 @@ mod tests {
     fn an_operator_without_topology_is_not_asked_about_constraints() {
         let declared = BackendDeclaration { operator: "mine v1".into(), ..BackendDeclaration::default() };
         let target = Target::VOLCANO.declared_by(declared);
-        let attempts = [SHAPE, REORDERED, &[GIVEN_AWAY]].concat();
+        let attempts = [SHAPE, REORDERED, &[SWITCHED]].concat();
         assert_eq!(ruling(target, &attempts, &[]), Ok(()));
         assert!(matches!(ruling(Target::VOLCANO, &attempts, &[]), Err(Broken::NotReached(_))));
     }
 
     #[test]
-    fn another_scheduler_takes_another_backend() {
-        let ruling = |otherwise: &[Otherwise<'_>]| {
+    fn without_another_backend_a_switch_is_not_asked() {
+        let ruling = |overrides: &[Override<'_>]| {
             let story = reordered(Target::KUBE_POD_GROUP)
                 .mark(SharedMark::AnotherBackend, json!({"asked": [], "foreign": true}))
                 .mark(PASSED, Value::Null);
             let asked = asked(Target::KUBE_POD_GROUP);
-            judge(&answered(story, &asked, otherwise).end()).remove(0).ruling
+            check(&answered(story, &asked, overrides).end()).remove(0).ruling
         };
         assert!(matches!(ruling(&[]), Err(Broken::NotAsked(_))), "{:?}", ruling(&[]));
         assert!(matches!(ruling(&[("a clique removed", 200, "")]), Err(Broken::Violated(_))));
@@ -303,12 +305,12 @@ mod tests {
     #[case::not_at_all(|story: Story| story, true)]
     #[case::a_pod(|story: Story| story.deleted(object("Pod", "reordered-0-router-x")), false)]
     #[case::a_gang(|story: Story| story.deleted(object("PodGang", "reordered-0")), false)]
-    #[case::more_of_them(|story: Story| story.added(object("PodGang", "reordered-1")), true)]
-    fn another_order_makes_nothing_anew(#[case] then: fn(Story) -> Story, #[case] holds: bool) {
+    #[case::a_second_gang(|story: Story| story.added(object("PodGang", "reordered-1")), true)]
+    fn recreated_objects_are_a_violation(#[case] then: fn(Story) -> Story, #[case] passes: bool) {
         let target = Target::KUBE_POD_GROUP;
         let story = then(reordered(target)).mark(PASSED, Value::Null);
         let ruling = nothing_recreated(&answered(story, REORDERED, &[]).end());
-        assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
+        assert_eq!(ruling.is_ok(), passes, "{ruling:?}");
         let early = nothing_recreated(&answered(reordered(target), REORDERED, &[]).end());
         assert!(matches!(early, Err(Broken::NotReached(_))), "{early:?}");
     }

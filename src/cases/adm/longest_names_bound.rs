@@ -16,7 +16,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(2).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(ADM_15, || binding::all(&history.end(), &history.gangs(SET)?))]
 }
 
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_longer_name_is_admitted_and_one_that_does_not_live_is_a_failure() {
+    fn the_manifest_has_the_longest_names_and_unbound_pods_are_a_violation() {
         let pcs = grove_yaml::documents(crate::manifest("adm/longest-names-bound")).unwrap().remove(0);
         assert_eq!(SET.len() + "model".len() + "worker".len(), 45);
         let cliques: Vec<_> = conformance_expect::gangs(&pcs)[0]
@@ -37,7 +37,7 @@ mod tests {
             .map(|group| (group.min, group.replicas))
             .collect();
         assert_eq!(cliques, [(1, 1), (1, 1)]);
-        let ruling = judge(&Story::flat().submitted(pcs).end()).remove(0).ruling;
+        let ruling = check(&Story::flat().submitted(pcs).end()).remove(0).ruling;
         assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}");
     }
 }

@@ -30,25 +30,25 @@ const DEFAULT: &[Attempt] = &[
     }),
 ];
 
-const BESIDE_DEFAULT: &[Attempt] =
+const OTHER_THAN_DEFAULT: &[Attempt] =
     &[refused("no scheduler name and a scheduler that is not the default", &["default-scheduler"], |pcs| {
         clique(pcs, 1)["spec"]["podSpec"]["schedulerName"] = "".into();
     })];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut pair = test.manifest("pair")?;
-    test.creates(&pair, TWO).await?;
+    test.attempt_creates(&pair, TWO).await?;
     pair["metadata"]["name"] = "pair-of-the-default".into();
-    test.creates(&pair, about_the_default(test.target)).await
+    test.attempt_creates(&pair, about_the_default(test.target)).await
 }
 
 /// The attempts on a clique that names no scheduler: whether the default is the target's scheduler or another
 /// one.
 fn about_the_default(target: Target) -> &'static [Attempt] {
-    if KUBE.contains(&target) { DEFAULT } else { BESIDE_DEFAULT }
+    if KUBE.contains(&target) { DEFAULT } else { OTHER_THAN_DEFAULT }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(ADM_01, || {
         answers(history, TWO)?;
         answers(history, about_the_default(history.header.target))

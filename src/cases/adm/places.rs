@@ -3,15 +3,15 @@
 //! have one podgroup, so every target accepts the constraints that it honours.
 
 use conformance_contract::clauses::Feature;
+use conformance_contract::names::TOPOLOGY;
 use conformance_contract::target::Target;
-use conformance_driver::test_cluster::TOPOLOGY;
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) title: &'static str,
     pub(crate) pointer: &'static str,
-    /// The name, or the end of the name, of the PodCliqueSet in the manifests that has this place.
+    /// The PodCliqueSet of the manifest that has this place: its name, or the end of its name.
     pub(crate) base: &'static str,
     /// The feature of targets that honour a required level here.
     pub(crate) feature: Feature,

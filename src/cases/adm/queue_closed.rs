@@ -1,5 +1,5 @@
-//! `queued`, 2 pods in a queue of the case's own, and another PodCliqueSet like it. The queue is closed while
-//! they run.
+//! `queued`, 2 pods in a queue that only this case uses, and another PodCliqueSet like it. The queue is
+//! closed while they run.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 
@@ -10,7 +10,7 @@ pub(crate) const CASE: Case =
     case!("Metadata edits and deletion are admitted after the workload's queue is closed")
         .clauses(&[ADM_08, ADM_16])
         .nodes(&[nodes(1)])
-        .only(&[Target::VOLCANO]);
+        .on(Scheduler::VOLCANO);
 
 /// Shows that admission has seen the queue open.
 const OPEN: &[Attempt] = &[admitted("a new PodCliqueSet in the open queue", |_| {})];
@@ -20,17 +20,17 @@ const NEW: &[Attempt] = &[refused("a new PodCliqueSet in the closed queue", &["q
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let queue = test.domain("queue");
-    test.open_queue(&queue).await?;
+    test.create_volcano_queue(&queue).await?;
     let mut queued = test.manifest("queued")?;
     queued["metadata"]["annotations"][VOLCANO_QUEUE] = queue.clone().into();
-    test.creates_until(&queued, OPEN, REACTION).await?;
+    test.retry_creates_until(&queued, OPEN, REACTION).await?;
     submit_two(test, queued.clone()).await?;
     test.close_queue(&queue).await?;
-    test.creates_until(&queued, NEW, REACTION).await?;
+    test.retry_creates_until(&queued, NEW, REACTION).await?;
     edit_and_delete(test, "queued").await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(ADM_08, || {
             answers(history, NEW)?;

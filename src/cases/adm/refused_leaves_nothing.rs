@@ -1,5 +1,5 @@
-//! `unmoved`, 2 + 1 pods, runs. Creates of other PodCliqueSets and updates of it are refused. `after`, 1 pod,
-//! is submitted last: once it is bound, the controller has seen everything submitted before.
+//! `unmoved`, 2 + 1 pods, runs. Creates of other PodCliqueSets and updates of `unmoved` are refused. `after`,
+//! 1 pod, is submitted last: once it is bound, the controller has seen everything submitted before.
 
 use conformance_check::admission;
 use conformance_driver::admission_attempts::{clique, group};
@@ -43,12 +43,12 @@ const UPDATES: &[Attempt] = &[
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("unmoved").await?;
     test.until_converged("unmoved").await?;
-    test.creates(&test.manifest("unmoved")?, CREATES).await?;
+    test.attempt_creates(&test.manifest("unmoved")?, CREATES).await?;
     test.caught_up().await?;
     test.mark(UPDATES_BEGIN, Value::Null);
-    test.updates("unmoved", UPDATES).await?;
+    test.attempt_updates("unmoved", UPDATES).await?;
     test.submit("after").await?;
-    // Regardless of what an update that was admitted by mistake did to the other pods.
+    // Only the pod of `after` counts: an update that was admitted by mistake may have changed the others.
     let is_after = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some("after") && pod.node().is_some();
     test.until(Awaited::demanded_by(AON_01, "the pod of PodCliqueSet after bound"), SCHEDULING, |live| {
         live.pods().any(|pod| is_after(&pod))
@@ -58,7 +58,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(ADM_05, || {
         history.reached(SEEN)?;
         answers(history, CREATES)?;

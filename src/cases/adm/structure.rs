@@ -1,12 +1,11 @@
 //! A clique and a scaling group of one clique, changed one rule at a time. Each rule is tried at each place
-//! it applies to, on create and on update. One variation breaks the rule, and a close one does not. Nothing
+//! it applies to, on create and on update. One variation breaks the rule, and a similar one does not. Nothing
 //! else is wrong with a variation, so the refusal need not name the rule. `set` + `model` + `worker` may have
 //! 45 characters together, so the PodCliqueSet's name may have 34. For `lone`, whose clique `worker` is in no
 //! group, it may have 39. All attempts are dry runs; `adm/longest-names-bound` shows that admitted ones run.
 
 use std::sync::LazyLock;
 
-use conformance_contract::clauses::Feature;
 use conformance_driver::admission_attempts::{clique, group, template};
 use conformance_facts::attempts::{Row, Wanted};
 
@@ -18,7 +17,7 @@ pub(crate) const CASE: Case =
 
 struct Count {
     is_update: bool,
-    /// If the target declares this feature, either answer is accepted.
+    /// Either answer is accepted if the target declares this feature.
     free_with: Option<Feature>,
     row: Row,
 }
@@ -41,14 +40,14 @@ static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| {
         let set = |replicas: i64| vec![("/spec/replicas".to_owned(), replicas.into())];
         rows.push(row("-1 replicas of the PodCliqueSet", set(-1), Wanted::Refused));
         rows.push(row("0 replicas of the PodCliqueSet", set(0), Wanted::Admitted));
-        for (place, pointer, none_is_one) in PLACES {
+        for (place, pointer, zero_means_one) in PLACES {
             let field = |name: &str, count: i64| (format!("{pointer}/{name}"), count.into());
             let (replicas, min) = (|count| field("replicas", count), |count| field("minAvailable", count));
             rows.push(row(&format!("-1 replicas of {place}"), vec![replicas(-1)], Wanted::Refused));
             // Grove treats a clique's 0 as a count that was left out.
-            if !none_is_one {
-                let none = row(&format!("0 replicas of {place}"), vec![replicas(0)], Wanted::Refused);
-                rows.push(Count { free_with: Some(Feature::ScaleToZero), ..none });
+            if !zero_means_one {
+                let zero = row(&format!("0 replicas of {place}"), vec![replicas(0)], Wanted::Refused);
+                rows.push(Count { free_with: Some(Feature::ScaleToZero), ..zero });
             }
             rows.push(row(&format!("minAvailable 0 of {place}"), vec![min(0)], Wanted::Refused));
             rows.push(row(
@@ -127,8 +126,9 @@ const LONE: &[Attempt] = &[
 
 /// The message about `startsAfter` with a clique that does not exist.
 const UNKNOWN: &str = "unknown|not found|not defined|undefined|does not exist|no such";
-/// The message about a cycle in the startup order. "Lifecycle" does not match.
-const CIRCLE: &str = "circular|cyclic| cycle";
+/// The message about a cycle in the startup order. The leading space keeps the pattern from matching
+/// "lifecycle".
+const CYCLE: &str = "circular|cyclic| cycle";
 
 /// An operator may refuse every startup order for now, so these attempts check the message: a valid order
 /// must not be called invalid.
@@ -137,17 +137,17 @@ const ORDER: &[Attempt] = &[
     refused("a standalone clique that startsAfter an unknown clique", &["ghost", UNKNOWN], |pcs| {
         starts_after(pcs, 0, "ghost")
     }),
-    refused("startsAfter in a cycle", &[CIRCLE], |pcs| {
+    refused("startsAfter in a cycle", &[CYCLE], |pcs| {
         starts_after(pcs, 0, "worker");
         starts_after(pcs, 1, "router");
     }),
     refused("startsAfter the clique itself", &[], |pcs| starts_after(pcs, 1, "worker")),
     admitted("startsAfter an existing clique", |pcs| starts_after(pcs, 1, "router"))
-        .whatever_the_answer()
-        .silent_about(&["unknown clique", CIRCLE]),
+        .words_only()
+        .silent_about(&["unknown clique", CYCLE]),
 ];
 
-/// The same on update, where an operator may refuse every change of startup order.
+/// Attempts like those in [`ORDER`], on update. An operator may refuse every change of startup order.
 const ORDER_CHANGED: &[Attempt] = &[
     refused("update: startsAfter an unknown clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
     refused("update: startsAfter the clique itself", &[], |pcs| starts_after(pcs, 1, "worker")),
@@ -176,14 +176,14 @@ fn starts_after(pcs: &mut Value, index: usize, other: &str) {
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (creates, updates) = (counts(false, test.target), counts(true, test.target));
     let mut base = test.manifest("set")?;
-    test.would_create(&base, &creates).await?;
+    test.attempt_dry_creates(&base, &creates).await?;
     for (name, attempts) in [("cliques", CLIQUES), ("groups", GROUPS), ("whole", WHOLE), ("order", ORDER)] {
         base["metadata"]["name"] = name.into();
-        test.would_create(&base, attempts).await?;
+        test.attempt_dry_creates(&base, attempts).await?;
     }
-    test.would_create(&test.manifest("lone")?, LONE).await?;
+    test.attempt_dry_creates(&test.manifest("lone")?, LONE).await?;
     test.submit("set").await?;
-    test.would_update("set", &[&updates, ORDER_CHANGED].concat()).await
+    test.attempt_dry_updates("set", &[&updates, ORDER_CHANGED].concat()).await
 }
 
 fn asked(target: Target) -> Vec<Attempt> {
@@ -191,7 +191,7 @@ fn asked(target: Target) -> Vec<Attempt> {
         .concat()
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(ADM_04, || answers(history, &asked(history.header.target)))]
 }
 
@@ -202,17 +202,17 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::adm::answered::{Otherwise, answered};
+    use crate::adm::answered::{Override, answered};
 
-    /// A target for which no answer is left open.
+    /// A target without ScaleToZero, so that every answer is checked.
     const TARGET: Target = Target::KUBE_POD_GANG;
 
-    fn ruling(otherwise: &[Otherwise<'_>]) -> Ruling {
-        judge(&answered(Story::whole(), &asked(TARGET), otherwise).end()).remove(0).ruling
+    fn ruling(overrides: &[Override<'_>]) -> Ruling {
+        check(&answered(Story::whole(), &asked(TARGET), overrides).end()).remove(0).ruling
     }
 
     #[test]
-    fn where_scaling_to_0_is_declared_0_in_a_template_is_free() {
+    fn zero_replicas_are_not_checked_if_scale_to_zero_is_declared() {
         let titles = |target| -> Vec<_> { asked(target).into_iter().map(|attempt| attempt.title).collect() };
         let free = titles(Target::KUBE_POD_GROUP);
         let others: Vec<_> = titles(TARGET).into_iter().filter(|title| !free.contains(title)).collect();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_is_asked_for() {
+    fn each_wrong_answer_is_a_violation() {
         assert_eq!(ruling(&[]), Ok(()));
         for attempt in
             asked(TARGET).into_iter().filter(|attempt| attempt.title != "startsAfter an existing clique")
@@ -251,28 +251,28 @@ mod tests {
     )]
     #[case::in_other_words("startsAfter an unknown clique", 422, "clique ghost does not exist", true)]
     #[case::for_another_reason("startsAfter an unknown clique", 403, "startup order is not supported", false)]
-    #[case::a_circle("startsAfter in a cycle", 403, "the graph of cliques has a cycle", true)]
-    #[case::a_circle_by_accident("startsAfter in a cycle", 403, "Lifecycle:(*v1.Lifecycle)(nil)", false)]
+    #[case::a_cycle("startsAfter in a cycle", 403, "the graph of cliques has a cycle", true)]
+    #[case::a_cycle_by_accident("startsAfter in a cycle", 403, "Lifecycle:(*v1.Lifecycle)(nil)", false)]
     #[case::refused_for_now("startsAfter an existing clique", 403, "startup order is not supported", true)]
     #[case::served("startsAfter an existing clique", 201, "", true)]
-    #[case::a_sound_circle(
+    #[case::a_valid_order_called_circular(
         "startsAfter an existing clique",
         403,
         "must not have circular dependencies",
         false
     )]
-    fn what_is_asked_of_the_words(
+    fn refusal_texts_are_matched(
         #[case] title: &str,
         #[case] code: u16,
         #[case] says: &str,
-        #[case] holds: bool,
+        #[case] passes: bool,
     ) {
         let ruling = ruling(&[(title, code, says)]);
-        assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
+        assert_eq!(ruling.is_ok(), passes, "{ruling:?}");
     }
 
     #[test]
-    fn a_name_is_given_twice_and_nothing_else_is_wrong() {
+    fn the_duplicate_name_is_the_only_error() {
         let mut pcs = grove_yaml::documents(crate::manifest("adm/structure")).unwrap().remove(0);
         let twice = CLIQUES.iter().find(|attempt| attempt.title == "two cliques with the same name").unwrap();
         twice.edit.apply(&mut pcs);

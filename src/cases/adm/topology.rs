@@ -1,11 +1,10 @@
-//! Each rule, at each place where a constraint can be, for each of its fields, on create and on update. If
-//! the target honours the constraint, there is also a close variation that breaks no rule. The topology that
-//! all cases share has block, rack and host, from broad to narrow. Nothing else is wrong with a variation, so
-//! the refusal need not name the rule.
+//! The case tries each rule on create and on update, at each place of a constraint and for each of its
+//! fields. If the target honours the constraint, there is also a similar variation that breaks no rule. The
+//! topology that all cases share has block, rack and host, from broad to narrow. Nothing else is wrong with a
+//! variation, so the refusal need not name the rule.
 
 use std::sync::LazyLock;
 
-use conformance_contract::clauses::Feature;
 use conformance_facts::attempts::{Row, Wanted};
 
 use super::places::{NESTED, PLACES, Place, packed};
@@ -27,7 +26,7 @@ struct Cell {
     row: Row,
 }
 
-/// Rules, places and fields. Updates add the constraint to a PodCliqueSet that has none.
+/// The attempts for every rule, place and field. Updates add the constraint to a PodCliqueSet that has none.
 static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     let mut cells = Vec::new();
     for field in FIELDS {
@@ -85,7 +84,8 @@ fn on_create_and_update(
 }
 
 impl Cell {
-    /// Every target refuses what breaks a rule. The close variation applies only where the target honours it.
+    /// Every target refuses what breaks a rule. The similar variation applies only where the target honours
+    /// it.
     fn is_for(&self, target: Target) -> bool {
         let is_honoured = |place: Place| place.is_honoured(target, self.field);
         self.row.wanted == Wanted::Refused
@@ -103,18 +103,18 @@ fn attempts(target: Target, is_meant: impl Fn(&Cell) -> bool) -> Vec<Attempt> {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for base in ["alone", "grouped"] {
-        let of = |is_update: bool| {
+        let of_base = |is_update: bool| {
             attempts(test.target, move |cell| cell.base == base && cell.is_update == is_update)
         };
-        let (creates, updates) = (of(false), of(true));
-        test.would_create(&test.manifest(base)?, &creates).await?;
+        let (creates, updates) = (of_base(false), of_base(true));
+        test.attempt_dry_creates(&test.manifest(base)?, &creates).await?;
         test.submit(base).await?;
-        test.would_update(base, &updates).await?;
+        test.attempt_dry_updates(base, &updates).await?;
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(ADM_07, || answers(history, &attempts(history.header.target, |_| true)))]
 }
 
@@ -127,15 +127,15 @@ mod tests {
     use conformance_history::testing::Story;
 
     use super::*;
-    use crate::adm::answered::{Otherwise, answered};
+    use crate::adm::answered::{Override, answered};
 
-    fn ruling(target: Target, otherwise: &[Otherwise<'_>]) -> Ruling {
+    fn ruling(target: Target, overrides: &[Override<'_>]) -> Ruling {
         let all = attempts(target, |_| true);
-        judge(&answered(Story::on(target), &all, otherwise).end()).remove(0).ruling
+        check(&answered(Story::on(target), &all, overrides).end()).remove(0).ruling
     }
 
     #[test]
-    fn each_cell_is_asked_for() {
+    fn each_wrong_answer_is_a_violation() {
         for target in TARGETS {
             assert_eq!(ruling(target, &[]), Ok(()), "{target}");
             for attempt in attempts(target, |_| true) {
@@ -147,18 +147,18 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_a_product() {
+    fn the_table_has_every_combination() {
         let titles: BTreeSet<_> = TABLE.iter().map(|cell| cell.row.title.as_str()).collect();
         assert_eq!(titles.len(), TABLE.len(), "titles are unique");
         let per_field = PLACES.len() * (1 + 3 * 2) + NESTED.len() * (1 + 2 * 2);
         assert_eq!(TABLE.len(), FIELDS.len() * per_field);
-        let neighbours = |target| attempts(target, |cell| cell.row.wanted == Wanted::Admitted).len();
-        assert_eq!(neighbours(Target::KAI), FIELDS.len() * (PLACES.len() + NESTED.len()));
-        assert_eq!(neighbours(Target::KUBE_POD_GANG), 1);
+        let valid = |target| attempts(target, |cell| cell.row.wanted == Wanted::Admitted).len();
+        assert_eq!(valid(Target::KAI), FIELDS.len() * (PLACES.len() + NESTED.len()));
+        assert_eq!(valid(Target::KUBE_POD_GANG), 1);
     }
 
     #[test]
-    fn every_value_finds_its_place() {
+    fn every_constraint_is_set_at_its_pointer() {
         for cell in TABLE.iter() {
             let manifest = grove_yaml::documents(crate::manifest("adm/topology")).unwrap();
             let mut pcs = manifest.into_iter().find(|pcs| pcs["metadata"]["name"] == cell.base).unwrap();

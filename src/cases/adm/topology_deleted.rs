@@ -1,10 +1,9 @@
-//! `held`, 2 pods in one rack of a topology of the case's own. The topology is deleted while they run. A
-//! second PodCliqueSet like it is deleted in the foreground. Volcano supports only one topology, which all
+//! `held`, 2 pods in one rack of a topology that only this case uses. The topology is deleted while they run.
+//! A second PodCliqueSet like it is deleted in the foreground. Volcano supports only one topology, which all
 //! cases share, so a queue is closed instead. For an operator that declares no topology constraints, nothing
 //! is deleted.
 
 use conformance_check::admission;
-use conformance_contract::clauses::Feature;
 use conformance_driver::admission_attempts::template;
 use conformance_driver::test_cluster::binding;
 use conformance_facts::topology::BINDING;
@@ -15,13 +14,7 @@ pub(crate) const CASE: Case =
     case!("Metadata edits and deletion are admitted after the workload's topology is deleted")
         .clauses(&[ADM_08, ADM_16])
         .nodes(&[nodes(1).rack("r")])
-        .only(&[
-            Target::KUBE_POD_GROUP,
-            Target::KUBE_POD_GANG,
-            Target::KUBE_TREE,
-            Target::KOORDINATOR,
-            Target::KAI,
-        ]);
+        .with(&[Property::SeveralTopologies]);
 
 /// Shows that admission has seen the topology created.
 const KNOWN: &[Attempt] = &[admitted("a PodCliqueSet in the existing topology", |_| {})];
@@ -30,7 +23,7 @@ const KNOWN: &[Attempt] = &[admitted("a PodCliqueSet in the existing topology", 
 const NEW: &[Attempt] =
     &[refused("a new PodCliqueSet in the deleted topology", &["ClusterTopologyBinding"], |_| {})];
 
-/// Updates that are never blocked, before the deletion.
+/// Updates before the deletion, which must never be blocked.
 const EDITS: &[Attempt] = &[
     admitted("a label added", |pcs| pcs["metadata"]["labels"]["example.com/team"] = "inference".into()),
     admitted("an annotation added", |pcs| pcs["metadata"]["annotations"]["example.com/note"] = "kept".into()),
@@ -79,10 +72,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create(BINDING, &binding(&topology, &[("rack", names::RACK)])).await?;
     let mut held = test.manifest("held")?;
     template(&mut held)["topologyConstraint"]["topologyName"] = topology.clone().into();
-    test.creates_until(&held, KNOWN, limits::REACTION).await?;
+    test.retry_creates_until(&held, KNOWN, limits::REACTION).await?;
     submit_two(test, held.clone()).await?;
     test.delete(BINDING, &topology).await?;
-    test.creates_until(&held, NEW, limits::REACTION).await?;
+    test.retry_creates_until(&held, NEW, limits::REACTION).await?;
     edit_and_delete(test, "held").await
 }
 
@@ -100,28 +93,28 @@ fn in_foreground(name: &str) -> String {
 }
 
 pub(super) async fn edit_and_delete(test: &TestContext, name: &str) -> Result<(), Stop> {
-    test.updates(name, EDITS).await?;
-    test.updates(name, HOLD).await?;
-    test.deletes(name, &BACKGROUND, "Background").await?;
-    test.updates(name, RELEASE).await?;
+    test.attempt_updates(name, EDITS).await?;
+    test.attempt_updates(name, HOLD).await?;
+    test.attempt_delete(name, &BACKGROUND, "Background").await?;
+    test.attempt_updates(name, RELEASE).await?;
     let other = in_foreground(name);
-    test.deletes(&other, &FOREGROUND, "Foreground").await?;
-    let gone = format!("PodCliqueSets {name} and {other} deleted");
-    let is_gone = |live: &Live| [name, &other].iter().all(|set| live.get("PodCliqueSet", set).is_none());
-    test.until(&gone, limits::CLEANUP, is_gone).await
+    test.attempt_delete(&other, &FOREGROUND, "Foreground").await?;
+    let deleted = format!("PodCliqueSets {name} and {other} deleted");
+    let is_deleted = |live: &Live| [name, &other].iter().all(|set| live.get("PodCliqueSet", set).is_none());
+    test.until(&deleted, limits::CLEANUP, is_deleted).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let topology_is_gone = || {
+fn check(history: &History) -> Vec<Finding> {
+    let topology_is_deleted = || {
         if history.header.target.declares(Feature::TopologyRequired) { answers(history, NEW) } else { Ok(()) }
     };
     vec![
         finding(ADM_08, || {
-            topology_is_gone()?;
+            topology_is_deleted()?;
             deletion_never_blocked(history, "held")
         }),
         finding(ADM_16, || {
-            topology_is_gone()?;
+            topology_is_deleted()?;
             edits_never_blocked(history)
         }),
     ]
@@ -132,8 +125,8 @@ pub(super) fn edits_never_blocked(history: &History) -> Ruling {
 }
 
 pub(super) fn deletion_never_blocked(history: &History, name: &str) -> Ruling {
-    // Without its finalizer, the PodCliqueSet is gone before the finalizer can be removed.
-    premise(ADM_16, answers(history, HOLD))?;
+    // If the finalizer was not added, the PodCliqueSet is deleted before the case can remove the finalizer.
+    precondition(ADM_16, answers(history, HOLD))?;
     answers(history, &[RELEASE, &[BACKGROUND, FOREGROUND]].concat())?;
     [name, &in_foreground(name)].iter().try_for_each(|set| admission::deleted(history, "PodCliqueSet", set))
 }
@@ -145,17 +138,17 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::adm::answered::{Otherwise, answered};
+    use crate::adm::answered::{Override, answered};
 
     /// Rulings on deletion and on updates. All PodCliqueSets except `left` are deleted; all answers except
-    /// `otherwise` are as expected.
-    fn rulings(left: &str, otherwise: &[Otherwise<'_>]) -> [Ruling; 2] {
+    /// `overrides` are as expected.
+    fn rulings(left: &str, overrides: &[Override<'_>]) -> [Ruling; 2] {
         let sets = ["held", "held-foreground"].map(|name| object("PodCliqueSet", name));
-        let there = Story::flat().all_added(sets.clone());
-        let gone = sets.into_iter().filter(|set| set["metadata"]["name"] != left);
-        let story = gone.fold(there, |story, set| story.deleted(set));
+        let existing = Story::flat().all_added(sets.clone());
+        let deleted = sets.into_iter().filter(|set| set["metadata"]["name"] != left);
+        let story = deleted.fold(existing, |story, set| story.deleted(set));
         let asked = [NEW, EDITS, HOLD, &[BACKGROUND], RELEASE, &[FOREGROUND]].concat();
-        let found = judge(&answered(story, &asked, otherwise).end()).into_iter();
+        let found = check(&answered(story, &asked, overrides).end()).into_iter();
         found.map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
     }
 
@@ -164,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn each_edit_and_each_deletion_is_asked_for() {
+    fn each_refused_edit_or_deletion_breaks_its_clause() {
         assert_eq!(rulings("", &[]), [Ok(()), Ok(())]);
         for attempt in EDITS {
             let [deletion, edits] = with_rejected(attempt);
@@ -179,16 +172,16 @@ mod tests {
     }
 
     #[test]
-    fn where_no_finalizer_can_be_added_nothing_is_known_of_its_removal() {
+    fn a_refused_finalizer_breaks_the_precondition_of_deletion() {
         let [deletion, edits] = with_rejected(&HOLD[0]);
-        assert!(matches!(deletion, Err(Broken::Premise { clause: "ADM-16", .. })), "{deletion:?}");
+        assert!(matches!(deletion, Err(Broken::Precondition { clause: "ADM-16", .. })), "{deletion:?}");
         assert!(matches!(edits, Err(Broken::Violated(_))), "{edits:?}");
     }
 
     #[rstest]
     #[case::held_by_its_finalizer("held")]
     #[case::in_the_foreground("held-foreground")]
-    fn one_that_is_still_there_was_blocked(#[case] left: &str) {
+    fn a_pod_clique_set_that_still_exists_is_a_violation(#[case] left: &str) {
         let [deletion, edits] = rulings(left, &[]);
         assert!(matches!(deletion, Err(Broken::Violated(_))), "{deletion:?}");
         assert_eq!(edits, Ok(()));

@@ -15,6 +15,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_gang_ready(AIC_01, &gang).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AIC_01, || plain_gangs::runs(&history.end(), &plain_gangs::gang(history, NAME)?))]
 }

@@ -13,13 +13,13 @@ const NAME: &str = "short";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gang = test.submit_plain_gang(NAME).await?;
     test.scheduler_passes().await?;
-    test.room_comes(1).await?;
+    test.add_capacity(1).await?;
     test.until_gang_ready(AIC_04, &gang).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AIC_02, || plain_gangs::waits(history, NAME)),
-        finding(AIC_04, || plain_gangs::runs_in_new_room(history, NAME)),
+        finding(AIC_04, || plain_gangs::runs_in_new_capacity(history, NAME)),
     ]
 }

@@ -22,9 +22,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_one_gang_ready(AIC_04, &gangs).await.map(drop)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AIC_03, || plain_gangs::one_of(history, &NAMES)),
-        finding(AIC_04, || plain_gangs::another_runs_in_its_room(history, &NAMES)),
+        finding(AIC_04, || plain_gangs::another_runs_in_freed_capacity(history, &NAMES)),
     ]
 }

@@ -3,12 +3,12 @@
 
 use conformance_proxy::{Action, Rule};
 
-use crate::before_put_back::before_put_back;
+use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 marks! { REFUSED = "a binding refused"; }
 
-/// Of gang k, binding k is refused, with the k-th of these status codes.
+/// The API server refuses binding k of gang k with the k-th of these status codes.
 const CODES: [u16; 4] = [409, 500, 409, 500];
 
 pub(crate) const CASE: Case = case!("A gang is bound whole although one binding is refused once", restored)
@@ -34,8 +34,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![finding(AON_18, || {
         let refused: Vec<_> = history.marks(REFUSED).collect();
         for (place, mark) in &refused {

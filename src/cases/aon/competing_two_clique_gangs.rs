@@ -2,17 +2,12 @@
 //! PodCliqueSet: room for one of them and one clique of the other. With one gang resource per clique, each
 //! gang could get one clique.
 
-use conformance_contract::clauses::Feature;
-
 use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("With room for one of two gangs of two cliques, one is bound whole")
     .clauses(&[AON_04])
     .nodes(&[nodes(4).gpus(8)])
-    .only(ATOMIC);
-
-pub(super) const ATOMIC: &[Target] =
-    &[Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
+    .with_feature(Feature::AtomicPodGang);
 
 pub(super) fn is_atomic(target: Target) -> Result<(), Broken> {
     match target.declares(Feature::AtomicPodGang) {
@@ -34,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.canaries().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_04, || {
         is_atomic(history.header.target)?;
         history.reached(SharedMark::SchedulerPassed)?;

@@ -13,12 +13,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(4).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AON_01, || binding::whole(&history.end(), &history.units("fits")?)),
         finding(AON_14, || {
             // The capacity check proves nothing unless the pods are bound.
-            let is_full = premise(AON_01, binding::whole(&history.end(), &history.units("fits")?));
+            let is_full = precondition(AON_01, binding::whole(&history.end(), &history.units("fits")?));
             all([invariants::within_capacity(history), is_full])
         }),
     ]

@@ -9,8 +9,8 @@ use conformance_history::{condition, name};
 use conformance_proxy::Action;
 use futures::future::select_all;
 
-use crate::before_put_back::before_put_back;
-use crate::disturbances::gang_resources_watched;
+use crate::before_restore::before_restore;
+use crate::disturbances::proxy_gang_resource_watches;
 use crate::prelude::*;
 
 marks! {
@@ -25,50 +25,51 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let late = gang_resources_watched(test, "*late-0*", &Action::HoldEvents { others_pass: true }).await?;
+    let late =
+        proxy_gang_resource_watches(test, "*late-0*", &Action::HoldEvents { others_pass: true }).await?;
     let gangs = test.submit("late").await?;
     for gang in &gangs {
         test.until_released(gang).await?;
     }
-    // A scheduler may not watch every kind.
-    let any = select_all(late.iter().map(|(proxy, rule)| Box::pin(proxy.until_applied(*rule, 1))));
+    // Some schedulers do not watch every kind, so the first event of any kind suffices.
+    let first_event = select_all(late.iter().map(|(proxy, rule)| Box::pin(proxy.until_applied(*rule, 1))));
     let begin = std::time::Instant::now();
-    if test.within(limits::REACTION, any).await.is_none() {
+    if test.within(limits::REACTION, first_event).await.is_none() {
         return Err(test
-            .ran_out("the proxy holding back an event of a gang resource", limits::REACTION, begin)
+            .timed_out("the proxy holding back an event of a gang resource", limits::REACTION, begin)
             .await);
     }
     test.canaries().await?;
     test.mark(UNSEEN, Value::Null);
     let kinds = schedulers::of(test.target).kinds();
-    let unseen = test.look(|live| said(live, kinds));
+    let unseen = test.look(|live| reports(live, kinds));
     late.iter().for_each(|(proxy, rule)| proxy.release(*rule));
     // Rejected pods wait in backoff, and canaries overtake them. The barrier starts at the next attempt.
     test.until("a scheduling attempt that sees the gang resources", limits::SCHEDULING, |live| {
-        !said(live, kinds).is_subset(&unseen)
+        !reports(live, kinds).is_subset(&unseen)
     })
     .await?;
     test.canaries().await?;
     test.mark(SEEN, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(5).await
 }
 
 /// Everything the scheduler reports about the gang: pod bindings, reasons for pending, and the status of gang
 /// resources.
-fn said(live: &Live, kinds: &[&str]) -> BTreeSet<String> {
+fn reports(live: &Live, kinds: &[&str]) -> BTreeSet<String> {
     let of_gang = |object: &&Value| name(object).contains("late-0");
     let pods = live.of("Pod").filter(of_gang).map(|pod| {
-        let why = condition(pod, "PodScheduled").map(|condition| &condition["message"]);
-        format!("{} {}", pod["spec"]["nodeName"], why.unwrap_or(&Value::Null))
+        let reason = condition(pod, "PodScheduled").map(|condition| &condition["message"]);
+        format!("{} {}", pod["spec"]["nodeName"], reason.unwrap_or(&Value::Null))
     });
     let resources = kinds.iter().flat_map(|kind| live.of(kind));
     let statuses = resources.filter(of_gang).map(|object| object["status"].to_string());
     pods.chain(statuses).collect()
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![finding(AON_19, || {
         let units = history.units("late")?;
         // Nothing may be bound before the node joins, even if the case stopped early.

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use conformance_driver::limits::RECOVERY;
-use conformance_driver::pending::Again;
+use conformance_driver::pending::Retry;
 
-use crate::before_put_back::before_put_back;
+use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 /// Shows that the controller is serving again.
@@ -19,29 +19,29 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(4).gpus(8)])
         .needs(&[Need::ReferenceController])
         .isolation(Isolation::Dedicated)
-        // kube-scheduler's timeout is a constant of 5 minutes; the others have none.
-        .only(&[Target::KOORDINATOR]);
+        // kube-scheduler's timeout is a constant of 5 minutes; the other schedulers have none.
+        .on(Scheduler::KOORDINATOR);
 
 const SET: &str = "timed-out";
 const SECONDS: u64 = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let config = json!({"gangMode": "NonStrict", "scheduleTimeoutSeconds": SECONDS});
-    let was = test.local()?.spec().controller;
-    test.restart_controller(was.with_profile_config(test.target.backend(), config)).await?;
+    let controller = test.local()?.spec().controller;
+    test.restart_controller(controller.with_profile_config(test.target.backend(), config)).await?;
     let gang = test.manifest(SET)?;
-    test.creates_until(&gang, SERVED, RECOVERY).await?;
+    test.retry_creates_until(&gang, SERVED, RECOVERY).await?;
     for gang in test.submit_value(gang).await? {
         test.scheduler_passes_over(&gang).await?;
-        test.is_tried_again(&gang, &[Again::Passes(Duration::from_secs(3 * SECONDS))]).await?;
+        test.retry_pending_gang(&gang, &[Retry::Passes(Duration::from_secs(3 * SECONDS))]).await?;
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![finding(AON_02, || {
         let never = binding::never(history, &history.units(SET)?, None);
-        all([never, scheduler_passed(history), history.tried_again(1)])
+        all([never, scheduler_passed(history), history.retried(1)])
     })]
 }

@@ -10,17 +10,17 @@ const SET: &str = "eight-cliques";
 pub(crate) const CASE: Case = Case::new(
     "The minimum of eight cliques is bound before any surplus pod",
     |test| Box::pin(surplus_last::drive(test, SET, 8, 16)),
-    judge,
+    check,
 )
 .clauses(&[AON_05])
 .nodes(&[nodes(1).gpus(4), nodes(1).gpus(4).joining(1), nodes(2).gpus(4).joining(2)])
-.only(&[Target::KUBE_TREE]);
+.in_scope("Tree");
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_05, || {
         let base = history.base(SET)?;
-        surplus_last::judge(history, SET, |then| {
-            all(base.groups.iter().map(|group| binding::exactly(then, &group.clique, 1)))
+        surplus_last::check(history, SET, |live| {
+            all(base.groups.iter().map(|group| binding::exactly(live, &group.clique, 1)))
         })
     })]
 }

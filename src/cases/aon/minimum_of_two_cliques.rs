@@ -2,7 +2,7 @@
 //! minimum. With a second node: one pod of each clique and no more, although either clique's surplus pod
 //! would fit instead of the other clique's required pod. With a third and a fourth: all.
 
-use super::competing_two_clique_gangs::{ATOMIC, is_atomic};
+use super::competing_two_clique_gangs::is_atomic;
 use super::surplus_last;
 use crate::prelude::*;
 
@@ -11,7 +11,7 @@ const SET: &str = "two-cliques";
 pub(crate) const CASE: Case = case!("The minimum of two cliques is bound before any surplus pod")
     .clauses(&[AON_05])
     .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)])
-    .only(ATOMIC);
+    .with_feature(Feature::AtomicPodGang);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if is_atomic(test.target).is_err() {
@@ -20,12 +20,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     surplus_last::drive(test, SET, 2, 4).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_05, || {
         is_atomic(history.header.target)?;
-        surplus_last::judge(history, SET, |then| {
-            binding::exactly(then, "two-cliques-0-left", 1)?;
-            binding::exactly(then, "two-cliques-0-right", 1)
+        surplus_last::check(history, SET, |live| {
+            binding::exactly(live, "two-cliques-0-left", 1)?;
+            binding::exactly(live, "two-cliques-0-right", 1)
         })
     })]
 }

@@ -1,8 +1,7 @@
 //! 1 node x 8 GPUs; clique `many`, 4 pods without GPUs (minimum 1), and clique `few`, 2 pods x 8 GPUs. The
 //! hard gang is 3 pods. The node has room for 5 pods, but for only one of `few`.
 
-use conformance_contract::clauses::Feature;
-use conformance_driver::pending::Again;
+use conformance_driver::pending::Retry;
 
 use crate::prelude::*;
 
@@ -13,17 +12,17 @@ pub(crate) const CASE: Case = case!("A gang is not bound if one clique cannot re
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("uneven").await? {
         test.scheduler_passes_over(&gang).await?;
-        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
+        test.retry_pending_gang(&gang, &[Retry::PodReplaced, Retry::AnotherGang]).await?;
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_09, || {
-        let mut doomed = history.units("uneven")?;
+        let mut units = history.units("uneven")?;
         if !history.header.target.declares(Feature::AtomicPodGang) {
-            doomed.retain(|unit| unit.minimums.iter().any(|(clique, _)| clique == "uneven-0-few"));
+            units.retain(|unit| unit.minimums.iter().any(|(clique, _)| clique == "uneven-0-few"));
         }
-        all([binding::never(history, &doomed, None), scheduler_passed(history)])
+        all([binding::never(history, &units, None), scheduler_passed(history)])
     })]
 }

@@ -9,13 +9,13 @@ const SET: &str = "elastic";
 pub(crate) const CASE: Case = Case::new(
     "The minimum of a gang is bound first and whole, surplus pods after it",
     |test| Box::pin(surplus_last::drive(test, SET, 3, 5)),
-    judge,
+    check,
 )
 .clauses(&[AON_05])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)]);
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_05, || {
-        surplus_last::judge(history, SET, |then| binding::exactly(then, "elastic-0-worker", 3))
+        surplus_last::check(history, SET, |live| binding::exactly(live, "elastic-0-worker", 3))
     })]
 }

@@ -13,7 +13,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_02, || {
         let never = binding::never(history, &history.units("undemanding")?, None);
         all([never, scheduler_passed(history)])

@@ -1,7 +1,7 @@
 //! 4 nodes x 8 GPUs; a gang of clique `fits`, 2 pods x 8 GPUs, and clique `overflows`, 5 pods x 8 GPUs. The
 //! second clique alone needs more nodes than exist.
 
-use conformance_driver::pending::Again;
+use conformance_driver::pending::Retry;
 
 use crate::prelude::*;
 
@@ -12,14 +12,15 @@ pub(crate) const CASE: Case = case!("A gang is not bound if one of its two cliqu
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("across").await? {
         test.scheduler_passes_over(&gang).await?;
-        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
+        test.retry_pending_gang(&gang, &[Retry::PodReplaced, Retry::AnotherGang]).await?;
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_08, || {
-        // Always the whole hard gang: a target that promises less has a known deviation.
+        // The check requires the whole hard gang on every target. A target that promises less has a known
+        // deviation.
         let hard_gangs: Vec<_> = history.gangs("across")?.iter().map(binding::hard_gang).collect();
         all([binding::never(history, &hard_gangs, None), scheduler_passed(history)])
     })]

@@ -11,11 +11,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("short").await? {
         test.scheduler_passes_over(&gang).await?;
     }
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(5).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AON_02, || all([never_bound(history), scheduler_passed(history)])),
         finding(AON_03, || {
@@ -23,9 +23,9 @@ fn judge(history: &History) -> Vec<Finding> {
             binding::whole(&history.end(), &history.units("short")?)
         }),
         finding(AON_15, || {
-            // A partially bound gang does not wait.
-            all([premise(AON_02, never_bound(history)), scheduler_passed(history)])?;
-            binding::says_why(history, &history.gangs("short")?[0])
+            // A partially bound gang violates AON-02, and this clause is then undecided.
+            all([precondition(AON_02, never_bound(history)), scheduler_passed(history)])?;
+            binding::reports_why_pending(history, &history.gangs("short")?[0])
         }),
     ]
 }
@@ -44,18 +44,18 @@ mod tests {
 
     use super::*;
 
-    fn rulings(bound: usize, says_why: bool) -> [Ruling; 2] {
+    fn rulings(bound: usize, reports_why_pending: bool) -> [Ruling; 2] {
         let mut story = Story::flat().submitted(one_clique("short", 5)).workers("short", 5, bound);
-        if says_why {
+        if reports_why_pending {
             let mut waiting = worker("short", 4, None);
             waiting["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
                 "reason": "Unschedulable", "message": "no room"}]);
             story = story.modified(waiting);
         }
-        let found = judge(&story.mark(SharedMark::SchedulerPassed, Value::Null).end());
+        let found = check(&story.mark(SharedMark::SchedulerPassed, Value::Null).end());
         ["AON-02", "AON-15"].map(|clause| {
             let of_clause = found.iter().find(|finding| finding.clause == clause);
-            of_clause.expect("both are judged").ruling.clone()
+            of_clause.expect("both clauses are checked").ruling.clone()
         })
     }
 
@@ -68,9 +68,9 @@ mod tests {
     }
 
     #[test]
-    fn a_partly_bound_gang_is_not_asked_for_a_reason() {
+    fn a_partly_bound_gang_breaks_the_precondition_of_the_reason() {
         let [in_part, reason] = rulings(4, false);
         assert!(matches!(in_part, Err(Broken::Violated(_))), "{in_part:?}");
-        assert!(matches!(reason, Err(Broken::Premise { clause: "AON-02", .. })), "{reason:?}");
+        assert!(matches!(reason, Err(Broken::Precondition { clause: "AON-02", .. })), "{reason:?}");
     }
 }

@@ -15,11 +15,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(2).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_10, || {
-        // A partially bound gang does not wait.
+        // A partially bound gang violates AON-02, and this clause is then undecided.
         all([
-            premise(AON_02, binding::never(history, &history.units("large")?, None)),
+            precondition(AON_02, binding::never(history, &history.units("large")?, None)),
             scheduler_passed(history),
         ])?;
         binding::whole(&history.end(), &history.units("small")?)
@@ -38,19 +38,19 @@ mod tests {
     fn ruling(large: usize, small: usize) -> Ruling {
         let sent = Story::flat().submitted(one_clique("large", 5)).submitted(one_clique("small", 2));
         let passed = sent.workers("large", 5, large).mark(SharedMark::SchedulerPassed, Value::Null);
-        judge(&passed.workers("small", 2, small).end()).remove(0).ruling
+        check(&passed.workers("small", 2, small).end()).remove(0).ruling
     }
 
     #[test]
-    fn the_small_one_is_bound_beside_one_that_waits() {
+    fn an_unbound_small_gang_is_a_violation() {
         assert_eq!(ruling(0, 2), Ok(()));
         assert!(matches!(ruling(0, 1), Err(Broken::Violated(_))));
     }
 
     #[test]
-    fn a_large_one_that_is_bound_in_part_does_not_wait() {
+    fn a_partly_bound_large_gang_breaks_the_precondition() {
         for small in [0, 2] {
-            assert!(matches!(ruling(4, small), Err(Broken::Premise { clause: "AON-02", .. })));
+            assert!(matches!(ruling(4, small), Err(Broken::Precondition { clause: "AON-02", .. })));
         }
     }
 }

@@ -1,15 +1,17 @@
 //! 4 nodes x 8 GPUs; a running gang of 4 pods x 8 GPUs loses a pod four times. Only the lost pod's node has
 //! room. The pod is deleted at once, deleted with a grace period, evicted, and finally fails.
 
-use conformance_driver::context::Loss;
+use conformance_driver::context::Disruption;
 use conformance_history::{Mark, text};
 
 use crate::prelude::*;
 
 marks! { FAILED_REPLACED = "the failed pod is replaced"; }
 
-/// Failure is last: an operator that does not replace failed pods has replaced the others before.
-const LOSSES: [Loss; 4] = [Loss::AtOnce, Loss::WithGrace, Loss::Evicted, Loss::Failed];
+/// The failure comes last. An operator that does not replace failed pods has then already replaced the other
+/// lost pods.
+const LOSSES: [Disruption; 4] =
+    [Disruption::AtOnce, Disruption::WithGrace, Disruption::Evicted, Disruption::Failed];
 
 pub(crate) const CASE: Case = case!("A lost pod of a running gang is replaced and no other pod moves")
     .clauses(&[AON_11, AON_17, AON_20])
@@ -22,8 +24,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let first =
             test.look(|live| live.pods().next().map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
         let (lost, uid) = first.unwrap_or_default();
-        test.lose_pod_by(loss, &lost).await?;
-        if loss == Loss::Failed {
+        test.disrupt_pod(loss, &lost).await?;
+        if loss == Disruption::Failed {
             return failed_replaced(test, &lost, &uid).await;
         }
         let replaced = Awaited::demanded_by(AON_11, format!("Pod {lost} ({}) replaced", loss.name()));
@@ -35,8 +37,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until four other pods are bound. The failed pod may stay. If nothing replaces it, the other losses
-/// are still checked.
+/// Waits until four other pods are bound. The failed pod may stay. If nothing replaces it, the checks of the
+/// other losses still apply.
 async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<(), Stop> {
     let replaced = Awaited::demanded_by(AON_20, format!("Pod {lost} (failed) replaced"));
     let wait = test.until(replaced, limits::SCHEDULING, |live| {
@@ -44,13 +46,13 @@ async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<()
     });
     match wait.await {
         Ok(()) => test.mark(FAILED_REPLACED, Value::Null),
-        Err(Stop::Wait(_)) => test.mark(SharedMark::WentOn, Value::Null),
+        Err(Stop::Timeout(_)) => test.mark(SharedMark::ContinuedAfterTimeout, Value::Null),
         Err(stop) => return Err(stop),
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AON_11, || {
             after_losses(history, |mark| !is_failure(mark), binding::replaced)?;
@@ -74,20 +76,20 @@ fn judge(history: &History) -> Vec<Finding> {
 }
 
 fn is_failure(lost: &Mark) -> bool {
-    lost.detail["by"] == Loss::Failed.name()
+    lost.detail["by"] == Disruption::Failed.name()
 }
 
 /// Checks the part of the history from each selected loss to the next one.
 fn after_losses(
     history: &History,
     is_meant: impl Fn(&Mark) -> bool,
-    sentence: impl Fn(&History, usize, &str) -> Ruling,
+    rule: impl Fn(&History, usize, &str) -> Ruling,
 ) -> Ruling {
     let losses: Vec<_> = history.marks(SharedMark::PodLost).collect();
     for (number, (since, mark)) in losses.iter().enumerate() {
         if is_meant(mark) {
             let next = losses.get(number + 1).map_or(history.entries.len(), |(index, _)| *index);
-            sentence(&history.upto(next), *since, text(&mark.detail["name"]))?;
+            rule(&history.upto(next), *since, text(&mark.detail["name"]))?;
         }
     }
     match losses.len() == LOSSES.len() {
@@ -103,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Pod `number` is lost in the way of that number.
+    /// Pod `number` is lost in the way `LOSSES[number]`.
     fn lost(story: Story, number: usize) -> Story {
         let name = format!("steady-0-worker-{number}");
         story.mark(SharedMark::PodLost, json!({"name": name, "by": LOSSES[number].name()}))
@@ -118,8 +120,8 @@ mod tests {
     fn until_failure() -> Story {
         let bound = Story::flat().submitted(one_clique("steady", 4)).workers("steady", 4, 4);
         let replaced = (0..3).fold(bound, |story, number| {
-            let gone = lost(story, number).deleted(worker("steady", number, Some("n")));
-            gone.added(successor(number, &format!("second-{number}")))
+            let deleted = lost(story, number).deleted(worker("steady", number, Some("n")));
+            deleted.added(successor(number, &format!("second-{number}")))
         });
         let mut failed = worker("steady", 3, Some("n"));
         failed["status"] = json!({"phase": "Failed"});
@@ -127,7 +129,7 @@ mod tests {
     }
 
     fn broken(story: Story) -> Vec<&'static str> {
-        let found = judge(&story.end());
+        let found = check(&story.end());
         let is_broken = |finding: &&Finding| matches!(finding.ruling, Err(Broken::Violated(_)));
         found.iter().filter(is_broken).map(|finding| finding.clause).collect()
     }
@@ -136,11 +138,11 @@ mod tests {
     fn a_failed_pod_that_is_not_replaced_breaks_one_clause_only() {
         let replaced = until_failure().added(successor(3, "second-3")).mark(FAILED_REPLACED, Value::Null);
         assert!(broken(replaced).is_empty());
-        assert_eq!(broken(until_failure().mark(SharedMark::WaitRanOut, Value::Null)), ["AON-20"]);
+        assert_eq!(broken(until_failure().mark(SharedMark::WaitTimedOut, Value::Null)), ["AON-20"]);
     }
 
     #[test]
-    fn a_gang_that_starts_again_breaks_one_clause_only() {
+    fn a_recreated_pod_breaks_one_clause_only() {
         let restarted = until_failure().added(successor(3, "second-3")).deleted(successor(0, "second-0"));
         let bound_again = restarted.added(successor(0, "third-0")).mark(FAILED_REPLACED, Value::Null);
         assert_eq!(broken(bound_again), ["AON-17"]);
@@ -149,7 +151,7 @@ mod tests {
     #[test]
     fn a_deleted_pod_that_is_not_replaced_breaks_one_clause_only() {
         let bound = Story::flat().submitted(one_clique("steady", 4)).workers("steady", 4, 4);
-        let gone = lost(bound, 0).deleted(worker("steady", 0, Some("n")));
-        assert_eq!(broken(gone.mark(SharedMark::WaitRanOut, Value::Null)), ["AON-11"]);
+        let deleted = lost(bound, 0).deleted(worker("steady", 0, Some("n")));
+        assert_eq!(broken(deleted.mark(SharedMark::WaitTimedOut, Value::Null)), ["AON-11"]);
     }
 }

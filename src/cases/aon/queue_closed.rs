@@ -1,5 +1,5 @@
-//! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs in a queue of the case's own: one pod short. It is admitted
-//! while the queue is open. Then the queue is closed, which keeps others out, and a second node joins.
+//! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs in a queue that only this case uses: one pod short. It is
+//! admitted while the queue is open. Then the queue is closed to new gangs, and a second node joins.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 
@@ -9,26 +9,26 @@ pub(crate) const CASE: Case =
     case!("A gang admitted to its queue is bound although the queue is closed later")
         .clauses(&[AON_03])
         .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)])
-        .only(&[Target::VOLCANO]);
+        .on(Scheduler::VOLCANO);
 
 /// Shows that admission has seen the queue open.
 const OPEN: &[Attempt] = &[admitted("a PodCliqueSet in the open queue", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let queue = test.domain("queue");
-    test.open_queue(&queue).await?;
+    test.create_volcano_queue(&queue).await?;
     let mut gang = test.manifest("locked-in")?;
     gang["metadata"]["annotations"][VOLCANO_QUEUE] = queue.clone().into();
-    test.creates_until(&gang, OPEN, REACTION).await?;
+    test.retry_creates_until(&gang, OPEN, REACTION).await?;
     for gang in test.submit_value(gang).await? {
         test.scheduler_passes_over(&gang).await?;
     }
     test.close_queue(&queue).await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(2).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_03, || {
         let units = history.units("locked-in")?;
         let closed = history.marks(SharedMark::QueueClosed).next().map(|(place, _)| place);

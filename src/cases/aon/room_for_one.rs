@@ -1,5 +1,5 @@
 //! 4 nodes x 8 GPUs; two gangs of 3 pods x 8 GPUs, created at the same time by one PodCliqueSet: room for one
-//! of them, but not for both. A third gang of 1 pod fits on the node that the losing gang must not hold.
+//! of them, but not for both. A third gang of 1 pod fits on the fourth node, which the loser must not occupy.
 
 use crate::prelude::*;
 
@@ -18,24 +18,24 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     // The two rival gangs are checked even if the third gang is not bound.
     match test.until_bound(4).await {
         Ok(()) => test.mark(ALL_BOUND, Value::Null),
-        Err(Stop::Wait(_)) => test.mark(SharedMark::WentOn, Value::Null),
+        Err(Stop::Timeout(_)) => test.mark(SharedMark::ContinuedAfterTimeout, Value::Null),
         Err(stop) => return Err(stop),
     }
     test.canaries().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(AON_04, || one_of_both(history)),
+        finding(AON_04, || exactly_one_rival_is_bound(history)),
         finding(AON_10, || {
-            // A partially bound loser holds the third gang's node.
-            premise(AON_04, one_of_both(history))?;
+            // A partially bound loser occupies the third gang's node.
+            precondition(AON_04, exactly_one_rival_is_bound(history))?;
             history.at(ALL_BOUND, |place| binding::whole(&history.before(place), &history.units("tiny")?))
         }),
     ]
 }
 
-fn one_of_both(history: &History) -> Ruling {
+fn exactly_one_rival_is_bound(history: &History) -> Ruling {
     let rivals: Vec<_> =
         history.gangs("rival")?.iter().map(|gang| gang.units(history.header.target)).collect();
     // The winner is known once the scheduler has made a full pass.
@@ -54,12 +54,12 @@ mod tests {
         let sent = Story::flat().submitted(one_clique("rival", 3)).submitted(one_clique("tiny", 1));
         let passed = sent.workers("rival", 3, rival).mark(SharedMark::SchedulerPassed, Value::Null);
         let waited = passed.workers("tiny", 1, tiny).mark(ALL_BOUND, Value::Null);
-        let mut found = judge(&waited.end()).into_iter();
+        let mut found = check(&waited.end()).into_iter();
         [(); 2].map(|()| found.next().expect("two findings").ruling)
     }
 
     #[test]
-    fn a_loser_that_holds_room_breaks_one_clause_only() {
+    fn a_loser_that_blocks_the_third_gang_breaks_one_clause_only() {
         assert_eq!(rulings(3, 1), [Ok(()), Ok(())]);
         let [rivals, tiny] = rulings(3, 0);
         assert_eq!(rivals, Ok(()));
@@ -67,9 +67,9 @@ mod tests {
     }
 
     #[test]
-    fn a_partly_bound_rival_takes_the_room_of_the_third_gang() {
+    fn a_partly_bound_rival_breaks_the_precondition_of_the_third_gang() {
         let [rivals, tiny] = rulings(2, 0);
         assert!(matches!(rivals, Err(Broken::Violated(_))), "{rivals:?}");
-        assert!(matches!(tiny, Err(Broken::Premise { clause: "AON-04", .. })), "{tiny:?}");
+        assert!(matches!(tiny, Err(Broken::Precondition { clause: "AON-04", .. })), "{tiny:?}");
     }
 }

@@ -4,7 +4,7 @@
 
 use conformance_expect::Unit;
 
-use super::competing_two_clique_gangs::{ATOMIC, is_atomic};
+use super::competing_two_clique_gangs::is_atomic;
 use crate::prelude::*;
 
 marks! { BASE_BOUND = "base bound"; }
@@ -12,7 +12,7 @@ marks! { BASE_BOUND = "base bound"; }
 pub(crate) const CASE: Case = case!("A scaled gang is not bound if one of its cliques does not fit")
     .clauses(&[AON_07])
     .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
-    .only(ATOMIC);
+    .with_feature(Feature::AtomicPodGang);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if is_atomic(test.target).is_err() {
@@ -25,11 +25,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_released(gang).await?;
     }
     test.canaries().await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(6).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_07, || {
         is_atomic(history.header.target)?;
         let (base_bound, _) = history.reached(BASE_BOUND)?;

@@ -19,11 +19,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.until_bound(5).await?;
     test.canaries().await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(7).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_07, || {
         let gangs = history.gangs("serving")?;
         let scaled: Vec<_> =

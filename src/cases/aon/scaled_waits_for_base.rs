@@ -1,6 +1,6 @@
-//! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and 2 workers without GPUs, and
-//! a scaled gang of 2 workers, which would fit. With a node x 8 GPUs, the base fits and the scaled gang may
-//! be bound. On simulated nodes the containers do not start, so the base is bound but never Ready.
+//! 1 node without GPUs. A base gang of a leader x 8 GPUs, which fits nowhere, and 2 workers without GPUs. A
+//! scaled gang of 2 workers, which would fit. With a node x 8 GPUs, the base fits and the scaled gang may be
+//! bound. On simulated nodes the containers do not start, so the base is bound but never Ready.
 
 use conformance_expect::Unit;
 
@@ -12,16 +12,16 @@ pub(crate) const CASE: Case = case!("A scaled gang that fits is not bound while 
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit("grown").await?;
-    let made = Awaited::demanded_by(GANG_03, "the pods of the scaled gang");
-    test.until(made, REACTION, |live| live.pods().count() == 5).await?;
+    let created = Awaited::demanded_by(GANG_03, "the pods of the scaled gang");
+    test.until(created, REACTION, |live| live.pods().count() == 5).await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(5).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     let units = |is_base: bool| -> Result<Vec<Unit>, Broken> {
         let gangs = history.gangs("grown")?;
         let meant = gangs.iter().filter(|gang| gang.is_base == is_base);
@@ -37,8 +37,8 @@ fn judge(history: &History) -> Vec<Finding> {
         finding(AON_16, || {
             scheduler_passed(history)?;
             let end = history.end();
-            // A base gang that stays unbound after its node has joined holds its scaled gangs back.
-            premise(AON_03, binding::whole(&end, &units(true)?))?;
+            // If the base gang stays unbound, its scaled gangs must wait, so nothing is decided.
+            precondition(AON_03, binding::whole(&end, &units(true)?))?;
             binding::all(&end, &history.gangs("grown")?)
         }),
     ]

@@ -23,16 +23,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.kill_scheduler().await?;
     test.mark(KILLED, Value::Null);
     test.start_scheduler().await?;
-    // The first canary may be in the new scheduler's initial list together with the pending gang. The barrier
-    // needs canaries behind the gang, and the next two certainly are.
+    // The new scheduler may list the first canaries together with the pending gang. The barrier needs
+    // canaries that arrive after the gang, so more are created.
     test.canaries().await?;
     test.canaries().await?;
     test.mark(NEXT_PASSED, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(6).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_12, || {
         let (running, waiting) = (history.units("running")?, history.units("waiting")?);
         let passed = history.marks(NEXT_PASSED).next().map(|(place, _)| place);

@@ -1,10 +1,10 @@
 //! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. A fault proxy forwards 2 of its 4 bindings and
-//! holds 2. Then the scheduler is killed, and the held ones never reach the API server. The next scheduler
-//! finds half a gang, and room for the other half.
+//! holds the other 2. The scheduler is killed, so the held bindings never reach the API server. The next
+//! scheduler finds a half-bound gang and room for the rest.
 
 use conformance_proxy::{Action, Rule, When};
 
-use crate::before_put_back::before_put_back;
+use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 marks! { KILLED = "scheduler killed"; }
@@ -35,8 +35,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(4).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![finding(AON_12, || {
         let (killed, _) = history.reached(KILLED)?;
         binding::exactly(&history.before(killed), "half-0-worker", PASSING).map_err(|_| {

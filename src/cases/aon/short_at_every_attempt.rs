@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use conformance_driver::pending::Again;
+use conformance_driver::pending::Retry;
 use conformance_expect::schedulers;
 
 use crate::prelude::*;
@@ -13,8 +13,8 @@ pub(crate) const CASE: Case = case!("A gang one pod short is not bound at any re
     .clauses(&[AON_02, AON_15])
     .nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1)]);
 
-const ATTEMPTS: &[Again] =
-    &[Again::NodesJoin(1), Again::PodReplaced, Again::GangResourcesRestored, Again::AnotherGang];
+const ATTEMPTS: &[Retry] =
+    &[Retry::NodesJoin(1), Retry::PodReplaced, Retry::GangResourcesRestored, Retry::AnotherGang];
 
 /// How long the scheduler's passes continue after its gang timeout.
 const BEYOND: Duration = Duration::from_secs(10);
@@ -22,23 +22,23 @@ const BEYOND: Duration = Duration::from_secs(10);
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("short-for-good").await? {
         test.scheduler_passes_over(&gang).await?;
-        test.is_tried_again(&gang, ATTEMPTS).await?;
+        test.retry_pending_gang(&gang, ATTEMPTS).await?;
         let timeout =
             schedulers::of(test.target).gang_timeout().filter(|_| test.test_cluster.thorough.gang_timeouts);
         if let Some(timeout) = timeout {
-            test.is_tried_again(&gang, &[Again::Passes(timeout + BEYOND)]).await?;
+            test.retry_pending_gang(&gang, &[Retry::Passes(timeout + BEYOND)]).await?;
         }
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     let never = || binding::never(history, &history.units("short-for-good")?, None);
     vec![
-        finding(AON_02, || all([never(), scheduler_passed(history), history.tried_again(ATTEMPTS.len())])),
+        finding(AON_02, || all([never(), scheduler_passed(history), history.retried(ATTEMPTS.len())])),
         finding(AON_15, || {
-            all([premise(AON_02, never()), scheduler_passed(history)])?;
-            binding::says_why(history, &history.gangs("short-for-good")?[0])
+            all([precondition(AON_02, never()), scheduler_passed(history)])?;
+            binding::reports_why_pending(history, &history.gangs("short-for-good")?[0])
         }),
     ]
 }

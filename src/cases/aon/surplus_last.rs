@@ -19,7 +19,7 @@ pub(super) async fn drive(
         test.scheduler_passes_over(&gang).await?;
     }
     test.mark(TOO_SMALL, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(minimum).await?;
     test.until("surplus pods released to the scheduler", limits::REACTION, |live| {
         live.pods().all(|pod| pod.gates().is_empty())
@@ -27,13 +27,13 @@ pub(super) async fn drive(
     .await?;
     test.canaries().await?;
     test.mark(ROOM_FOR_MINIMUM, Value::Null);
-    test.nodes_join(2).await?;
+    test.add_nodes(2).await?;
     test.until_bound(pods).await
 }
 
 /// Nothing was bound without room for the minimum, `is_minimum` is satisfied with exactly that room, and all
 /// pods are bound at the end. Pods that are released together may be bound in any order.
-pub(super) fn judge(history: &History, set: &str, is_minimum: impl FnOnce(&Live) -> Ruling) -> Ruling {
+pub(super) fn check(history: &History, set: &str, is_minimum: impl FnOnce(&Live) -> Ruling) -> Ruling {
     let units = history.units(set)?;
     // Nothing may be bound before the first node joins, even if the case stopped early.
     let too_small = history.marks(TOO_SMALL).next().map(|(place, _)| place);

@@ -1,7 +1,7 @@
 //! No nodes: nothing has to be bound. A clique and a scaling group with a scale configuration, and a clique
-//! without one. Another object already has the name of the autoscaler of the second replica's clique. The
-//! PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the group's scale configuration
-//! is removed.
+//! without one. An autoscaler of a third party already has the name that the autoscaler of the second
+//! replica's clique needs. The PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the
+//! group's scale configuration is removed.
 
 use conformance_check::lifecycle::autoscalers::{self, KIND};
 
@@ -33,7 +33,7 @@ const CHANGES: &[Attempt] = &[
 ];
 
 /// The PodCliqueSet with this many replicas, after the first `changes` changes.
-fn as_of(sent: &Value, replicas: usize, changes: usize) -> Value {
+fn with_changes(sent: &Value, replicas: usize, changes: usize) -> Value {
     let mut pcs = sent.clone();
     pcs["spec"]["replicas"] = replicas.into();
     CHANGES.iter().take(changes).for_each(|change| change.edit.apply(&mut pcs));
@@ -52,17 +52,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create(KIND, &foreign).await?;
     test.submit(SET).await?;
     let sent = test.manifest(SET)?;
-    let (mut is, mut changed) = (1, 0);
+    let (mut current, mut changed) = (1, 0);
     for (replicas, changes) in STEPS {
-        if replicas != is {
+        if replicas != current {
             test.scale("PodCliqueSet", SET, u32::try_from(replicas).unwrap_or(0)).await?;
-            is = replicas;
+            current = replicas;
         }
         if changes != changed {
-            test.updates(SET, &CHANGES[changed..changes]).await?;
+            test.attempt_updates(SET, &CHANGES[changed..changes]).await?;
             changed = changes;
         }
-        let pcs = as_of(&sent, replicas, changes);
+        let pcs = with_changes(&sent, replicas, changes);
         let what = format!("autoscalers of {replicas} replicas after {changes} changes");
         test.until(Awaited::demanded_by(AUTO_01, what), REACTION, |live| {
             autoscalers::faults(live, &pcs, &[TAKEN]).is_empty()
@@ -74,15 +74,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AUTO_01, || {
             let sent = history.submitted(SET)?;
-            // The step that timed out, or the last.
+            // The step that timed out, or the last step.
             let reached = history.marks(AS_CONFIGURED).count().min(STEPS.len() - 1);
             let (replicas, changes) = STEPS[reached];
             history.at(OVER, |place| {
-                let wanted = as_of(sent, replicas, changes);
+                let wanted = with_changes(sent, replicas, changes);
                 autoscalers::as_configured(&history.before(place), &wanted, &[TAKEN])
             })?;
             answers(history, CHANGES)

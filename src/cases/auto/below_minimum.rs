@@ -3,7 +3,6 @@
 //! changes are reverted. If ScaleToZero is declared, 0 means idle and is not below the minimum (AUTO-06).
 
 use conformance_check::lifecycle::scaled;
-use conformance_contract::clauses::Feature;
 use conformance_history::condition;
 
 use crate::prelude::*;
@@ -33,13 +32,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let attempts =
             too_few(test.target).iter().flat_map(|replicas| [(*replicas, "scale"), (*replicas, "")]);
         for (replicas, by) in attempts {
-            let accepted = test.tries_to_scale(TRIED, (kind, name), replicas, by).await?;
+            let accepted = test.try_to_scale(TRIED, (kind, name), replicas, by).await?;
             if accepted {
                 let awaited = Awaited::demanded_by(AUTO_05, format!("{name} reported as breached"));
                 test.until(awaited, REACTION, |live| {
-                    let said =
+                    let breached =
                         live.get(kind, name).and_then(|found| condition(found, "MinAvailableBreached"));
-                    said.is_some_and(|said| said["status"] == "True")
+                    breached.is_some_and(|breached| breached["status"] == "True")
                 })
                 .await?;
                 test.canaries().await?;
@@ -55,14 +54,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AUTO_05, || {
         for (index, mark) in history.marks(TRIED) {
             let seen = history.marks(SEEN).map(|(seen, _)| seen).find(|seen| *seen > index);
             let until = match seen {
                 Some(seen) => seen,
                 None => {
-                    history.marks(SharedMark::WaitRanOut).last().map_or(history.entries.len(), |(at, _)| at)
+                    history.marks(SharedMark::WaitTimedOut).last().map_or(history.entries.len(), |(at, _)| at)
                 }
             };
             scaled::below_the_minimum(history, index, mark, until)?;

@@ -28,20 +28,20 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     // An intermediate state may look like the final one.
     test.until_settled(|_| false).await;
     test.until_converged(SET).await?;
-    test.until_followed(SET).await?;
+    test.until_resources_match(SET).await?;
     test.mark(OVER, Value::Null);
     Ok(())
 }
 
-fn as_the_last(history: &History, live: &Live) -> Ruling {
-    scaled::asks_for(live, "PodCliqueScalingGroup", GROUP, 3)?;
-    scaled::asks_for(live, "PodClique", CLIQUE, 3)?;
+fn matches_last_scaling(history: &History, live: &Live) -> Ruling {
+    scaled::requests_replicas(live, "PodCliqueScalingGroup", GROUP, 3)?;
+    scaled::requests_replicas(live, "PodClique", CLIQUE, 3)?;
     gang_resources::as_scaled_last(history, live, SET)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AUTO_08, || {
-        scaled::nothing_bound_in_vain(history, GROUP)?;
-        history.at(OVER, |over| as_the_last(history, &history.before(over)))
+        scaled::none_bound_for_removed_replica(history, GROUP)?;
+        history.at(OVER, |over| matches_last_scaling(history, &history.before(over)))
     })]
 }

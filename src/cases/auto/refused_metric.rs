@@ -1,19 +1,19 @@
 //! No nodes: nothing has to be bound. A clique whose autoscaler uses a metric, and a scaling group with an
 //! autoscaler. The metric is changed to an invalid one, and the PodCliqueSet is scaled to two replicas.
 
-use conformance_check::admission::{refusals_say, was_refused};
+use conformance_check::admission::{refusals_contain_words, was_refused};
 use conformance_check::lifecycle::autoscalers;
 use conformance_driver::admission_attempts::clique;
 use conformance_history::{event_about, event_note, text};
 
 use crate::prelude::*;
 
-const HELD_UP: Code = Code::new("held-up-by-a-refused-autoscaler");
-const UNTOLD: Code = Code::new("refused-autoscaler-untold");
+const BLOCKED: Code = Code::new("blocked-by-refused-autoscaler");
+const NOT_REPORTED: Code = Code::new("refused-autoscaler-not-reported");
 
 marks! {
-    THERE = "the second replica there";
-    TOLD = "the refused metric told";
+    SECOND_REPLICA = "the second replica there";
+    REPORTED = "the refused metric told";
 }
 
 const SET: &str = "mistuned";
@@ -24,7 +24,7 @@ pub(crate) const CASE: Case =
     case!("An invalid autoscaler metric is refused or reported, and blocks nothing else")
         .clauses(&[AUTO_12, AUTO_13]);
 
-/// Admission may refuse the metric; then it must name it.
+/// Admission may refuse the metric; the refusal must then name it.
 const METRIC: Attempt = refused("a resource metric without a resource", &["metric"], |pcs| {
     clique(pcs, 0)["spec"]["autoScalingConfig"]["metrics"] = json!([{"type": "Resource"}]);
 });
@@ -34,19 +34,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let pcs = test.manifest(SET)?;
     let configured = Awaited::demanded_by(AUTO_01, "autoscalers as configured");
     test.until(configured, REACTION, |live| autoscalers::faults(live, &pcs, &[]).is_empty()).await?;
-    test.updates(SET, &[METRIC]).await?;
+    test.attempt_updates(SET, &[METRIC]).await?;
     test.scale("PodCliqueSet", SET, 2).await?;
     let is_refused = was_refused(&test.history(), &METRIC);
-    let others = Awaited::demanded_by(AUTO_13, "the second PodCliqueSet replica created");
-    test.until(others, REACTION, |live| lacks(live).is_none()).await?;
-    test.mark(THERE, Value::Null);
-    let told = Awaited::demanded_by(AUTO_12, "the invalid metric reported");
-    test.until(told, REACTION, |live| is_refused || is_told(live)).await?;
-    test.mark(TOLD, Value::Null);
+    let created = Awaited::demanded_by(AUTO_13, "the second PodCliqueSet replica created");
+    test.until(created, REACTION, |live| missing_part(live).is_none()).await?;
+    test.mark(SECOND_REPLICA, Value::Null);
+    let reported = Awaited::demanded_by(AUTO_12, "the invalid metric reported");
+    test.until(reported, REACTION, |live| is_refused || is_reported(live)).await?;
+    test.mark(REPORTED, Value::Null);
     Ok(())
 }
 
-fn lacks(live: &Live) -> Option<String> {
+fn missing_part(live: &Live) -> Option<String> {
     let pods =
         live.pods().filter(|pod| pod.label(names::PART_OF) == Some(SET) && !pod.is_terminating()).count();
     let group = format!("{SET}-1-pool");
@@ -56,26 +56,26 @@ fn lacks(live: &Live) -> Option<String> {
     }
 }
 
-fn is_told(live: &Live) -> bool {
+fn is_reported(live: &Live) -> bool {
     let names_it = |text: &str| text.contains("metric");
     // Kubernetes' own autoscaler controller also emits warnings, about the autoscaler.
-    let is_groves = |event: &Value| {
+    let is_about_grove = |event: &Value| {
         ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"].contains(&text(&event_about(event)["kind"]))
     };
-    let is_warning = |event: &&Value| event["type"] == "Warning" && is_groves(event);
+    let is_warning = |event: &&Value| event["type"] == "Warning" && is_about_grove(event);
     let warned = live.of("Event").filter(is_warning).any(|event| names_it(event_note(event)));
     warned || live.get("PodCliqueSet", SET).is_some_and(|pcs| names_it(&pcs["status"].to_string()))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AUTO_12, || {
-            refusals_say(history, &[METRIC])?;
-            history.reached(THERE)?;
-            history.at(TOLD, |place| {
-                ensure(was_refused(history, &METRIC) || is_told(&history.before(place)), || {
+            refusals_contain_words(history, &[METRIC])?;
+            history.reached(SECOND_REPLICA)?;
+            history.at(REPORTED, |place| {
+                ensure(was_refused(history, &METRIC) || is_reported(&history.before(place)), || {
                     violation(
-                        UNTOLD,
+                        NOT_REPORTED,
                         format!("PodCliqueSet {SET}: no event or status reports the invalid metric"),
                     )
                 })
@@ -83,12 +83,12 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding(AUTO_13, || {
             history.reached(SharedMark::Attempt)?;
-            history.at(THERE, |place| {
+            history.at(SECOND_REPLICA, |place| {
                 let live = history.before(place);
-                if let Some(lack) = lacks(&live) {
+                if let Some(part) = missing_part(&live) {
                     let message =
-                        format!("PodCliqueSet {SET}: {lack} missing while one of its autoscalers is invalid");
-                    return Err(violation(HELD_UP, message).into());
+                        format!("PodCliqueSet {SET}: {part} missing while one of its autoscalers is invalid");
+                    return Err(violation(BLOCKED, message).into());
                 }
                 Ok(())
             })
@@ -103,12 +103,13 @@ mod tests {
 
     use super::*;
 
-    /// The update with the invalid metric got this response. Then this object was observed.
+    /// The ruling after this response to the update with the invalid metric, and after this object was
+    /// observed.
     fn ruling(code: u16, message: &str, observed: Option<Value>) -> Ruling {
         let reply = json!({"name": SET, "verb": "update", "code": code, "message": message, "warnings": []});
         let story = Story::flat().mark(SharedMark::Attempt, json!({"title": METRIC.title, "reply": reply}));
-        let story = story.mark(THERE, Value::Null).all_added(observed).mark(TOLD, Value::Null);
-        judge(&story.end()).remove(0).ruling
+        let story = story.mark(SECOND_REPLICA, Value::Null).all_added(observed).mark(REPORTED, Value::Null);
+        check(&story.end()).remove(0).ruling
     }
 
     fn warning(kind: &str, note: &str) -> Option<Value> {
@@ -128,10 +129,12 @@ mod tests {
     #[rstest::rstest]
     #[case::event(warning("PodCliqueSet", "metrics[0]: resource is missing"), &[])]
     #[case::status(status("metrics[0]: resource is missing"), &[])]
-    #[case::nothing(None, &["refused-autoscaler-untold"])]
-    #[case::other_event(warning("PodCliqueSet", "a pod is missing"), &["refused-autoscaler-untold"])]
-    #[case::of_an_autoscaler(warning("HorizontalPodAutoscaler", "no metric"), &["refused-autoscaler-untold"])]
-    #[case::other_status(status("a pod is missing"), &["refused-autoscaler-untold"])]
+    #[case::nothing(None, &["refused-autoscaler-not-reported"])]
+    #[case::other_event(warning("PodCliqueSet", "a pod is missing"), &["refused-autoscaler-not-reported"])]
+    #[case::of_an_autoscaler(
+        warning("HorizontalPodAutoscaler", "no metric"), &["refused-autoscaler-not-reported"]
+    )]
+    #[case::other_status(status("a pod is missing"), &["refused-autoscaler-not-reported"])]
     fn an_admitted_metric_that_is_invalid_is_reported(
         #[case] observed: Option<Value>,
         #[case] wanted: &[&str],

@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 marks! {
     /// The scheduler has made its passes over all pods that do not fit.
-    AS_FAR_AS_THERE_IS_ROOM = "as far as there is room";
+    FULL = "as far as there is room";
 }
 
 const SET: &str = "scaled-out";
@@ -28,18 +28,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.until_bound(6).await?;
     test.canaries().await?;
-    test.mark(AS_FAR_AS_THERE_IS_ROOM, Value::Null);
+    test.mark(FULL, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AUTO_04, || {
         let (scaled, _) = history.reached(SharedMark::Scaled)?;
-        history.at(AS_FAR_AS_THERE_IS_ROOM, |end| {
+        history.at(FULL, |end| {
             let until = history.upto(end);
             let wanted = scaling::gangs(&until, history.submitted(SET)?, scaled + 1);
-            let further: Vec<&Gang> = wanted.iter().filter(|gang| !gang.is_base).collect();
-            let units: Vec<_> = further.iter().map(|gang| gang.units(history.header.target)).collect();
+            let scaled_gangs: Vec<&Gang> = wanted.iter().filter(|gang| !gang.is_base).collect();
+            let units: Vec<_> = scaled_gangs.iter().map(|gang| gang.units(history.header.target)).collect();
             all([
                 gangs::scaled(&until, &until.end(), &wanted),
                 binding::some_whole_others_never(&until, &units, 2, None),

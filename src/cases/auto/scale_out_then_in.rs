@@ -1,7 +1,7 @@
 //! 4 nodes x 8 GPUs; a clique of 2 pods x 8 GPUs, both required, and a scaling group of pods without
-//! requests. The clique is scaled 2 -> 5: two more are bound, and one waits. Then it is scaled in by one at a
-//! time. The operator must delete the waiting pod, then one that is not Ready, and, after one was added, the
-//! newest. The group is scaled 1 -> 3 -> 2.
+//! requests. The clique is scaled 2 -> 5: two more are bound, and one waits. Then it is scaled in by one pod
+//! at a time. The operator must first delete the waiting pod, and then a pod that is not Ready. After another
+//! pod was added, the operator must delete the newest pod. The group is scaled 1 -> 3 -> 2.
 
 use conformance_check::gangs;
 use conformance_check::lifecycle::scaled;
@@ -11,8 +11,8 @@ use crate::prelude::*;
 marks! {
     /// The pod that does not fit has waited for a pass of the scheduler.
     SURPLUS_WAITS = "surplus waits";
-    GROUP_IN = "group about to be scaled in";
-    GROUP_IS_IN = "group scaled in";
+    BEFORE_GROUP_SCALE_IN = "group about to be scaled in";
+    GROUP_SCALED_IN = "group scaled in";
 }
 
 const SET: &str = "surplus";
@@ -33,35 +33,35 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(5).await?;
     let released = Awaited::demanded_by(GANG_07, "the surplus pods released to the scheduler");
     test.until(released, REACTION, |live| {
-        own(live).count() == 5 && own(live).all(|pod| pod.gates().is_empty())
+        clique_pods(live).count() == 5 && clique_pods(live).all(|pod| pod.gates().is_empty())
     })
     .await?;
     test.canaries().await?;
-    test.until_followed(SET).await?;
+    test.until_resources_match(SET).await?;
     test.mark(SURPLUS_WAITS, Value::Null);
-    in_to(test, 4).await?;
+    scale_in_to(test, 4).await?;
     let crashing = test.look(|live| {
-        let surplus = own(live).filter(|pod| index(*pod) >= 2);
+        let surplus = clique_pods(live).filter(|pod| index(*pod) >= 2);
         surplus.min_by_key(|pod| index(*pod)).map(|pod| pod.name().to_owned())
     });
     let crashing = crashing.unwrap_or_default();
-    test.pod_becomes(&crashing, Containers::Crashing).await?;
-    test.until_ready_are_counted(CLIQUE, 3).await?;
-    in_to(test, 3).await?;
+    test.set_pod_status(&crashing, Containers::Crashing).await?;
+    test.until_ready_replicas(CLIQUE, 3).await?;
+    scale_in_to(test, 3).await?;
     test.scale_as_an_autoscaler("PodClique", CLIQUE, 4).await?;
     test.until_converged(SET).await?;
-    in_to(test, 3).await?;
+    scale_in_to(test, 3).await?;
     test.until_converged(SET).await?;
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 3).await?;
     test.until_converged(SET).await?;
-    test.mark(GROUP_IN, Value::Null);
+    test.mark(BEFORE_GROUP_SCALE_IN, Value::Null);
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
     test.until_converged(SET).await?;
-    test.mark(GROUP_IS_IN, Value::Null);
+    test.mark(GROUP_SCALED_IN, Value::Null);
     Ok(())
 }
 
-fn own(live: &Live) -> impl Iterator<Item = Pod<'_>> {
+fn clique_pods(live: &Live) -> impl Iterator<Item = Pod<'_>> {
     live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating())
 }
 
@@ -69,7 +69,7 @@ fn index(pod: Pod<'_>) -> usize {
     pod.label(names::POD_INDEX).and_then(|index| index.parse().ok()).unwrap_or(0)
 }
 
-async fn in_to(test: &TestContext, replicas: u32) -> Result<(), Stop> {
+async fn scale_in_to(test: &TestContext, replicas: u32) -> Result<(), Stop> {
     test.caught_up().await?;
     test.scale_as_an_autoscaler("PodClique", CLIQUE, replicas).await?;
     let wanted = usize::try_from(replicas).unwrap_or(0);
@@ -80,7 +80,7 @@ async fn in_to(test: &TestContext, replicas: u32) -> Result<(), Stop> {
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AUTO_03, || {
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
@@ -92,19 +92,19 @@ fn judge(history: &History) -> Vec<Finding> {
                 let live = until.end();
                 binding::exactly(&live, CLIQUE, 4)?;
                 gangs::base(&live, SET, &all)?;
-                gang_resources::as_the_pod_gangs_say(&until, &live, &all)
+                gang_resources::match_pod_gangs(&until, &live, &all)
             })
         }),
         finding(AUTO_07, || {
             history.reached(SURPLUS_WAITS)?;
-            scaled::least_dear_go(history, CLIQUE)?;
-            let (all_in, _) = history.reached(GROUP_IN)?;
-            binding::whole(&history.before(all_in), &history.units(SET)?)
+            scaled::deletion_order_followed(history, CLIQUE)?;
+            let (before, _) = history.reached(BEFORE_GROUP_SCALE_IN)?;
+            binding::whole(&history.before(before), &history.units(SET)?)
         }),
         finding(AUTO_15, || {
-            let (scaled, _) = history.reached(GROUP_IN)?;
-            history.at(GROUP_IS_IN, |until| {
-                scaled::highest_go(history, GROUP, scaled, until)?;
+            let (scaled, _) = history.reached(BEFORE_GROUP_SCALE_IN)?;
+            history.at(GROUP_SCALED_IN, |until| {
+                scaled::highest_replicas_deleted(history, GROUP, scaled, until)?;
                 binding::whole(&history.before(until), &history.units(SET)?)
             })
         }),

@@ -1,5 +1,5 @@
 //! 1 node; cliques of 2 pods with a common name prefix, and a scaling group of 1 pod. `/scale` of each is
-//! read; then each is scaled out by it, and `/scale` is read again.
+//! read. Then each is scaled out by `/scale`, which is read again.
 
 use conformance_check::lifecycle::scaled;
 
@@ -34,14 +34,14 @@ async fn read(test: &TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AUTO_02, || {
-        all(history.marks(READ).map(|(index, mark)| scaled::read(history, index, mark)))?;
+        all(history.marks(READ).map(|(index, mark)| scaled::scale_is_correct(history, index, mark)))?;
         let end = history.end();
         match history.marks(READ).count() {
             6 => all([(TARGETS[0], 3), (TARGETS[1], 2), (TARGETS[2], 2)]
                 .into_iter()
-                .map(|((kind, name), replicas)| scaled::asks_for(&end, kind, name, replicas))),
+                .map(|((kind, name), replicas)| scaled::requests_replicas(&end, kind, name, replicas))),
             read => Err(Broken::NotReached(format!("/scale was read {read} of 6 times"))),
         }
     })]

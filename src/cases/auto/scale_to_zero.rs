@@ -1,8 +1,8 @@
-//! 4 nodes x 8 GPUs; a gang of cliques `front` and `back`, 2 pods x 8 GPUs each, and of a scaling group of 2
-//! replicas (minimum 1) of pods without requests. `back` is scaled to 0 for longer than the termination delay
-//! of 4 s, and a pod of `front` is lost meanwhile. An occupant of 1 pod x 8 GPUs takes a node of `back`,
-//! which is scaled to 2 again: one pod short. The occupant is deleted. Then the group is scaled to 0, and to
-//! 1.
+//! 4 nodes x 8 GPUs; a gang of cliques `front` and `back`, 2 pods x 8 GPUs each. It also has a scaling group
+//! of 2 replicas (minimum 1), whose pods request nothing. `back` is scaled to 0 for longer than the
+//! termination delay of 4 s, and a pod of `front` is lost meanwhile. An occupant of 1 pod x 8 GPUs takes a
+//! node of `back`, which is scaled to 2 again: one pod short. The occupant is deleted. Then the group is
+//! scaled to 0, and to 1.
 
 use conformance_check::lifecycle::idle;
 use conformance_facts::cliques::have_left;
@@ -38,17 +38,17 @@ pub(crate) const CASE: Case = case!("Scaling a clique or group to 0 and back kee
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    let clock = test.clock(DELAY).await?;
+    let clock = test.start_clock(DELAY).await?;
     test.scale_as_an_autoscaler("PodClique", BACK, 0).await?;
-    until_out(test, &[BACK]).await?;
+    until_idle(test, &[BACK]).await?;
     test.until_converged(SET).await?;
-    test.clock_runs(&clock, 1, DELAY_OVER).await?;
+    test.run_clock(&clock, 1, DELAY_OVER).await?;
     test.canaries().await?;
     test.mark(IDLE, Value::Null);
     // On a slow machine, the lost pod's gang would otherwise be terminated before the pod is replaced.
     test.delay_termination(SET, "1h").await?;
     if let Some(lost) = test.pods_of(FRONT).first() {
-        test.lose_pod(lost).await?;
+        test.force_delete_pod(lost).await?;
     }
     until_ready(test, AUTO_06, FRONT, 2).await?;
     test.until_converged(SET).await?;
@@ -59,11 +59,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scale_as_an_autoscaler("PodClique", BACK, 2).await?;
     let released = Awaited::demanded_by(AUTO_14, format!("2 pods of {BACK} released to the scheduler"));
     test.until(released, REACTION, |live| {
-        of(live, BACK).count() == 2 && of(live, BACK).all(|pod| pod.gates().is_empty())
+        pods_of(live, BACK).count() == 2 && pods_of(live, BACK).all(|pod| pod.gates().is_empty())
     })
     .await?;
     test.scheduler_passes().await?;
-    test.clock_runs(&clock, 1, DELAY_OVER).await?;
+    test.run_clock(&clock, 1, DELAY_OVER).await?;
     test.canaries().await?;
     test.mark(SHORT, Value::Null);
     test.delete("PodCliqueSet", OCCUPANT).await?;
@@ -71,7 +71,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     test.mark(WHOLE, Value::Null);
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 0).await?;
-    until_out(test, &MEMBERS).await?;
+    until_idle(test, &MEMBERS).await?;
     test.until_converged(SET).await?;
     test.canaries().await?;
     test.mark(GROUP_IDLE, Value::Null);
@@ -82,7 +82,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn until_out(test: &TestContext, cliques: &[&str]) -> Result<(), Stop> {
+async fn until_idle(test: &TestContext, cliques: &[&str]) -> Result<(), Stop> {
     let awaited =
         Awaited::demanded_by(AUTO_06, format!("{} without pods and in no PodGang", cliques.join(" and ")));
     test.until(awaited, REACTION, |live| have_left(live, cliques)).await
@@ -97,12 +97,12 @@ async fn until_ready(
     let awaited = Awaited::demanded_by(clause, format!("{count} pods of {clique} bound and Ready"));
     test.until(awaited, SCHEDULING, |live| {
         let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
-        of(live, clique).count() == count && of(live, clique).all(is_ready)
+        pods_of(live, clique).count() == count && pods_of(live, clique).all(is_ready)
     })
     .await
 }
 
-fn of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
+fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
     live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
 }
 
@@ -117,24 +117,24 @@ fn gangs(history: &History, scaled: usize) -> Result<Vec<Gang>, Broken> {
     Ok(scaling::gangs(history, history.submitted(SET)?, scaled + 1))
 }
 
-fn others_run_on(history: &History, from: usize, until: usize, cliques: &[&str]) -> Result<(), Broken> {
+fn others_untouched(history: &History, from: usize, until: usize, cliques: &[&str]) -> Result<(), Broken> {
     let before = history.before(from);
-    let is_its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
-    let its: Vec<_> = before.pods().filter(is_its).map(Pod::name).collect();
-    binding::others_untouched(&history.upto(until), from, &its)
+    let is_excluded = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
+    let excluded: Vec<_> = before.pods().filter(is_excluded).map(Pod::name).collect();
+    binding::others_untouched(&history.upto(until), from, &excluded)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    vec![finding(AUTO_06, || goes_idle(history)), finding(AUTO_14, || comes_back(history))]
+fn check(history: &History) -> Vec<Finding> {
+    vec![finding(AUTO_06, || check_idle(history)), finding(AUTO_14, || check_return(history))]
 }
 
-fn goes_idle(history: &History) -> Ruling {
+fn check_idle(history: &History) -> Ruling {
     let target = history.header.target;
     let from = scaled(history, 0)?;
     history.at(IDLE, |until| {
-        others_run_on(history, from, until, &[BACK])?;
+        others_untouched(history, from, until, &[BACK])?;
         let live = history.before(until);
-        idle::is_idle(target, &live, &gangs(history, from)?, &[BACK])?;
+        idle::has_left_gang(target, &live, &gangs(history, from)?, &[BACK])?;
         idle::is_no_breach(&live, ("PodClique", BACK), SET)
     })?;
     history.at(REPLACED, |until| {
@@ -145,31 +145,31 @@ fn goes_idle(history: &History) -> Ruling {
     })?;
     let from = scaled(history, 2)?;
     history.at(GROUP_IDLE, |until| {
-        others_run_on(history, from, until, &MEMBERS)?;
+        others_untouched(history, from, until, &MEMBERS)?;
         let live = history.before(until);
-        idle::is_idle(target, &live, &gangs(history, from)?, &MEMBERS)?;
+        idle::has_left_gang(target, &live, &gangs(history, from)?, &MEMBERS)?;
         idle::is_no_breach(&live, ("PodCliqueScalingGroup", GROUP), SET)
     })
 }
 
-fn comes_back(history: &History) -> Ruling {
+fn check_return(history: &History) -> Ruling {
     let target = history.header.target;
     let from = scaled(history, 1)?;
     history.at(SHORT, |until| {
         idle::none_bound(history, &[BACK], from, until)?;
-        others_run_on(history, from, until, &[])
+        others_untouched(history, from, until, &[])
     })?;
     history.at(WHOLE, |until| {
-        others_run_on(history, from, until, &["occupant-0-only"])?;
+        others_untouched(history, from, until, &["occupant-0-only"])?;
         let (live, whole) = (history.before(until), gangs(history, from)?);
         binding::all(&live, &whole)?;
-        idle::is_back(target, &live, &whole)
+        idle::has_returned(target, &live, &whole)
     })?;
     let from = scaled(history, 3)?;
     history.at(GROUP_WHOLE, |until| {
-        others_run_on(history, from, until, &[])?;
+        others_untouched(history, from, until, &[])?;
         let (live, whole) = (history.before(until), gangs(history, from)?);
         binding::all(&live, &whole)?;
-        idle::is_back(target, &live, &whole)
+        idle::has_returned(target, &live, &whole)
     })
 }

@@ -1,6 +1,6 @@
-//! A gang of two standalone cliques and a scaling group of one replica, one pod each. One clique, and then
-//! the group, is scaled to 0 and back to 1 without a pause. An operator may see both changes, or only the
-//! last.
+//! 1 node; a gang of two standalone cliques and a scaling group of one replica, one pod each. One clique, and
+//! then the group, is scaled to 0 and back to 1 without a pause. An operator may see both changes, or only
+//! the last.
 
 use conformance_check::gangs;
 
@@ -12,7 +12,7 @@ const SET: &str = "briefly-idle";
 const PODCLIQUES: [&str; 3] =
     ["briefly-idle-0-unchanged", "briefly-idle-0-changed", "briefly-idle-0-group-0-member"];
 
-const NOT_READY: Code = Code::new("not-ready-after-it-was-scaled-back");
+const NOT_READY: Code = Code::new("not-ready-after-scale-up");
 
 pub(crate) const CASE: Case = case!("A clique and scaling group scaled to 0 and back are bound again")
     .clauses(&[AUTO_14])
@@ -30,13 +30,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn ready(live: &Live, clique: &str) -> Ruling {
-    let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
-    let is_ready = its.any(|pod| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True"));
+fn has_ready_pod(live: &Live, clique: &str) -> Ruling {
+    let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+    let is_ready = pods.any(|pod| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True"));
     ensure(is_ready, || violation(NOT_READY, format!("PodClique {clique}: no pod is Ready, want at least 1")))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(AUTO_14, || {
         history.at(BACK, |back| {
             let live = history.before(back);
@@ -44,7 +44,7 @@ fn judge(history: &History) -> Vec<Finding> {
             gangs::base(&live, SET, &all_gangs)?;
             gangs::references_are_the_pods(&live, &all_gangs)?;
             all(PODCLIQUES.map(|clique| binding::exactly(&live, clique, 1)))?;
-            all(PODCLIQUES.map(|clique| ready(&live, clique)))
+            all(PODCLIQUES.map(|clique| has_ready_pod(&live, clique)))
         })
     })]
 }
@@ -72,12 +72,12 @@ mod tests {
         pods[1]["status"]["conditions"][0]["status"] = json!(ready);
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
         let story = story.added(object("PodCliqueSet", SET)).added(gang).all_added(pods);
-        judge(&story.mark(BACK, Value::Null).end()).remove(0).ruling
+        check(&story.mark(BACK, Value::Null).end()).remove(0).ruling
     }
 
     #[test]
-    fn what_was_scaled_back_is_ready() {
+    fn an_unready_pod_after_scaling_back_is_a_violation() {
         assert_eq!(ruling("True"), Ok(()));
-        assert_eq!(codes(ruling("False")), ["not-ready-after-it-was-scaled-back"]);
+        assert_eq!(codes(ruling("False")), ["not-ready-after-scale-up"]);
     }
 }

@@ -1,6 +1,7 @@
-//! 1 node without GPUs; a base gang of a leader x 8 GPUs, which fits nowhere, and a scaling group of 1
-//! replica of 2 pods without GPUs, scaled 1 -> 3 meanwhile. With a node x 8 GPUs, everything is bound. A
-//! standalone clique is scaled 1 -> 2. Then the leader crashes for the termination delay of 5 s.
+//! 1 node without GPUs. A base gang of a leader x 8 GPUs, a side clique of 1 pod, and a scaling group of 1
+//! replica of 2 pods. Only the leader requests GPUs, and it fits nowhere. The group is scaled 1 -> 3
+//! meanwhile. With a node x 8 GPUs, everything is bound. The side clique is scaled 1 -> 2: 8 pods. Then the
+//! leader crashes for the termination delay of 5 s.
 
 use conformance_check::lifecycle::scaled;
 
@@ -34,22 +35,22 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_released(base).await?;
     }
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 3).await?;
-    let made = Awaited::demanded_by(GANG_03, "pods of the group's new replicas");
-    test.until(made, REACTION, |live| {
-        let of = |clique: &str| live.pods().filter(|pod| pod.pod_clique() == Some(clique)).count();
-        of(CLIQUES[3]) == 2 && of(CLIQUES[4]) == 2
+    let created = Awaited::demanded_by(GANG_03, "pods of the group's new replicas");
+    test.until(created, REACTION, |live| {
+        let pods_of = |clique: &str| live.pods().filter(|pod| pod.pod_clique() == Some(clique)).count();
+        pods_of(CLIQUES[3]) == 2 && pods_of(CLIQUES[4]) == 2
     })
     .await?;
     test.scheduler_passes().await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(8).await?;
     test.until_converged(SET).await?;
     test.scale_as_an_autoscaler("PodClique", SIDE, 2).await?;
     test.until_converged(SET).await?;
     test.mark(BOUND, Value::Null);
     let old: Vec<_> = CLIQUES.iter().flat_map(|clique| test.pods_of(clique)).collect();
-    test.first_pod_becomes(CLIQUES[0], Containers::Crashing).await?;
-    test.until_recycled("replica 0 of PodCliqueSet pending-base", AUTO_09, &CLIQUES, &old, true).await?;
+    test.set_first_pod_status(CLIQUES[0], Containers::Crashing).await?;
+    test.until_recreated("replica 0 of PodCliqueSet pending-base", AUTO_09, &CLIQUES, &old, true).await?;
     test.until_converged(SET).await?;
     test.mark(RECYCLED, Value::Null);
     Ok(())
@@ -59,14 +60,14 @@ fn gangs(history: &History) -> Result<Vec<Gang>, Broken> {
     Ok(scaling::gangs(history, history.submitted(SET)?, history.entries.len()))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AUTO_09, || {
             history.reached(BOUND)?;
             history.at(RECYCLED, |place| {
                 let live = history.before(place);
-                scaled::asks_for(&live, "PodCliqueScalingGroup", GROUP, 3)?;
-                scaled::asks_for(&live, "PodClique", SIDE, 2)?;
+                scaled::requests_replicas(&live, "PodCliqueScalingGroup", GROUP, 3)?;
+                scaled::requests_replicas(&live, "PodClique", SIDE, 2)?;
                 binding::all(&live, &gangs(history)?)
             })
         }),

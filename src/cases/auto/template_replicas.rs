@@ -21,14 +21,14 @@ const CHANGES: &[Attempt] = &[
         .with_warning(&["replicas"]),
 ];
 
-const OF_EACH: [(&str, &str); 2] = [("PodClique", "front"), ("PodCliqueScalingGroup", "pool")];
+const SCALED_OBJECTS: [(&str, &str); 2] = [("PodClique", "front"), ("PodCliqueScalingGroup", "pool")];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    test.updates(SET, CHANGES).await?;
+    test.attempt_updates(SET, CHANGES).await?;
     test.scale("PodCliqueSet", SET, 2).await?;
-    // Four pods of the second replica: the operator has reconciled the change.
+    // The PodCliques of the second replica show that the operator has reconciled the change.
     let awaited = Awaited::demanded_by(GANG_10, "the second replica's cliques");
     test.until(awaited, REACTION, |live| {
         ["resized-1-front", "resized-1-pool-0-worker"]
@@ -41,24 +41,24 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AUTO_10, || {
             // AUTO-17 decides whether a warning is returned.
-            answers(history, &CHANGES.iter().map(|change| change.in_any_words()).collect::<Vec<_>>())?;
+            answers(history, &CHANGES.iter().map(|change| change.answer_only()).collect::<Vec<_>>())?;
             history.at(SECOND, |place| {
                 let live = history.before(place);
-                let each = OF_EACH.into_iter().flat_map(|(kind, name)| {
+                let rulings = SCALED_OBJECTS.into_iter().flat_map(|(kind, name)| {
                     let live = &live;
                     [(0, 1), (1, 2)].into_iter().map(move |(index, replicas)| {
-                        scaled::asks_for(live, kind, &format!("{SET}-{index}-{name}"), replicas)
+                        scaled::requests_replicas(live, kind, &format!("{SET}-{index}-{name}"), replicas)
                     })
                 });
-                all(each)
+                all(rulings)
             })
         }),
         finding(AUTO_17, || {
-            answers(history, &CHANGES.iter().map(|change| change.whatever_the_answer()).collect::<Vec<_>>())
+            answers(history, &CHANGES.iter().map(|change| change.words_only()).collect::<Vec<_>>())
         }),
     ]
 }

@@ -24,49 +24,57 @@ pub(crate) const CASE: Case =
 const PACE: Duration = Duration::from_millis(50);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let (all, begin) = (targets(test), Timestamp::now());
+    let begin = Timestamp::now();
     let mut pods = 0;
-    for target in all {
-        let mut beside = test.manifest_for(target, "alongside")?;
-        beside["metadata"]["name"] = name(test.target, target.backend()).into();
-        pods += test.submit_value(beside).await?.iter().map(|gang| gang.pods()).sum::<usize>();
+    for target in targets(test) {
+        let mut alongside = test.manifest_for(target, "alongside")?;
+        alongside["metadata"]["name"] = name(test.target, target.backend()).into();
+        pods += test.submit_value(alongside).await?.iter().map(|gang| gang.pods()).sum::<usize>();
     }
     test.until_bound(pods).await?;
     for gang in test.submit("too-big-alongside").await? {
         test.scheduler_passes_over(&gang).await?;
     }
-    test.note_operator_writes(begin)?;
+    test.record_operator_writes(begin)?;
     note_binders(test).await
 }
 
-/// The name of a scheduler's PodCliqueSet in a target's test. KAI identifies PodGroups by name alone.
+/// The name of a scheduler's PodCliqueSet in a target's test. The names differ between targets, because KAI
+/// identifies PodGroups by name alone.
 fn name(target: Target, scheduler: &str) -> String {
     let number = TARGETS.into_iter().take_while(|other| *other != target).count();
     format!("alongside-{number}-{scheduler}")
 }
 
+/// A target for each running scheduler; for the test's own scheduler, the test's target.
 pub(super) fn targets(test: &TestContext) -> Vec<Target> {
-    let there = &test.test_cluster;
-    let present = there.schedulers.iter().filter(|of| there.cluster.scheduler_failed(**of).is_none());
-    let of_scheduler = |scheduler| match test.target.scheduler() == scheduler {
-        true => Some(test.target),
-        false => TARGETS.into_iter().find(|target| target.scheduler() == scheduler),
-    };
-    present.copied().filter_map(of_scheduler).collect()
+    let mut targets = Vec::new();
+    for &scheduler in &test.test_cluster.schedulers {
+        if test.test_cluster.cluster.scheduler_failed(scheduler).is_some() {
+            continue;
+        }
+        if test.target.scheduler() == scheduler {
+            targets.push(test.target);
+        } else {
+            targets.extend(TARGETS.into_iter().find(|target| target.scheduler() == scheduler));
+        }
+    }
+    targets
 }
 
+/// Waits until the audit log has the binding of every bound pod, and marks who bound which pod.
 async fn note_binders(test: &TestContext) -> Result<(), Stop> {
     let cluster = test.local()?;
     let begin = Instant::now();
     loop {
         let bindings = cluster.bindings(&test.namespace)?;
-        let written = |pod: &str| bindings.iter().any(|binding| binding.pod == pod);
-        let all =
-            test.look(|live| live.pods().filter(|pod| pod.node().is_some()).all(|pod| written(pod.name())));
-        if all || begin.elapsed() > test.length(SETTLE) {
+        let is_logged = |pod: &str| bindings.iter().any(|binding| binding.pod == pod);
+        let is_complete =
+            test.look(|live| live.pods().filter(|pod| pod.node().is_some()).all(|pod| is_logged(pod.name())));
+        if is_complete || begin.elapsed() > test.length(SETTLE) {
             let bound: Vec<_> = bindings.iter().map(|b| json!({"pod": b.pod, "user": b.user})).collect();
             let users: BTreeMap<_, _> =
-                schedulers::all().map(|of| (of.name(), installation(of).user)).collect();
+                schedulers::all().map(|scheduler| (scheduler.name(), installation(scheduler).user)).collect();
             let stood_in_for = cluster.spec().stood_in_for();
             test.mark(
                 SharedMark::BoundBy,
@@ -78,16 +86,16 @@ async fn note_binders(test: &TestContext) -> Result<(), Stop> {
     }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(COEX_01, || {
-            coexistence::bound_by_its_own(history)?;
+            coexistence::bound_by_own_scheduler(history)?;
             // For a pod that is not bound, the binder is unknown.
-            premise(COEX_03, each_is_whole(history))
+            precondition(COEX_03, each_is_whole(history))
         }),
         finding(COEX_02, || {
             coexistence::resources_of_own_gangs(history)?;
-            audit::only_what_there_was(history)
+            audit::only_existing_gang_resources_written(history)
         }),
         finding(COEX_03, || {
             each_is_whole(history)?;

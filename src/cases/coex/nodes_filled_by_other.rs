@@ -23,7 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(COEX_03, || {
         binding::whole(&history.end(), &history.units("first-there")?)?;
         all([binding::never(history, &history.units("second-there")?, None), scheduler_passed(history)])

@@ -13,13 +13,13 @@ const SET: &str = "gone";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
     test.submit(SET).await?;
-    let converged = test.converged_or_not(SET).await?;
+    let converged = test.try_until_converged(SET).await?;
     test.delete("PodCliqueSet", SET).await?;
     test.until_nothing_left().await?;
     converged
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(DEL_01, || {
         history.reached(SharedMark::Deleted)?;
         cleanup::nothing_left(history)

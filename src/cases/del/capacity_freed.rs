@@ -14,15 +14,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scheduler_passes_over(&gang).await?;
     }
     test.delete("PodCliqueSet", "holder").await?;
-    test.until("the waiting gang bound", limits::SCHEDULING, |live| live.bound_of("waiter") == 3).await
+    test.until("the waiting gang bound", limits::SCHEDULING, |live| live.bound_pods_of_set("waiter") == 3)
+        .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(DEL_05, || {
         let (deleted, _) = history.reached(SharedMark::Deleted)?;
         let waiter = history.units("waiter")?;
         // Two units, room for one: nothing of the second may be bound before the first is deleted.
-        premise(AON_04, binding::never(history, &waiter, Some(deleted)))?;
+        precondition(AON_04, binding::never(history, &waiter, Some(deleted)))?;
         binding::whole(&history.end(), &waiter)
     })]
 }
@@ -38,17 +39,17 @@ mod tests {
     fn ruling(before: usize, after: usize) -> Ruling {
         let waits = Story::flat().submitted(one_clique("waiter", 3)).workers("waiter", 3, before);
         let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("waiter", 0, after);
-        judge(&deleted.end()).remove(0).ruling
+        check(&deleted.end()).remove(0).ruling
     }
 
     #[test]
-    fn the_one_that_waited_is_bound_whole() {
+    fn a_partly_bound_waiting_gang_is_a_violation() {
         assert_eq!(ruling(0, 3), Ok(()));
         assert!(matches!(ruling(0, 2), Err(Broken::Violated(_))));
     }
 
     #[test]
-    fn one_that_is_bound_in_part_beside_the_other_did_not_wait() {
-        assert!(matches!(ruling(1, 3), Err(Broken::Premise { clause: "AON-04", .. })));
+    fn a_gang_bound_before_the_deletion_breaks_the_precondition() {
+        assert!(matches!(ruling(1, 3), Err(Broken::Precondition { clause: "AON-04", .. })));
     }
 }

@@ -16,7 +16,7 @@ const SET: &str = "orphaned";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
     test.submit(SET).await?;
-    let converged = test.converged_or_not(SET).await?;
+    let converged = test.try_until_converged(SET).await?;
     restored(test, without_controller).await?;
     test.until_nothing_left().await?;
     converged
@@ -24,14 +24,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn without_controller(test: &mut TestContext) -> BoxFuture<'_, Result<(), Stop>> {
     Box::pin(async {
-        test.take_away(Part::Controller).await?;
+        test.kill_part(Part::Controller).await?;
         test.delete("PodCliqueSet", SET).await
     })
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(DEL_06, || {
-        history.reached(SharedMark::PartTakenAway)?;
+        history.reached(SharedMark::ComponentStopped)?;
         history.reached(SharedMark::Deleted)?;
         cleanup::nothing_left(history)
     })]

@@ -1,9 +1,9 @@
 //! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits. A third party adds a scheduling gate to its pods
-//! on creation, and later a finalizer to one of them. The gang waits, is deleted, and is gone once the
-//! finalizer is removed.
+//! on creation, and later a finalizer to one of them. The gang waits and is deleted. Its last pod disappears
+//! once the finalizer is removed.
 
 use conformance_check::order;
-use conformance_driver::foreign_gates::FOREIGN_GATE;
+use conformance_contract::names::FOREIGN_GATE;
 
 use crate::prelude::*;
 
@@ -16,7 +16,7 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.gated_by_others(None).await?;
+    test.add_foreign_gate(None).await?;
     test.take_baseline().await?;
     test.submit("held").await?;
     let released = Awaited::demanded_by(GANG_07, "Grove's scheduling gate removed from 3 pods");
@@ -36,7 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(GANG_17, || {
             let (released, _) = history.reached(RELEASED)?;

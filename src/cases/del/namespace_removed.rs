@@ -12,15 +12,15 @@ const SET: &str = "evicted";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    let converged = test.converged_or_not(SET).await?;
+    let converged = test.try_until_converged(SET).await?;
     test.delete("Namespace", &test.namespace).await?;
-    test.until_namespace_gone().await?;
+    test.until_namespace_deleted().await?;
     converged
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(DEL_07, || {
         history.reached(SharedMark::WaitedForNamespace)?;
-        cleanup::namespace_gone(history)
+        cleanup::namespace_deleted(history)
     })]
 }

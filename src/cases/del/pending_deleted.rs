@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. It is deleted pod
-//! by pod while that room is free. 2 more nodes join once it is gone.
+//! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. It is deleted
+//! while that room is free. 2 more nodes join once all of its objects are deleted.
 
 use crate::prelude::*;
 
@@ -14,11 +14,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.delete("PodCliqueSet", "pending").await?;
     test.until_nothing_left().await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.canaries().await
 }
 
-pub(super) fn judge(history: &History) -> Vec<Finding> {
+pub(super) fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(DEL_04, || {
             history.reached(SharedMark::Deleted)?;
@@ -27,8 +27,9 @@ pub(super) fn judge(history: &History) -> Vec<Finding> {
         finding(DEL_11, || {
             let (deleted, _) = history.reached(SharedMark::Deleted)?;
             let units = history.units("pending")?;
-            // Its unit, 5 pods, is one pod short; a partially bound gang does not wait.
-            premise(AON_02, binding::never(history, &units, Some(deleted)))?;
+            // The unit of 5 pods is one pod short. A partially bound gang violates AON-02, and this clause is
+            // then undecided.
+            precondition(AON_02, binding::never(history, &units, Some(deleted)))?;
             binding::never(history, &units, None)
         }),
     ]
@@ -47,23 +48,23 @@ mod tests {
     fn rulings(before: usize, after: usize, left: Value) -> [Ruling; 2] {
         let waits = Story::flat().submitted(one_clique("pending", 5)).workers("pending", 5, before);
         let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("pending", 5, after);
-        let found = judge(&deleted.mark(SharedMark::LeftOver, left).end()).into_iter();
+        let found = check(&deleted.mark(SharedMark::LeftOver, left).end()).into_iter();
         found.map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
     }
 
     #[test]
-    fn nothing_of_a_gang_that_waited_is_bound_or_left() {
+    fn bound_pods_and_leftovers_break_one_clause_each() {
         assert_eq!(rulings(0, 0, json!([])), [Ok(()), Ok(())]);
         assert!(matches!(rulings(0, 1, json!([]))[1], Err(Broken::Violated(_))));
         let left = json!([{"kind": "PodGang", "metadata": {"name": "pending-0"}}]);
-        let [is_left, is_bound] = rulings(0, 0, left);
-        assert!(matches!(is_left, Err(Broken::Violated(_))), "{is_left:?}");
-        assert_eq!(is_bound, Ok(()));
+        let [leftover, bound] = rulings(0, 0, left);
+        assert!(matches!(leftover, Err(Broken::Violated(_))), "{leftover:?}");
+        assert_eq!(bound, Ok(()));
     }
 
     #[test]
-    fn a_gang_that_is_bound_in_part_did_not_wait() {
-        let [_, is_bound] = rulings(4, 0, json!([]));
-        assert!(matches!(is_bound, Err(Broken::Premise { clause: "AON-02", .. })), "{is_bound:?}");
+    fn a_partly_bound_gang_breaks_the_precondition() {
+        let [_, bound] = rulings(4, 0, json!([]));
+        assert!(matches!(bound, Err(Broken::Precondition { clause: "AON-02", .. })), "{bound:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! 3 replicas, each with a base and a scaled PodGang; scaled in to 2.
 
-use conformance_check::idle_writes::{self, Concern};
+use conformance_check::idle_writes::{self, AffectedObjects};
 
 use crate::prelude::*;
 
@@ -13,17 +13,17 @@ const SET: &str = "shrunk";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    let converged = test.converged_or_not(SET).await?;
-    test.comes_to_rest().await?;
+    let converged = test.try_until_converged(SET).await?;
+    test.wait_until_idle().await?;
     test.scale("PodCliqueSet", SET, 2).await?;
-    let gangs = scaling::lost(&test.history(), SET);
-    test.converged_or_not(SET).await?.and(converged)?;
-    test.until_gone(&gangs).await?;
-    test.until_services_gone_or_not(&gangs).await
+    let gangs = scaling::removed_gangs(&test.history(), SET);
+    test.try_until_converged(SET).await?.and(converged)?;
+    test.until_gangs_deleted(&gangs).await?;
+    test.try_until_services_deleted(&gangs).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let removed = || cleanup::removed(history, &scaling::lost(history, SET));
+fn check(history: &History) -> Vec<Finding> {
+    let removed = || cleanup::removed(history, &scaling::removed_gangs(history, SET));
     vec![
         finding(DEL_02, || {
             history.reached(SharedMark::Scaled)?;
@@ -31,16 +31,16 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding(DEL_10, || {
             history.reached(SharedMark::Scaled)?;
-            cleanup::services_removed(history, &scaling::lost(history, SET))
+            cleanup::services_removed(history, &scaling::removed_gangs(history, SET))
         }),
         finding(GANG_24, || {
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
-            premise(DEL_02, removed())?;
+            precondition(DEL_02, removed())?;
             let pcs = history.submitted(SET)?;
             let (before, after) =
                 (scaling::gangs(history, pcs, scaled), scaling::gangs(history, pcs, scaled + 1));
-            let concern = Concern::of(history.header.target, SET, &before, &after);
-            idle_writes::others_untouched(history, scaled, history.entries.len(), &concern)
+            let affected = AffectedObjects::of(history.header.target, SET, &before, &after);
+            idle_writes::others_untouched(history, scaled, history.entries.len(), &affected)
         }),
     ]
 }

@@ -1,7 +1,7 @@
 //! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs. If updates are admitted, its template changes and every
 //! pod is replaced in place. The PodCliqueSet is scaled to a second replica, which waits. It is deleted, and
-//! created again under the same name as soon as the API server allows it, while objects of the first are
-//! still terminating.
+//! created again under the same name as soon as the API server allows it. Objects of the first are then still
+//! terminating.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         live.pods().count() == 8
     })
     .await?;
-    let first = test.look(|live| all_of(live, "again"));
+    let first = test.look(|live| uids_of(live, "again"));
     test.delete("PodCliqueSet", "again").await?;
     test.until(Awaited::demanded_by(DEL_01, "the first PodCliqueSet deleted"), limits::CLEANUP, |live| {
         live.get("PodCliqueSet", "again").is_none()
@@ -36,12 +36,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     test.submit("again").await?;
     test.until("the second PodCliqueSet bound", limits::SCHEDULING, |live| {
-        live.bound() == 4 && all_of(live, "again").is_disjoint(&first)
+        live.bound() == 4 && uids_of(live, "again").is_disjoint(&first)
     })
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(DEL_08, || {
             history.reached(SharedMark::Deleted)?;
@@ -54,15 +54,15 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The uids of a PodCliqueSet of that name and of everything that belongs to it.
-pub(super) fn all_of(live: &Live, set: &str) -> BTreeSet<String> {
+/// The uids of the PodCliqueSet and of all objects that belong to it.
+pub(super) fn uids_of(live: &Live, set: &str) -> BTreeSet<String> {
     end_state::objects(live, set).map(|object| Version::of(object).uid().to_owned()).collect()
 }
 
 /// The second PodCliqueSet of a name adopts nothing from the first: no object that existed at `since` exists
 /// at the end. Undecided (`NotReached`) if there was no second PodCliqueSet.
 pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ruling {
-    let (first, end) = (all_of(&history.before(since), set), history.end());
+    let (first, end) = (uids_of(&history.before(since), set), history.end());
     if end.get("PodCliqueSet", set).is_none() {
         return Err(Broken::NotReached(format!("PodCliqueSet {set} was not created a second time")));
     }
@@ -79,42 +79,42 @@ pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ru
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, its_gang, one_clique};
+    use conformance_history::testing::{Story, one_clique, one_clique_gang};
     use serde_json::Value;
 
     use super::*;
 
-    /// Rulings on how the second PodCliqueSet is scheduled and on what it adopts. Its PodGang is the first
-    /// one's or a new one, and this many of its pods are bound.
+    /// Rulings on how the second PodCliqueSet is scheduled and on what it adopts. It keeps the first PodGang
+    /// or gets a new one, and this many of its pods are bound.
     fn rulings(is_gang_kept: bool, bound: usize) -> [Ruling; 2] {
         let numbered = |mut object: Value, uid: &str| {
             object["metadata"]["uid"] = uid.into();
             object
         };
         let [first, second] = ["first", "second"].map(|uid| numbered(one_clique("again", 4), uid));
-        let [old, new] = ["old", "new"].map(|uid| numbered(its_gang("again", 4), uid));
+        let [old, new] = ["old", "new"].map(|uid| numbered(one_clique_gang("again", 4), uid));
         let story = Story::flat().submitted(one_clique("again", 4));
         let story = story.added(first.clone()).added(old.clone()).mark(SharedMark::Deleted, Value::Null);
         let story = story.deleted(first).added(second);
         let story = if is_gang_kept { story } else { story.deleted(old).added(new) };
-        let found = judge(&story.workers("again", 4, bound).end()).into_iter();
+        let found = check(&story.workers("again", 4, bound).end()).into_iter();
         found.map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
     }
 
     #[test]
-    fn a_second_one_is_bound_whole_and_takes_nothing_over() {
+    fn each_fault_of_the_second_pod_clique_set_breaks_one_clause() {
         assert_eq!(rulings(false, 4), [Ok(()), Ok(())]);
-        let [schedule, inheritance] = rulings(false, 3);
-        assert!(matches!(schedule, Err(Broken::Violated(_))), "{schedule:?}");
-        assert_eq!(inheritance, Ok(()));
-        let [schedule, inheritance] = rulings(true, 4);
-        assert_eq!(schedule, Ok(()));
-        assert!(matches!(inheritance, Err(Broken::Violated(_))), "{inheritance:?}");
+        let [scheduling, adoption] = rulings(false, 3);
+        assert!(matches!(scheduling, Err(Broken::Violated(_))), "{scheduling:?}");
+        assert_eq!(adoption, Ok(()));
+        let [scheduling, adoption] = rulings(true, 4);
+        assert_eq!(scheduling, Ok(()));
+        assert!(matches!(adoption, Err(Broken::Violated(_))), "{adoption:?}");
     }
 
     #[test]
-    fn without_a_second_one_nothing_is_known() {
-        let gone = Story::flat().mark(SharedMark::Deleted, Value::Null).end();
-        assert!(matches!(nothing_survived(&gone, 0, "again"), Err(Broken::NotReached(_))));
+    fn without_a_second_pod_clique_set_nothing_is_decided() {
+        let deleted = Story::flat().mark(SharedMark::Deleted, Value::Null).end();
+        assert!(matches!(nothing_survived(&deleted, 0, "again"), Err(Broken::NotReached(_))));
     }
 }

@@ -1,13 +1,13 @@
 //! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs: all of them fit. Each runs, is deleted, and is created
-//! again at once under the same name, each time with a different fault between the operator and the API
+//! again at once under the same name. For each, there is a different fault between the operator and the API
 //! server. For the last one, the scheduler receives each event of the gang's resources half a second late. It
 //! sees the second gang's pods together with the first gang's resources.
 
 use conformance_proxy::Action;
 
-use super::same_name_again::{all_of, nothing_survived};
-use crate::before_put_back::before_put_back;
-use crate::disturbances::{self, Disturbed, gang_resources_watched};
+use super::same_name_again::{nothing_survived, uids_of};
+use crate::before_restore::before_restore;
+use crate::disturbances::{self, Disturbed, proxy_gang_resource_watches};
 use crate::prelude::*;
 
 marks! {
@@ -22,15 +22,15 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let mut disturbed = Disturbed::begin(test).await?;
+    let mut disturbed = Disturbed::start(test).await?;
     let mut before = 0;
     while disturbed.next(test).await? {
-        again(test, before).await?;
+        run_twice(test, before).await?;
         before += 4;
     }
     let late = Action::DelayEvents { milliseconds: 500 };
-    let late = gang_resources_watched(test, &format!("*{}*", set_name(before)), &late).await?;
-    again(test, before).await?;
+    let late = proxy_gang_resource_watches(test, &format!("*{}*", set_name(before)), &late).await?;
+    run_twice(test, before).await?;
     let times: u64 = late.iter().map(|(proxy, rule)| proxy.applied(*rule)).sum();
     test.mark(LATE, json!({"set": set_name(before), "rules": late.len(), "times": times}));
     Ok(())
@@ -40,13 +40,13 @@ fn set_name(before: usize) -> String {
     format!("disturbed-{before}")
 }
 
-async fn again(test: &mut TestContext, before: usize) -> Result<(), Stop> {
+async fn run_twice(test: &mut TestContext, before: usize) -> Result<(), Stop> {
     let mut pcs = test.manifest("disturbed")?;
     let name = set_name(before);
     pcs["metadata"]["name"] = name.as_str().into();
     test.submit_value(pcs.clone()).await?;
     test.until_bound(before + 4).await?;
-    let old = test.look(|live| all_of(live, &name));
+    let old = test.look(|live| uids_of(live, &name));
     test.delete("PodCliqueSet", &name).await?;
     test.until(&format!("the first PodCliqueSet {name} deleted"), limits::CLEANUP, |live| {
         live.get("PodCliqueSet", &name).is_none()
@@ -54,13 +54,13 @@ async fn again(test: &mut TestContext, before: usize) -> Result<(), Stop> {
     .await?;
     test.submit_value(pcs).await?;
     test.until(&format!("the second PodCliqueSet {name} bound"), limits::RECOVERY, |live| {
-        live.bound() == before + 4 && all_of(live, &name).is_disjoint(&old)
+        live.bound() == before + 4 && uids_of(live, &name).is_disjoint(&old)
     })
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     let deletions = || {
         let marks = history.marks(SharedMark::Deleted);
         marks.map(|(deleted, mark)| (deleted, mark.detail["name"].as_str().unwrap_or_default()))
@@ -72,13 +72,13 @@ fn judge(history: &History) -> Vec<Finding> {
             for (_, set) in deletions() {
                 binding::whole(&end, &history.units(set)?)?;
             }
-            disturbances::took_place(history)?;
+            disturbances::all_applied(history)?;
             let (_, late) = history.reached(LATE)?;
             if late.detail["times"] != 0 || late.detail["rules"] == 0 {
                 return Ok(());
             }
             let last = late.detail["set"].as_str().unwrap_or_default();
-            gang_resources::were_made(history, &history.gangs(last)?)?;
+            gang_resources::were_created(history, &history.gangs(last)?)?;
             Err(Broken::NotReached("no event of a gang resource reached the scheduler late".into()))
         }),
         finding(DEL_12, || {
@@ -86,7 +86,7 @@ fn judge(history: &History) -> Vec<Finding> {
             for (deleted, set) in deletions() {
                 nothing_survived(history, deleted, set)?;
             }
-            disturbances::took_place(history)
+            disturbances::all_applied(history)
         }),
     ]
 }

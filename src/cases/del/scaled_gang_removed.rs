@@ -11,16 +11,16 @@ const SET: &str = "narrowed";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    let converged = test.converged_or_not(SET).await?;
+    let converged = test.try_until_converged(SET).await?;
     test.scale("PodCliqueScalingGroup", "narrowed-0-model", 1).await?;
-    let gangs = scaling::lost(&test.history(), SET);
-    test.converged_or_not(SET).await?.and(converged)?;
-    test.until_gone(&gangs).await
+    let gangs = scaling::removed_gangs(&test.history(), SET);
+    test.try_until_converged(SET).await?.and(converged)?;
+    test.until_gangs_deleted(&gangs).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(DEL_03, || {
         history.reached(SharedMark::Scaled)?;
-        cleanup::removed(history, &scaling::lost(history, SET))
+        cleanup::removed(history, &scaling::removed_gangs(history, SET))
     })]
 }

@@ -7,7 +7,7 @@ use crate::prelude::*;
 pub(crate) const CASE: Case = Case::new(
     "A restarted scheduler binds no pod of a gang deleted while it was down",
     |test| Box::pin(restored(test, |test| Box::pin(drive(test)))),
-    pending_deleted::judge,
+    pending_deleted::check,
 )
 .clauses(&[DEL_04, DEL_11])
 .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
@@ -22,6 +22,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.delete("PodCliqueSet", "pending").await?;
     test.until_nothing_left().await?;
     test.start_scheduler().await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.canaries().await
 }

@@ -1,6 +1,6 @@
 //! A node with 8 devices. A clique and a scaling group with a scaled PodGang share claims at every level: 2
 //! of the PodCliqueSet, 2 of the clique and 3 of the group, each of one device. They run, then the
-//! PodCliqueSet is deleted. An allocated claim is deleted once the last pod that uses it is gone.
+//! PodCliqueSet is deleted. An allocated claim is deleted once no pod uses it any more.
 
 use conformance_check::lifecycle::claims;
 use conformance_expect::scopes::replicas;
@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("Deleting a running PodCliqueSet deletes the claims that its pods share")
     .clauses(&[DEL_01])
-    .only(KUBE)
+    .with_feature(Feature::Claims)
     .needs(&[Need::Devices])
     .nodes(&[nodes(1)]);
 
@@ -19,18 +19,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.publish_devices(8).await?;
     test.take_baseline().await?;
     test.submit(SET).await?;
-    let started = test.converged_or_not(SET).await?;
+    let started = test.try_until_converged(SET).await?;
     test.delete("PodCliqueSet", SET).await?;
     test.until_nothing_left().await?;
     started
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(DEL_01, || {
         let (deleted, _) = history.reached(SharedMark::Deleted)?;
         let before = history.upto(deleted);
         for replica in replicas(history.submitted(SET)?) {
-            premise(TERM_20, claims::are_shared(&before, &replica.scope(), 0))?;
+            precondition(TERM_20, claims::are_shared(&before, &replica.scope(), 0))?;
         }
         cleanup::nothing_left(history)
     })]

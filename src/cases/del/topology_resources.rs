@@ -1,11 +1,14 @@
 //! Racks a and b of one node each; `passing`, 2 pods in one rack, is created and deleted, and the topology
-//! resources stay. Then the binding that all cases share is deleted, and its resources with it. Before it is
-//! created again, a third party creates a topology resource with the name of one of them. It must stay
-//! unchanged until its owner deletes it.
+//! resources stay. Then the binding that all cases share is deleted together with its resources. Before the
+//! binding is created again, a third party creates a topology resource with the name of one of them. It must
+//! stay unchanged until the third party deletes it.
 
-use conformance_check::topology_resources::{follow, outlived, says_out_of_sync, untouched, went_with};
+use conformance_check::topology_resources::{
+    deleted_with_binding, match_binding, outlived, reports_out_of_sync, untouched,
+};
+use conformance_contract::names::TOPOLOGY;
 use conformance_driver::limits::CLEANUP;
-use conformance_driver::test_cluster::{TOPOLOGY, binding};
+use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
 use conformance_expect::hyper_nodes::{self, mentions};
 use conformance_expect::schedulers;
@@ -35,8 +38,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(2).await?;
     test.mark(BOUND, Value::Null);
     test.delete("PodCliqueSet", "passing").await?;
-    let gone = |live: &Live| live.of("PodGang").next().is_none() && live.pods().next().is_none();
-    test.until(Awaited::demanded_by(DEL_01, WORKLOAD_GONE.as_str()), CLEANUP, gone).await?;
+    let is_deleted = |live: &Live| live.of("PodGang").next().is_none() && live.pods().next().is_none();
+    test.until(Awaited::demanded_by(DEL_01, WORKLOAD_GONE.as_str()), CLEANUP, is_deleted).await?;
     test.mark(WORKLOAD_GONE, Value::Null);
     let outcome = without_the_binding(test).await;
     // The next case needs the binding, regardless of the outcome.
@@ -55,21 +58,22 @@ async fn without_the_binding(test: &TestContext) -> Result<(), Stop> {
     let name = test.test_cluster.recorder.look("", |live| {
         live.of(kind.name)
             .find(is_known)
-            .and_then(|known| known["metadata"]["name"].as_str())
+            .and_then(|resource| resource["metadata"]["name"].as_str())
             .map(str::to_owned)
     });
     let name = name.unwrap_or_default();
     test.delete(BINDING, TOPOLOGY).await?;
     let awaited = Awaited::demanded_by(DEL_09, BINDING_GONE.as_str());
-    let gone = |live: &Live| live.of(kind.name).next().is_none() && live.get(BINDING, TOPOLOGY).is_none();
-    test.until_in_cluster(awaited, CLEANUP, gone).await?;
+    let is_deleted =
+        |live: &Live| live.of(kind.name).next().is_none() && live.get(BINDING, TOPOLOGY).is_none();
+    test.until_in_cluster(awaited, CLEANUP, is_deleted).await?;
     test.mark(BINDING_GONE, Value::Null);
-    let made = test.create(kind.name, &of_somebody_else(kind, &name, &test.namespace)).await?;
-    test.mark(TAKEN, made["metadata"]["uid"].clone());
+    let created = test.create(kind.name, &foreign_resource(kind, &name, &test.namespace)).await?;
+    test.mark(TAKEN, created["metadata"]["uid"].clone());
     test.attempt(http::Method::POST, BINDING, TOPOLOGY, &binding(TOPOLOGY, &LEVELS)).await?;
     let backend = test.target.backend();
-    let told = |live: &Live| is_in_sync(live, TOPOLOGY, backend) == Some(false);
-    test.until_in_cluster(OUT_OF_SYNC.as_str(), REACTION, told).await?;
+    let is_reported = |live: &Live| is_in_sync(live, TOPOLOGY, backend) == Some(false);
+    test.until_in_cluster(OUT_OF_SYNC.as_str(), REACTION, is_reported).await?;
     test.mark(OUT_OF_SYNC, Value::Null);
     test.delete(kind.name, &name).await
 }
@@ -83,11 +87,11 @@ fn kind(test: &TestContext) -> Result<&'static Kind, Stop> {
 }
 
 /// A topology resource without a controller, with content that no binding would produce.
-fn of_somebody_else(kind: &Kind, name: &str, pool: &str) -> Value {
+fn foreign_resource(kind: &Kind, name: &str, pool: &str) -> Value {
     let spec = match kind.name {
         hyper_nodes::KIND => {
-            let nobody = json!({"exactMatch": {"name": format!("{pool}-nobody")}});
-            json!({"tier": 9, "members": [{"type": "Node", "selector": nobody}]})
+            let selector = json!({"exactMatch": {"name": format!("{pool}-nobody")}});
+            json!({"tier": 9, "members": [{"type": "Node", "selector": selector}]})
         }
         _ => json!({"levels": [{"nodeLabel": names::HOST}]}),
     };
@@ -100,21 +104,22 @@ fn is_whole(test: &TestContext, live: &Live) -> bool {
         && is_in_sync(live, TOPOLOGY, test.target.backend()) == Some(true)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TOPO_09, || {
             // A resource that was adopted would be reported in sync.
-            premise(TOPO_17, stays_untouched(history))?;
-            history.at(OUT_OF_SYNC, |told| says_out_of_sync(history, &history.before(told), TOPOLOGY))?;
-            history.at(FOLLOWS_AGAIN, |place| follow(history, &history.before(place), TOPOLOGY))
+            precondition(TOPO_17, foreign_is_untouched(history))?;
+            history
+                .at(OUT_OF_SYNC, |place| reports_out_of_sync(history, &history.before(place), TOPOLOGY))?;
+            history.at(FOLLOWS_AGAIN, |place| match_binding(history, &history.before(place), TOPOLOGY))
         }),
         finding(TOPO_17, || {
-            stays_untouched(history)?;
+            foreign_is_untouched(history)?;
             history.reached(OUT_OF_SYNC).map(drop)
         }),
         finding(DEL_09, || {
             history.reached(WORKLOAD_GONE)?;
-            history.at(BINDING_GONE, |place| went_with(history, TOPOLOGY, place))
+            history.at(BINDING_GONE, |place| deleted_with_binding(history, TOPOLOGY, place))
         }),
         finding(DEL_13, || {
             let (bound, _) = history.reached(BOUND)?;
@@ -123,8 +128,8 @@ fn judge(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The resource that has the name is not changed while the binding cannot create its own.
-fn stays_untouched(history: &History) -> Ruling {
+/// The third party's resource is not changed while the binding cannot create its own.
+fn foreign_is_untouched(history: &History) -> Ruling {
     let (_, taken) = history.reached(TAKEN)?;
     untouched(history, taken.detail.as_str().unwrap_or_default(), history.waited_for(OUT_OF_SYNC)?)
 }

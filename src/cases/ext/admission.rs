@@ -4,10 +4,10 @@ use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;
 
-use crate::backends::{Backend, given_to};
+use crate::backends::{Backend, switch_to};
 
 pub(crate) static BACKEND: Backend = Backend {
-    columns: &[Target::EXTERNAL],
-    given_to_it: given_to(|pcs| on(pcs, EXTERNAL_SCHEDULER)),
+    targets: &[Target::EXTERNAL],
+    switch_to_it: switch_to(|pcs| on(pcs, EXTERNAL_SCHEDULER)),
     own: None,
 };

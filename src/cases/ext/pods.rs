@@ -8,8 +8,7 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("Pods get the profile's scheduler name, gate and labels, and are released")
-        .clauses(&[EXT_01, EXT_04])
-        .only(&[Target::EXTERNAL]);
+        .clauses(&[EXT_01, EXT_04]);
 
 const SET: &str = "read";
 
@@ -23,10 +22,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(EXT_01, || {
-            pods::as_they_should_be(history, SET, &history.gangs(SET)?)?;
+            pods::created_as_specified(history, SET, &history.gangs(SET)?)?;
             backends::serves(history, SET, history.header.target.backend())?;
             history.reached(RELEASED).map(drop)
         }),

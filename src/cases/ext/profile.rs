@@ -1,10 +1,10 @@
-//! `packed`, one clique, asks for topology: first while the profile declares nothing, then while it declares
+//! `packed`, one clique, requests topology: first while the profile declares nothing, then while it declares
 //! `topologyConstraints: true`. Then the controller is started with invalid profiles.
 
-use conformance_check::configuration::stops_the_start;
+use conformance_check::configuration::prevents_start;
+use conformance_contract::names::TOPOLOGY;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::{clique, required, template};
-use conformance_driver::test_cluster::TOPOLOGY;
 use conformance_facts::configuration::Flaw;
 
 use crate::prelude::*;
@@ -15,8 +15,7 @@ pub(crate) const CASE: Case = case!(
 )
 .clauses(&[EXT_02, EXT_05])
 .needs(&[Need::ReferenceController])
-.isolation(Isolation::Dedicated)
-.only(&[Target::EXTERNAL]);
+.isolation(Isolation::Dedicated);
 
 const UNDECLARED: &[Attempt] = &[
     admitted("no topology", |_| {}),
@@ -40,26 +39,26 @@ const DECLARED: &[Attempt] = &[admitted("a required level that is declared", |pc
 const FLAWS: &[Flaw] = &[
     Flaw {
         title: "an unknown config field",
-        says: &["scheduler.profiles[", "config", "topologyConstraint"],
+        words: &["scheduler.profiles[", "config", "topologyConstraint"],
         edit: |configuration| external(configuration)["config"] = json!({"topologyConstraint": true}),
     },
     Flaw {
         title: "a config value of the wrong type",
-        says: &["scheduler.profiles[", "config.topologyConstraints"],
+        words: &["scheduler.profiles[", "config.topologyConstraints"],
         edit: |configuration| external(configuration)["config"] = json!({"topologyConstraints": "yes"}),
     },
     Flaw {
         title: "the name of a built-in backend",
-        says: &["scheduler.profiles[", "name", "volcano"],
+        words: &["scheduler.profiles[", "name", "volcano"],
         edit: |configuration| external(configuration)["name"] = "volcano".into(),
     },
     Flaw {
         title: "two profiles with the same name",
-        says: &["scheduler.profiles[", "name", EXTERNAL_SCHEDULER],
+        words: &["scheduler.profiles[", "name", EXTERNAL_SCHEDULER],
         edit: |configuration| {
-            let again = external(configuration).clone();
+            let duplicate = external(configuration).clone();
             if let Some(profiles) = profiles(configuration).as_array_mut() {
-                profiles.push(again);
+                profiles.push(duplicate);
             }
         },
     },
@@ -77,22 +76,22 @@ fn external(configuration: &mut Value) -> &mut Value {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let packed = test.manifest("packed")?;
-    test.creates(&packed, UNDECLARED).await?;
-    let was = test.local()?.spec().controller;
-    let declared = was.with_profile_config(EXTERNAL_SCHEDULER, json!({"topologyConstraints": true}));
+    test.attempt_creates(&packed, UNDECLARED).await?;
+    let controller = test.local()?.spec().controller;
+    let declared = controller.with_profile_config(EXTERNAL_SCHEDULER, json!({"topologyConstraints": true}));
     test.restart_controller(declared).await?;
     let mut declared = packed.clone();
     declared["metadata"]["name"] = "declared".into();
-    test.creates(&declared, DECLARED).await?;
+    test.attempt_creates(&declared, DECLARED).await?;
     test.start_with_flaws(FLAWS).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(EXT_02, || {
             answers(history, UNDECLARED)?;
             answers(history, DECLARED)
         }),
-        finding(EXT_05, || stops_the_start(history, FLAWS)),
+        finding(EXT_05, || prevents_start(history, FLAWS)),
     ]
 }

@@ -1,4 +1,4 @@
-//! Edits of gang resources behind the backend's back, and waits for the backend to repair them (GANG-12).
+//! Edits of gang resources by a third party, and waits until the backend has repaired them (GANG-12).
 
 use conformance_expect::schedulers;
 
@@ -18,18 +18,19 @@ pub(super) async fn until_restored(
     test: &TestContext,
     kind: &str,
     name: &str,
-    lost: Option<String>,
+    deleted_uid: Option<String>,
 ) -> Result<(), Stop> {
     test.until(&format!("{kind} {name} restored"), REACTION, |live| {
-        live.get(kind, name).is_some_and(|object| object["metadata"]["uid"].as_str() != lost.as_deref())
+        live.get(kind, name)
+            .is_some_and(|object| object["metadata"]["uid"].as_str() != deleted_uid.as_deref())
     })
     .await
 }
 
 pub(super) async fn delete_until_restored(test: &TestContext, kind: &str, name: &str) -> Result<(), Stop> {
-    let lost = uid(test, kind, name);
+    let deleted_uid = uid(test, kind, name);
     test.delete(kind, name).await?;
-    until_restored(test, kind, name, lost).await
+    until_restored(test, kind, name, deleted_uid).await
 }
 
 /// Deletes the gang resources of a PodGang one after the other, waiting for each to be restored.
@@ -40,7 +41,7 @@ pub(super) async fn delete_all(test: &TestContext, gang: &Gang) -> Result<(), St
     Ok(())
 }
 
-/// Removes the finalizers of a terminating PodGroup, so that it is deleted in spite of its pods.
+/// Removes the finalizers of a terminating PodGroup, so that it is deleted although it has pods.
 pub(super) async fn release(test: &TestContext, pod_group: &str) -> Result<(), Stop> {
     test.patch("PodGroup", pod_group, json!({"metadata": {"finalizers": Value::Null}})).await.map(drop)
 }

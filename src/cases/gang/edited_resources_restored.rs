@@ -10,7 +10,7 @@ use crate::prelude::*;
 pub(crate) const CASE: Case = case!("Gang resources of a running gang are restored after deletion or edits")
     .clauses(&[GANG_12, GANG_26])
     .nodes(&[nodes(3).gpus(8)])
-    .only(&[Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
+    .with(&[Property::ResizableResources]);
 
 const SET: &str = "healed";
 
@@ -28,16 +28,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = vec![test.base_gang(SET)?];
     by_hand::delete_all(test, &gangs[0]).await?;
     until_restored(test, &gangs).await?;
-    edited(test, &gangs, RESIZED, json!({"spec": {"minMember": 1}})).await?;
-    edited(test, &gangs, DISOWNED, json!({"metadata": {"ownerReferences": Value::Null}})).await
+    edit_all(test, &gangs, RESIZED, json!({"spec": {"minMember": 1}})).await?;
+    edit_all(test, &gangs, DISOWNED, json!({"metadata": {"ownerReferences": Value::Null}})).await
 }
 
-async fn edited(test: &TestContext, gangs: &[Gang], how: MarkName, patch: Value) -> Result<(), Stop> {
+async fn edit_all(test: &TestContext, gangs: &[Gang], mark: MarkName, patch: Value) -> Result<(), Stop> {
     for resource in schedulers::resources_of(test.target, &gangs[0]) {
-        test.mark(how, json!({"kind": resource.kind, "name": resource.name.wanted}));
+        test.mark(mark, json!({"kind": resource.kind, "name": resource.name.wanted}));
         let written = test.patch(resource.kind, &resource.name.wanted, patch.clone()).await?;
         let name = resource.name.wanted;
-        test.until(&format!("{name} observed as {how}"), REACTION, |live| {
+        test.until(&format!("{name} observed as {mark}"), REACTION, |live| {
             live.get(resource.kind, &name).is_some_and(|object| revision(object) >= revision(&written))
         })
         .await?;
@@ -55,22 +55,22 @@ async fn until_restored(test: &TestContext, gangs: &[Gang]) -> Result<(), Stop> 
 
 fn is_whole(history: &History, live: &Live, gangs: &[Gang]) -> bool {
     gang_resources::owned(history, live, gangs).is_ok()
-        && gang_resources::as_the_pod_gangs_say(history, live, gangs).is_ok()
+        && gang_resources::match_pod_gangs(history, live, gangs).is_ok()
 }
 
-fn healed(history: &History) -> Ruling {
+fn restored_after_each_edit(history: &History) -> Ruling {
     let gangs = history.gangs(SET)?;
     history.waited_for(SharedMark::Converged)?;
-    gang_resources::were_made(history, &gangs)?;
+    gang_resources::were_created(history, &gangs)?;
     for (index, mark) in history.marks(SharedMark::Deleted) {
         let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
         let next = history.marks(RESTORED).map(|(at, _)| at).find(|at| *at > index);
-        let then = next.unwrap_or(history.entries.len());
-        gang_resources::restored(&history.upto(then), index, text("kind"), text("name"))?;
+        let until = next.unwrap_or(history.entries.len());
+        gang_resources::restored(&history.upto(until), index, text("kind"), text("name"))?;
     }
     let end = history.end();
     gang_resources::owned(history, &end, &gangs)?;
-    gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+    gang_resources::match_pod_gangs(history, &end, &gangs)?;
     if history.marks(RESTORED).count() < STEPS {
         return Err(Broken::NotReached("not every manual change was made".into()));
     }
@@ -78,11 +78,11 @@ fn healed(history: &History) -> Ruling {
     binding::others_untouched(history, converged, &[])
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(GANG_12, || healed(history)),
+        finding(GANG_12, || restored_after_each_edit(history)),
         finding(GANG_26, || {
-            premise(GANG_12, healed(history))?;
+            precondition(GANG_12, restored_after_each_edit(history))?;
             binding::whole(&history.end(), &history.units(SET)?)
         }),
     ]
@@ -91,30 +91,30 @@ fn judge(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::testing::{Story, its_gang, object, one_clique};
+    use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
 
     /// The ruling on a running gang of one clique with these gang resources, one of which is deleted and not
     /// restored.
     fn ruling(resources: &[Value]) -> Ruling {
-        let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
-        let made = sent.all_added(resources.iter().cloned());
-        let runs = made.workers(SET, 3, 3).mark(SharedMark::Converged, Value::Null);
+        let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(one_clique_gang(SET, 3));
+        let with_resources = sent.all_added(resources.iter().cloned());
+        let runs = with_resources.workers(SET, 3, 3).mark(SharedMark::Converged, Value::Null);
         let deleted = runs.mark(SharedMark::Deleted, json!({"kind": KIND, "name": "healed-0"}));
-        let lost = if resources.is_empty() { deleted } else { deleted.deleted(object(KIND, "healed-0")) };
-        judge(&lost.end()).remove(0).ruling
+        let story = if resources.is_empty() { deleted } else { deleted.deleted(object(KIND, "healed-0")) };
+        check(&story.end()).remove(0).ruling
     }
 
     const KIND: &str = "PodGroup.scheduling.volcano.sh";
 
     #[test]
-    fn what_is_not_restored_is_a_violation() {
+    fn a_gang_resource_that_is_not_restored_is_a_violation() {
         let ruling = ruling(&[object(KIND, "healed-0")]);
         assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}");
     }
 
     #[test]
-    fn without_gang_resources_there_is_nothing_to_heal() {
+    fn missing_gang_resources_break_the_precondition() {
         let ruling = ruling(&[]);
-        assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+        assert!(matches!(ruling, Err(Broken::Precondition { clause: "GANG-08", .. })), "{ruling:?}");
     }
 }

@@ -19,7 +19,7 @@ const SET: &str = "edited";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    test.comes_to_rest().await?;
+    test.wait_until_idle().await?;
     let gang = test.base_gang(SET)?;
     let edited = Timestamp::now();
     test.mark(EDITED, json!({"name": gang.name}));
@@ -33,7 +33,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.patch_sub("PodGang", &gang.name, "status", json!({"status": {"conditions": conditions}})).await?;
     test.submit("barrier").await?;
     test.until_converged("barrier").await?;
-    test.note_operator_writes(edited)?;
+    test.record_operator_writes(edited)?;
     test.scale("PodClique", "edited-0-worker", 3).await?;
     test.until_converged(SET).await
 }
@@ -44,17 +44,17 @@ fn gang_conditions_with_a_foreign_one(test: &TestContext, gang: &Gang) -> Value 
         "type": "example.com/Looked", "status": "True", "reason": "Looked", "message": "not for you",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     });
-    let own = found.as_ref().and_then(Value::as_array).into_iter().flatten().cloned();
-    own.chain([foreign]).collect()
+    let existing = found.as_ref().and_then(Value::as_array).into_iter().flatten().cloned();
+    existing.chain([foreign]).collect()
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(GANG_09, || {
         let (edited, _) = history.reached(EDITED)?;
         let (scaled, _) = history.reached(SharedMark::Scaled)?;
         let gang = history.base(SET)?.name;
-        idle_writes::no_gang_resource_written_of(history, &gang, edited, scaled)?;
-        audit::no_gang_resource_requested_of(history, &gang, edited..scaled)?;
+        idle_writes::no_gang_resource_written(history, &gang, edited, scaled)?;
+        audit::no_gang_resource_requests(history, &gang, edited..scaled)?;
         let gangs = scaling::gangs(history, history.submitted(SET)?, history.entries.len());
         gangs::references_are_the_pods(&history.end(), &gangs)?;
         gang_resources::owned(history, &history.end(), &gangs)?;

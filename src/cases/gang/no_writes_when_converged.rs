@@ -16,14 +16,14 @@ const SET: &str = "resting";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    test.comes_to_rest().await?;
-    test.watch_rest(QUIET).await
+    test.wait_until_idle().await?;
+    test.watch_while_idle(QUIET).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(GANG_11, || {
-        let (at_rest, _) = history.reached(SharedMark::AtRest)?;
-        let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
+        let (at_rest, _) = history.reached(SharedMark::OperatorIdle)?;
+        let (watched, _) = history.reached(SharedMark::IdlePeriodEnded)?;
         idle_writes::quiet(history, at_rest, watched)?;
         audit::nothing_requested(history, at_rest..watched)
     })]

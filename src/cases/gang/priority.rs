@@ -1,7 +1,8 @@
-//! A base and a scaled PodGang with a priority class of the case's own. A gang resource may not have the
-//! field: for kube-scheduler it depends on an API server gate (WorkloadAwarePreemption), and Koordinator has
-//! none. The API server drops unknown fields, so the harness creates a gang resource to find out. Then the
-//! class is changed. Gang resources that can be updated follow; if they are immutable, the change is refused.
+//! A base and a scaled PodGang with a priority class that only this case uses. A gang resource may lack the
+//! field: for kube-scheduler it depends on an API server gate (WorkloadAwarePreemption), and Koordinator's
+//! gang resource has no such field. The API server drops unknown fields, so the harness creates a gang
+//! resource to find out. Then the class is changed. Mutable gang resources get the new class; if they are
+//! immutable, the change is refused.
 
 use std::time::{Duration, Instant};
 
@@ -38,14 +39,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": class},
             "value": 1000, "preemptionPolicy": "Never",
         });
-        deploy::create_unless_there(&client, &object).await?;
+        deploy::create_unless_exists(&client, &object).await?;
     }
-    let driven = with_classes(test, &classes).await;
+    let outcome = with_classes(test, &classes).await;
     for class in &classes {
-        let gone = Api::<PriorityClass>::all(client.clone()).delete(class, &DeleteParams::default()).await;
-        gone.map_err(|source| ClusterError::api(format!("delete PriorityClass {class}"), source))?;
+        let deleted = Api::<PriorityClass>::all(client.clone()).delete(class, &DeleteParams::default()).await;
+        deleted.map_err(|source| ClusterError::api(format!("delete PriorityClass {class}"), source))?;
     }
-    driven
+    outcome
 }
 
 async fn with_classes(test: &mut TestContext, [class, next]: &[String; 2]) -> Result<(), Stop> {
@@ -99,16 +100,16 @@ async fn create_once_known(test: &TestContext, kind: &str, probe: &Value) -> Res
     let begin = Instant::now();
     loop {
         let answer = test.attempt(http::Method::POST, kind, "probe", probe).await?;
-        let unknown =
+        let is_unknown =
             matches!(&answer, Answer::Refused { message, .. } if message.contains("no PriorityClass"));
-        if !unknown || begin.elapsed() > test.length(REACTION) {
+        if !is_unknown || begin.elapsed() > test.length(REACTION) {
             return answer.accepted(format!("create {kind} probe"));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(GANG_13, || {
             let (class, kept) = asked(history)?;

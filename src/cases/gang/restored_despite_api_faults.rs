@@ -1,13 +1,13 @@
 //! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. Its first gang resource is deleted eight
 //! times, each time with a different fault between the operator and the API server. Then each pod is changed
-//! once, and a third node joins. koord-scheduler counts for a restored PodGroup only the pods that changed
-//! since. `gang/restored-while-pending` checks that without faults; this case is about the operator.
+//! once, because koord-scheduler counts only pods that changed after their PodGroup was restored. A third
+//! node joins. `gang/restored-while-pending` checks the scheduler without such changes.
 
 use conformance_expect::schedulers;
 use conformance_history::name;
 
 use super::by_hand;
-use crate::before_put_back::before_put_back;
+use crate::before_restore::before_restore;
 use crate::disturbances::{self, Disturbed};
 use crate::prelude::*;
 
@@ -15,14 +15,7 @@ pub(crate) const CASE: Case =
     case!("A deleted gang resource of a pending gang is restored despite API faults", restored)
         .clauses(&[GANG_12, GANG_26])
         .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
-        // Without the programs of KAI, pods are bound one by one and no gang is pending.
-        .only(&[
-            Target::KUBE_POD_GROUP,
-            Target::KUBE_POD_GANG,
-            Target::KUBE_TREE,
-            Target::VOLCANO,
-            Target::KOORDINATOR,
-        ])
+        .with(&[Property::OwnScheduler])
         .isolation(Isolation::Dedicated);
 
 const SET: &str = "mended";
@@ -31,7 +24,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.scheduler_passes_over(&gangs[0]).await?;
     let first = schedulers::resources_of(test.target, &test.base_gang(SET)?).into_iter().next();
-    let mut disturbed = Disturbed::begin(test).await?;
+    let mut disturbed = Disturbed::start(test).await?;
     while disturbed.next(test).await? {
         for resource in first.iter() {
             by_hand::delete_until_restored(test, resource.kind, &resource.name.wanted).await?;
@@ -39,29 +32,33 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let pods: Vec<_> = test.look(|live| live.of("Pod").map(|pod| name(pod).to_owned()).collect());
     for pod in pods {
-        test.patch_as_others("Pod", &pod, json!({"metadata": {"annotations": {"example.com/note": "seen"}}}))
-            .await?;
+        test.patch_as_another_client(
+            "Pod",
+            &pod,
+            json!({"metadata": {"annotations": {"example.com/note": "seen"}}}),
+        )
+        .await?;
     }
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(3).await
 }
 
 fn restored_each_time(history: &History) -> Ruling {
     history.waited_for(SharedMark::SchedulerPassed)?;
-    gang_resources::were_made(history, &history.gangs(SET)?)?;
+    gang_resources::were_created(history, &history.gangs(SET)?)?;
     for (index, mark) in history.marks(SharedMark::Deleted) {
         let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
         gang_resources::restored(history, index, text("kind"), text("name"))?;
     }
-    disturbances::took_place(history)
+    disturbances::all_applied(history)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![
         finding(GANG_12, || restored_each_time(history)),
         finding(GANG_26, || {
-            premise(GANG_12, restored_each_time(history))?;
+            precondition(GANG_12, restored_each_time(history))?;
             binding::whole(&history.end(), &history.units(SET)?)
         }),
     ]

@@ -20,7 +20,7 @@ const LEFT: usize = 2;
 const FINALIZER: &str = "example.com/hold";
 
 marks! {
-    /// The smaller clique is settled, and the terminating pod still exists.
+    /// The clique has settled at the smaller size, and the terminating pod still exists.
     SMALLER = "smaller";
 }
 
@@ -30,14 +30,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let first = test.look(|live| live.pods().map(|pod| pod.name().to_owned()).min());
     let Some(held) = first else { return Ok(()) };
     test.patch("Pod", &held, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
-    let driven = while_it_leaves(test, &held).await;
+    let outcome = scale_in_while_terminating(test, &held).await;
     // No other actor removes the finalizer.
     test.attempt(http::Method::PATCH, "Pod", &held, &json!({"metadata": {"finalizers": null}})).await?;
-    driven?;
+    outcome?;
     test.until_converged(SET).await
 }
 
-async fn while_it_leaves(test: &TestContext, held: &str) -> Result<(), Stop> {
+async fn scale_in_while_terminating(test: &TestContext, held: &str) -> Result<(), Stop> {
     test.delete("Pod", held).await?;
     test.until(Awaited::of_harness("the deleted pod terminating"), REACTION, |live| {
         live.get("Pod", held).is_some_and(|pod| pod["metadata"]["deletionTimestamp"].is_string())
@@ -47,30 +47,30 @@ async fn while_it_leaves(test: &TestContext, held: &str) -> Result<(), Stop> {
     let is_smaller = |live: &Live| {
         live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating()).count() == LEFT
     };
-    // The clique may have this many pods from the start.
+    // The clique may have the wanted number of pods before the operator handles the scaling.
     test.until_settled(|_| false).await;
     test.until("the wanted number of pods, not counting the terminating one", REACTION, is_smaller).await?;
     test.mark(SMALLER, Value::Null);
     Ok(())
 }
 
-fn enough_stay(history: &History) -> Ruling {
+fn enough_pods_remain(history: &History) -> Ruling {
     let (scaled, _) = history.reached(SharedMark::Scaled)?;
     let until = history.reached(SMALLER).map_or(history.entries.len(), |(place, _)| place);
-    let mut staying: BTreeSet<&str> = BTreeSet::new();
+    let mut remaining: BTreeSet<&str> = BTreeSet::new();
     let mut violations = Vec::new();
     for version in history.pods().filter(|version| version.pod().pod_clique() == Some(CLIQUE)) {
-        let leaves = version.change == Change::Deleted || version.pod().is_terminating();
-        if !leaves {
-            staying.insert(version.uid());
-        } else if staying.remove(version.uid())
+        let is_terminating = version.change == Change::Deleted || version.pod().is_terminating();
+        if !is_terminating {
+            remaining.insert(version.uid());
+        } else if remaining.remove(version.uid())
             && (scaled..until).contains(&version.index)
-            && staying.len() < LEFT
+            && remaining.len() < LEFT
         {
             let message = format!(
                 "Pod {} was deleted, but only {} other pods of PodClique {CLIQUE} remained, want {LEFT}",
                 version.name(),
-                staying.len()
+                remaining.len()
             );
             violations.push(violation(TOO_FEW_LEFT, message).shown_by("terminating", version));
         }
@@ -78,9 +78,9 @@ fn enough_stay(history: &History) -> Ruling {
     none(violations)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(GANG_25, || {
-        enough_stay(history)?;
+        enough_pods_remain(history)?;
         history.reached(SMALLER)?;
         let converged = history.marks(SharedMark::Converged).count();
         match converged {
@@ -98,36 +98,36 @@ mod tests {
 
     use super::*;
 
-    fn pod(name: &str, leaves: bool) -> Value {
+    fn pod(name: &str, is_terminating: bool) -> Value {
         let mut pod = object("Pod", name);
         pod["metadata"]["labels"] = json!({"grove.io/podclique": CLIQUE});
-        if leaves {
+        if is_terminating {
             pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         }
         pod
     }
 
-    /// Three pods, of which the first terminates; the clique is scaled.
+    /// Three pods. The first terminates, and the clique is scaled.
     fn scaled() -> Story {
         let all = ["a", "b", "c"].map(|name| pod(name, false));
         Story::flat().all_added(all).modified(pod("a", true)).mark(SharedMark::Scaled, Value::Null)
     }
 
     #[rstest::rstest]
-    #[case::nobody_goes(|story: Story| story, true)]
-    #[case::its_replacement_goes(|story: Story| story.added(pod("d", false)).modified(pod("d", true)), true)]
-    #[case::one_more_goes(|story: Story| story.modified(pod("b", true)), false)]
-    #[case::and_is_made_anew(|story: Story| story.deleted(pod("b", false)).added(pod("d", false)), false)]
-    fn two_stay(#[case] then: fn(Story) -> Story, #[case] holds: bool) {
-        let ruling = enough_stay(&then(scaled()).mark(SMALLER, Value::Null).end());
-        assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
+    #[case::no_pod_deleted(|story: Story| story, true)]
+    #[case::replacement_deleted(|story: Story| story.added(pod("d", false)).modified(pod("d", true)), true)]
+    #[case::another_pod_deleted(|story: Story| story.modified(pod("b", true)), false)]
+    #[case::another_pod_recreated(|story: Story| story.deleted(pod("b", false)).added(pod("d", false)), false)]
+    fn fewer_than_two_remaining_pods_are_a_violation(#[case] then: fn(Story) -> Story, #[case] passes: bool) {
+        let ruling = enough_pods_remain(&then(scaled()).mark(SMALLER, Value::Null).end());
+        assert_eq!(ruling.is_ok(), passes, "{ruling:?}");
     }
 
     #[test]
-    fn what_was_before_counts_for_nothing() {
+    fn deletions_before_the_scale_in_do_not_count() {
         let all = ["a", "b"].map(|name| pod(name, false));
         let story = Story::flat().all_added(all).modified(pod("a", true));
-        assert_eq!(enough_stay(&story.mark(SharedMark::Scaled, Value::Null).end()), Ok(()));
-        assert!(matches!(enough_stay(&Story::flat().end()), Err(Broken::NotReached(_))));
+        assert_eq!(enough_pods_remain(&story.mark(SharedMark::Scaled, Value::Null).end()), Ok(()));
+        assert!(matches!(enough_pods_remain(&Story::flat().end()), Err(Broken::NotReached(_))));
     }
 }

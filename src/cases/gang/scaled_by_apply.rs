@@ -20,15 +20,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     pcs["metadata"]["annotations"][LAST_APPLIED] = pcs.to_string().into();
     test.submit_value(pcs).await?;
     test.until_converged(SET).await?;
-    test.comes_to_rest().await?;
+    test.wait_until_idle().await?;
     test.scale_by_apply(SET, 3).await?;
     test.until_converged(SET).await?;
-    test.until_followed(SET).await?;
+    test.until_resources_match(SET).await?;
     test.mark(FOLLOWED, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(GANG_10, || {
             let (scaled, _) = history.reached(SharedMark::Scaled)?;

@@ -21,12 +21,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         for replicas in sizes {
             test.scale(kind, name, replicas).await?;
         }
-        // The old state looks as if nothing were left to do.
+        // The state before the scaling looks converged too.
         test.until_settled(|_| false).await;
         test.until_converged(SET).await?;
         let history = test.history();
         test.until("gang resources that match their PodGangs", REACTION, |live| {
-            as_it_was(&history, live).is_ok()
+            matches_last_scaling(&history, live).is_ok()
         })
         .await?;
     }
@@ -34,13 +34,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn as_it_was(history: &History, live: &Live) -> Ruling {
+fn matches_last_scaling(history: &History, live: &Live) -> Ruling {
     gang_resources::as_scaled_last(history, live, SET)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(GANG_10, || {
-        as_it_was(history, &history.end())?;
+        matches_last_scaling(history, &history.end())?;
         history.reached(OVER).map(drop)
     })]
 }

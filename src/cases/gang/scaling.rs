@@ -26,22 +26,22 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
     for ((kind, name), replicas) in STEPS {
-        test.comes_to_rest().await?;
+        test.wait_until_idle().await?;
         test.scale(kind, name, replicas).await?;
         test.until_converged(SET).await?;
-        test.until_followed(SET).await?;
+        test.until_resources_match(SET).await?;
         test.mark(FOLLOWED, Value::Null);
     }
     Ok(())
 }
 
-/// A check of one scaling, from its mark to the state afterwards.
-type Judged = fn(&History, &str, usize, usize) -> Ruling;
+/// Checks one scaling, from its mark to the state afterwards.
+type ScalingRule = fn(&History, &str, usize, usize) -> Ruling;
 
-fn after_each_step(history: &History, judged: Judged) -> Ruling {
+fn after_each_step(history: &History, rule: ScalingRule) -> Ruling {
     for (number, (scaled, _)) in history.marks(SharedMark::Scaled).enumerate() {
         let followed = history.marks(FOLLOWED).nth(number).map(|(index, _)| index);
-        judged(history, SET, scaled, followed.unwrap_or(history.entries.len()))?;
+        rule(history, SET, scaled, followed.unwrap_or(history.entries.len()))?;
         if followed.is_none() {
             return Err(Broken::NotReached(format!(
                 "the PodCliqueSet did not converge after step {}",
@@ -55,7 +55,7 @@ fn after_each_step(history: &History, judged: Judged) -> Ruling {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(GANG_10, || after_each_step(history, scaling::followed)),
         finding(GANG_24, || after_each_step(history, scaling::others_untouched)),

@@ -1,10 +1,10 @@
 //! Three PodGangs created by hand: with the label of the default backend, without it, and with an unknown
 //! backend. No PodCliqueSet corrects the labels. A fourth, created first, is labelled for a scheduler that
-//! reads PodGangs itself: once the other three have gang resources, the controller has processed it. A
-//! foreign operator without a profile for such a scheduler is not asked about the fourth.
+//! reads PodGangs itself: once the other three have gang resources, the controller has processed it. For a
+//! foreign operator without a profile for such a scheduler, the fourth is not checked.
 
 use conformance_check::another_backend;
-use conformance_check::fail_closed::never_served;
+use conformance_check::fail_closed::no_gang_resource_created;
 use conformance_history::is_controlled_by;
 
 use crate::prelude::*;
@@ -12,13 +12,13 @@ use crate::prelude::*;
 pub(crate) const CASE: Case =
     case!("A PodGang's scheduler label selects its backend; without one the default applies")
         .clauses(&[GANG_04])
-        .only(KUBE)
+        .on(Scheduler::KUBE)
         .needs(&[Need::PodGangsByHand, Need::GangResources]);
 
 const POD_GANGS: [&str; 3] = ["labelled", "unlabelled", "mislabelled"];
 const EXTERNAL: &str = "external";
 
-marks! { STOOD = "gang resources of every other PodGang stood"; }
+marks! { CREATED = "gang resources of every other PodGang stood"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.another_backend(|target| target == Target::EXTERNAL).await?;
@@ -33,25 +33,25 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         })
     })
     .await?;
-    test.mark(STOOD, Value::Null);
+    test.mark(CREATED, Value::Null);
     Ok(())
 }
 
 fn served(history: &History) -> Ruling {
-    let gangs = POD_GANGS.map(Gang::made_by_hand);
+    let gangs = POD_GANGS.map(Gang::named_only);
     gang_resources::owned(history, &history.end(), &gangs)?;
-    gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
-    history.reached(STOOD).map(drop)
+    gang_resources::match_pod_gangs(history, &history.end(), &gangs)?;
+    history.reached(CREATED).map(drop)
 }
 
-fn left_to_its_scheduler(history: &History) -> Ruling {
+fn external_is_not_served(history: &History) -> Ruling {
     another_backend::name(history)?;
-    history.reached(STOOD)?;
-    never_served(history, &Gang::made_by_hand(EXTERNAL))
+    history.reached(CREATED)?;
+    no_gang_resource_created(history, &Gang::named_only(EXTERNAL))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    vec![finding(GANG_04, || all([served(history), left_to_its_scheduler(history)]))]
+fn check(history: &History) -> Vec<Finding> {
+    vec![finding(GANG_04, || all([served(history), external_is_not_served(history)]))]
 }
 
 #[cfg(test)]
@@ -81,12 +81,12 @@ mod tests {
     #[case::its_workload(object("Workload", "external"), false)]
     #[case::its_pod_group(object("PodGroup", "external-external-a"), false)]
     #[case::owned_by_it(owned(object("PodGroup", "g"), "PodGang", "external"), false)]
-    fn nothing_was_ever_made_for_it(#[case] made: Value, #[case] holds: bool) {
-        let story = Story::flat().added(external()).added(made.clone()).deleted(made);
-        assert_eq!(never_served(&story.end(), &Gang::made_by_hand(EXTERNAL)).is_ok(), holds);
+    fn a_gang_resource_of_the_external_pod_gang_is_a_violation(#[case] created: Value, #[case] passes: bool) {
+        let story = Story::flat().added(external()).added(created.clone()).deleted(created);
+        assert_eq!(no_gang_resource_created(&story.end(), &Gang::named_only(EXTERNAL)).is_ok(), passes);
     }
 
-    fn ruling(made: &[Value], another: Value) -> Ruling {
+    fn ruling(created: &[Value], another: Value) -> Ruling {
         let mut story = Story::flat().mark(SharedMark::AnotherBackend, another);
         for gang in grove_yaml::documents(crate::manifest("gang/scheduler-label")).unwrap() {
             story = story.added(gang);
@@ -101,23 +101,26 @@ mod tests {
                 {"workloadName": name, "podGroupTemplateName": podgroup}}});
             story = story.added(workload).added(group);
         }
-        judge(&story.all_added(made.iter().cloned()).mark(STOOD, Value::Null).end()).remove(0).ruling
+        check(&story.all_added(created.iter().cloned()).mark(CREATED, Value::Null).end()).remove(0).ruling
     }
 
     #[test]
-    fn the_case_asks_for_three_and_not_the_fourth() {
+    fn only_the_external_pod_gang_must_have_no_gang_resources() {
         let another = || json!({"scheduler": EXTERNAL_SCHEDULER, "foreign": false});
         assert_eq!(ruling(&[], another()), Ok(()));
-        let of_the_fourth = owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL);
-        assert!(matches!(ruling(&[of_the_fourth], another()), Err(Broken::Violated(_))));
+        let external_workload = owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL);
+        assert!(matches!(ruling(&[external_workload], another()), Err(Broken::Violated(_))));
     }
 
     #[test]
-    fn nothing_is_asked_of_the_fourth_where_its_scheduler_has_no_profile() {
+    fn without_an_external_profile_the_fourth_is_not_checked() {
         let none = || json!({"asked": [{"scheduler": EXTERNAL_SCHEDULER}], "foreign": true});
-        let by_the_default = owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL);
-        assert!(matches!(ruling(&[by_the_default], none()), Err(Broken::NotAsked(_))));
-        let nobodys = object("PodGroup", "labelled-labelled-b");
-        assert!(matches!(ruling(&[nobodys], none()), Err(Broken::Violated(_))), "the three are asked for");
+        let external_workload = owned(object("Workload", EXTERNAL), "PodGang", EXTERNAL);
+        assert!(matches!(ruling(&[external_workload], none()), Err(Broken::NotAsked(_))));
+        let unowned = object("PodGroup", "labelled-labelled-b");
+        assert!(
+            matches!(ruling(&[unowned], none()), Err(Broken::Violated(_))),
+            "the other three are still checked"
+        );
     }
 }

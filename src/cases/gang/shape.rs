@@ -19,52 +19,52 @@ const SET: &str = "shape";
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    test.until_followed(SET).await
+    test.until_resources_match(SET).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     let (end, target) = (history.end(), history.header.target);
-    let says = |clause: &'static str, sentence: &dyn Fn(&[Gang]) -> Ruling| {
-        finding(clause, || sentence(&history.gangs(SET)?))
+    let checked = |clause: &'static str, rule: &dyn Fn(&[Gang]) -> Ruling| {
+        finding(clause, || rule(&history.gangs(SET)?))
     };
     vec![
-        says(GANG_01, &|all| gangs::base(&end, SET, all)),
-        says(GANG_02, &|all| gangs::podgroups(history, all)),
-        says(GANG_03, &|all| gangs::scaled(history, &end, all)),
-        says(GANG_04, &|all| gangs::labelled(history, all, target)),
-        says(GANG_05, &|all| pods::as_they_should_be(history, SET, all)),
-        says(GANG_06, &|all| gangs::initialized(history, all)),
-        says(GANG_07, &|all| {
+        checked(GANG_01, &|all| gangs::base(&end, SET, all)),
+        checked(GANG_02, &|all| gangs::podgroups(history, all)),
+        checked(GANG_03, &|all| gangs::scaled(history, &end, all)),
+        checked(GANG_04, &|all| gangs::labelled(history, all, target)),
+        checked(GANG_05, &|all| pods::created_as_specified(history, SET, all)),
+        checked(GANG_06, &|all| gangs::initialized(history, all)),
+        checked(GANG_07, &|all| {
             order::release(history, all)?;
             order::no_pod_before_its_group(history)
         }),
-        says(GANG_08, &|all| {
+        checked(GANG_08, &|all| {
             gang_resources::exist(history, &end, all)?;
-            gang_resources::as_the_pod_gangs_say(history, &end, all)
+            gang_resources::match_pod_gangs(history, &end, all)
         }),
-        says(GANG_14, &|all| gangs::keeps_its_name(history, all)),
-        says(GANG_15, &|all| gangs::in_template_order(history, all)),
-        says(GANG_16, &|_| {
+        checked(GANG_14, &|all| gangs::keeps_its_name(history, all)),
+        checked(GANG_15, &|all| gangs::in_template_order(history, all)),
+        checked(GANG_16, &|_| {
             invariants::templates_are_kept(history)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
-        says(GANG_18, &|_| {
+        checked(GANG_18, &|_| {
             pods::indexes_are_unique(history)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
-        says(GANG_19, &|all| {
+        checked(GANG_19, &|all| {
             gangs::stays_initialized(history, all)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
-        says(GANG_20, &|all| gangs::references_are_the_pods(&end, all)),
-        says(GANG_21, &|all| {
+        checked(GANG_20, &|all| gangs::references_are_the_pods(&end, all)),
+        checked(GANG_21, &|all| {
             gangs::references_are_sorted(&end, all)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
-        says(GANG_22, &|all| order::creation(history, all)),
-        says(GANG_23, &|all| {
+        checked(GANG_22, &|all| order::creation(history, all)),
+        checked(GANG_23, &|all| {
             history.waited_for(SharedMark::Converged)?;
-            gang_resources::were_made(history, all)?;
+            gang_resources::were_created(history, all)?;
             gang_resources::controlled(&end)
         }),
     ]

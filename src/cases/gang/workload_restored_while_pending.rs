@@ -7,7 +7,7 @@ use crate::prelude::*;
 pub(crate) const CASE: Case = case!("The deleted Workload and PodGroup of a pending gang are restored")
     .clauses(&[GANG_12, GANG_26])
     .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)])
-    .only(KUBE);
+    .on(Scheduler::KUBE);
 
 const SET: &str = "healed";
 
@@ -18,19 +18,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let group = by_hand::pod_group(test, &gang);
 
     by_hand::delete_until_restored(test, "Workload", &gang.name).await?;
-    let lost = by_hand::uid(test, "PodGroup", &group);
+    let deleted_uid = by_hand::uid(test, "PodGroup", &group);
     test.delete("PodGroup", &group).await?;
     by_hand::release(test, &group).await?;
-    by_hand::until_restored(test, "PodGroup", &group, lost).await?;
+    by_hand::until_restored(test, "PodGroup", &group, deleted_uid).await?;
 
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(3).await
 }
 
 fn restored(history: &History) -> Ruling {
     let units = history.units(SET)?;
     history.waited_for(SharedMark::SchedulerPassed)?;
-    gang_resources::were_made(history, &history.gangs(SET)?)?;
+    gang_resources::were_created(history, &history.gangs(SET)?)?;
     if let Some((first, _)) = history.marks(SharedMark::Deleted).next() {
         binding::was_pending(history, &units, first)?;
     }
@@ -44,11 +44,11 @@ fn restored(history: &History) -> Ruling {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(GANG_12, || restored(history)),
         finding(GANG_26, || {
-            premise(GANG_12, restored(history))?;
+            precondition(GANG_12, restored(history))?;
             binding::whole(&history.end(), &history.units(SET)?)
         }),
     ]
@@ -56,7 +56,7 @@ fn judge(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, its_gang, object, one_clique};
+    use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
     use serde_json::json;
 
     use super::*;
@@ -64,31 +64,31 @@ mod tests {
     const POD_GANG: &str = "healed-0";
 
     fn ruling(resources: &[(&str, &str)], bound: usize) -> Ruling {
-        let sent = Story::flat().submitted(one_clique(SET, 3)).added(its_gang(SET, 3));
-        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
-        let passed = made.workers(SET, 3, bound).mark(SharedMark::SchedulerPassed, json!(null));
+        let sent = Story::flat().submitted(one_clique(SET, 3)).added(one_clique_gang(SET, 3));
+        let with_resources = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        let passed = with_resources.workers(SET, 3, bound).mark(SharedMark::SchedulerPassed, json!(null));
         let deleted = passed.mark(SharedMark::Deleted, json!({"kind": "Workload", "name": POD_GANG}));
-        judge(&deleted.deleted(object("Workload", POD_GANG)).end()).remove(0).ruling
+        check(&deleted.deleted(object("Workload", POD_GANG)).end()).remove(0).ruling
     }
 
-    const MADE: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "healed-0-healed-0-worker")];
+    const RESOURCES: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "healed-0-healed-0-worker")];
 
     #[test]
-    fn what_is_not_restored_is_a_violation() {
-        assert!(matches!(ruling(MADE, 0), Err(Broken::Violated(_))));
+    fn a_gang_resource_that_is_not_restored_is_a_violation() {
+        assert!(matches!(ruling(RESOURCES, 0), Err(Broken::Violated(_))));
     }
 
     #[test]
-    fn without_gang_resources_there_is_nothing_to_heal() {
+    fn missing_gang_resources_break_the_precondition() {
         for bound in [0, 2] {
             let ruling = ruling(&[], bound);
-            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+            assert!(matches!(ruling, Err(Broken::Precondition { clause: "GANG-08", .. })), "{ruling:?}");
         }
     }
 
     #[test]
-    fn a_gang_that_is_bound_in_part_is_not_pending() {
-        let ruling = ruling(MADE, 2);
-        assert!(matches!(ruling, Err(Broken::Premise { clause: "AON-02", .. })), "{ruling:?}");
+    fn a_partly_bound_gang_breaks_the_precondition() {
+        let ruling = ruling(RESOURCES, 2);
+        assert!(matches!(ruling, Err(Broken::Precondition { clause: "AON-02", .. })), "{ruling:?}");
     }
 }

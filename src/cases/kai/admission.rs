@@ -4,18 +4,18 @@ use conformance_contract::names::KAI_QUEUE;
 use conformance_driver::admission_attempts::on;
 
 use crate::backends::{
-    Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
+    Backend, Crd, Own, Rules, nine_podgroups, no_such_queue, not_enabled, switch_to, two_kai_queues,
     without_crd,
 };
 use crate::levels::{
-    ALL_THREE, BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_CLIQUE_BESIDE_ANOTHER, OF_A_GROUP, PREFERRED,
+    ALL_THREE, OF_A_CLIQUE, OF_A_GROUP, OF_ONE_OF_TWO_CLIQUES, PREFERRED, PREFERRED_AND_REQUIRED,
     PREFERRED_OF_A_CLIQUE, PREFERRED_OF_A_GROUP, REQUIRED,
 };
 use crate::prelude::*;
 
 pub(crate) static BACKEND: Backend = Backend {
-    columns: &[Target::KAI],
-    given_to_it: given_to(|pcs| {
+    targets: &[Target::KAI],
+    switch_to_it: switch_to(|pcs| {
         on(pcs, "kai-scheduler");
         pcs["metadata"]["labels"][KAI_QUEUE] = "default-queue".into();
     }),
@@ -30,17 +30,22 @@ pub(crate) static BACKEND: Backend = Backend {
                 "the same rule on a PodCliqueSet of another enabled scheduler",
                 two_kai_queues,
             )],
-            strangers: &[Target::EXTERNAL, Target::KUBE_POD_GROUP, Target::VOLCANO, Target::KOORDINATOR],
+            targets_without: &[
+                Target::EXTERNAL,
+                Target::KUBE_POD_GROUP,
+                Target::VOLCANO,
+                Target::KOORDINATOR,
+            ],
         },
         levels: &[
             REQUIRED,
             OF_A_GROUP,
             OF_A_CLIQUE,
-            OF_A_CLIQUE_BESIDE_ANOTHER,
+            OF_ONE_OF_TWO_CLIQUES,
             PREFERRED,
             PREFERRED_OF_A_GROUP,
             PREFERRED_OF_A_CLIQUE,
-            BESIDE_REQUIRED,
+            PREFERRED_AND_REQUIRED,
             ALL_THREE,
         ],
         crd: Some(Crd {

@@ -8,12 +8,11 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("Fields that KAI sets in an existing PodGroup survive an update")
     .clauses(&[KAI_05])
-    .nodes(&[nodes(1)])
-    .only(&[Target::KAI]);
+    .nodes(&[nodes(1)]);
 
 const SET: &str = "managed";
 
-marks! { DEALT_WITH = "generation dealt with"; }
+marks! { PROCESSED = "generation dealt with"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -23,25 +22,25 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         "spec": {"queue": "other-queue", "markUnschedulable": false, "schedulingBackoff": 1},
     });
     let gang = test.base_gang(SET)?;
-    test.patch_as_others(POD_GROUP, gang.named_after(), managed).await?;
+    test.patch_as_another_client(POD_GROUP, gang.named_after(), managed).await?;
     test.provoke_repair(POD_GROUP, gang.named_after(), "minMember", json!(1)).await?;
     test.scale("PodClique", "managed-0-worker", 3).await?;
     test.until("the new pod referenced in the PodGang", REACTION, |live| {
         let podgroups = gang.find(live).map(|found| found["spec"]["podgroups"].clone());
         let worker = podgroups
             .as_ref()
-            .and_then(|all| all.as_array()?.iter().find(|of| of["name"] == "managed-0-worker"));
-        worker.and_then(|of| of["podReferences"].as_array()).is_some_and(|pods| pods.len() == 3)
+            .and_then(|all| all.as_array()?.iter().find(|podgroup| podgroup["name"] == "managed-0-worker"));
+        worker.and_then(|podgroup| podgroup["podReferences"].as_array()).is_some_and(|pods| pods.len() == 3)
     })
     .await?;
     test.provoke_repair(POD_GROUP, gang.named_after(), "minMember", json!(1)).await?;
-    test.mark(DEALT_WITH, Value::Null);
+    test.mark(PROCESSED, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KAI_05, || {
         foreign_fields::kept(history)?;
-        history.reached(DEALT_WITH).map(drop)
+        history.reached(PROCESSED).map(drop)
     })]
 }

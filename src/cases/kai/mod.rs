@@ -1,4 +1,4 @@
-//! KAI.
+//! Cases about KAI: its PodGroups, queues, node pools and Topologies.
 
 pub(crate) mod admission;
 pub(crate) mod managed_fields;

@@ -11,7 +11,6 @@ const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 pub(crate) const CASE: Case =
     case!("A constraint without a topology name fails closed, with an error, at any level")
         .clauses(&[KAI_08])
-        .only(&[Target::KAI])
         .needs(&[Need::PodGangsByHand]);
 
 const UNNAMED: [&str; 2] = ["root", "leaf"];
@@ -23,7 +22,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
     for name in UNNAMED {
-        test.until_told(&Gang::made_by_hand(name), ABOUT).await?;
+        test.until_warned(&Gang::named_only(name), ABOUT).await?;
     }
     test.until("the PodGroup of the PodGang with a topology name", REACTION, |live| {
         live.get(POD_GROUP, NAMED).is_some()
@@ -31,9 +30,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KAI_08, || {
-        UNNAMED.iter().try_for_each(|name| failed_closed(history, &Gang::made_by_hand(name), ABOUT))?;
+        UNNAMED.iter().try_for_each(|name| failed_closed(history, &Gang::named_only(name), ABOUT))?;
         ensure(history.end().get(POD_GROUP, NAMED).is_some(), || {
             violation(
                 GANG_RESOURCE_MISSING,

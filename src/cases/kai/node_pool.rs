@@ -12,25 +12,23 @@ use crate::prelude::*;
 const OTHER_POOL: Code = Code::new("other-node-pool");
 
 pub(crate) const CASE: Case =
-    case!("One node pool reaches the PodGroup and pods; two node pools are refused")
-        .clauses(&[KAI_09])
-        .only(&[Target::KAI]);
+    case!("One node pool reaches the PodGroup and pods; two node pools are refused").clauses(&[KAI_09]);
 
 const KEY: &str = "kai.scheduler/node-pool";
 const POOL: &str = "pool-a";
 
 const NEW: &[Attempt] = &[
     refused("different node pools on two cliques", &["node-pool"], |pcs| {
-        put(clique(pcs, 0), POOL);
-        put(clique(pcs, 1), "pool-b");
+        set_pool(clique(pcs, 0), POOL);
+        set_pool(clique(pcs, 1), "pool-b");
     }),
     refused("different node pools on a clique and on the PodCliqueSet", &["node-pool"], |pcs| {
-        put(&mut pcs["metadata"], POOL);
-        put(clique(pcs, 1), "pool-b");
+        set_pool(&mut pcs["metadata"], POOL);
+        set_pool(clique(pcs, 1), "pool-b");
     }),
     admitted("the same node pool on the PodCliqueSet and on a clique", |pcs| {
-        put(&mut pcs["metadata"], POOL);
-        put(clique(pcs, 1), POOL);
+        set_pool(&mut pcs["metadata"], POOL);
+        set_pool(clique(pcs, 1), POOL);
     }),
 ];
 
@@ -38,14 +36,15 @@ const NEW: &[Attempt] = &[
 type Named = (&'static str, fn(&mut Value));
 
 const LIVE: [Named; 2] = [
-    ("pool-of-the-set", |pcs| put(&mut pcs["metadata"], POOL)),
-    ("pool-of-a-clique", |pcs| put(clique(pcs, 1), POOL)),
+    ("pool-of-the-set", |pcs| set_pool(&mut pcs["metadata"], POOL)),
+    ("pool-of-a-clique", |pcs| set_pool(clique(pcs, 1), POOL)),
 ];
 
-const MOVED: &[Attempt] =
-    &[refused("node pool of a live gang changed", &["node-pool"], |pcs| put(&mut pcs["metadata"], "pool-b"))];
+const MOVED: &[Attempt] = &[refused("node pool of a live gang changed", &["node-pool"], |pcs| {
+    set_pool(&mut pcs["metadata"], "pool-b")
+})];
 
-fn put(holder: &mut Value, pool: &str) {
+fn set_pool(holder: &mut Value, pool: &str) {
     match holder["labels"].as_object_mut() {
         Some(labels) => drop(labels.insert(KEY.into(), pool.into())),
         None => holder["labels"] = json!({KEY: pool}),
@@ -54,7 +53,7 @@ fn put(holder: &mut Value, pool: &str) {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let pooled = test.manifest("pooled")?;
-    test.creates(&pooled, NEW).await?;
+    test.attempt_creates(&pooled, NEW).await?;
     let mut gangs = Vec::new();
     for (name, edit) in LIVE {
         let mut pcs = pooled.clone();
@@ -71,12 +70,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.iter().all(has_all)
     })
     .await?;
-    test.updates(LIVE[0].0, MOVED).await
+    test.attempt_updates(LIVE[0].0, MOVED).await
 }
 
 fn pods<'a>(live: &'a Live, gang: &'a Gang) -> impl Iterator<Item = Pod<'a>> {
-    let is_its = |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
-    live.pods().filter(is_its)
+    let of_gang = |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
+    live.pods().filter(of_gang)
 }
 
 fn pooled(live: &Live, gang: &Gang) -> Ruling {
@@ -98,7 +97,7 @@ fn pooled(live: &Live, gang: &Gang) -> Ruling {
     }))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KAI_09, || {
         answers(history, NEW)?;
         let end = history.end();
@@ -121,7 +120,7 @@ mod tests {
     #[rstest::rstest]
     #[case::in_the_pool(|_: &mut Vec<Value>| {}, &[])]
     #[case::pod_group_in_another(
-        |objects: &mut Vec<Value>| put(&mut objects[0]["metadata"], "pool-b"),
+        |objects: &mut Vec<Value>| set_pool(&mut objects[0]["metadata"], "pool-b"),
         &["other-node-pool"]
     )]
     #[case::pod_in_none(
@@ -142,7 +141,7 @@ mod tests {
             pod
         };
         let mut objects = vec![object(POD_GROUP, "w-0"), pod("w-0-router"), pod("w-0-worker")];
-        objects.iter_mut().for_each(|object| put(&mut object["metadata"], POOL));
+        objects.iter_mut().for_each(|object| set_pool(&mut object["metadata"], POOL));
         edit(&mut objects);
         let live = Story::on(Target::KAI).all_added(objects).end().end();
         assert_eq!(codes(pooled(&live, &named_gangs(&pcs)[0])), wanted);

@@ -1,6 +1,6 @@
-//! A base PodGang of 2 podgroups and a scaled one of one. Then a pod without a gang, for which KAI's
-//! podgrouper creates a PodGroup: by then it has processed all earlier pods. The field manager shows who
-//! created a PodGroup.
+//! A base PodGang of 2 podgroups and a scaled one of one. Then a pod without a gang is created. Once KAI's
+//! podgrouper has created a PodGroup for it, the podgrouper has processed all earlier pods. The field manager
+//! shows who created a PodGroup.
 
 use conformance_check::none;
 use conformance_expect::schedulers;
@@ -10,12 +10,11 @@ use conformance_history::{Change, Version, controller, text};
 
 use crate::prelude::*;
 
-const GANG_RESOURCE_OF_NO_GANG: Code = Code::new("gang-resource-of-no-gang");
+const GANG_RESOURCE_OF_NO_GANG: Code = Code::new("gang-resource-without-gang");
 
 pub(crate) const CASE: Case = case!("No PodGroup created by KAI's podgrouper is used or left for a PodGang")
     .clauses(&[KAI_07])
     .nodes(&[nodes(1)])
-    .only(&[Target::KAI])
     .needs(&[Need::Process("kai-podgrouper")]);
 
 const SET: &str = "ungrouped";
@@ -50,17 +49,18 @@ fn is_owned_by(object: &Value, owner: &str) -> bool {
     object["metadata"]["ownerReferences"].as_array().into_iter().flatten().any(|found| found["name"] == owner)
 }
 
-/// The only PodGroups ever were those of the PodGangs, not created by the podgrouper, and that of the loose
-/// pod.
-fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
+/// Every PodGroup that ever existed belongs to a PodGang and was not created by the podgrouper, or belongs to
+/// the loose pod.
+fn only_expected_pod_groups(history: &History, gangs: &[Gang]) -> Ruling {
     let names: Vec<_> = gangs.iter().flat_map(|gang| schedulers::resources_of(Target::KAI, gang)).collect();
-    let made = history.of(POD_GROUP).filter(|version| version.change == Change::Added);
-    let made = made.filter(|version| is_gang_resource(version.object) && !is_owned_by(version.object, LOOSE));
+    let created = history.of(POD_GROUP).filter(|version| version.change == Change::Added);
+    let created =
+        created.filter(|version| is_gang_resource(version.object) && !is_owned_by(version.object, LOOSE));
     let (known, others): (Vec<_>, Vec<_>) =
-        made.partition(|version| names.iter().any(|wanted| wanted.name.matches(version.name())));
-    let of_podgrouper = known.iter().filter(|version| is_made_by_podgrouper(version.object) == Some(true));
+        created.partition(|version| names.iter().any(|wanted| wanted.name.matches(version.name())));
+    let by_podgrouper = known.iter().filter(|version| is_created_by_podgrouper(version.object) == Some(true));
     let wrong = others.iter().map(|version| (version, "belongs to no PodGang"));
-    let wrong = wrong.chain(of_podgrouper.map(|version| (version, "was created by KAI's podgrouper")));
+    let wrong = wrong.chain(by_podgrouper.map(|version| (version, "was created by KAI's podgrouper")));
     none(wrong.map(|(version, what)| {
         violation(GANG_RESOURCE_OF_NO_GANG, format!("PodGroup {} {what}", version.name()))
             .shown_by("the PodGroup", *version)
@@ -69,7 +69,7 @@ fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
     let is_of_gang =
         |version: &Version<'_>| controller(version.object).is_some_and(|owner| owner["kind"] == "PodGang");
     let unknown =
-        |version: &&Version<'_>| is_made_by_podgrouper(version.object).is_none() && !is_of_gang(version);
+        |version: &&Version<'_>| is_created_by_podgrouper(version.object).is_none() && !is_of_gang(version);
     match known.iter().find(unknown) {
         Some(version) => {
             Err(Broken::NotReached(format!("the creator of PodGroup {} is unknown", version.name())))
@@ -78,18 +78,18 @@ fn no_other(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// Whether the podgrouper created an object, by its first field manager; `None` if that was not recorded.
-fn is_made_by_podgrouper(object: &Value) -> Option<bool> {
+/// Whether the podgrouper created an object, according to its field managers; `None` if it lists none.
+fn is_created_by_podgrouper(object: &Value) -> Option<bool> {
     let managers = object["metadata"]["managedFields"].as_array()?;
     Some(managers.iter().any(|entry| PODGROUPER.contains(&text(&entry["manager"]))))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KAI_07, || {
         history.reached(GROUPED)?;
         let gangs = history.gangs(SET)?;
-        gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
-        no_other(history, &gangs)
+        gang_resources::match_pod_gangs(history, &history.end(), &gangs)?;
+        only_expected_pod_groups(history, &gangs)
     })]
 }
 
@@ -99,31 +99,31 @@ mod tests {
     use conformance_history::testing::{Story, object, owned};
 
     #[test]
-    fn of_pod_gangs_and_of_the_loose_pod() {
-        let gangs = [Gang::made_by_hand("ungrouped-0")];
-        let told = |other| {
+    fn a_pod_group_of_no_pod_gang_is_a_violation() {
+        let gangs = [Gang::named_only("ungrouped-0")];
+        let ruling = |other| {
             let known = [
                 owned(object(POD_GROUP, "ungrouped-0"), "PodGang", "ungrouped-0"),
                 owned(object(POD_GROUP, "pg-loose-1"), "Pod", LOOSE),
             ];
-            no_other(&Story::on(Target::KAI).all_added(known).added(other).end(), &gangs)
+            only_expected_pod_groups(&Story::on(Target::KAI).all_added(known).added(other).end(), &gangs)
         };
-        assert_eq!(told(object("PodGroup.scheduling.volcano.sh", "pg-x")), Ok(()));
-        assert!(told(owned(object(POD_GROUP, "pg-ungrouped-1"), "PodCliqueSet", SET)).is_err());
-        assert!(told(object(POD_GROUP, "ungrouped-1")).is_err());
+        assert_eq!(ruling(object("PodGroup.scheduling.volcano.sh", "pg-x")), Ok(()));
+        assert!(ruling(owned(object(POD_GROUP, "pg-ungrouped-1"), "PodCliqueSet", SET)).is_err());
+        assert!(ruling(object(POD_GROUP, "ungrouped-1")).is_err());
     }
 
     #[rstest::rstest]
-    #[case::the_operators(json!([{"manager": "grove-operator"}]), Some(true))]
-    #[case::the_podgroupers(json!([{"manager": "podgrouper"}]), Some(false))]
-    #[case::somebodys(Value::Null, None)]
-    fn one_of_the_set_is_known_by_who_made_it(#[case] managers: Value, #[case] holds: Option<bool>) {
-        let gangs = [Gang { joined: Some("grove-ungrouped-0".into()), ..Gang::made_by_hand("ungrouped-0") }];
+    #[case::by_the_operator(json!([{"manager": "grove-operator"}]), Some(true))]
+    #[case::by_the_podgrouper(json!([{"manager": "podgrouper"}]), Some(false))]
+    #[case::unknown(Value::Null, None)]
+    fn the_creator_decides_about_a_shared_pod_group(#[case] managers: Value, #[case] passes: Option<bool>) {
+        let gangs = [Gang { joined: Some("grove-ungrouped-0".into()), ..Gang::named_only("ungrouped-0") }];
         let mut found = owned(object(POD_GROUP, "grove-ungrouped-0"), "PodCliqueSet", SET);
         found["metadata"]["managedFields"] = managers;
-        let ruling = no_other(&Story::on(Target::KAI).added(found).end(), &gangs);
-        match holds {
-            Some(holds) => assert_eq!(ruling.is_ok(), holds),
+        let ruling = only_expected_pod_groups(&Story::on(Target::KAI).added(found).end(), &gangs);
+        match passes {
+            Some(passes) => assert_eq!(ruling.is_ok(), passes),
             None => assert!(matches!(ruling, Err(Broken::NotReached(_))), "{ruling:?}"),
         }
     }

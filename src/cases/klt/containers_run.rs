@@ -28,14 +28,14 @@ fn run_and_are_counted(live: &Live, gangs: &[Gang]) -> Ruling {
     kubelets::statuses_follow(live, SET, gangs)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KLT_01, || {
         history.at(FOLLOWED, |place| {
             let live = history.before(place);
             let gangs = history.gangs(SET)?;
-            premise(AON_01, binding::whole(&live, &history.units(SET)?))?;
+            precondition(AON_01, binding::whole(&live, &history.units(SET)?))?;
             run_and_are_counted(&live, &gangs)?;
-            kubelets::readiness_is_earned(history, &gangs)
+            kubelets::ready_count_is_not_early(history, &gangs)
         })
     })]
 }

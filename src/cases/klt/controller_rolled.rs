@@ -1,10 +1,10 @@
-//! 1 node x 1 GPU, and another that joins; a PodCliqueSet of 1 pod that is scaled to 2 replicas, its first
-//! replica also to a scaled gang (3 pods, no GPUs); and a gang of 2 pods x 1 GPU: one pod short until the
-//! second node joins.
+//! 1 node x 1 GPU, and another that joins later. `growing` has 1 pod without GPUs. It is scaled to 2
+//! replicas, and the scaling group of its first replica to 2: 3 pods. `waiting`, a gang of 2 pods x 1 GPU, is
+//! one pod short until the second node joins.
 //!
 //! The controller's Deployment is rolled meanwhile. The PodCliqueSet is scaled as soon as the rollout starts.
 //! Its scaling group is scaled once the first leader has stopped, so that the next leader handles that step.
-//! The lease shows who led. The pods also show whether two led at once: they would create two pods with one
+//! The lease shows who led. The pods also show whether two led at once: both would create a pod with the same
 //! index.
 
 use conformance_check::{gangs, kubelets, leadership, none, pods};
@@ -47,10 +47,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     scaled?;
     test.until_converged(GROWING).await?;
     test.mark(GROWN, Value::Null);
-    // The scheduler has seen every change of the waiting gang by the new leader.
+    // Once the canaries are bound, the scheduler has seen every change that the new leader made to the
+    // waiting gang.
     test.canaries().await?;
     test.mark(JOIN, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_converged(PENDING).await?;
     test.mark(BOUND, Value::Null);
     Ok(())
@@ -63,14 +64,14 @@ async fn roll(test: &TestContext) -> Result<(), Stop> {
 async fn scale_meanwhile(test: &TestContext, lease: &mut LeaseWatch) -> Result<(), Stop> {
     let first = lease.holder();
     test.scale("PodCliqueSet", GROWING, 2).await?;
-    let gone = |holder: Option<&str>| holder != first.as_deref();
-    lease.until(test, "the first leader stopped", limits::ROLLOUT, gone).await?;
+    let has_changed = |holder: Option<&str>| holder != first.as_deref();
+    lease.until(test, "the first leader stopped", limits::ROLLOUT, has_changed).await?;
     test.scale("PodCliqueScalingGroup", GROUP, 2).await?;
     test.mark(SCALED, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KLT_07, || {
             let (rolled, _) = history.reached(ROLL)?;
@@ -81,30 +82,30 @@ fn judge(history: &History) -> Vec<Finding> {
             pods::indexes_are_unique(history)?;
             history.reached(SCALED)?;
             history.at(GROWN, |grown| {
-                kubelets::ran_on(history, rolled, grown)?;
-                as_it_should_be(history, grown, GROWING)
+                kubelets::kept_running(history, rolled, grown)?;
+                has_converged(history, grown, GROWING)
             })?;
             let (joining, _) = history.reached(JOIN)?;
             binding::never(history, &history.units(PENDING)?, Some(joining))?;
-            history.at(BOUND, |bound| as_it_should_be(history, bound, PENDING))
+            history.at(BOUND, |bound| has_converged(history, bound, PENDING))
         }),
-        // Two leaders may keep the case from reaching the rollout. Then KLT-08 is violated, not undecided.
+        // Two leaders may prevent the case from reaching the rollout. KLT-08 is violated even then.
         finding(KLT_08, || leadership::one_leader_at_a_time(history)),
     ]
 }
 
 /// The PodCliqueSet has converged as under one leader.
-fn as_it_should_be(history: &History, until: usize, set: &str) -> Ruling {
+fn has_converged(history: &History, until: usize, set: &str) -> Ruling {
     let live = history.before(until);
     let all = scaling::gangs(history, history.submitted(set)?, until);
     gangs::base(&live, set, &all)?;
     gangs::scaled(history, &live, &all)?;
     gang_resources::owned(history, &live, &all)?;
     binding::all(&live, &all)?;
-    at_rest(&live, set, &all)
+    nothing_is_missing(&live, set, &all)
 }
 
-fn at_rest(live: &Live, set: &str, all: &[Gang]) -> Ruling {
+fn nothing_is_missing(live: &Live, set: &str, all: &[Gang]) -> Ruling {
     none(
         convergence::lacks(live, set, all).map(|lack| {
             violation(NOT_CONVERGED, format!("PodCliqueSet {set}: has not converged, want {lack}"))
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     /// A target without gang resources, which do not matter here.
-    fn begin() -> Story {
+    fn submitted() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("klt/controller-rolled")).expect("the manifest");
         manifests.into_iter().fold(Story::on(Target::EXTERNAL), Story::submitted)
@@ -142,8 +143,8 @@ mod tests {
         story.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": 2}))
     }
 
-    fn at_the_end(set: &str) -> Vec<Gang> {
-        let story = scaled(begin(), "PodCliqueSet", GROWING);
+    fn final_gangs(set: &str) -> Vec<Gang> {
+        let story = scaled(submitted(), "PodCliqueSet", GROWING);
         let history = scaled(story, "PodCliqueScalingGroup", GROUP).end();
         let mut gangs = scaling::gangs(&history, history.submitted(set).expect("submitted"), usize::MAX);
         gangs.iter_mut().enumerate().for_each(|(number, gang)| gang.name = format!("{set}-gang-{number}"));
@@ -164,11 +165,12 @@ mod tests {
             }
             pods
         };
-        at_the_end(set).iter().flat_map(of_gang).collect()
+        final_gangs(set).iter().flat_map(of_gang).collect()
     }
 
+    /// Every object of the PodCliqueSet once it has converged.
     fn whole(set: &str) -> Vec<Value> {
-        let all = at_the_end(set);
+        let all = final_gangs(set);
         let replicas = all.iter().filter(|gang| gang.is_base).count();
         let sized = |kind: &str, name: &str, size: usize, counts: &[&str]| {
             let mut object = json!({"kind": kind, "metadata": {"name": name, "generation": 1},
@@ -205,13 +207,13 @@ mod tests {
         objects
     }
 
-    /// Up to the second scaling step: the next leader has waited.
+    /// The history up to the second scaling step. The next leader has waited.
     fn rolled() -> Story {
         let unbound = pods(PENDING).into_iter().map(|mut pod| {
             pod["spec"]["nodeName"] = Value::Null;
             pod
         });
-        let story = begin().all_added(pods(GROWING).into_iter().take(1)).all_added(unbound);
+        let story = submitted().all_added(pods(GROWING).into_iter().take(1)).all_added(unbound);
         let story = lease(story, Some("first")).mark(ROLL, Value::Null);
         let story = lease(scaled(story, "PodCliqueSet", GROWING), None);
         let story = lease(story, Some("second"));
@@ -219,22 +221,22 @@ mod tests {
     }
 
     fn ruling(story: Story) -> Ruling {
-        judge(&story.end()).remove(0).ruling
+        check(&story.end()).remove(0).ruling
     }
 
     fn of_leaders(story: Story) -> Ruling {
-        judge(&story.end()).remove(1).ruling
+        check(&story.end()).remove(1).ruling
     }
 
     #[test]
-    fn nothing_shows_that_the_leader_changed() {
+    fn a_clean_leader_change_passes() {
         let grown = rolled().all_added(whole(GROWING)).mark(GROWN, Value::Null).mark(JOIN, Value::Null);
         let story = grown.all_added(whole(PENDING)).mark(BOUND, Value::Null);
         assert_eq!(ruling(story), Ok(()));
     }
 
     #[test]
-    fn a_leader_that_does_not_wait() {
+    fn a_leader_that_takes_the_lease_early_is_a_violation() {
         let story = || {
             let grown = lease(rolled(), Some("third")).all_added(whole(GROWING));
             let grown = grown.mark(GROWN, Value::Null).mark(JOIN, Value::Null);
@@ -245,59 +247,59 @@ mod tests {
     }
 
     #[test]
-    fn two_leaders_that_let_nothing_come_to_rest() {
-        let story =
-            lease(lease(begin(), Some("first")), Some("second")).mark(SharedMark::WaitRanOut, Value::Null);
+    fn two_leaders_before_the_rollout_are_a_violation() {
+        let story = lease(lease(submitted(), Some("first")), Some("second"))
+            .mark(SharedMark::WaitTimedOut, Value::Null);
         assert!(message(of_leaders(story)).starts_with("second acquired the Lease"));
-        let at_rest = lease(begin(), Some("first")).mark(SharedMark::WaitRanOut, Value::Null);
+        let no_second_leader = lease(submitted(), Some("first")).mark(SharedMark::WaitTimedOut, Value::Null);
         assert_eq!(
-            ruling(at_rest),
+            ruling(no_second_leader),
             Err(Broken::NotReached("the case did not reach \"controller rolled\"".into()))
         );
     }
 
     #[test]
-    fn two_leaders_at_work() {
+    fn two_pods_with_one_index_are_a_violation() {
         let mut twin = pods(GROWING)[0].clone();
         twin["metadata"]["name"] = "twin".into();
         assert!(message(ruling(rolled().added(twin))).contains("both have index 0"));
     }
 
     #[test]
-    fn a_step_that_nobody_saw() {
+    fn a_scaling_step_that_the_new_leader_missed_is_a_violation() {
         // The base of the second replica.
-        let base = &at_the_end(GROWING)[2];
-        let lost =
+        let base = &final_gangs(GROWING)[2];
+        let is_lost =
             |object: &Value| object["kind"] == "PodGang" && object["metadata"]["name"] == base.name.as_str();
-        let behind = whole(GROWING).into_iter().filter(|object| !lost(object));
-        let story = rolled().all_added(behind).mark(SharedMark::WaitRanOut, Value::Null);
+        let incomplete = whole(GROWING).into_iter().filter(|object| !is_lost(object));
+        let story = rolled().all_added(incomplete).mark(SharedMark::WaitTimedOut, Value::Null);
         assert_eq!(message(ruling(story)), "PodGang <of growing-1-model-0-worker> does not exist");
     }
 
     #[test]
-    fn a_pod_gang_that_the_new_leader_does_not_initialize() {
-        let behind = whole(GROWING).into_iter().map(|mut object| {
+    fn an_uninitialized_pod_gang_is_a_violation() {
+        let incomplete = whole(GROWING).into_iter().map(|mut object| {
             if object["kind"] == "PodGang" {
                 object["status"] = Value::Null;
             }
             object
         });
-        let story = rolled().all_added(behind).mark(SharedMark::WaitRanOut, Value::Null);
+        let story = rolled().all_added(incomplete).mark(SharedMark::WaitTimedOut, Value::Null);
         assert_eq!(codes(ruling(story)), ["not-converged"]);
     }
 
     #[test]
-    fn a_new_leader_that_begins_anew() {
+    fn a_recreated_pod_is_a_violation() {
         let story = rolled().deleted(pods(GROWING)[0].clone()).all_added(whole(GROWING));
-        let said = message(ruling(story.mark(GROWN, Value::Null)));
-        assert_eq!(said, "Pod growing-0-model-0-worker-0 was deleted, want it to keep running");
+        let found = message(ruling(story.mark(GROWN, Value::Null)));
+        assert_eq!(found, "Pod growing-0-model-0-worker-0 was deleted, want it to keep running");
     }
 
     #[test]
-    fn a_waiting_gang_that_is_forgotten() {
+    fn a_waiting_gang_that_stays_unbound_is_a_violation() {
         let grown = rolled().all_added(whole(GROWING)).mark(GROWN, Value::Null).mark(JOIN, Value::Null);
         let unbound = whole(PENDING).into_iter().filter(|object| object["kind"] != "Pod");
-        let story = grown.all_added(unbound).mark(SharedMark::WaitRanOut, Value::Null);
+        let story = grown.all_added(unbound).mark(SharedMark::WaitTimedOut, Value::Null);
         assert_eq!(message(ruling(story)), "0 of 2 pods of PodClique waiting-0-worker are bound, want all");
     }
 }

@@ -19,7 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.read_allocations().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KLT_02, || {
         let (read, _) = history.reached(SharedMark::Allocated)?;
         let live = history.before(read);

@@ -1,15 +1,14 @@
 //! 1 node x 8 GPUs; a gang of 2 pods x 2 GPUs runs, and 2 GPUs turn unhealthy: 8 - 2 - 4 = 2 are left. A
-//! second gang of 2 pods x 2 GPUs is then one pod short, and fits when all 8 are healthy again. The case does
-//! not ask which GPUs the first gang holds: the owner of a pod with a broken GPU decides about it, not the
-//! kubelet.
+//! second gang of 2 pods x 2 GPUs is then one pod short, and fits when all 8 are healthy again. The first
+//! gang may hold unhealthy GPUs: the owner of such a pod decides what happens to it, not the kubelet.
 
 use conformance_check::kubelets;
-use conformance_driver::kubelets::mended;
+use conformance_driver::kubelets::nodes_repaired;
 
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
-    case!("Unhealthy GPUs are not allocated: running pods continue, and a new gang waits", mended)
+    case!("Unhealthy GPUs are not allocated: running pods continue, and a new gang waits", nodes_repaired)
         .clauses(&[KLT_03])
         .nodes(&[nodes(1).gpus(GPUS)])
         .needs(&[Need::Kubelets]);
@@ -32,27 +31,27 @@ marks! {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let node = test.nodes[0].name.clone();
-    let here = json!({"node": node});
+    let detail = json!({"node": node});
     let running = test.submit(RUNNING).await?;
     test.until_running(&running).await?;
-    test.mark(BREAK, here.clone());
+    test.mark(BREAK, detail.clone());
     test.break_gpus(&node, UNHEALTHY).await?;
     test.until_allocatable(&node, LEFT).await?;
-    test.mark(SHRUNK, here.clone());
+    test.mark(SHRUNK, detail.clone());
     let waiting = test.submit(WAITING).await?;
     for gang in &waiting {
         test.scheduler_passes_over(gang).await?;
     }
-    test.mark(MEND, here.clone());
-    test.mend_gpus(&node).await?;
+    test.mark(MEND, detail.clone());
+    test.repair_gpus(&node).await?;
     test.until_allocatable(&node, GPUS.into()).await?;
-    test.mark(GROWN, here);
+    test.mark(GROWN, detail);
     test.until_running(&waiting).await?;
     test.mark(BOUND, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KLT_03, || {
         let (broken, mark) = history.reached(BREAK)?;
         let node = mark.detail["node"].as_str().unwrap_or_default();
@@ -61,13 +60,13 @@ fn judge(history: &History) -> Vec<Finding> {
         let (mending, _) = history.reached(MEND)?;
         binding::never(history, &history.units(WAITING)?, Some(mending))?;
         history.at(GROWN, |grown| {
-            kubelets::ran_on(history, broken, grown)?;
+            kubelets::kept_running(history, broken, grown)?;
             kubelets::has_gpus(&history.before(grown), node, GPUS.into())
         })?;
         history.at(BOUND, |bound| {
             binding::whole(&history.before(bound), &history.units(WAITING)?)?;
             kubelets::all_run(&history.before(bound), &history.gangs(WAITING)?)?;
-            kubelets::ran_on(history, broken, bound)
+            kubelets::kept_running(history, broken, bound)
         })
     })]
 }
@@ -79,7 +78,7 @@ mod tests {
     use conformance_contract::ruling::Ruling;
     use conformance_history::testing::{Story, node, running};
 
-    /// The expected course in steps, each of which a test may replace.
+    /// The expected steps. A test may replace any of them.
     fn steps() -> Vec<Step> {
         let gang = |set: &str| {
             let (gang, clique) = (format!("{set}-0"), format!("{set}-0-worker"));
@@ -116,7 +115,7 @@ mod tests {
             Step::Object(object) => story.modified(object),
             Step::Mark(name) => story.mark(name, json!({"node": "n"})),
         });
-        judge(&history.end()).remove(0).ruling
+        check(&history.end()).remove(0).ruling
     }
 
     fn at(steps: &[Step], mark: MarkName) -> usize {
@@ -124,22 +123,22 @@ mod tests {
     }
 
     #[test]
-    fn the_second_gang_waits_until_the_gpus_are_healthy() {
+    fn a_gang_that_waits_for_healthy_gpus_passes() {
         assert_eq!(ruling(steps()), Ok(()));
     }
 
     #[test]
-    fn gpus_that_stay_allocatable() {
+    fn unhealthy_gpus_that_stay_allocatable_are_a_violation() {
         let mut all = steps();
         let shrunk = at(&all, SHRUNK);
         all[shrunk - 1] = Step::Object(node("n", 8));
-        all[shrunk] = Step::Mark(SharedMark::WaitRanOut.into());
+        all[shrunk] = Step::Mark(SharedMark::WaitTimedOut.into());
         all.truncate(shrunk + 1);
         assert_eq!(message(ruling(all)), "Node n: 8 GPUs are allocatable, want 6");
     }
 
     #[test]
-    fn a_pod_that_gets_an_unhealthy_gpu() {
+    fn a_pod_bound_to_an_unhealthy_gpu_is_a_violation() {
         let mut all = steps();
         let passed = at(&all, SharedMark::SchedulerPassed.into());
         let early = running("waits-for-gpus-0-worker-0", "waits-for-gpus-0", "waits-for-gpus-0-worker", "n");
@@ -148,12 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_loses_its_gpu_and_is_ended() {
+    fn a_running_pod_that_fails_is_a_violation() {
         let mut all = steps();
         let passed = at(&all, SharedMark::SchedulerPassed.into());
-        let mut ended = running("holds-gpus-0-worker-1", "holds-gpus-0", "holds-gpus-0-worker", "n");
-        ended["status"]["phase"] = "Failed".into();
-        all.insert(passed, Step::Object(ended));
+        let mut failed = running("holds-gpus-0-worker-1", "holds-gpus-0", "holds-gpus-0-worker", "n");
+        failed["status"]["phase"] = "Failed".into();
+        all.insert(passed, Step::Object(failed));
         assert_eq!(
             message(ruling(all)),
             "Pod holds-gpus-0-worker-1 is in phase Failed, want it to keep running"
@@ -161,11 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn a_gang_that_is_forgotten() {
+    fn a_waiting_gang_that_stays_unbound_is_a_violation() {
         let mut all = steps();
         let grown = at(&all, GROWN);
         all.truncate(grown + 1);
-        all.push(Step::Mark(SharedMark::WaitRanOut.into()));
+        all.push(Step::Mark(SharedMark::WaitTimedOut.into()));
         assert!(message(ruling(all)).contains("is not fully bound"));
     }
 }

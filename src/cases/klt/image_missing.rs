@@ -1,7 +1,7 @@
 //! 1 node without GPUs; a gang of 2 sound pods and 1 whose image does not exist (names below `.invalid` never
 //! resolve): all 3 fit. The scheduler sees no difference; only the statuses differ. The PodClique reports
-//! which clique is not ready. At least the pod reports the reason, because no upstream condition
-//! distinguishes an image pull from a normal start.
+//! that it is not ready. Only the pod must report the reason, because no upstream condition distinguishes an
+//! image pull from a normal start.
 
 use conformance_check::kubelets;
 
@@ -15,37 +15,37 @@ pub(crate) const CASE: Case = case!("A gang with a missing image is bound whole,
 const SET: &str = "imageless";
 const BROKEN: &str = "broken";
 
-marks! { TOLD = "the statuses tell"; }
+marks! { REPORTED = "the statuses tell"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
-    let told = |live: &Live| tell(live, &gangs).is_ok();
-    test.until("statuses that report which clique waits, and why", limits::IMAGE_PULL, told).await?;
-    test.mark(TOLD, Value::Null);
+    let is_reported = |live: &Live| statuses_report(live, &gangs).is_ok();
+    test.until("statuses that report which clique waits, and why", limits::IMAGE_PULL, is_reported).await?;
+    test.mark(REPORTED, Value::Null);
     Ok(())
 }
 
-fn tell(live: &Live, gangs: &[Gang]) -> Ruling {
+fn statuses_report(live: &Live, gangs: &[Gang]) -> Ruling {
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
         match group.template.as_str() {
             BROKEN => {
-                kubelets::clique_says(live, group, 0)?;
-                kubelets::says_why_not_pulled(live, &group.clique)?;
+                kubelets::clique_reports(live, group, 0)?;
+                kubelets::reports_image_failure(live, &group.clique)?;
             }
-            _ => kubelets::clique_says(live, group, group.replicas)?,
+            _ => kubelets::clique_reports(live, group, group.replicas)?,
         }
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KLT_06, || {
-        history.at(TOLD, |place| {
+        history.at(REPORTED, |place| {
             let live = history.before(place);
             let gangs = history.gangs(SET)?;
-            premise(AON_01, binding::whole(&live, &history.units(SET)?))?;
-            tell(&live, &gangs)?;
-            kubelets::readiness_is_earned(history, &gangs)
+            precondition(AON_01, binding::whole(&live, &history.units(SET)?))?;
+            statuses_report(&live, &gangs)?;
+            kubelets::ready_count_is_not_early(history, &gangs)
         })
     })]
 }
@@ -81,34 +81,34 @@ mod tests {
     }
 
     fn ruling(story: Story) -> Ruling {
-        judge(&story.end()).remove(0).ruling
+        check(&story.end()).remove(0).ruling
     }
 
     #[test]
-    fn the_broken_clique_is_told_from_the_sound_one() {
+    fn statuses_that_distinguish_the_cliques_pass() {
         let story = bound(refused()).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 0)]);
-        assert_eq!(ruling(story.mark(TOLD, Value::Null)), Ok(()));
+        assert_eq!(ruling(story.mark(REPORTED, Value::Null)), Ok(()));
     }
 
     #[test]
-    fn a_status_that_calls_it_ready() {
+    fn a_broken_clique_counted_as_ready_is_a_violation() {
         let story = bound(refused()).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 1)]);
-        let said = message(ruling(story.mark(SharedMark::WaitRanOut, Value::Null)));
-        assert_eq!(said, "PodClique imageless-0-broken: readyReplicas is 1, want 0");
+        let found = message(ruling(story.mark(SharedMark::WaitTimedOut, Value::Null)));
+        assert_eq!(found, "PodClique imageless-0-broken: readyReplicas is 1, want 0");
     }
 
     #[test]
-    fn a_status_that_holds_the_sound_one_back() {
+    fn a_running_clique_counted_as_unready_is_a_violation() {
         let story = bound(refused()).all_added([clique("sound", 2, 0), clique(BROKEN, 1, 0)]);
-        let said = message(ruling(story.mark(SharedMark::WaitRanOut, Value::Null)));
-        assert_eq!(said, "PodClique imageless-0-sound: readyReplicas is 0, want 2");
+        let found = message(ruling(story.mark(SharedMark::WaitTimedOut, Value::Null)));
+        assert_eq!(found, "PodClique imageless-0-sound: readyReplicas is 0, want 2");
     }
 
     #[test]
-    fn nobody_says_why() {
+    fn a_missing_reason_is_a_violation() {
         let creating = json!({"waiting": {"reason": "ContainerCreating"}});
         let story = bound(creating).all_added([clique("sound", 2, 2), clique(BROKEN, 1, 0)]);
-        let said = message(ruling(story.mark(SharedMark::WaitRanOut, Value::Null)));
-        assert_eq!(said, "no pod of PodClique imageless-0-broken reports why its image is not pulled");
+        let found = message(ruling(story.mark(SharedMark::WaitTimedOut, Value::Null)));
+        assert_eq!(found, "no pod of PodClique imageless-0-broken reports why its image is not pulled");
     }
 }

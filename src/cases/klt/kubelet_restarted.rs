@@ -1,20 +1,20 @@
 //! 1 node x 4 GPUs; a gang of 2 pods x 1 GPU runs, and the kubelet restarts. Then a fifth GPU is added to the
-//! node. A starting kubelet remembers 4 at most, and so does the API server; 5 shows that the plugin has
-//! registered again. A second gang of 3 pods x 1 GPU needs the 2 free GPUs and the fifth, so it cannot be
-//! bound, nor admitted by the kubelet, before.
+//! node. After the restart, the kubelet and the API server remember at most 4 GPUs. A count of 5 shows that
+//! the plugin has registered again. A second gang of 3 pods x 1 GPU needs the 2 free GPUs and the fifth.
+//! Before that, it can be neither bound nor admitted by the kubelet.
 
 use conformance_check::kubelets;
-use conformance_driver::kubelets::mended;
+use conformance_driver::kubelets::nodes_repaired;
 
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
-    case!("After a kubelet restart, all GPUs are usable and the gang kept running", mended)
+    case!("After a kubelet restart, all GPUs are usable and the gang kept running", nodes_repaired)
         .clauses(&[KLT_04])
         .nodes(&[nodes(1).gpus(4)])
         .needs(&[Need::Kubelets]);
 
-/// Including the one added after the restart.
+/// The GPUs of the node, including the one added after the restart.
 const GPUS: u64 = 5;
 
 const RUNNING: &str = "running";
@@ -41,16 +41,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KLT_04, || {
         let (restart, mark) = history.reached(RESTART)?;
         let node = mark.detail["node"].as_str().unwrap_or_default();
         history.at(REGISTERED, |registered| {
-            kubelets::ran_on(history, restart, registered)?;
+            kubelets::kept_running(history, restart, registered)?;
             kubelets::has_gpus(&history.before(registered), node, GPUS)
         })?;
         history.at(USED, |used| {
-            kubelets::ran_on(history, restart, used)?;
+            kubelets::kept_running(history, restart, used)?;
             let live = history.before(used);
             binding::whole(&live, &history.units(NEXT)?)?;
             kubelets::all_run(&live, &history.gangs(NEXT)?)
@@ -71,8 +71,8 @@ mod tests {
         running(&format!("{clique}-{index}"), &gang, &clique, "n")
     }
 
-    /// Up to the kubelet's restart.
-    fn begin() -> Story {
+    /// The history up to the kubelet's restart.
+    fn after_restart() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("klt/kubelet-restarted")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted).added(node("n", 4));
@@ -83,30 +83,30 @@ mod tests {
     }
 
     fn registered() -> Story {
-        begin().modified(node("n", 5)).mark(REGISTERED, Value::Null)
+        after_restart().modified(node("n", 5)).mark(REGISTERED, Value::Null)
     }
 
     fn ruling(story: Story) -> Ruling {
-        judge(&story.end()).remove(0).ruling
+        check(&story.end()).remove(0).ruling
     }
 
     #[test]
-    fn a_plugin_that_registers_again() {
+    fn a_plugin_that_registers_again_passes() {
         let used = registered().all_added([0, 1, 2].map(|i| pod(NEXT, i))).mark(USED, Value::Null);
         assert_eq!(ruling(used), Ok(()));
     }
 
     #[test]
-    fn a_plugin_that_does_not() {
-        let remembered = begin().modified(node("n", 4)).mark(SharedMark::WaitRanOut, Value::Null);
+    fn a_plugin_that_does_not_register_is_a_violation() {
+        let remembered = after_restart().modified(node("n", 4)).mark(SharedMark::WaitTimedOut, Value::Null);
         assert_eq!(message(ruling(remembered)), "Node n: 4 GPUs are allocatable, want 5");
     }
 
     #[test]
-    fn a_kubelet_that_starts_the_containers_anew() {
-        let mut anew = pod(RUNNING, 0);
-        anew["status"]["containerStatuses"][0]["containerID"] = "another".into();
-        let story = begin().modified(anew).modified(node("n", 5)).mark(REGISTERED, Value::Null);
+    fn a_restarted_container_is_a_violation() {
+        let mut restarted = pod(RUNNING, 0);
+        restarted["status"]["containerStatuses"][0]["containerID"] = "another".into();
+        let story = after_restart().modified(restarted).modified(node("n", 5)).mark(REGISTERED, Value::Null);
         assert_eq!(
             message(ruling(story)),
             "Pod running-0-worker-0 had its container worker restarted, want it to keep running"
@@ -114,11 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn a_kubelet_that_does_not_admit_the_next_pods() {
+    fn a_refused_new_pod_is_a_violation() {
         let mut refused = pod(NEXT, 2);
         refused["status"] = json!({"phase": "Failed", "reason": "UnexpectedAdmissionError"});
         let pods = [pod(NEXT, 0), pod(NEXT, 1), refused];
-        let story = registered().all_added(pods).mark(SharedMark::WaitRanOut, Value::Null);
+        let story = registered().all_added(pods).mark(SharedMark::WaitTimedOut, Value::Null);
         assert!(
             message(ruling(story)).contains("2 of 3 pods of PodClique next-0-worker are running, want all")
         );

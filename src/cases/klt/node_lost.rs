@@ -8,14 +8,14 @@
 //! waits indefinitely.
 
 use conformance_check::{gangs, kubelets};
-use conformance_driver::kubelets::mended;
+use conformance_driver::kubelets::nodes_repaired;
 use conformance_expect::resolver::resolved;
 use conformance_facts::kubelets::node_is_ready;
 
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
-    case!("Pods on a NotReady node are replaced on other nodes; other pods stay", mended)
+    case!("Pods on a NotReady node are replaced on other nodes; other pods stay", nodes_repaired)
         .clauses(&[KLT_05])
         .nodes(&[nodes(3).gpus(1)])
         .needs(&[Need::Kubelets]);
@@ -34,40 +34,44 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let node = test.look(|live| live.pods().find_map(|pod| pod.node().map(str::to_owned)));
     let node = node.unwrap_or_default();
     let lost = test.look(|live| -> Vec<_> {
-        let there = live.pods().filter(|pod| pod.node() == Some(&node));
-        there.map(|pod| pod.name().to_owned()).collect()
+        let on_node = live.pods().filter(|pod| pod.node() == Some(&node));
+        on_node.map(|pod| pod.name().to_owned()).collect()
     });
     test.mark(LOSE, json!({"node": node, "pods": lost}));
     test.kind()?.stop_kubelet(&node).await?;
-    let silent = |live: &Live| !node_is_ready(live, &node);
-    test.until_in_cluster(Awaited::of_harness(format!("node {node} NotReady")), limits::NODE_LOSS, silent)
-        .await?;
+    let is_not_ready = |live: &Live| !node_is_ready(live, &node);
+    test.until_in_cluster(
+        Awaited::of_harness(format!("node {node} NotReady")),
+        limits::NODE_LOSS,
+        is_not_ready,
+    )
+    .await?;
     test.mark(NOT_READY, Value::Null);
-    let replaced = |live: &Live| all_elsewhere(live, &node, &resolved(live, gangs.clone())).is_ok();
+    let replaced = |live: &Live| all_run_on_other_nodes(live, &node, &resolved(live, gangs.clone())).is_ok();
     test.until("the node's pods replaced on other nodes", limits::NODE_LOSS, replaced).await?;
     test.mark(REPLACED, Value::Null);
     Ok(())
 }
 
-fn all_elsewhere(live: &Live, node: &str, all: &[Gang]) -> Ruling {
-    kubelets::deserted(live, node)?;
+fn all_run_on_other_nodes(live: &Live, node: &str, all: &[Gang]) -> Ruling {
+    kubelets::has_no_running_pods(live, node)?;
     kubelets::all_run(live, all)?;
     gangs::references_are_the_pods(live, all)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KLT_05, || {
         let (since, mark) = history.reached(LOSE)?;
         let node = mark.detail["node"].as_str().unwrap_or_default();
         let lost = mark.detail["pods"].as_array().into_iter().flatten();
         let lost: Vec<&str> = lost.filter_map(Value::as_str).collect();
         history.reached(NOT_READY)?;
-        // The lost pods are not checked after their kubelet is back.
+        // The lost pods are not checked after their kubelet has been restarted.
         history.at(REPLACED, |place| {
-            let then = history.upto(place);
-            lost.iter().try_for_each(|pod| binding::replaced(&then, since, pod))?;
-            binding::others_untouched(&then, since, &lost)?;
-            all_elsewhere(&then.end(), node, &history.gangs(SET)?)
+            let until = history.upto(place);
+            lost.iter().try_for_each(|pod| binding::replaced(&until, since, pod))?;
+            binding::others_untouched(&until, since, &lost)?;
+            all_run_on_other_nodes(&until.end(), node, &history.gangs(SET)?)
         })
     })]
 }
@@ -96,8 +100,8 @@ mod tests {
         json!({"kind": "PodGang", "metadata": {"name": "moving-0"}, "spec": {"podgroups": [podgroup]}})
     }
 
-    /// Up to the deletion of the pod on the lost node.
-    fn begin() -> Story {
+    /// The history up to the deletion of the pod on the lost node.
+    fn after_deletion() -> Story {
         let manifests = grove_yaml::documents(crate::manifest("klt/node-lost")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted);
         story
@@ -108,30 +112,30 @@ mod tests {
     }
 
     fn ruling(story: Story) -> Ruling {
-        judge(&story.end()).remove(0).ruling
+        check(&story.end()).remove(0).ruling
     }
 
     #[test]
-    fn a_pod_in_its_place_on_another_node() {
-        let replaced = begin().added(pod("r", 0, "o")).modified(referring_to(&["q", "r"]));
-        // The kubelet is back and confirms the deletion.
+    fn a_replacement_on_another_node_passes() {
+        let replaced = after_deletion().added(pod("r", 0, "o")).modified(referring_to(&["q", "r"]));
+        // The kubelet has been restarted and confirms the deletion.
         let story = replaced.mark(REPLACED, Value::Null).deleted(terminating(pod("p", 0, "n")));
         assert_eq!(ruling(story), Ok(()));
     }
 
     #[test]
-    fn a_controller_that_waits_for_the_dead_node() {
-        let story = begin().mark(SharedMark::WaitRanOut, Value::Null);
+    fn a_pod_that_is_not_replaced_is_a_violation() {
+        let story = after_deletion().mark(SharedMark::WaitTimedOut, Value::Null);
         assert_eq!(message(ruling(story)), "Pod p was not replaced in its gang");
     }
 
     #[test]
-    fn a_replacement_that_stays_outside_of_the_gang() {
+    fn a_replacement_outside_the_gang_is_a_violation() {
         let mut loose = pod("r", 0, "o");
         loose["metadata"]["labels"]["grove.io/podgang"] = "another".into();
-        let story = begin().added(loose).mark(SharedMark::WaitRanOut, Value::Null);
+        let story = after_deletion().added(loose).mark(SharedMark::WaitTimedOut, Value::Null);
         assert_eq!(message(ruling(story)), "Pod p was not replaced in its gang");
-        let unreferred = begin().added(pod("r", 0, "o")).mark(SharedMark::WaitRanOut, Value::Null);
+        let unreferred = after_deletion().added(pod("r", 0, "o")).mark(SharedMark::WaitTimedOut, Value::Null);
         assert_eq!(
             message(ruling(unreferred)),
             "podgroup moving-0-worker has podReferences [p, q], want its pods [q, r]"
@@ -139,8 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn the_others_moved_too() {
-        let story = begin().added(pod("r", 0, "o")).deleted(pod("q", 1, "m")).added(pod("s", 1, "m"));
+    fn another_pod_that_moves_is_a_violation() {
+        let story =
+            after_deletion().added(pod("r", 0, "o")).deleted(pod("q", 1, "m")).added(pod("s", 1, "m"));
         let story = story.modified(referring_to(&["r", "s"])).mark(REPLACED, Value::Null);
         assert_eq!(message(ruling(story)), "Pod q was deleted, want it unaffected by the loss of other pods");
     }

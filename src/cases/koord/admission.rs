@@ -1,21 +1,21 @@
-//! Admission attempts for Koordinator's backend: one level per PodGang. It cannot keep a scaling group's
-//! replica in one domain, required or preferred.
+//! Admission attempts for Koordinator's backend: one level per PodGang. The backend cannot keep a scaling
+//! group's replica in one domain, required or preferred.
 
 use conformance_driver::admission_attempts::on;
 
 use crate::backends::{
-    Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
+    Backend, Crd, Own, Rules, nine_podgroups, no_such_queue, not_enabled, switch_to, two_kai_queues,
     without_crd,
 };
 use crate::levels::{
-    BESIDE_REQUIRED, OF_A_CLIQUE_BESIDE_ANOTHER, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_GROUP, REQUIRED,
+    OF_A_GROUP, OF_ONE_OF_TWO_CLIQUES, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_GROUP, REQUIRED,
     preferred_by_a_group,
 };
 use crate::prelude::*;
 
 pub(crate) static BACKEND: Backend = Backend {
-    columns: &[Target::KOORDINATOR],
-    given_to_it: given_to(|pcs| on(pcs, "koord-scheduler")),
+    targets: &[Target::KOORDINATOR],
+    switch_to_it: switch_to(|pcs| on(pcs, "koord-scheduler")),
     own: Some(Own {
         rules: Rules {
             own: &[(
@@ -33,15 +33,15 @@ pub(crate) static BACKEND: Backend = Backend {
                 "the same rule on a PodCliqueSet of another enabled scheduler",
                 preferred_by_a_group,
             )],
-            strangers: &[Target::EXTERNAL, Target::KAI],
+            targets_without: &[Target::EXTERNAL, Target::KAI],
         },
         levels: &[
             REQUIRED,
             OF_A_GROUP,
-            OF_A_CLIQUE_BESIDE_ANOTHER,
+            OF_ONE_OF_TWO_CLIQUES,
             PREFERRED,
             PREFERRED_OF_A_GROUP,
-            BESIDE_REQUIRED,
+            PREFERRED_AND_REQUIRED,
         ],
         crd: Some(Crd {
             name: "podgroups.scheduling.sigs.k8s.io",

@@ -6,26 +6,25 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("A PodGang becomes a GangGroup with one PodGroup per podgroup")
     .clauses(&[KOORD_01, KOORD_02])
-    .nodes(&[nodes(1)])
-    .only(&[Target::KOORDINATOR]);
+    .nodes(&[nodes(1)]);
 
 const SET: &str = "served";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    test.until_followed(SET).await
+    test.until_resources_match(SET).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KOORD_01, || {
             history.waited_for(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
-            gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+            gang_resources::match_pod_gangs(history, &end, &gangs)?;
             gang_groups::named_by_pods(&end, &gangs)?;
             gangs.iter().try_for_each(|gang| gang_groups::complete(&end, &gang.name))
         }),
-        finding(KOORD_02, || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
+        finding(KOORD_02, || pods::created_as_specified(history, SET, &history.gangs(SET)?)),
     ]
 }

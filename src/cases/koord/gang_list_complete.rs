@@ -1,10 +1,10 @@
-//! `changing`, a PodGang created by hand, has podgroups a and b, then b and c, then b, c and d. Between the
-//! first two, a third party writes to the PodGroup of b, which stays. `taken` also has podgroups a and b, but
-//! another controller has a PodGroup with the name that its b needs.
+//! `changing`, a PodGang created by hand, has podgroups a and b, then b and c, then b, c and d. Before the
+//! first change, a third party writes to the PodGroup of b, and the backend must keep what it wrote. `taken`
+//! also has podgroups a and b, but another controller has a PodGroup with the name that its b needs.
 
 use conformance_check::{foreign_fields, gang_groups, none};
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_facts::warnings::is_told;
+use conformance_facts::warnings::has_warning;
 
 use crate::prelude::*;
 
@@ -14,7 +14,6 @@ const NO_WARNING: Code = Code::new("no-warning");
 pub(crate) const CASE: Case =
     case!("A GangGroup's list stays complete during changes, and foreign PodGroups are kept")
         .clauses(&[KOORD_07, KOORD_14, KOORD_15])
-        .only(&[Target::KOORDINATOR])
         .needs(&[Need::PodGangsByHand]);
 
 const CHANGING: &str = "changing";
@@ -27,34 +26,34 @@ marks! { AT_REST = "at rest"; }
 const STEPS: [&[&str]; 3] = [&["a", "b"], &["b", "c"], &["b", "c", "d"]];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let space = test.attempt(http::Method::GET, "Namespace", &test.namespace, &Value::Null).await?;
-    let space = space.accepted("read the namespace".into())?;
+    let namespace = test.attempt(http::Method::GET, "Namespace", &test.namespace, &Value::Null).await?;
+    let namespace = namespace.accepted("read the namespace".into())?;
     let mut foreign = test.manifest(FOREIGN)?;
     // Any existing object serves as owner: the garbage collector deletes objects whose owner does not exist.
     foreign["metadata"]["ownerReferences"] = json!([{
-        "apiVersion": "v1", "kind": "Namespace", "name": test.namespace, "uid": space["metadata"]["uid"],
+        "apiVersion": "v1", "kind": "Namespace", "name": test.namespace, "uid": namespace["metadata"]["uid"],
         "controller": true,
     }]);
     test.create(POD_GROUP, &foreign).await?;
     for name in [TAKEN, CHANGING] {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
-    let driven = change(test).await;
+    let outcome = change_podgroups(test).await;
     // No controller removes this finalizer, and it would block the namespace's deletion indefinitely.
     test.attempt(http::Method::PATCH, POD_GROUP, KEPT, &json!({"metadata": {"finalizers": null}})).await?;
-    driven?;
-    let told = test.until_told(&Gang::made_by_hand(TAKEN), FOREIGN).await;
-    told.map_err(|stop| stop.owed_by(KOORD_15))
+    outcome?;
+    let reported = test.until_warned(&Gang::named_only(TAKEN), FOREIGN).await;
+    reported.map_err(|stop| stop.owed_by(KOORD_15))
 }
 
-async fn change(test: &TestContext) -> Result<(), Stop> {
-    rest(test).await?;
+async fn change_podgroups(test: &TestContext) -> Result<(), Stop> {
+    until_complete(test).await?;
     let foreign = json!({"metadata": {
         "labels": {"example.com/team": "red"},
         "annotations": {"example.com/note": "not for you"},
         "finalizers": ["example.com/keep"],
     }});
-    test.patch_as_others(POD_GROUP, KEPT, foreign).await?;
+    test.patch_as_another_client(POD_GROUP, KEPT, foreign).await?;
     for names in &STEPS[1..] {
         test.patch("PodGang", CHANGING, json!({"spec": {"podgroups": podgroups(names)}})).await?;
         let wanted = podgroups(names);
@@ -62,7 +61,7 @@ async fn change(test: &TestContext) -> Result<(), Stop> {
             live.get("PodGang", CHANGING).is_some_and(|gang| gang["spec"]["podgroups"] == wanted)
         })
         .await?;
-        rest(test).await?;
+        until_complete(test).await?;
     }
     Ok(())
 }
@@ -73,14 +72,15 @@ fn podgroups(names: &[&str]) -> Value {
     names.iter().map(podgroup).collect()
 }
 
-async fn rest(test: &TestContext) -> Result<(), Stop> {
+async fn until_complete(test: &TestContext) -> Result<(), Stop> {
     test.until("the complete list on every PodGroup", REACTION, |live| {
         let podgroups = live.get("PodGang", CHANGING).map(|gang| &gang["spec"]["podgroups"]);
-        let mut names = podgroups.and_then(Value::as_array).into_iter().flatten().map(|of| &of["name"]);
-        let is_there = |name: &Value| {
+        let mut names =
+            podgroups.and_then(Value::as_array).into_iter().flatten().map(|podgroup| &podgroup["name"]);
+        let exists = |name: &Value| {
             live.get(POD_GROUP, &format!("{CHANGING}-{}", name.as_str().unwrap_or_default())).is_some()
         };
-        names.all(is_there) && gang_groups::complete(live, CHANGING).is_ok()
+        names.all(exists) && gang_groups::complete(live, CHANGING).is_ok()
     })
     .await?;
     test.mark(AT_REST, Value::Null);
@@ -88,7 +88,7 @@ async fn rest(test: &TestContext) -> Result<(), Stop> {
 }
 
 fn never_overwritten(history: &History) -> Ruling {
-    let said = |object: &Value| {
+    let owned_fields = |object: &Value| {
         let metadata = &object["metadata"];
         [
             &metadata["uid"],
@@ -102,7 +102,7 @@ fn never_overwritten(history: &History) -> Ruling {
     let mut versions = history.named(POD_GROUP, FOREIGN);
     let first =
         versions.next().ok_or_else(|| Broken::NotReached(format!("PodGroup {FOREIGN} never existed")))?;
-    none(versions.find(|version| said(version.object) != said(first.object)).map(|version| {
+    none(versions.find(|version| owned_fields(version.object) != owned_fields(first.object)).map(|version| {
         violation(FOREIGN_OBJECT_TOUCHED, format!("PodGroup {FOREIGN} of another controller was overwritten"))
             .shown_by("before", first)
             .shown_by("overwritten", version)
@@ -110,32 +110,31 @@ fn never_overwritten(history: &History) -> Ruling {
 }
 
 fn conflict_is_reported(history: &History) -> Ruling {
-    ensure(is_told(&history.end(), &Gang::made_by_hand(TAKEN), FOREIGN), || {
+    ensure(has_warning(&history.end(), &Gang::named_only(TAKEN), FOREIGN), || {
         violation(NO_WARNING, format!("no Warning event reports that the name {FOREIGN} is taken"))
     })
 }
 
-fn changed_to_the_end(history: &History) -> Ruling {
+fn all_changes_made(history: &History) -> Ruling {
     if history.marks(AT_REST).count() < STEPS.len() {
         return Err(Broken::NotReached("not every change of the PodGang was made".into()));
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KOORD_07, || {
             for (index, _) in history.marks(AT_REST) {
                 gang_groups::complete(&history.before(index), CHANGING)?;
             }
             gang_groups::complete(&history.end(), CHANGING)?;
-            changed_to_the_end(history)?;
-            gang_groups::made_before_pruned(history, CHANGING)
+            all_changes_made(history)?;
+            gang_groups::created_before_pruned(history, CHANGING)
         }),
         finding(KOORD_14, || {
             let last = history.marks(AT_REST).last().map_or(0, |(index, _)| index);
-            let metadata =
-                changed_to_the_end(history).and_then(|()| foreign_fields::kept(&history.upto(last)));
+            let metadata = all_changes_made(history).and_then(|()| foreign_fields::kept(&history.upto(last)));
             all([never_overwritten(history), metadata])
         }),
         finding(KOORD_15, || conflict_is_reported(history)),
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn of_another_controller() {
+    fn an_overwritten_object_and_a_missing_warning_break_one_clause_each() {
         let same = || owned(object(POD_GROUP, FOREIGN), "Namespace", "ns");
         assert_eq!(rulings(same(), &format!("{FOREIGN} is taken")), (Ok(()), Ok(())));
         assert!(matches!(rulings(same(), "nothing"), (Ok(()), Err(Broken::Violated(_)))));

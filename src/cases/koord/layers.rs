@@ -1,6 +1,6 @@
-//! One PodCliqueSet per layer configured for Koordinator, required by the well-known keys. Then, by a
-//! topology of the case's own, `by-zone` requires a level whose key maps to no layer, and `near` requires a
-//! rack and prefers such a level.
+//! For each layer that is configured for Koordinator, one PodCliqueSet requires the level with that layer's
+//! well-known key. Two more use a topology of this case alone. `by-zone` requires a level whose key maps to
+//! no layer. `near` requires a rack and prefers such a level.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_check::gang_groups::annotation;
@@ -8,7 +8,7 @@ use conformance_driver::admission_attempts::{required, template};
 use conformance_driver::test_cluster::binding;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::koordinator::POD_GROUP;
-use conformance_facts::warnings::is_told;
+use conformance_facts::warnings::has_warning;
 
 use crate::prelude::*;
 
@@ -17,15 +17,14 @@ const NO_WARNING: Code = Code::new("no-warning");
 
 pub(crate) const CASE: Case =
     case!("A required level becomes a MustGather layer; a key without a layer fails closed")
-        .clauses(&[KOORD_03, KOORD_10, KOORD_11])
-        .only(&[Target::KOORDINATOR]);
+        .clauses(&[KOORD_03, KOORD_10, KOORD_11]);
 
 /// Required domains, and the layers they must become; `a|b` accepts either. NodeTopologyLayer is
 /// Koordinator's own layer for a single node.
 const LAYERS: [(&str, &str); 3] =
     [("host", "hostLayer|NodeTopologyLayer"), ("rack", "rackLayer"), ("block", "blockLayer")];
 
-/// Levels of the case's own topology: the keys of the first and the last map to no layer.
+/// Levels of the topology that only this case uses. The keys of the first and the last map to no layer.
 const OWN: [(&str, &str); 3] =
     [("zone", "topology.kubernetes.io/zone"), ("rack", names::RACK), ("host", "example.com/host")];
 
@@ -34,13 +33,13 @@ const NEAR: &str = "near";
 const KNOWN: &[Attempt] = &[admitted("a level of the case's own topology", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let own = test.namespace.clone();
-    test.create("ClusterTopologyBinding", &binding(&own, &OWN)).await?;
-    let by_zone = named(test, BY_ZONE, json!({"topologyName": own, "pack": {"required": "zone"}}))?;
-    test.creates_until(&by_zone, KNOWN, REACTION).await?;
+    let topology = test.namespace.clone();
+    test.create("ClusterTopologyBinding", &binding(&topology, &OWN)).await?;
+    let by_zone = named(test, BY_ZONE, json!({"topologyName": topology, "pack": {"required": "zone"}}))?;
+    test.retry_creates_until(&by_zone, KNOWN, REACTION).await?;
     let zone = test.submit_value(by_zone).await?;
 
-    let near = json!({"topologyName": own, "pack": {"required": "rack", "preferred": "host"}});
+    let near = json!({"topologyName": topology, "pack": {"required": "rack", "preferred": "host"}});
     let near = named(test, NEAR, near)?;
     let near = test.submit_value(near).await?;
     let mut gangs = near.clone();
@@ -54,10 +53,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     for gang in zone {
-        test.until_told(&gang, OWN[0].1).await.map_err(|stop| stop.owed_by(KOORD_10))?;
+        test.until_warned(&gang, OWN[0].1).await.map_err(|stop| stop.owed_by(KOORD_10))?;
     }
     for gang in near {
-        test.until_told(&gang, OWN[2].1).await.map_err(|stop| stop.owed_by(KOORD_11))?;
+        test.until_warned(&gang, OWN[2].1).await.map_err(|stop| stop.owed_by(KOORD_11))?;
     }
     Ok(())
 }
@@ -75,7 +74,7 @@ fn sets() -> impl Iterator<Item = (String, &'static str)> {
     by_domain.chain([(NEAR.to_owned(), "rackLayer")])
 }
 
-fn gathered(live: &Live, gang: &Gang, layer: &str) -> Ruling {
+fn has_layer(live: &Live, gang: &Gang, layer: &str) -> Ruling {
     let found = gang_resource(Target::KOORDINATOR, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     let annotation = annotation(found, "network-topology-spec");
     let spec: Value = serde_json::from_str(annotation.as_str().unwrap_or_default()).unwrap_or_default();
@@ -90,7 +89,7 @@ fn gathered(live: &Live, gang: &Gang, layer: &str) -> Ruling {
 }
 
 fn preference_is_reported(live: &Live, gang: &Gang) -> Ruling {
-    ensure(is_told(live, gang, OWN[2].1), || {
+    ensure(has_warning(live, gang, OWN[2].1), || {
         violation(
             NO_WARNING,
             format!("no Warning event reports that the preferred level {} is ignored", OWN[2].1),
@@ -98,11 +97,11 @@ fn preference_is_reported(live: &Live, gang: &Gang) -> Ruling {
     })
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KOORD_03, || {
             let end = history.end();
-            sets().try_for_each(|(set, layer)| gathered(&end, &history.base(&set)?, layer))
+            sets().try_for_each(|(set, layer)| has_layer(&end, &history.base(&set)?, layer))
         }),
         finding(KOORD_10, || failed_closed(history, &history.base(BY_ZONE)?, OWN[0].1)),
         finding(KOORD_11, || preference_is_reported(&history.end(), &history.base(NEAR)?)),
@@ -120,7 +119,7 @@ mod tests {
     #[case::not_required(json!([{"layer": "rackLayer", "strategy": "PreferGather"}]), false)]
     #[case::two(json!([{"layer": "rackLayer", "strategy": "MustGather"}, {"layer": "hostLayer", "strategy": "MustGather"}]), false)]
     #[case::none(json!([]), false)]
-    fn one_layer(#[case] rules: Value, #[case] holds: bool) {
+    fn another_annotation_is_a_violation(#[case] rules: Value, #[case] passes: bool) {
         let pcs = json!({"metadata": {"name": "s"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "worker", "spec": {"replicas": 1}}],
         }}});
@@ -130,16 +129,16 @@ mod tests {
             "gang.scheduling.koordinator.sh/network-topology-spec": json!({"gatherStrategy": rules}).to_string(),
         });
         let history = Story::on(Target::KOORDINATOR).added(found).end();
-        assert_eq!(gathered(&history.end(), gang, "rackLayer").is_ok(), holds);
+        assert_eq!(has_layer(&history.end(), gang, "rackLayer").is_ok(), passes);
     }
 
     #[rstest::rstest]
     #[case::of_the_level("the preferred level example.com/host is left out", true)]
     #[case::of_another("the preferred level example.com/rack is left out", false)]
-    fn a_preference_that_is_left_out(#[case] message: &str, #[case] holds: bool) {
+    fn the_warning_must_name_the_ignored_level(#[case] message: &str, #[case] passes: bool) {
         let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": "Warning",
             "involvedObject": {"kind": "PodGang", "name": "near-0"}, "message": message});
         let history = Story::on(Target::KOORDINATOR).added(event).end();
-        assert_eq!(preference_is_reported(&history.end(), &Gang::made_by_hand("near-0")).is_ok(), holds);
+        assert_eq!(preference_is_reported(&history.end(), &Gang::named_only("near-0")).is_ok(), passes);
     }
 }

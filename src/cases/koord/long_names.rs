@@ -8,8 +8,7 @@ use crate::prelude::*;
 pub(crate) const CASE: Case =
     case!("PodGroup names too long for a label are shortened equally on PodGroups and pods")
         .clauses(&[KOORD_08])
-        .nodes(&[nodes(1)])
-        .only(&[Target::KOORDINATOR]);
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "inference-model";
 
@@ -18,10 +17,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KOORD_08, || {
         history.waited_for(SharedMark::Converged)?;
-        gang_groups::long_names_are_cut(&history.end(), &history.gangs(SET)?)
+        gang_groups::long_names_are_truncated(&history.end(), &history.gangs(SET)?)
     })]
 }
 
@@ -30,7 +29,7 @@ mod tests {
     use conformance_expect as expect;
 
     #[test]
-    fn some_names_are_too_long_and_begin_alike() {
+    fn two_names_are_too_long_and_share_a_prefix() {
         let set = grove_yaml::documents(crate::manifest("koord/long-names")).unwrap().remove(0);
         let base = &expect::testing::named_gangs(&set)[0];
         let names: Vec<_> =

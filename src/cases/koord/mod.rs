@@ -1,4 +1,4 @@
-//! Koordinator.
+//! Cases about Koordinator: its PodGroups, GangGroups and topology layers.
 
 pub(crate) mod admission;
 pub(crate) mod gang_group;

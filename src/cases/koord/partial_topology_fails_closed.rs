@@ -1,5 +1,6 @@
-//! Two PodGangs created by hand, without admission: `grouped` asks for a rack for one of its two podgroups by
-//! a group config, `plain` asks for nothing. Once `plain` has its PodGroups, the backend has processed both.
+//! Two PodGangs created by hand, without admission: `grouped` requests a rack for one of its two podgroups by
+//! a group config, and `plain` requests nothing. Once `plain` has its PodGroups, the backend has processed
+//! both.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_check::gang_groups;
@@ -8,7 +9,6 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("A PodGang with topology for only some of its podgroups fails closed")
     .clauses(&[KOORD_05])
-    .only(&[Target::KOORDINATOR])
     .needs(&[Need::PodGangsByHand]);
 
 const GROUPED: &str = "grouped";
@@ -19,16 +19,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in [GROUPED, PLAIN] {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
-    test.until_told(&Gang::made_by_hand(GROUPED), CONFIG).await?;
+    test.until_warned(&Gang::named_only(GROUPED), CONFIG).await?;
     test.until("the PodGroups of the PodGang without topology", REACTION, |live| {
         gang_groups::complete(live, PLAIN).is_ok()
     })
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KOORD_05, || {
-        failed_closed(history, &Gang::made_by_hand(GROUPED), CONFIG)?;
+        failed_closed(history, &Gang::named_only(GROUPED), CONFIG)?;
         gang_groups::complete(&history.end(), PLAIN)
     })]
 }

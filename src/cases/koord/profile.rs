@@ -1,8 +1,8 @@
-//! The profile sets every value to something other than its default, and maps the key of the block level of
-//! the case's own topology. `tuned`, 2 pods, requires such a block. Then the controller is started with
-//! invalid values.
+//! The profile sets every value to one that is not the default. It maps the key of the block level of a
+//! topology that only this case uses. `tuned`, 2 pods, requires such a block. Then the controller is started
+//! with invalid values.
 
-use conformance_check::configuration::stops_the_start;
+use conformance_check::configuration::prevents_start;
 use conformance_check::gang_groups::annotation;
 use conformance_check::none;
 use conformance_driver::admission_attempts::template;
@@ -22,8 +22,7 @@ pub(crate) const CASE: Case =
     case!("Profile values reach PodGroups and pods; invalid values stop the controller's start", restored)
         .clauses(&[KOORD_06, KOORD_13])
         .needs(&[Need::ReferenceController])
-        .isolation(Isolation::Dedicated)
-        .only(&[Target::KOORDINATOR]);
+        .isolation(Isolation::Dedicated);
 
 const SET: &str = "tuned";
 const KEY: &str = "example.com/row";
@@ -34,30 +33,30 @@ marks! { SEEN = "all values seen"; }
 const KNOWN: &[Attempt] = &[admitted("a level of the case's own topology", |_| {})];
 
 const FLAWS: &[Flaw] = &[
-    Flaw { title: "gangMode", says: &["config.gangMode"], edit: |c| set(c, "gangMode", "strict".into()) },
+    Flaw { title: "gangMode", words: &["config.gangMode"], edit: |c| set(c, "gangMode", "strict".into()) },
     Flaw {
         title: "matchPolicy",
-        says: &["config.matchPolicy"],
+        words: &["config.matchPolicy"],
         edit: |c| set(c, "matchPolicy", "always".into()),
     },
     Flaw {
         title: "scheduleTimeoutSeconds",
-        says: &["config.scheduleTimeoutSeconds"],
+        words: &["config.scheduleTimeoutSeconds"],
         edit: |c| set(c, "scheduleTimeoutSeconds", 0.into()),
     },
     Flaw {
         title: "defaultQoSClass",
-        says: &["config.defaultQoSClass"],
+        words: &["config.defaultQoSClass"],
         edit: |c| set(c, "defaultQoSClass", "SYSTEM".into()),
     },
     Flaw {
         title: "topologyKeyMappings",
-        says: &["config.topologyKeyMappings"],
+        words: &["config.topologyKeyMappings"],
         edit: |c| set(c, "topologyKeyMappings", json!({KEY: "rowLayer"})),
     },
     Flaw {
         title: "an unknown config field",
-        says: &["config", "gangmode"],
+        words: &["config", "gangmode"],
         edit: |c| set(c, "gangmode", "Strict".into()),
     },
 ];
@@ -75,13 +74,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         "gangMode": "NonStrict", "matchPolicy": "waiting-and-running", "scheduleTimeoutSeconds": 90,
         "defaultQoSClass": "LSR", "topologyKeyMappings": {KEY: "blockLayer"},
     });
-    let was = test.local()?.spec().controller;
-    test.restart_controller(was.with_profile_config(test.target.backend(), config)).await?;
-    let own = test.namespace.clone();
-    test.create("ClusterTopologyBinding", &binding(&own, &[("block", KEY)])).await?;
+    let controller = test.local()?.spec().controller;
+    test.restart_controller(controller.with_profile_config(test.target.backend(), config)).await?;
+    let topology = test.namespace.clone();
+    test.create("ClusterTopologyBinding", &binding(&topology, &[("block", KEY)])).await?;
     let mut tuned = test.manifest(SET)?;
-    template(&mut tuned)["topologyConstraint"] = json!({"topologyName": own, "pack": {"required": "block"}});
-    test.creates_until(&tuned, KNOWN, RECOVERY).await?;
+    template(&mut tuned)["topologyConstraint"] =
+        json!({"topologyName": topology, "pack": {"required": "block"}});
+    test.retry_creates_until(&tuned, KNOWN, RECOVERY).await?;
     let gangs = test.submit_value(tuned).await?;
     test.until("its PodGroup", REACTION, |live| pod_group(live).is_some()).await?;
     test.until_released(&gangs[0]).await?;
@@ -123,15 +123,15 @@ fn reached_the_pods(history: &History) -> Ruling {
     }))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KOORD_06, || {
             let (seen, _) = history.reached(SEEN)?;
-            let then = history.upto(seen);
-            reached_the_pod_group(&then.end())?;
-            reached_the_pods(&then)
+            let until = history.upto(seen);
+            reached_the_pod_group(&until.end())?;
+            reached_the_pods(&until)
         }),
-        finding(KOORD_13, || stops_the_start(history, FLAWS)),
+        finding(KOORD_13, || prevents_start(history, FLAWS)),
     ]
 }
 
@@ -160,7 +160,7 @@ mod tests {
     #[case::mode("mode", "Strict")]
     #[case::policy("match-policy", "once-satisfied")]
     #[case::mapping("network-topology-spec", "{}")]
-    fn a_default_instead(#[case] name: &str, #[case] value: &str) {
+    fn a_default_value_is_a_violation(#[case] name: &str, #[case] value: &str) {
         assert_eq!(ruling(pod_group()), Ok(()));
         let mut found = pod_group();
         found["metadata"]["annotations"][format!("gang.scheduling.koordinator.sh/{name}")] = value.into();
@@ -169,16 +169,17 @@ mod tests {
     }
 
     #[test]
-    fn pods_without_the_class() {
+    fn pods_without_the_qos_label_are_a_violation() {
         let mut pod = object("Pod", "p");
-        let told = |pod: &Value| reached_the_pods(&Story::on(Target::KOORDINATOR).added(pod.clone()).end());
-        assert!(told(&pod).is_err());
+        let outcome =
+            |pod: &Value| reached_the_pods(&Story::on(Target::KOORDINATOR).added(pod.clone()).end());
+        assert!(outcome(&pod).is_err());
         pod["metadata"]["labels"] = json!({QOS: "LSR"});
-        assert_eq!(told(&pod), Ok(()));
+        assert_eq!(outcome(&pod), Ok(()));
     }
 
     #[test]
-    fn flaws_are_put_into_the_profile() {
+    fn flaws_are_written_to_koordinators_profile() {
         let mut configuration =
             json!({"scheduler": {"profiles": [{"name": "a"}, {"name": "koord-scheduler"}]}});
         (FLAWS[0].edit)(&mut configuration);

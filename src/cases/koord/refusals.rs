@@ -4,9 +4,8 @@ use conformance_driver::admission_attempts::{clique, group, required, template};
 
 use crate::prelude::*;
 
-pub(crate) const CASE: Case = case!("MNNVL and unsupported topology levels are refused with the reason")
-    .clauses(&[KOORD_04, KOORD_12])
-    .only(&[Target::KOORDINATOR]);
+pub(crate) const CASE: Case =
+    case!("MNNVL and unsupported topology levels are refused with the reason").clauses(&[KOORD_04, KOORD_12]);
 
 const AUTO: &str = "grove.io/auto-mnnvl";
 const GROUP: &str = "grove.io/mnnvl-group";
@@ -48,13 +47,13 @@ fn annotate(object: &mut Value, key: &str, value: &str) {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut pair = test.manifest("pair")?;
-    test.creates(&pair, MNNVL).await?;
+    test.attempt_creates(&pair, MNNVL).await?;
     pair["metadata"]["name"] = "packed-pair".into();
-    test.creates(&pair, PAIR).await?;
-    test.creates(&test.manifest("solo")?, SOLO).await
+    test.attempt_creates(&pair, PAIR).await?;
+    test.attempt_creates(&test.manifest("solo")?, SOLO).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KOORD_04, || answers(history, MNNVL)),
         finding(KOORD_12, || {

@@ -1,5 +1,5 @@
 //! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a
-//! host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the controller has had time for the first.
+//! host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the controller has processed `by-host`.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_expect::resolver::gang_resource;
@@ -9,8 +9,7 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("A layer that the ClusterNetworkTopology does not declare fails closed")
     .clauses(&[KOORD_09])
-    .isolation(Isolation::Dedicated)
-    .only(&[Target::KOORDINATOR]);
+    .isolation(Isolation::Dedicated);
 
 const SET: &str = "by-host";
 const LAYER: &str = "hostLayer";
@@ -21,17 +20,17 @@ marks! { DECLARED = "layer declared"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let found = test.attempt(http::Method::GET, KIND, NAME, &Value::Null).await?;
-    let was = found.accepted(format!("read {KIND} {NAME}"))?["spec"]["networkTopologySpec"].clone();
-    test.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": without_layer(&was)}})).await?;
-    let driven = without(test).await;
+    let original = found.accepted(format!("read {KIND} {NAME}"))?["spec"]["networkTopologySpec"].clone();
+    test.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": without_layer(&original)}})).await?;
+    let outcome = while_undeclared(test).await;
     test.mark(DECLARED, Value::Null);
-    test.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": was}})).await?;
-    driven
+    test.patch(KIND, NAME, json!({"spec": {"networkTopologySpec": original}})).await?;
+    outcome
 }
 
-async fn without(test: &mut TestContext) -> Result<(), Stop> {
+async fn while_undeclared(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit(SET).await? {
-        test.until_told(&gang, LAYER).await?;
+        test.until_warned(&gang, LAYER).await?;
     }
     let (gangs, target) = (test.submit("anywhere").await?, test.target);
     test.until("the PodGroup of PodCliqueSet anywhere", REACTION, |live| {
@@ -43,17 +42,17 @@ async fn without(test: &mut TestContext) -> Result<(), Stop> {
 /// The layers without this one; its children move to its parent.
 fn without_layer(layers: &Value) -> Value {
     let all = layers.as_array().cloned().unwrap_or_default();
-    let gone = all.iter().find(|layer| layer["topologyLayer"] == LAYER).cloned().unwrap_or_default();
+    let removed = all.iter().find(|layer| layer["topologyLayer"] == LAYER).cloned().unwrap_or_default();
     let rest = all.into_iter().filter(|layer| layer["topologyLayer"] != LAYER).map(|mut layer| {
         if layer["parentTopologyLayer"] == LAYER {
-            layer["parentTopologyLayer"] = gone["parentTopologyLayer"].clone();
+            layer["parentTopologyLayer"] = removed["parentTopologyLayer"].clone();
         }
         layer
     });
     rest.collect()
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KOORD_09, || {
         let (until, _) = history.reached(DECLARED)?;
         failed_closed(&history.upto(until), &history.base(SET)?, LAYER)

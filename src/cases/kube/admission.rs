@@ -6,23 +6,23 @@ use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_driver::admission_attempts::{clique, on};
 use conformance_facts::attempts::refused_or_warned;
 
-use crate::backends::{Backend, Own, Rules, given_to, nine_podgroups};
+use crate::backends::{Backend, Own, Rules, nine_podgroups, switch_to};
 use crate::levels::{
-    ALL_THREE, BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERENCE, PREFERRED, PREFERRED_OF_A_CLIQUE,
+    ALL_THREE, OF_A_CLIQUE, OF_A_GROUP, PREFERENCE, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_CLIQUE,
     PREFERRED_OF_A_GROUP, REQUIRED, of_a_group, preferred_by_a_group,
 };
 use crate::prelude::*;
 
 const RULE: &str = "podCliqueScalingGroups[0].topologyConstraint";
 /// Backends without a limit of podgroups.
-const STRANGERS: &[Target] = &[Target::EXTERNAL, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
-const GIVEN: Attempt = given_to(|pcs| on(pcs, "default-scheduler"));
+const WITHOUT_LIMIT: &[Target] = &[Target::EXTERNAL, Target::VOLCANO, Target::KOORDINATOR, Target::KAI];
+const SWITCH: Attempt = switch_to(|pcs| on(pcs, "default-scheduler"));
 const ELSEWHERE: &[Attempt] =
     &[admitted("the same rule on a PodCliqueSet of another enabled scheduler", nine_podgroups)];
 
 pub(crate) static FLAT: Backend = Backend {
-    columns: &[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG],
-    given_to_it: GIVEN,
+    targets: &[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG],
+    switch_to_it: SWITCH,
     own: Some(Own {
         rules: Rules {
             own: &[
@@ -49,7 +49,7 @@ pub(crate) static FLAT: Backend = Backend {
                 }),
             ],
             elsewhere: ELSEWHERE,
-            strangers: STRANGERS,
+            targets_without: WITHOUT_LIMIT,
         },
         levels: &[
             REQUIRED,
@@ -57,7 +57,7 @@ pub(crate) static FLAT: Backend = Backend {
             PREFERRED,
             PREFERRED_OF_A_GROUP,
             PREFERRED_OF_A_CLIQUE,
-            BESIDE_REQUIRED,
+            PREFERRED_AND_REQUIRED,
         ],
         crd: None,
         disabled: None,
@@ -65,8 +65,8 @@ pub(crate) static FLAT: Backend = Backend {
 };
 
 pub(crate) static TREE: Backend = Backend {
-    columns: &[Target::KUBE_TREE],
-    given_to_it: GIVEN,
+    targets: &[Target::KUBE_TREE],
+    switch_to_it: SWITCH,
     own: Some(Own {
         rules: Rules {
             own: &[
@@ -97,7 +97,7 @@ pub(crate) static TREE: Backend = Backend {
             )
             .silent_about(&[RULE])],
             elsewhere: ELSEWHERE,
-            strangers: STRANGERS,
+            targets_without: WITHOUT_LIMIT,
         },
         levels: &[
             REQUIRED,
@@ -107,7 +107,7 @@ pub(crate) static TREE: Backend = Backend {
             PREFERRED,
             PREFERRED_OF_A_GROUP,
             PREFERRED_OF_A_CLIQUE,
-            BESIDE_REQUIRED,
+            PREFERRED_AND_REQUIRED,
         ],
         crd: None,
         disabled: None,

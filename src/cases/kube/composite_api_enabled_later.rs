@@ -1,17 +1,17 @@
 //! An API server of 1.37 with the gate CompositePodGroup off: `before` becomes flat PodGroups in `v1beta1`,
 //! and a requested tree is refused. Then the gate is turned on: `after` becomes a tree, and so does the
-//! second replica of `before`, whose first replica stays as it is. The controller started before the gate was
-//! on stays up.
+//! second replica of `before`, whose first replica stays as it is. The controller, which started before the
+//! gate was on, is not restarted.
 
 use conformance_check::admission;
 use conformance_history::is_controlled_by;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::part::Part;
 
-use super::mapping::ask_for;
+use super::mapping::set_scope;
 use crate::prelude::*;
 
-const COMPOSITE_MADE: Code = Code::new("composite-made");
+const COMPOSITE_CREATED: Code = Code::new("composite-created");
 const WRONG_NUMBER_OF_GROUPS: Code = Code::new("wrong-number-of-groups");
 const NOT_FLAT: Code = Code::new("not-flat");
 const MAPPING_NOT_LOGGED: Code = Code::new("mapping-not-logged");
@@ -21,7 +21,7 @@ pub(crate) const CASE: Case =
         .clauses(&[KUBE_09, KUBE_19])
         .nodes(&[nodes(1)])
         .isolation(Isolation::Dedicated)
-        .only(&[Target::KUBE_TREE]);
+        .in_scope("Tree");
 
 const GATE: &str = "CompositePodGroup";
 
@@ -31,34 +31,34 @@ const WITHOUT: &[Attempt] = &[refused("a tree that is not served", &[GATE], |_| 
 const WITH: &[Attempt] = &[admitted("a tree that is served now", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let asking = test.manifest("after")?;
+    let after = test.manifest("after")?;
     restored(test, |test| Box::pin(without_trees(test))).await?;
-    test.creates_until(&asking, WITH, limits::RECOVERY).await?;
-    test.look_at_controller().await?;
+    test.retry_creates_until(&after, WITH, limits::RECOVERY).await?;
+    test.record_controller_state().await?;
     test.until_cluster_watched().await?;
-    submit_unasked(test, "after").await?;
+    submit_without_scope(test, "after").await?;
     test.scale("PodCliqueSet", "before", 2).await?;
     test.until_bound(9).await
 }
 
-async fn submit_unasked(test: &mut TestContext, name: &str) -> Result<(), Stop> {
+async fn submit_without_scope(test: &mut TestContext, name: &str) -> Result<(), Stop> {
     let mut pcs = test.manifest(name)?;
-    ask_for(&mut pcs, None);
+    set_scope(&mut pcs, None);
     test.submit_value(pcs).await.map(drop)
 }
 
 async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
-    let was = test.local()?.spec();
+    let original = test.local()?.spec();
     let gates_off = |spec: &mut ClusterSpec| {
         spec.api_gates = spec.api_gates.clone().with(GATE, false);
         spec.scheduler_gates = spec.scheduler_gates.clone().with(GATE, false);
     };
-    test.take_away(Part::KUBE_SCHEDULER).await?;
+    test.kill_part(Part::KUBE_SCHEDULER).await?;
     test.restart_api_server(gates_off).await?;
     test.start_scheduler().await?;
-    test.restart_controller(was.controller).await?;
-    test.creates(&test.manifest("after")?, WITHOUT).await?;
-    submit_unasked(test, "before").await?;
+    test.restart_controller(original.controller).await?;
+    test.attempt_creates(&test.manifest("after")?, WITHOUT).await?;
+    submit_without_scope(test, "before").await?;
     test.until_bound(3).await?;
     // The watches reconnect one after the other.
     test.until("the flat PodGroups", limits::RECOVERY, |live| {
@@ -72,21 +72,22 @@ async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
 fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
     let owner = live.get("PodGang", pod_gang);
     let owner = owner.ok_or_else(|| Broken::NotReached(format!("PodGang {pod_gang} does not exist")))?;
-    let own = |kind: &'static str| live.of(kind).filter(move |object| is_controlled_by(object, owner));
-    ensure(own("CompositePodGroup").next().is_none(), || {
-        violation(COMPOSITE_MADE, format!("PodGang {pod_gang}: has a CompositePodGroup, want none"))
+    let owned_objects =
+        |kind: &'static str| live.of(kind).filter(move |object| is_controlled_by(object, owner));
+    ensure(owned_objects("CompositePodGroup").next().is_none(), || {
+        violation(COMPOSITE_CREATED, format!("PodGang {pod_gang}: has a CompositePodGroup, want none"))
     })?;
-    let groups: Vec<_> = own("PodGroup").map(|group| &group["spec"]).collect();
+    let groups: Vec<_> = owned_objects("PodGroup").map(|group| &group["spec"]).collect();
     ensure(groups.len() == 2, || {
         violation(
             WRONG_NUMBER_OF_GROUPS,
             format!("PodGang {pod_gang}: has {} PodGroups, want 2", groups.len()),
         )
     })?;
-    let is_whole = |spec: &&&Value| {
+    let is_flat_group = |spec: &&&Value| {
         spec["parentCompositePodGroupName"].is_null() && spec["workloadRef"]["workloadName"] == pod_gang
     };
-    match groups.iter().find(|spec| !is_whole(spec)) {
+    match groups.iter().find(|spec| !is_flat_group(spec)) {
         None => Ok(()),
         Some(spec) => Err(violation(
             NOT_FLAT,
@@ -96,7 +97,7 @@ fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
     }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KUBE_09, || {
             history.reached(SharedMark::ApiServerRestarted)?;
@@ -111,19 +112,19 @@ fn judge(history: &History) -> Vec<Finding> {
             let mut trees = history.gangs("after")?;
             let scaled = scaling::gangs(history, history.submitted("before")?, history.entries.len());
             trees.extend(scaled.into_iter().filter(|gang| gang.replica == 1));
-            gang_resources::as_the_pod_gangs_say(history, &end, &trees)
+            gang_resources::match_pod_gangs(history, &end, &trees)
         }),
-        finding(KUBE_19, || says_the_mapping(history)),
+        finding(KUBE_19, || mapping_is_logged(history)),
     ]
 }
 
-fn says_the_mapping(history: &History) -> Ruling {
+fn mapping_is_logged(history: &History) -> Ruling {
     let (_, controller) = history.reached(SharedMark::Controller)?;
     let lines = controller.detail["said"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_it = |line: &Value| {
+    let names_both = |line: &Value| {
         line.as_str().is_some_and(|line| line.contains("v1beta1") && line.contains("PodGroup"))
     };
-    ensure(lines.iter().any(is_it), || {
+    ensure(lines.iter().any(names_both), || {
         violation(MAPPING_NOT_LOGGED, "controller log: does not report the API and mapping of gangs")
     })
 }
@@ -142,10 +143,10 @@ mod tests {
     #[case::without_the_version(&["a PodGroup per podgroup"], false)]
     #[case::in_two_lines(&["scheduling.k8s.io/v1beta1", "a PodGroup per podgroup"], false)]
     #[case::silent(&[], false)]
-    fn the_log_names_version_and_mapping(#[case] said: &[&str], #[case] holds: bool) {
+    fn the_log_names_version_and_mapping(#[case] said: &[&str], #[case] passes: bool) {
         let story = Story::on(Target::KUBE_TREE).mark(SharedMark::Controller, json!({"said": said}));
-        assert_eq!(says_the_mapping(&story.end()).is_ok(), holds);
-        assert!(matches!(says_the_mapping(&Story::flat().end()), Err(Broken::NotReached(_))));
+        assert_eq!(mapping_is_logged(&story.end()).is_ok(), passes);
+        assert!(matches!(mapping_is_logged(&Story::flat().end()), Err(Broken::NotReached(_))));
     }
 
     /// PodGang `g` with two PodGroups, after this edit.
@@ -161,7 +162,7 @@ mod tests {
     )]
     #[case::with_a_composite(
         |objects: &mut Vec<Value>| objects.push(owned(object("CompositePodGroup", "g"), "PodGang", "g")),
-        &["composite-made"]
+        &["composite-created"]
     )]
     #[case::one_missing(|objects: &mut Vec<Value>| drop(objects.pop()), &["wrong-number-of-groups"])]
     fn an_existing_pod_gang_stays_flat(#[case] edit: fn(&mut Vec<Value>), #[case] wanted: &[&str]) {

@@ -1,15 +1,14 @@
-//! A base PodGang of 3 podgroups with surplus and a scaled one of 2; and a PodGang created by hand with names
-//! that the API cannot take: 100 characters, with podgroups of 70 (a template's name has at most 63) and 160
-//! (the PodGroup's would have 261, of at most 253). An operator that acts only on PodGangs of PodCliqueSets
-//! is not asked about the last one.
+//! A base PodGang of 3 podgroups with surplus, and a scaled one of 2. A PodGang created by hand has a name of
+//! 100 characters and podgroups whose names have 70 and 160. The first is too long for a template, which may
+//! have 63. The PodGroup of the second would have 261 characters and may have 253. The PodGang created by
+//! hand is skipped for an operator that acts only on PodGangs of PodCliqueSets.
 
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("A PodGang becomes a Workload and PodGroups; names that are too long are shortened")
         .clauses(&[KUBE_01])
-        .nodes(&[nodes(1)])
-        .only(KUBE);
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "mapped";
 const LONG: &str =
@@ -33,13 +32,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_01, || {
         history.waited_for(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
         if history.header.target.acts_on_any_pod_gang() {
-            gangs.push(Gang::made_by_hand(LONG));
+            gangs.push(Gang::named_only(LONG));
         }
-        gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)
+        gang_resources::match_pod_gangs(history, &history.end(), &gangs)
     })]
 }

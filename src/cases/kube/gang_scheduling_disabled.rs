@@ -11,8 +11,7 @@ pub(crate) const CASE: Case =
         .clauses(&[KUBE_13, KUBE_21])
         .nodes(&[nodes(1)])
         .needs(&[Need::ReferenceController])
-        .isolation(Isolation::Dedicated)
-        .only(KUBE);
+        .isolation(Isolation::Dedicated);
 
 const BROUGHT: &[Attempt] =
     &[refused("a scheduling group without gangScheduling", &["schedulingGroup"], |_| {})];
@@ -23,16 +22,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn without_gangs(test: &mut TestContext) -> Result<(), Stop> {
     test.restart_controller(ControllerSpec::with_profile(json!({"gangScheduling": false}))).await?;
-    test.creates(&test.manifest("brought")?, BROUGHT).await?;
+    test.attempt_creates(&test.manifest("brought")?, BROUGHT).await?;
     test.submit("loose").await?;
     test.until_bound(2).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KUBE_13, || {
             // The restored controller schedules gangs again.
-            let (until, _) = history.reached(SharedMark::PutBack)?;
+            let (until, _) = history.reached(SharedMark::Restored)?;
             let without_gangs = history.upto(until);
             unmanaged_gangs::pods_are_in(&without_gangs, None)?;
             unmanaged_gangs::no_gang_resources(&without_gangs, &[])?;

@@ -10,8 +10,7 @@ pub(crate) const CASE: Case =
     case!("Requests that need a scheduler gate declared off are refused with its name")
         .clauses(&[KUBE_17])
         .needs(&[Need::ReferenceController])
-        .isolation(Isolation::Dedicated)
-        .only(KUBE);
+        .isolation(Isolation::Dedicated);
 
 const GANGS: &str = "GangScheduling";
 const TOPOLOGY: &str = "TopologyAwareWorkloadScheduling";
@@ -54,12 +53,12 @@ async fn declare(test: &mut TestContext) -> Result<(), Stop> {
     for (gate, attempts) in declared(test.target) {
         let profile = json!({"gangScheduling": true, "schedulerFeatureGates": {*gate: false}});
         test.restart_controller(ControllerSpec::with_profile(profile)).await?;
-        test.creates(&solo, attempts).await?;
+        test.attempt_creates(&solo, attempts).await?;
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_17, || {
         declared(history.header.target).iter().try_for_each(|(_, attempts)| answers(history, attempts))
     })]

@@ -7,8 +7,7 @@ use crate::prelude::*;
 pub(crate) const CASE: Case =
     case!("Gang resources of a live gang are never patched or recreated on changes")
         .clauses(&[KUBE_04])
-        .nodes(&[nodes(1)])
-        .only(KUBE);
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "kept";
 
@@ -25,7 +24,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scale(kind, name, replicas).await?;
         test.until_converged(SET).await?;
     }
-    // ADM-03 decides whether these are refused.
+    // ADM-03 decides whether the following updates are refused.
     let gang = test.base_gang(SET)?;
     let mut podgroups = test.look(|live| gang.find(live).map(|found| found["spec"]["podgroups"].clone()));
     if let Some(podgroup) = podgroups.as_mut().and_then(|podgroups| podgroups.get_mut(0)) {
@@ -34,7 +33,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let body = json!({"spec": {"podgroups": podgroups}});
     test.attempt(http::Method::PATCH, "PodGang", &gang.name, &body).await?;
     test.attempt(http::Method::PATCH, "PodCliqueSet", SET, &larger_minimum(&test.manifest(SET)?)).await?;
-    // A change of generation that must be processed, after everything before it.
+    // The operator must process this last change. By then, it has processed all earlier changes too.
     test.scale("PodClique", "kept-0-router", 2).await?;
     test.until_converged(SET).await?;
     test.mark(DONE, Value::Null);
@@ -47,16 +46,16 @@ fn larger_minimum(pcs: &Value) -> Value {
     json!({"spec": {"template": {"cliques": cliques}}})
 }
 
-/// There were gang resources that could have been reshaped.
-fn had_a_shape(history: &History) -> Ruling {
+/// Gang resources existed, so a change of them would have been visible.
+fn gang_resources_existed(history: &History) -> Ruling {
     history.waited_for(SharedMark::Converged)?;
-    gang_resources::were_made(history, &history.gangs(SET)?)
+    gang_resources::were_created(history, &history.gangs(SET)?)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_04, || {
         let reshaped = gang_resources::never_reshaped(history, history.entries.len());
-        all([reshaped, had_a_shape(history), history.reached(DONE).map(drop)])
+        all([reshaped, gang_resources_existed(history), history.reached(DONE).map(drop)])
     })]
 }
 
@@ -64,21 +63,21 @@ fn judge(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
     use conformance_contract::ruling::Broken;
-    use conformance_history::testing::{Story, its_gang, object, one_clique};
+    use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
 
     const POD_GANG: &str = "kept-0";
 
     fn converged(resources: &[(&str, &str)]) -> Story {
-        let sent = Story::flat().submitted(one_clique(SET, 2)).added(its_gang(SET, 2));
-        let made = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
-        made.mark(SharedMark::Converged, Value::Null)
+        let sent = Story::flat().submitted(one_clique(SET, 2)).added(one_clique_gang(SET, 2));
+        let with_resources = sent.all_added(resources.iter().map(|(kind, name)| object(kind, name)));
+        with_resources.mark(SharedMark::Converged, Value::Null)
     }
 
     fn ruling(story: Story) -> Ruling {
-        judge(&story.mark(DONE, Value::Null).end()).remove(0).ruling
+        check(&story.mark(DONE, Value::Null).end()).remove(0).ruling
     }
 
-    const MADE: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "kept-0-kept-0-worker")];
+    const RESOURCES: &[(&str, &str)] = &[("Workload", POD_GANG), ("PodGroup", "kept-0-kept-0-worker")];
 
     fn patched() -> Value {
         let mut workload = object("Workload", POD_GANG);
@@ -87,21 +86,21 @@ mod tests {
     }
 
     #[test]
-    fn gang_resources_stay_what_they_are() {
-        assert_eq!(ruling(converged(MADE)), Ok(()));
-        assert!(matches!(ruling(converged(MADE).modified(patched())), Err(Broken::Violated(_))));
-        assert!(matches!(ruling(converged(&MADE[..1]).modified(patched())), Err(Broken::Violated(_))));
-        let early = judge(&converged(MADE).end()).remove(0).ruling;
-        assert!(matches!(early, Err(Broken::NotReached(_))), "not all of it was tried");
+    fn a_changed_gang_resource_is_a_violation() {
+        assert_eq!(ruling(converged(RESOURCES)), Ok(()));
+        assert!(matches!(ruling(converged(RESOURCES).modified(patched())), Err(Broken::Violated(_))));
+        assert!(matches!(ruling(converged(&RESOURCES[..1]).modified(patched())), Err(Broken::Violated(_))));
+        let early = check(&converged(RESOURCES).end()).remove(0).ruling;
+        assert!(matches!(early, Err(Broken::NotReached(_))), "not every change was tried");
     }
 
     #[test]
-    fn without_gang_resources_there_is_nothing_to_reshape() {
-        for made in [&MADE[..0], &MADE[..1]] {
-            let ruling = ruling(converged(made));
-            assert!(matches!(ruling, Err(Broken::Premise { clause: "GANG-08", .. })), "{ruling:?}");
+    fn missing_gang_resources_break_the_precondition() {
+        for with_resources in [&RESOURCES[..0], &RESOURCES[..1]] {
+            let ruling = ruling(converged(with_resources));
+            assert!(matches!(ruling, Err(Broken::Precondition { clause: "GANG-08", .. })), "{ruling:?}");
         }
-        let stopped = judge(&Story::flat().submitted(one_clique(SET, 2)).end()).remove(0).ruling;
+        let stopped = check(&Story::flat().submitted(one_clique(SET, 2)).end()).remove(0).ruling;
         assert!(matches!(stopped, Err(Broken::NotReached(_))), "{stopped:?}");
     }
 }

@@ -1,5 +1,6 @@
-//! `unasked` requests no gang scope, `asked` requests one: the target's on 1.36; on 1.37 PodGang, the scope
-//! for API servers without CompositePodGroup. The mapping of each PodGang follows the served APIs.
+//! `unasked` requests no gang scope. `asked` requests the target's gang scope on 1.36. On 1.37, it requests
+//! `PodGang`, the scope for API servers without CompositePodGroup. The mapping of each PodGang follows the
+//! served APIs.
 
 use conformance_contract::names::GANG_SCOPE;
 
@@ -7,8 +8,7 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("A PodGang is mapped by the served APIs, and the mapping never changes")
     .clauses(&[KUBE_09])
-    .nodes(&[nodes(1)])
-    .only(KUBE);
+    .nodes(&[nodes(1)]);
 
 /// The PodCliqueSets of the target, and the gang scope that each requests.
 fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
@@ -19,7 +19,7 @@ fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
     }
 }
 
-pub(super) fn ask_for(pcs: &mut Value, scope: Option<&str>) {
+pub(super) fn set_scope(pcs: &mut Value, scope: Option<&str>) {
     match (scope, pcs["metadata"]["annotations"].as_object_mut()) {
         (Some(scope), _) => pcs["metadata"]["annotations"][GANG_SCOPE] = scope.into(),
         (None, Some(annotations)) => drop(annotations.remove(GANG_SCOPE)),
@@ -30,17 +30,17 @@ pub(super) fn ask_for(pcs: &mut Value, scope: Option<&str>) {
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (name, scope) in sets(test.target) {
         let mut pcs = test.manifest(name)?;
-        ask_for(&mut pcs, *scope);
+        set_scope(&mut pcs, *scope);
         test.submit_value(pcs).await?;
         test.until_converged(name).await?;
-        // Another PodGang of the same kind, while a live one stays as it is.
+        // The second replica gets another PodGang, and the PodGang of the first stays as it is.
         test.scale("PodCliqueSet", name, 2).await?;
         test.until_converged(name).await?;
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_09, || {
         let sets = sets(history.header.target);
         history.waited_for(SharedMark::Converged)?;
@@ -49,7 +49,7 @@ fn judge(history: &History) -> Vec<Finding> {
         }
         for (name, _) in sets {
             let gangs = scaling::gangs(history, history.submitted(name)?, history.entries.len());
-            gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)?;
+            gang_resources::match_pod_gangs(history, &history.end(), &gangs)?;
         }
         gang_resources::never_reshaped(history, history.entries.len())
     })]

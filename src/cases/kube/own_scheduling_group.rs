@@ -5,8 +5,7 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("Pods with their own scheduling group keep it and get no gang resources")
     .clauses(&[KUBE_15])
-    .nodes(&[nodes(1)])
-    .only(KUBE);
+    .nodes(&[nodes(1)]);
 
 const MINE: &str = "mine";
 
@@ -20,7 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(2).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_15, || {
         unmanaged_gangs::pods_are_in(history, Some(MINE))?;
         unmanaged_gangs::no_gang_resources(history, &[MINE])?;

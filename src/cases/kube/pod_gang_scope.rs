@@ -1,8 +1,8 @@
-//! `scoped`, 1 of 2 leaders and 2 of 3 workers x 8 GPUs in one rack: a hard gang of 3 with 2 surplus pods. 2
-//! racks of 2 nodes x 8 GPUs: no rack has room for the hard gang, though 4 nodes are free. A third node joins
-//! rack b: the hard gang fits there, and surplus may not use rack a, which stays free. Two more join rack b:
-//! the surplus fits. Then a member is lost. `wide`, 9 cliques of 1 pod without GPUs: more podgroups than a
-//! Workload has room for.
+//! 2 racks of 2 nodes x 8 GPUs; `scoped`, 2 leaders (minimum 1) and 3 workers (minimum 2), each x 8 GPUs, in
+//! one rack: no rack has room for the hard gang of 3, though 4 nodes are free. A third node joins rack b: the
+//! hard gang fits there, and surplus may not use rack a, which stays free. Two more join rack b: the surplus
+//! fits. Then a member is lost. `wide`, 9 cliques of 1 pod without GPUs: more podgroups than a Workload has
+//! room for.
 
 use conformance_check::excess_pods;
 use conformance_contract::names::POD_INDEX;
@@ -23,21 +23,21 @@ pub(crate) const CASE: Case =
             nodes(1).gpus(8).rack("b").joining(1),
             nodes(2).gpus(8).rack("b").joining(2),
         ])
-        .only(&[Target::KUBE_POD_GANG]);
+        .in_scope("PodGang");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("scoped").await? {
         test.scheduler_passes_over(&gang).await?;
     }
     test.mark(NO_ROOM, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until("surplus pods released to the scheduler", limits::SCHEDULING, |live| {
         live.pods().all(|pod| pod.gates().is_empty())
     })
     .await?;
     test.canaries().await?;
     test.mark(OTHER_RACK, Value::Null);
-    test.nodes_join(2).await?;
+    test.add_nodes(2).await?;
     test.until_bound(5).await?;
 
     let is_member =
@@ -45,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let member = test
         .look(|live| live.pods().find(is_member).map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
     let (lost, uid) = member.unwrap_or_default();
-    test.lose_pod(&lost).await?;
+    test.force_delete_pod(&lost).await?;
     test.until(&format!("Pod {lost} replaced"), limits::SCHEDULING, |live| {
         live.pods().all(|pod| pod.uid() != uid) && live.bound() == 5
     })
@@ -55,14 +55,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(14).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KUBE_08, || {
-            // PodCliqueSets that the case did not submit are skipped; the last check is about all of them.
+            // The first checks skip `wide` if the case stopped before submitting it. The last check requires
+            // both PodCliqueSets.
             let sent = |set| history.submitted(set).is_ok().then(|| history.gangs(set)).transpose();
             let gangs = [history.gangs("scoped")?, sent("wide")?.unwrap_or_default()].concat();
             let end = history.end();
-            gang_resources::as_the_pod_gangs_say(history, &end, &gangs)?;
+            gang_resources::match_pod_gangs(history, &end, &gangs)?;
             for gang in &gangs {
                 excess_pods::members_have_the_lowest_indexes(history, gang)?;
             }
@@ -82,9 +83,9 @@ fn judge(history: &History) -> Vec<Finding> {
             let (no_room, _) = history.reached(NO_ROOM)?;
             binding::never(history, &history.units("scoped")?, Some(no_room))?;
             let (other_rack, _) = history.reached(OTHER_RACK)?;
-            let then = history.before(other_rack);
-            binding::exactly(&then, "scoped-0-leader", 1)?;
-            binding::exactly(&then, "scoped-0-worker", 2)
+            let live = history.before(other_rack);
+            binding::exactly(&live, "scoped-0-leader", 1)?;
+            binding::exactly(&live, "scoped-0-worker", 2)
         }),
     ]
 }

@@ -3,7 +3,6 @@
 //! group (KUBE-15).
 
 use conformance_check::none;
-use conformance_contract::scheduler::Scheduler;
 use conformance_history::Version;
 use http::Method;
 
@@ -15,8 +14,7 @@ const UNBOUND_WITH_GROUP: Code = Code::new("unbound-with-group");
 pub(crate) const CASE: Case =
     case!("Pods that the scheduler sees before their PodGroup are bound once it exists")
         .clauses(&[KUBE_14])
-        .nodes(&[nodes(2).gpus(8)])
-        .only(KUBE);
+        .nodes(&[nodes(2).gpus(8)]);
 
 const PODS: [&str; 2] = ["early-0", "early-1"];
 const GROUP: &str = "late";
@@ -89,7 +87,7 @@ fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
     }))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_14, || {
         let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
         bound_with_their_group(history, passed)
@@ -114,7 +112,7 @@ mod tests {
         };
         let passed = bind(waiting, early).mark(SharedMark::SchedulerPassed, Value::Null);
         let grouped = if has_group { passed.added(object("PodGroup", GROUP)) } else { passed };
-        judge(&bind(grouped, late).end()).remove(0).ruling
+        check(&bind(grouped, late).end()).remove(0).ruling
     }
 
     #[test]
@@ -127,22 +125,22 @@ mod tests {
     }
 
     #[test]
-    fn that_they_are_deleted_at_the_end_changes_nothing() {
+    fn pods_deleted_after_their_binding_count_as_bound() {
         let bound = PODS.map(|name| on(name, "n"));
         let waiting = Story::flat().all_added(PODS.map(|name| pod(name, "ns")));
         let passed = waiting.mark(SharedMark::SchedulerPassed, Value::Null).added(object("PodGroup", GROUP));
         let story = bound.iter().cloned().fold(passed, Story::modified);
         let history = bound.into_iter().fold(story, Story::deleted).end();
-        assert_eq!(judge(&history).remove(0).ruling, Ok(()));
+        assert_eq!(check(&history).remove(0).ruling, Ok(()));
     }
 
     #[test]
-    fn what_an_operator_makes_of_other_pods_says_nothing() {
-        let mut theirs = on("brought-0-worker-x", "n");
-        theirs["spec"]["schedulingGroup"] = Value::Null;
+    fn pods_of_an_operator_are_ignored() {
+        let mut foreign = on("brought-0-worker-x", "n");
+        foreign["spec"]["schedulingGroup"] = Value::Null;
         let waiting = Story::flat().all_added(PODS.map(|name| pod(name, "ns")));
         let passed = waiting.mark(SharedMark::SchedulerPassed, Value::Null).added(object("PodGroup", GROUP));
-        let story = passed.added(theirs).all_added(PODS.map(|name| on(name, "n")));
-        assert_eq!(judge(&story.end()).remove(0).ruling, Ok(()));
+        let story = passed.added(foreign).all_added(PODS.map(|name| on(name, "n")));
+        assert_eq!(check(&story.end()).remove(0).ruling, Ok(()));
     }
 }

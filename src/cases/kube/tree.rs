@@ -1,7 +1,7 @@
-//! `tree`: a router, and 2 of 3 replicas of a scaling group of 2 cliques in the base PodGang, constrained
-//! at all three levels. Its tree is a root over 2 CompositePodGroups and the router's PodGroup; the scaled
-//! PodGang has its own tree. Then a PodGang whose names are too long for a label and for an object, unless
-//! the operator acts only on PodGangs of PodCliqueSets.
+//! `tree`: a router, and 2 of 3 replicas of a scaling group of 2 cliques in the base PodGang, constrained at
+//! all three levels. Its tree is a root over 2 CompositePodGroups and the router's PodGroup; the scaled
+//! PodGang has its own tree. Then a PodGang is created whose names are too long for a label and for an
+//! object. This part is skipped if the operator acts only on PodGangs of PodCliqueSets.
 
 use conformance_check::order;
 
@@ -11,7 +11,7 @@ pub(crate) const CASE: Case =
     case!("A PodGang becomes a tree of CompositePodGroups and PodGroups before pods are released")
         .clauses(&[KUBE_10])
         .nodes(&[nodes(2).block("x").rack("x1"), nodes(2).block("x").rack("x2")])
-        .only(&[Target::KUBE_TREE]);
+        .in_scope("Tree");
 
 const SET: &str = "tree";
 const LONG: &str =
@@ -31,16 +31,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_10, || {
         history.waited_for(SharedMark::Converged)?;
         let mut gangs = history.gangs(SET)?;
-        premise(GANG_22, order::creation(history, &gangs))?;
-        premise(GANG_07, order::release(history, &gangs))?;
-        premise(GANG_07, order::no_pod_before_its_group(history))?;
+        precondition(GANG_22, order::creation(history, &gangs))?;
+        precondition(GANG_07, order::release(history, &gangs))?;
+        precondition(GANG_07, order::no_pod_before_its_group(history))?;
         if history.header.target.acts_on_any_pod_gang() {
-            gangs.push(Gang::made_by_hand(LONG));
+            gangs.push(Gang::named_only(LONG));
         }
-        gang_resources::as_the_pod_gangs_say(history, &history.end(), &gangs)
+        gang_resources::match_pod_gangs(history, &history.end(), &gangs)
     })]
 }

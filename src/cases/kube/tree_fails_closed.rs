@@ -9,7 +9,7 @@ const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 
 pub(crate) const CASE: Case = case!("A PodGang that no tree can represent gets an error and no resources")
     .clauses(&[KUBE_12])
-    .only(&[Target::KUBE_TREE])
+    .in_scope("Tree")
     .needs(&[Need::PodGangsByHand]);
 
 /// PodGangs, and what the warning about each must contain.
@@ -21,7 +21,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
     for (name, about) in REFUSED {
-        test.until_told(&Gang::made_by_hand(name), about).await?;
+        test.until_warned(&Gang::named_only(name), about).await?;
     }
     test.until("the tree of the valid PodGang", REACTION, |live| {
         live.get("CompositePodGroup", PLAIN).is_some()
@@ -29,11 +29,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_12, || {
         REFUSED
             .iter()
-            .try_for_each(|(name, about)| failed_closed(history, &Gang::made_by_hand(name), about))?;
+            .try_for_each(|(name, about)| failed_closed(history, &Gang::named_only(name), about))?;
         ensure(history.end().get("CompositePodGroup", PLAIN).is_some(), || {
             violation(
                 GANG_RESOURCE_MISSING,

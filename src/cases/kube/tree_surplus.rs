@@ -1,7 +1,10 @@
-//! `tree-surplus`, in one block: 1 of 2 routers, and a scaling group in one rack with 1 of 2 prefill pods, on
-//! one host, and 1 of 2 decode pods. A hard gang of 3 with 3 surplus pods x 1 GPU. Block x, 1 node x 2 GPUs:
-//! one pod short. Then block y with 2 racks of 2 nodes x 8 GPUs: every node has room for all. A member is
-//! lost whose clique keeps running with surplus only. Then the routers are scaled 2 -> 3 -> 1.
+//! `tree-surplus`, in one block, is a hard gang of 3 with 3 surplus pods, each x 1 GPU:
+//! - 1 of 2 routers
+//! - a scaling group in one rack: 1 of 2 prefill pods, on one host, and 1 of 2 decode pods
+//!
+//! Block x, 1 node x 2 GPUs: one pod short. Then block y with 2 racks of 2 nodes x 8 GPUs: every node has
+//! room for all. A member is lost, so its clique keeps running with its surplus pod only. Then the routers
+//! are scaled 2 -> 3 -> 1.
 
 use conformance_check::excess_pods;
 use conformance_contract::names::{BLOCK, HOST, POD_INDEX};
@@ -27,21 +30,21 @@ pub(crate) const CASE: Case =
             nodes(2).gpus(8).block("y").rack("y1").joining(1),
             nodes(2).gpus(8).block("y").rack("y2").joining(1),
         ])
-        .only(&[Target::KUBE_TREE]);
+        .in_scope("Tree");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit(SET).await? {
         test.scheduler_passes_over(&gang).await?;
     }
     test.mark(NO_ROOM, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(6).await?;
 
     let is_member = |pod: &Pod<'_>| pod.pod_clique() == Some(PREFILL) && pod.label(POD_INDEX) == Some("0");
     let member = test
         .look(|live| live.pods().find(is_member).map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
     let (lost, uid) = member.unwrap_or_default();
-    test.lose_pod(&lost).await?;
+    test.force_delete_pod(&lost).await?;
     test.until(&format!("Pod {lost} replaced"), limits::SCHEDULING, |live| {
         live.pods().all(|pod| pod.uid() != uid) && live.bound() == 6
     })
@@ -60,7 +63,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KUBE_18, || {
             let gangs = history.gangs(SET)?;
@@ -92,7 +95,7 @@ fn judge(history: &History) -> Vec<Finding> {
             binding::all(&until.end(), &gangs)?;
 
             let end = history.end();
-            premise(KUBE_10, gang_resources::as_the_pod_gangs_say(history, &end, &gangs))?;
+            precondition(KUBE_10, gang_resources::match_pod_gangs(history, &end, &gangs))?;
             history.reached(SCALED_IN)?;
             excess_pods::members_are_left(&end, &history.base(SET)?, ROUTER)
         }),

@@ -1,27 +1,26 @@
 //! Checks for workloads whose gangs the backend must leave alone.
 
 use conformance_check::none;
-use conformance_contract::scheduler::Scheduler;
 use conformance_expect::schedulers;
 
 use crate::prelude::*;
 
-const MADE_UNASKED: Code = Code::new("made-unasked");
+const CREATED_UNASKED: Code = Code::new("created-without-request");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 const NOT_LABELLED_EXTERNAL: Code = Code::new("not-labelled-external");
 
-/// No backend's gang resources ever existed, except kube-scheduler's PodGroups named in `but`. Undecided
+/// No backend's gang resources ever existed, except kube-scheduler's PodGroups named in `except`. Undecided
 /// (`NotReached`) if there never was a PodGang.
-pub(crate) fn no_gang_resources(history: &History, but: &[&str]) -> Ruling {
+pub(crate) fn no_gang_resources(history: &History, except: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
         return Err(Broken::NotReached("no PodGang was created".into()));
     }
     let found = schedulers::kinds().into_iter().flat_map(|(kind, _)| {
-        let foreign = move |name: &&str| !(kind == "PodGroup" && but.contains(name));
+        let foreign = move |name: &&str| !(kind == "PodGroup" && except.contains(name));
         history.names(kind).into_iter().filter(foreign).map(move |name| (kind, name))
     });
     none(found.map(|(kind, name)| {
-        violation(MADE_UNASKED, format!("{kind} {name} was created, want no gang resources"))
+        violation(CREATED_UNASKED, format!("{kind} {name} was created, want no gang resources"))
     }))
 }
 
@@ -49,11 +48,11 @@ pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
 /// PodGang.
 pub(crate) fn marked_external(history: &History) -> Ruling {
     let end = history.end();
-    let mut gangs = end.of("PodGang").peekable();
-    if gangs.peek().is_none() {
+    let mut pod_gangs = end.of("PodGang").peekable();
+    if pod_gangs.peek().is_none() {
         return Err(Broken::NotReached("no PodGang exists".into()));
     }
-    gangs.try_for_each(|gang| {
+    pod_gangs.try_for_each(|gang| {
         ensure(gang["metadata"]["labels"][names::EXTERNAL_WORKLOAD] == "true", || {
             violation(
                 NOT_LABELLED_EXTERNAL,
@@ -83,24 +82,24 @@ mod tests {
 
     #[rstest]
     #[case::in_none(Value::Null, "default-scheduler", None, true)]
-    #[case::in_its_own(json!("mine"), "default-scheduler", Some("mine"), true)]
+    #[case::in_the_users(json!("mine"), "default-scheduler", Some("mine"), true)]
     #[case::in_one_too_many(json!("made"), "default-scheduler", None, false)]
     #[case::in_another(json!("made"), "default-scheduler", Some("mine"), false)]
-    #[case::robbed_of_it(Value::Null, "default-scheduler", Some("mine"), false)]
+    #[case::group_removed(Value::Null, "default-scheduler", Some("mine"), false)]
     #[case::with_another_scheduler(Value::Null, "kai-scheduler", None, false)]
     fn pods(
         #[case] group: Value,
         #[case] scheduler: &str,
         #[case] wanted: Option<&str>,
-        #[case] holds: bool,
+        #[case] passes: bool,
     ) {
         let ruling = pods_are_in(&Story::flat().added(pod(group, scheduler)).end(), wanted);
-        assert_eq!(ruling.is_ok(), holds, "{ruling:?}");
+        assert_eq!(ruling.is_ok(), passes, "{ruling:?}");
         assert!(matches!(pods_are_in(&Story::flat().end(), wanted), Err(Broken::NotReached(_))));
     }
 
     #[test]
-    fn gang_resources() {
+    fn any_other_gang_resource_is_a_violation() {
         let quiet = || Story::flat().added(object("PodGang", "set-0")).added(object("PodGroup", "mine"));
         let broken =
             |story: Story| matches!(no_gang_resources(&story.end(), &["mine"]), Err(Broken::Violated(_)));
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_pod_gangs() {
+    fn a_missing_external_label_is_a_violation() {
         let plain = object("PodGang", "set-0");
         let mut marked = plain.clone();
         marked["metadata"]["labels"][names::EXTERNAL_WORKLOAD] = "true".into();

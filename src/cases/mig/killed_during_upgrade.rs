@@ -15,26 +15,27 @@ pub(crate) const CASE: Case =
 
 const RUNNING: &str = "steady";
 const PENDING: &str = "short";
-/// The number of writes after which it is killed.
+/// The numbers of writes after which the new operator is killed.
 const STOPS: [usize; 3] = [0, 1, 3];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(RUNNING).await?;
     test.until_composed(RUNNING).await?;
     test.submit(PENDING).await?;
-    test.set_is_passed_over(PENDING).await?;
+    test.scheduler_passes_over_set(PENDING).await?;
     test.begin_upgrade().await?;
     for writes in STOPS {
-        test.stop_half_way(writes).await?;
+        test.kill_operator_after_writes(writes).await?;
     }
     test.end_upgrade().await?;
-    test.set_is_passed_over(PENDING).await?;
-    test.nodes_join(1).await?;
-    test.bound_whole_at_last(PENDING).await
+    test.scheduler_passes_over_set(PENDING).await?;
+    test.add_nodes(1).await?;
+    test.try_until_bound(PENDING).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let began = || history.reached(SharedMark::UpgradeBegan).map(|(began, _)| began..history.entries.len());
+fn check(history: &History) -> Vec<Finding> {
+    let since_upgrade =
+        || history.reached(SharedMark::UpgradeStarted).map(|(start, _)| start..history.entries.len());
     vec![
         finding(MIG_05, || {
             let stops = history.marks(SharedMark::UpgradeStopped).count();
@@ -48,10 +49,14 @@ fn judge(history: &History) -> Vec<Finding> {
             migration::migrated(&end)?;
             migration::composed(&end, RUNNING, &history.gangs(RUNNING)?)
         }),
-        finding(MIG_01, || migration::untouched(history, began()?)),
-        finding(MIG_02, || migration::joins_what_exists(history, began()?)),
-        finding(MIG_03, || migration::pending_throughout(history, began()?.start, &history.units(PENDING)?)),
-        finding(MIG_07, || migration::bound_after_upgrade(history, began()?.start, &history.units(PENDING)?)),
+        finding(MIG_01, || migration::untouched(history, since_upgrade()?)),
+        finding(MIG_02, || migration::joins_what_exists(history, since_upgrade()?)),
+        finding(MIG_03, || {
+            migration::pending_throughout(history, since_upgrade()?.start, &history.units(PENDING)?)
+        }),
+        finding(MIG_07, || {
+            migration::bound_after_upgrade(history, since_upgrade()?.start, &history.units(PENDING)?)
+        }),
     ]
 }
 
@@ -86,26 +91,26 @@ mod tests {
         set
     }
 
-    /// A running PodCliqueSet and a pending one. The new operator is stopped `stops` times; `alone` is what
-    /// it does afterwards.
-    fn story(stops: usize, alone: fn(Story) -> Story) -> Story {
-        let short = its(PENDING);
-        let made = [
+    /// A running PodCliqueSet and a pending one. The new operator is stopped `stops` times; `afterwards` adds
+    /// what it does after the last stop.
+    fn story(stops: usize, afterwards: fn(Story) -> Story) -> Story {
+        let pending = pending_objects(PENDING);
+        let existing = [
             set("False"),
             owned(object("PodClique", CLIQUE), "PodCliqueSet", RUNNING),
             gang("steady-0"),
             pod("steady-0"),
         ];
         let story = Story::flat().submitted(one_clique(RUNNING, 1)).submitted(one_clique(PENDING, 2));
-        let story = story.all_added(made).all_added(short).workers(PENDING, 2, 0);
+        let story = story.all_added(existing).all_added(pending).workers(PENDING, 2, 0);
         let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
-        let story = story.mark(SharedMark::UpgradeBegan, Value::Null).modified(set("True"));
+        let story = story.mark(SharedMark::UpgradeStarted, Value::Null).modified(set("True"));
         let story = (0..stops)
             .fold(story, |story, writes| story.mark(SharedMark::UpgradeStopped, json!({"writes": writes})));
-        alone(story)
+        afterwards(story)
     }
 
-    fn its(set: &str) -> Vec<Value> {
+    fn pending_objects(set: &str) -> Vec<Value> {
         let clique = format!("{set}-0-worker");
         let references: Vec<_> = (0..2).map(|index| json!({"name": format!("{clique}-{index}")})).collect();
         let mut gang = owned(object("PodGang", &format!("{set}-0")), "PodCliqueSet", set);
@@ -162,23 +167,23 @@ mod tests {
         |story: Story| ended(migrates(story.workers(PENDING, 2, 1))),
         "were bound, want 0 because it did not fit"
     )]
-    fn what_stops_do(
+    fn each_fault_breaks_its_clause(
         #[case] clause: &str,
         #[case] stops: usize,
-        #[case] alone: fn(Story) -> Story,
-        #[case] said: &str,
+        #[case] afterwards: fn(Story) -> Story,
+        #[case] expected: &str,
     ) {
-        let mut findings = judge(&story(stops, alone).end()).into_iter();
+        let mut findings = check(&story(stops, afterwards).end()).into_iter();
         match findings.find(|finding| finding.clause == clause).unwrap().ruling {
-            Err(Broken::Violated(found)) => assert!(found[0].message.contains(said), "{found:?}"),
-            Err(Broken::NotReached(reason)) => assert!(reason.contains(said), "{reason}"),
+            Err(Broken::Violated(found)) => assert!(found[0].message.contains(expected), "{found:?}"),
+            Err(Broken::NotReached(reason)) => assert!(reason.contains(expected), "{reason}"),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn an_upgrade_that_ends_as_without_stops() {
-        let findings = judge(&story(3, |story| ended(migrates(story).modified(set("False")))).end());
+    fn an_upgrade_that_completes_after_stops_passes() {
+        let findings = check(&story(3, |story| ended(migrates(story).modified(set("False")))).end());
         for finding in findings {
             assert_eq!(finding.ruling, Ok(()), "{}", finding.clause);
         }

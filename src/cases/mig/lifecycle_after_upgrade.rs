@@ -45,11 +45,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (idle, kind, name) = SET_AT_ZERO;
     test.scale(kind, name, 0).await?;
     test.until_composed(idle).await?;
-    let sleeps = falls_asleep(test).await?;
+    let is_at_zero = scale_group_to_zero(test).await?;
     test.begin_upgrade().await?;
     test.end_upgrade().await?;
-    let wakes = sleeps.then_some((GROUP_AT_ZERO, 1));
-    for ((set, kind, name), replicas) in wakes.into_iter().chain(STEPS) {
+    let scale_out = is_at_zero.then_some((GROUP_AT_ZERO, 1));
+    for ((set, kind, name), replicas) in scale_out.into_iter().chain(STEPS) {
         test.scale(kind, name, replicas).await?;
         test.until_composed(set).await?;
         test.mark(FOLLOWED, Value::Null);
@@ -60,7 +60,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         pods.find(|name| of_steady(name))
     });
     let lost = lost.unwrap_or_default();
-    test.lose_pod(&lost).await?;
+    test.force_delete_pod(&lost).await?;
     test.until(&format!("Pod {lost} deleted"), limits::REACTION, |live| live.get("Pod", &lost).is_none())
         .await?;
     test.until_composed("steady").await?;
@@ -71,20 +71,20 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-/// Scales a scaling group to zero and returns whether the old operator can. An operator that keeps the
-/// minimum gets the old value back.
-async fn falls_asleep(test: &TestContext) -> Result<bool, Stop> {
+/// Scales a scaling group to zero and returns whether the old operator supports that. If it does not, the
+/// replicas are restored.
+async fn scale_group_to_zero(test: &TestContext) -> Result<bool, Stop> {
     let (set, kind, name) = GROUP_AT_ZERO;
     let zero = json!({"spec": {"replicas": 0}});
     if let Answer::Refused { .. } = test.attempt(http::Method::PATCH, kind, name, &zero).await? {
         return Ok(false);
     }
     test.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": 0}));
-    let gangs = test.gangs_now(set);
-    let asleep = |live: &Live| differences(live, set, &gangs).is_empty();
-    match test.until(&format!("{name} without replicas"), limits::REACTION, asleep).await {
+    let gangs = test.wanted_gangs(set);
+    let is_scaled = |live: &Live| differences(live, set, &gangs).is_empty();
+    match test.until(&format!("{name} without replicas"), limits::REACTION, is_scaled).await {
         Ok(()) => Ok(true),
-        Err(Stop::Wait { .. }) => {
+        Err(Stop::Timeout { .. }) => {
             test.scale(kind, name, 1).await?;
             test.until_composed(set).await.map(|()| false)
         }
@@ -92,14 +92,14 @@ async fn falls_asleep(test: &TestContext) -> Result<bool, Stop> {
     }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(MIG_04, || {
         let (ended, _) = history.reached(SharedMark::UpgradeEnded)?;
         let scaled = history.marks(SharedMark::Scaled).filter(|(index, _)| *index > ended);
         for (number, (scaled, mark)) in scaled.enumerate() {
             let followed = history.marks(FOLLOWED).nth(number).map(|(index, _)| index);
             let name = mark.detail["name"].as_str().unwrap_or_default();
-            step(history, name, scaled, followed.unwrap_or(history.entries.len()))?;
+            check_step(history, name, scaled, followed.unwrap_or(history.entries.len()))?;
             if followed.is_none() {
                 return Err(Broken::NotReached(format!("{name} did not reach the wanted state")));
             }
@@ -107,15 +107,15 @@ fn judge(history: &History) -> Vec<Finding> {
         let (since, mark) = history.reached(SharedMark::PodLost)?;
         let lost = mark.detail["name"].as_str().unwrap_or_default();
         history.at(REPLACED, |place| {
-            let then = history.upto(place);
-            binding::replaced(&then, since, lost)?;
-            binding::others_untouched(&then, since, &[lost])
+            let until = history.upto(place);
+            binding::replaced(&until, since, lost)?;
+            binding::others_untouched(&until, since, &[lost])
         })?;
         cleanup::nothing_left(history)
     })]
 }
 
-fn step(history: &History, name: &str, scaled: usize, until: usize) -> Ruling {
+fn check_step(history: &History, name: &str, scaled: usize, until: usize) -> Ruling {
     let of_name =
         |set: &&str| name == *set || name.strip_prefix(*set).is_some_and(|rest| rest.starts_with('-'));
     let set = SETS.into_iter().find(of_name).unwrap_or_default();
@@ -158,7 +158,7 @@ mod tests {
         story.mark(SharedMark::UpgradeEnded, Value::Null).mark(SharedMark::Scaled, scaled)
     }
 
-    fn grown(story: Story) -> Story {
+    fn scaled_out(story: Story) -> Story {
         story.modified(gang(&["a", "b"])).added(pod("b")).mark(FOLLOWED, Value::Null)
     }
 
@@ -178,9 +178,9 @@ mod tests {
     }
 
     #[rstest]
-    #[case::as_new(deleted(replaced(lost(grown(scaled()))), json!([])), "")]
+    #[case::no_fault(deleted(replaced(lost(scaled_out(scaled()))), json!([])), "")]
     #[case::not_grown(
-        scaled().mark(SharedMark::WaitRanOut, json!({})),
+        scaled().mark(SharedMark::WaitTimedOut, json!({})),
         "PodClique steady-0-worker has 1 pods, 1 of them bound and Ready, want 2"
     )]
     #[case::grown_by_restarting(
@@ -188,18 +188,18 @@ mod tests {
         "0 of 1 bound pods of PodClique steady-0-worker were kept, want 1"
     )]
     #[case::not_replaced(
-        lost(grown(scaled())).mark(SharedMark::WaitRanOut, json!({})),
+        lost(scaled_out(scaled())).mark(SharedMark::WaitTimedOut, json!({})),
         "Pod a was not replaced in its gang"
     )]
     #[case::something_left(
-        deleted(replaced(lost(grown(scaled()))), json!([{"kind": "PodGangMap", "metadata": {"name": "steady-0"}}])),
+        deleted(replaced(lost(scaled_out(scaled()))), json!([{"kind": "PodGangMap", "metadata": {"name": "steady-0"}}])),
         "PodGangMap steady-0 still exists"
     )]
-    fn a_set_afterwards(#[case] story: Story, #[case] said: &str) {
-        match judge(&story.end()).remove(0).ruling {
-            Ok(()) => assert!(said.is_empty(), "nothing was found wrong"),
+    fn each_fault_after_an_upgrade_is_a_violation(#[case] story: Story, #[case] expected: &str) {
+        match check(&story.end()).remove(0).ruling {
+            Ok(()) => assert!(expected.is_empty(), "nothing was found wrong"),
             Err(Broken::Violated(found)) => {
-                assert!(!said.is_empty() && found[0].message.contains(said), "{found:?}")
+                assert!(!expected.is_empty() && found[0].message.contains(expected), "{found:?}")
             }
             Err(other) => panic!("{other:?}"),
         }

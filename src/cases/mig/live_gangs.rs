@@ -35,27 +35,32 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_composed(set).await?;
     }
     test.submit(PENDING).await?;
-    test.set_is_passed_over(PENDING).await?;
+    test.scheduler_passes_over_set(PENDING).await?;
     test.begin_upgrade().await?;
     test.end_upgrade().await?;
-    test.set_is_passed_over(PENDING).await?;
-    test.nodes_join(1).await?;
-    test.bound_whole_at_last(PENDING).await
+    test.scheduler_passes_over_set(PENDING).await?;
+    test.add_nodes(1).await?;
+    test.try_until_bound(PENDING).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let began = || history.reached(SharedMark::UpgradeBegan).map(|(began, _)| began..history.entries.len());
+fn check(history: &History) -> Vec<Finding> {
+    let since_upgrade =
+        || history.reached(SharedMark::UpgradeStarted).map(|(start, _)| start..history.entries.len());
     vec![
         finding(MIG_01, || {
-            migration::untouched(history, began()?)?;
+            migration::untouched(history, since_upgrade()?)?;
             history.reached(SharedMark::UpgradeEnded).map(drop)
         }),
         finding(MIG_06, || {
             let (ended, _) = history.reached(SharedMark::UpgradeEnded)?;
             migration::one_scheme(history, &history.before(ended))
         }),
-        finding(MIG_02, || migration::joins_what_exists(history, began()?)),
-        finding(MIG_03, || migration::pending_throughout(history, began()?.start, &history.units(PENDING)?)),
-        finding(MIG_07, || migration::bound_after_upgrade(history, began()?.start, &history.units(PENDING)?)),
+        finding(MIG_02, || migration::joins_what_exists(history, since_upgrade()?)),
+        finding(MIG_03, || {
+            migration::pending_throughout(history, since_upgrade()?.start, &history.units(PENDING)?)
+        }),
+        finding(MIG_07, || {
+            migration::bound_after_upgrade(history, since_upgrade()?.start, &history.units(PENDING)?)
+        }),
     ]
 }

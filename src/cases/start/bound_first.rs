@@ -1,7 +1,7 @@
-//! 5 nodes x 8 GPUs; in startup order a leader of 2 pods, a scaling group of 2 replicas of 1 worker, and
-//! another clique of 1, each pod x 8 GPUs: room for exactly all. One replica of the group is in the base.
-//! Simulated nodes do not start containers, so the leader becomes Ready only when the harness says so, one
-//! pod after the other. Then it breaks.
+//! 5 nodes x 8 GPUs. A gang, in startup order: a leader of 2 pods, a scaling group of 2 replicas of 1 worker,
+//! another clique of 1 pod. Each pod requests 8 GPUs: room for exactly all. One replica of the group is in
+//! the base. Simulated nodes do not start containers, so the harness makes the leader's pods Ready, one after
+//! the other. Then one of them crashes.
 
 use conformance_check::startup_wait;
 use conformance_expect::scopes::replicas;
@@ -12,7 +12,7 @@ use crate::prelude::*;
 marks! {
     BOUND = "bound before anything starts";
     /// Each PodClique has reported its wait, and stopped reporting it once it was over.
-    TOLD = "waits told and taken back";
+    REPORTED = "waits told and taken back";
     RECYCLED = "recycled with what waits";
 }
 
@@ -32,41 +32,47 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let bound = Awaited::demanded_by(START_05, "all pods bound while none is Ready");
     test.until(bound, SCHEDULING, |live| live.bound() == 5).await?;
     test.mark(BOUND, Value::Null);
-    let told = Awaited::demanded_by(
+    let reported = Awaited::demanded_by(
         START_09,
         "a report of the PodCliques that pods wait for, and of their Ready pods",
     );
-    test.until(told, REACTION, |live| startup_wait::is_true(live, SET, &[])).await?;
-    test.first_pod_becomes(FIRST, Containers::Ready).await?;
-    let told =
+    test.until(reported, REACTION, |live| startup_wait::reports_are_current(live, SET, &[])).await?;
+    test.set_first_pod_status(FIRST, Containers::Ready).await?;
+    let reported =
         Awaited::demanded_by(START_09, format!("a report that 1 of 2 pods of PodClique {FIRST} is Ready"));
-    test.until(told, REACTION, |live| {
+    test.until(reported, REACTION, |live| {
         let ready = live.pods().filter(|pod| pod.pod_clique() == Some(FIRST) && is_ready(*pod)).count();
-        ready == 1 && startup_wait::is_true(live, SET, &[])
+        ready == 1 && startup_wait::reports_are_current(live, SET, &[])
     })
     .await?;
-    let before = test.look(|live| startup_wait::said(live, SET));
+    let before = test.look(|live| startup_wait::reported(live, SET));
     for pod in test.pods_of(FIRST) {
-        test.pod_becomes(&pod, Containers::Ready).await?;
+        test.set_pod_status(&pod, Containers::Ready).await?;
     }
     let over =
         Awaited::demanded_by(START_09, format!("no report any more that pods wait for PodClique {FIRST}"));
     test.until(over, REACTION, |live| {
-        let is_over = !startup_wait::said(live, SET).iter().any(|(wait, _)| wait.parent == FIRST);
-        is_over && startup_wait::is_true(live, SET, &before)
+        let is_over = !startup_wait::reported(live, SET).iter().any(|(wait, _)| wait.parent == FIRST);
+        is_over && startup_wait::reports_are_current(live, SET, &before)
     })
     .await?;
-    test.mark(TOLD, Value::Null);
+    test.mark(REPORTED, Value::Null);
     let old: Vec<_> = ALL.iter().flat_map(|clique| test.pods_of(clique)).collect();
-    // Both pods are required.
-    test.first_pod_becomes(FIRST, Containers::Crashing).await?;
-    test.until_recycled("the waiting cliques and the clique that they wait for", START_11, &ALL, &old, false)
-        .await?;
+    // The clique requires both pods, so one crash breaches the gang.
+    test.set_first_pod_status(FIRST, Containers::Crashing).await?;
+    test.until_recreated(
+        "the waiting cliques and the clique that they wait for",
+        START_11,
+        &ALL,
+        &old,
+        false,
+    )
+    .await?;
     test.mark(RECYCLED, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(START_05, || {
             history.at(BOUND, |bound| {
@@ -76,11 +82,11 @@ fn judge(history: &History) -> Vec<Finding> {
             })
         }),
         finding(START_09, || {
-            startup_wait::told(history, SET)?;
-            history.reached(TOLD).map(drop)
+            startup_wait::waits_are_reported(history, SET)?;
+            history.reached(REPORTED).map(drop)
         }),
         finding(START_11, || {
-            history.reached(TOLD)?;
+            history.reached(REPORTED)?;
             history.at(RECYCLED, |_| {
                 let all = replicas(history.submitted(SET)?);
                 for replica in &all {

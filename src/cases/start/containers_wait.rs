@@ -1,16 +1,16 @@
-//! 1 node; two replicas of a PodCliqueSet, each with 2 pods of a clique, 2 of another with the same name
+//! 1 node; two replicas of a PodCliqueSet. Each has 2 pods of a clique, 2 of another with the same name
 //! prefix, and 1 pod that starts after the first clique. Pods of the first two become Ready only when the
 //! harness lets them. Then a pod that has waited is lost, and a replica is terminated and created again. The
 //! order of watch events decides what started first, because timestamps have whole seconds.
 
 use conformance_check::startup;
 use conformance_facts::health;
-use conformance_facts::startup::{has_started, is_held};
+use conformance_facts::startup::{has_started, init_container_runs};
 
 use crate::prelude::*;
 
 marks! {
-    /// Ready are all parents of the other replica, both namesake cliques, and one of the two parents.
+    /// These pods are Ready: the parents of replica 1, both namesake cliques, and one parent of replica 0.
     OTHERS_READY = "others Ready";
     OTHER_STARTED = "the other replica's started";
     ALL_READY = "parents Ready";
@@ -33,8 +33,8 @@ pub(crate) const CASE: Case = case!("Containers start only after the cliques tha
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     until_held(test, &WAITING).await?;
-    let of_first = test.pods_of(PARENTS[0]);
-    let (one, rest) = of_first.split_at(of_first.len().min(1));
+    let parents = test.pods_of(PARENTS[0]);
+    let (one, others) = parents.split_at(parents.len().min(1));
     let namesakes = NAMESAKES.into_iter().flat_map(|clique| test.pods_of(clique));
     let all_but_one: Vec<_> = namesakes.chain(one.iter().cloned()).collect();
     until_ready(test, &all_but_one).await?;
@@ -43,22 +43,23 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_started(test, START_04, WAITING[1], &[]).await?;
     test.mark(OTHER_STARTED, Value::Null);
 
-    // The replacement takes as long as a wrong start would, and the parents of replica 0 are still not Ready.
+    // The parents of replica 0 are still not Ready. While the lost pod of replica 1 is replaced, the waiting
+    // pod of replica 0 has time to start wrongly.
     let lost = test.pods_of(WAITING[1]);
     for pod in &lost {
-        test.lose_pod(pod).await?;
+        test.force_delete_pod(pod).await?;
     }
     until_started(test, START_07, WAITING[1], &lost).await?;
     test.mark(REPLACED, Value::Null);
-    until_ready(test, rest).await?;
+    until_ready(test, others).await?;
     test.mark(ALL_READY, Value::Null);
     until_started(test, START_04, WAITING[0], &[]).await?;
     test.mark(STARTED, Value::Null);
 
-    let its = [PARENTS[0], NAMESAKES[0], WAITING[0]];
-    let old: Vec<_> = its.iter().flat_map(|clique| test.pods_of(clique)).collect();
-    let node = test.lose_pod_and_room(one.first().map_or("", String::as_str)).await?;
-    test.until_recycled("replica 0 of PodCliqueSet dependent", TERM_02, &its, &old, false).await?;
+    let cliques = [PARENTS[0], NAMESAKES[0], WAITING[0]];
+    let old: Vec<_> = cliques.iter().flat_map(|clique| test.pods_of(clique)).collect();
+    let node = test.delete_pod_and_cordon_node(one.first().map_or("", String::as_str)).await?;
+    test.until_recreated("replica 0 of PodCliqueSet dependent", TERM_02, &cliques, &old, false).await?;
     test.cordon(&node, false).await?;
     until_held(test, &WAITING[..1]).await?;
     until_ready(test, &test.pods_of(PARENTS[0])).await?;
@@ -69,7 +70,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn until_ready(test: &TestContext, pods: &[String]) -> Result<(), Stop> {
     for pod in pods {
-        test.may_be_ready(pod).await?;
+        test.allow_ready(pod).await?;
     }
     let ready = Awaited::of_harness(format!("pods {} Ready", pods.join(", ")));
     let is_ready =
@@ -77,7 +78,7 @@ async fn until_ready(test: &TestContext, pods: &[String]) -> Result<(), Stop> {
     test.until(ready, limits::CONTAINERS, |live| pods.iter().all(|name| is_ready(live, name))).await
 }
 
-/// Waits until the init containers of these cliques run, and the containers of all other pods.
+/// Waits until the pods of these cliques run their init containers, and all other pods run their containers.
 async fn until_held(test: &TestContext, waiting: &[&str]) -> Result<(), Stop> {
     let held = Awaited::demanded_by(
         START_04,
@@ -86,7 +87,9 @@ async fn until_held(test: &TestContext, waiting: &[&str]) -> Result<(), Stop> {
     let is_held = |live: &Live| {
         let pods: Vec<_> = live.pods().filter(|pod| !pod.is_terminating() && !pod.is_canary()).collect();
         let waits = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| WAITING.contains(&clique));
-        let held = |clique: &&str| pods.iter().any(|pod| pod.pod_clique() == Some(*clique) && is_held(*pod));
+        let held = |clique: &&str| {
+            pods.iter().any(|pod| pod.pod_clique() == Some(*clique) && init_container_runs(*pod))
+        };
         waiting.iter().all(held) && pods.iter().filter(|pod| !waits(pod)).all(|pod| has_started(*pod))
     };
     test.until(held, limits::CONTAINERS, is_held).await
@@ -96,17 +99,17 @@ async fn until_started(
     test: &TestContext,
     clause: &'static str,
     clique: &str,
-    than: &[String],
+    except: &[String],
 ) -> Result<(), Stop> {
     let started = Awaited::demanded_by(clause, format!("a pod of PodClique {clique} started"));
     test.until(started, limits::CONTAINERS, |live| {
-        let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
-        its.any(|pod| has_started(pod) && !than.iter().any(|name| name == pod.name()))
+        let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+        pods.any(|pod| has_started(pod) && !except.iter().any(|name| name == pod.name()))
     })
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     // Later pods are replacements.
     let replaced = history.marks(OTHER_STARTED).next().map_or(usize::MAX, |(place, _)| place);
     vec![

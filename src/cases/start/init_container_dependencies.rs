@@ -1,12 +1,12 @@
-//! 1 node; three PodCliqueSets of cliques `a`, `a-b` on their own and `b`, `b-a` in a scaling group of 3
-//! replicas, 2 of them in the base. Startup is in order, explicit, and, with the cliques of the first, in any
-//! order.
+//! 1 node; three PodCliqueSets of standalone cliques `a`, `a-b` and of cliques `b`, `b-a` in a scaling group
+//! of 3 replicas, 2 of them in the base. The first starts in order, the second explicitly. The third has the
+//! cliques of the first and starts in any order.
 
 use conformance_check::startup;
 
 use crate::prelude::*;
 
-marks! { MADE = "all pods made"; }
+marks! { CREATED = "all pods made"; }
 
 const IN_ORDER: &str = "in-order";
 const EXPLICIT: &str = "explicit";
@@ -26,27 +26,27 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in SETS {
         test.until_converged(set).await?;
     }
-    test.mark(MADE, Value::Null);
+    test.mark(CREATED, Value::Null);
     Ok(())
 }
 
-fn of_each(history: &History, sentence: fn(&History, &str) -> Ruling) -> Ruling {
-    all(SETS.map(|set| sentence(history, set)))
+fn for_each_set(history: &History, rule: fn(&History, &str) -> Ruling) -> Ruling {
+    all(SETS.map(|set| rule(history, set)))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(START_01, || {
-            of_each(history, startup::pods_wait)?;
-            history.reached(MADE).map(drop)
+            for_each_set(history, startup::pods_wait)?;
+            history.reached(CREATED).map(drop)
         }),
         finding(START_02, || {
-            of_each(history, startup::for_the_right_ones)?;
-            history.reached(MADE).map(drop)
+            for_each_set(history, startup::wait_for_right_cliques)?;
+            history.reached(CREATED).map(drop)
         }),
         finding(START_10, || {
             startup::same_hashes(history, IN_ORDER, ANY_ORDER)?;
-            history.reached(MADE).map(drop)
+            history.reached(CREATED).map(drop)
         }),
     ]
 }

@@ -17,17 +17,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
     test.submit(SET).await?;
     test.until_converged(SET).await?;
-    test.read_init_rights(RIGHTS).await?;
+    test.record_init_rights(RIGHTS).await?;
     test.delete("PodCliqueSet", SET).await?;
     test.until_nothing_left().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(START_03, || {
             startup::token_in_one_container(history, SET)?;
             for (_, mark) in history.marks(RIGHTS) {
-                startup::least_rights(mark)?;
+                startup::minimal_permissions(mark)?;
             }
             match history.marks(RIGHTS).count() {
                 0 => Err(Broken::NotReached("the rights of the service account were not read".into())),

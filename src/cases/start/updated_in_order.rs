@@ -1,6 +1,6 @@
 //! 1 node; in startup order a clique of 1 pod and one of 2, all of them required, and a separate control, a
-//! clique of 3. All templates change, the first clique's to one that never starts. Once the control, which
-//! changed later, is updated, the harness lets the first clique be Ready.
+//! clique of 3. All templates change, the first clique's to one that never starts. The control changes last.
+//! Once it is updated, the harness lets the first clique be Ready.
 
 use conformance_driver::pod_health::UNSTARTED;
 use conformance_driver::updates::set_revision;
@@ -40,25 +40,25 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let is_new =
         |pod: &Pod<'_>| pod.pod_clique() == Some(FIRST) && is_of_revision(*pod, "2") && pod.node().is_some();
-    let begun = Awaited::demanded_by(START_08, format!("a new pod of PodClique {FIRST} bound"));
-    test.until(begun, SCHEDULING, |live| live.pods().any(|pod| is_new(&pod))).await?;
+    let started = Awaited::demanded_by(START_08, format!("a new pod of PodClique {FIRST} bound"));
+    test.until(started, SCHEDULING, |live| live.pods().any(|pod| is_new(&pod))).await?;
     test.revise(CONTROL, "2").await?;
     test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
     for pod in test.pods_of(FIRST) {
-        test.pod_becomes(&pod, Containers::Ready).await?;
+        test.set_pod_status(&pod, Containers::Ready).await?;
     }
     test.until_updated(SET, START_08).await?;
     test.mark(UPDATED, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(START_08, || {
         updates::are_admitted(history)?;
-        updates::parents_stand(history, SET)?;
+        updates::parents_stay_ready(history, SET)?;
         history.at(UPDATED, |updated| {
-            updates::through(&history.before(updated), SET)?;
+            updates::is_complete(&history.before(updated), SET)?;
             history.reached(OUTLASTED).map(drop)
         })
     })]

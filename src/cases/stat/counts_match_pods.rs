@@ -1,11 +1,12 @@
 //! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs (minimum 2), and a scaling group of 2 replicas (minimum 1).
-//! Its pods fail, recover, terminate slowly, two at a time, and wait for room, and replicas are removed. Then
-//! a second replica of the PodCliqueSet finds no room, and it is scaled to 0 and back to 1. Its clique
-//! changes to pods of 64 GPUs, which fit nowhere, and back. At every rest, the statuses must equal a recount.
+//! Pods fail and recover, two pods terminate slowly at the same time, pods wait for room, and replicas are
+//! removed. Then a second replica of the PodCliqueSet finds no room, and the PodCliqueSet is scaled to 0 and
+//! back to 1. Its clique changes to pods of 64 GPUs, which fit nowhere, and back. Whenever nothing is left to
+//! do, the statuses must equal a recount.
 
 use conformance_check::lifecycle::{counts, observed};
 use conformance_driver::updates::resize;
-use conformance_facts::health::waits_for_room;
+use conformance_facts::health::awaits_binding;
 use conformance_facts::updates::is_of_revision;
 
 use super::rests::{self, at_every_rest};
@@ -16,7 +17,7 @@ const ROUTER: &str = "recounted-0-router";
 const GROUP: &str = "recounted-0-pool";
 
 const RESTS: usize = 12;
-/// The number of rests from the update on.
+/// The number of rests during and after the update.
 const RESTS_WITH_UPDATES: usize = 2;
 
 pub(crate) const CASE: Case = case!("Counts and conditions equal a recount of the pods after every change")
@@ -35,20 +36,20 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             reason: format!("found {routers:?}"),
         });
     };
-    test.pod_becomes(first, Containers::Crashing).await?;
+    test.set_pod_status(first, Containers::Crashing).await?;
     rest(test, "one of three router pods crashes").await?;
-    test.pod_becomes(second, Containers::Crashing).await?;
+    test.set_pod_status(second, Containers::Crashing).await?;
     rest(test, "two of three router pods crash").await?;
-    test.pod_becomes(second, Containers::Creating).await?;
+    test.set_pod_status(second, Containers::Creating).await?;
     rest(test, "one of them is replaced").await?;
-    test.pod_becomes(first, Containers::Ready).await?;
-    test.pod_becomes(second, Containers::Ready).await?;
+    test.set_pod_status(first, Containers::Ready).await?;
+    test.set_pod_status(second, Containers::Ready).await?;
     rest(test, "all router pods are Ready again").await?;
     // The terminating pods still exist, and their replacements do not fit.
     let lost = [second, third];
     for pod in lost {
         test.hold_pod(pod).await?;
-        test.lose_pod(pod).await?;
+        test.force_delete_pod(pod).await?;
     }
     let replaced = Awaited::demanded_by(AON_11, format!("pods {second} and {third} replaced"));
     test.until(replaced, limits::REACTION, |live| {
@@ -57,10 +58,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     rest(test, "two pods terminate and their replacements wait").await?;
     for pod in lost {
-        test.let_pod_go(pod).await?;
+        test.release_pod(pod).await?;
     }
-    let gone = Awaited::demanded_by(AON_11, format!("the replacements of pods {second} and {third} bound"));
-    test.until(gone, limits::SCHEDULING, |live| {
+    let replaced =
+        Awaited::demanded_by(AON_11, format!("the replacements of pods {second} and {third} bound"));
+    test.until(replaced, limits::SCHEDULING, |live| {
         lost.iter().all(|pod| live.get("Pod", pod).is_none()) && live.bound() == 5
     })
     .await?;
@@ -81,25 +83,26 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     rest(test, "the PodCliqueSet is scaled to 0").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
     test.until_converged(SET).await?;
-    // The group does not change. In a single gang, its recreated pods would wait for the clique.
-    let router_is = |revision, gpus| {
+    // The scaling group's template does not change. If both are in one gang, its recreated pods would wait
+    // for the clique.
+    let resize_router = |revision, gpus| {
         move |clique: &mut Value| {
             if clique["name"] == "router" {
                 resize(clique, revision, gpus);
             }
         }
     };
-    if !test.change_templates(SET, router_is("2", 64)).await? {
+    if !test.change_templates(SET, resize_router("2", 64)).await? {
         return Ok(());
     }
     let stuck = Awaited::demanded_by(UPD_12, "the first update step of the clique, without room");
     test.until(stuck, limits::SCHEDULING, |live| {
-        let its = live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER));
-        its.filter(|pod| is_of_revision(*pod, "2")).any(waits_for_room)
+        let routers = live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER));
+        routers.filter(|pod| is_of_revision(*pod, "2")).any(awaits_binding)
     })
     .await?;
     rest(test, "an update makes no progress").await?;
-    test.change_templates(SET, router_is("3", 1)).await?;
+    test.change_templates(SET, resize_router("3", 1)).await?;
     test.until_updated(SET, UPD_32).await?;
     rest(test, "the update has ended").await
 }
@@ -108,13 +111,13 @@ async fn rest(test: &TestContext, what: &str) -> Result<(), Stop> {
     rests::rest(test, SET, STAT_01, what).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    // Rests with an update do not apply to an operator without updates.
-    let is_asked = updates::are_admitted(history).is_ok();
-    let rests = if is_asked { RESTS } else { RESTS - RESTS_WITH_UPDATES };
+fn check(history: &History) -> Vec<Finding> {
+    // The driver stops before the update if the operator does not admit updates.
+    let has_updates = updates::are_admitted(history).is_ok();
+    let rests = if has_updates { RESTS } else { RESTS - RESTS_WITH_UPDATES };
     vec![
         finding(STAT_01, || {
-            counts::go_together(history)?;
+            counts::counts_are_consistent(history)?;
             at_every_rest(history, SET, rests, rests::cliques)
         }),
         finding(STAT_03, || at_every_rest(history, SET, rests, rests::groups)),

@@ -3,7 +3,7 @@
 //! gate again.
 
 use conformance_check::lifecycle::reasons::{self, Why};
-use conformance_driver::foreign_gates::FOREIGN_GATE;
+use conformance_contract::names::FOREIGN_GATE;
 
 use crate::prelude::*;
 
@@ -23,19 +23,19 @@ pub(crate) const CASE: Case = case!("A gang waiting for a foreign scheduling gat
     .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.gated_by_others(Some(HELD)).await?;
+    test.add_foreign_gate(Some(HELD)).await?;
     test.submit(SET).await?;
-    opens(test, None).await?;
+    remove_gate_once_reported(test, None).await?;
     test.until_converged(SET).await?;
     let former = test.pods_of(HELD).pop().unwrap_or_default();
-    test.lose_pod(&former).await?;
-    opens(test, Some(&former)).await?;
+    test.force_delete_pod(&former).await?;
+    remove_gate_once_reported(test, Some(&former)).await?;
     test.until_converged(SET).await?;
     test.mark(BOUND, Value::Null);
     Ok(())
 }
 
-async fn opens(test: &TestContext, former: Option<&str>) -> Result<(), Stop> {
+async fn remove_gate_once_reported(test: &TestContext, former: Option<&str>) -> Result<(), Stop> {
     let waiting = |live: &Live| gated_pod(live).filter(|pod| Some(pod.as_str()) != former);
     let alone = Awaited::demanded_by(GANG_07, "a pod with only the foreign scheduling gate");
     test.until(alone, REACTION, |live| waiting(live).is_some()).await?;
@@ -43,37 +43,39 @@ async fn opens(test: &TestContext, former: Option<&str>) -> Result<(), Stop> {
     let history = test.history();
     let gangs = history.gangs(SET).unwrap_or_default();
     let why = Why::Gate { pod: pod.clone(), gate: FOREIGN_GATE };
-    let told = Awaited::demanded_by(STAT_09, "the foreign gate reported");
-    test.until(told, REACTION, |live| gangs.iter().all(|gang| reasons::is_told(live, &history, gang, &why)))
-        .await?;
+    let reported = Awaited::demanded_by(STAT_09, "the foreign gate reported");
+    test.until(reported, REACTION, |live| {
+        gangs.iter().all(|gang| reasons::is_reported(live, &history, gang, &why))
+    })
+    .await?;
     test.mark(OPENED, json!({"pod": pod}));
     test.patch("Pod", &pod, json!({"spec": {"schedulingGates": null}})).await.map(drop)
 }
 
 /// The pod whose only gate is the foreign one.
 fn gated_pod(live: &Live) -> Option<String> {
-    let mut its = live.pods().filter(|pod| pod.pod_clique() == Some(HELD) && !pod.is_terminating());
-    its.find(|pod| pod.gates() == [FOREIGN_GATE]).map(|pod| pod.name().to_owned())
+    let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(HELD) && !pod.is_terminating());
+    pods.find(|pod| pod.gates() == [FOREIGN_GATE]).map(|pod| pod.name().to_owned())
 }
 
 /// Checks each removal of the foreign gate: its position in the history, and the reason to report.
-fn at_each_opening(history: &History, judged: impl Fn(&History, &Gang, &Why, usize) -> Ruling) -> Ruling {
+fn at_each_opening(history: &History, rule: impl Fn(&History, &Gang, &Why, usize) -> Ruling) -> Ruling {
     let gangs = history.gangs(SET)?;
     let gang = gangs.first().ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;
     all(history.marks(OPENED).map(|(opened, mark)| {
         let pod = mark.detail["pod"].as_str().unwrap_or_default().to_owned();
-        judged(history, gang, &Why::Gate { pod, gate: FOREIGN_GATE }, opened)
+        rule(history, gang, &Why::Gate { pod, gate: FOREIGN_GATE }, opened)
     }))?;
     history.reached(BOUND).map(drop)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(STAT_09, || {
             at_each_opening(history, |history, gang, why, opened| {
-                reasons::told(&history.upto(opened), gang, why)
+                reasons::reason_reported(&history.upto(opened), gang, why)
             })
         }),
-        finding(STAT_15, || at_each_opening(history, reasons::over)),
+        finding(STAT_15, || at_each_opening(history, reasons::reason_no_longer_reported)),
     ]
 }

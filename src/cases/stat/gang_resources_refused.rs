@@ -14,7 +14,7 @@ use crate::prelude::*;
 marks! {
     /// The times of the refused creates of one gang resource: `{"at"}`.
     ATTEMPTS = "attempts in vain";
-    MADE = "gang resources made";
+    CREATED = "gang resources made";
     OVER = "no failure told";
 }
 
@@ -32,30 +32,30 @@ pub(crate) const CASE: Case =
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let kinds = schedulers::of(test.target).kinds().iter().filter_map(|kind| Kind::named(kind));
     let plurals: Vec<_> = kinds.map(|kind| kind.plural).collect();
-    let made = Match::of(&[Verb::Create, Verb::Patch, Verb::Update], &plurals);
+    let writes = Match::of(&[Verb::Create, Verb::Patch, Verb::Update], &plurals);
     let refuse = Action::Refuse { code: 500, retry_after_seconds: None };
-    let rule = Rule::new("gang resources refused", made.in_namespace(&test.namespace), refuse);
+    let rule = Rule::new("gang resources refused", writes.in_namespace(&test.namespace), refuse);
     let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
     test.submit(SET).await?;
-    let told = Awaited::demanded_by(STAT_10, "the refusal reported");
-    test.until(told, REACTION, |live| is_told(live) && live.of("Event").any(is_warning)).await?;
+    let reported = Awaited::demanded_by(STAT_10, "the refusal reported");
+    test.until(reported, REACTION, |live| is_reported(live) && live.of("Event").any(is_warning)).await?;
     test.until_applied(&proxy, rule, TIMES, "retried creates of gang resources", RECOVERY).await?;
     proxy.release(rule);
     let faults = proxy.faults();
-    // One of them, if several are created at the same time.
+    // Only the first gang resource counts if several are created at the same time.
     let first = faults.first().map(|fault| (fault.resource.clone(), fault.name.clone()));
-    let same = faults.iter().filter(|fault| Some((fault.resource.clone(), fault.name.clone())) == first);
-    let at: Vec<_> = same.map(|fault| fault.time.to_string()).collect();
+    let of_first = faults.iter().filter(|fault| Some((fault.resource.clone(), fault.name.clone())) == first);
+    let at: Vec<_> = of_first.map(|fault| fault.time.to_string()).collect();
     test.mark(ATTEMPTS, json!({"at": at}));
     test.until_converged(SET).await?;
-    test.mark(MADE, Value::Null);
+    test.mark(CREATED, Value::Null);
     let over = Awaited::demanded_by(STAT_10, "the refusal no longer reported");
-    test.until(over, REACTION, |live| !is_told(live)).await?;
+    test.until(over, REACTION, |live| !is_reported(live)).await?;
     test.mark(OVER, Value::Null);
     Ok(())
 }
 
-fn is_told(live: &Live) -> bool {
+fn is_reported(live: &Live) -> bool {
     let all = live.of("PodGang").chain(live.of("PodCliqueSet"));
     all.flat_map(|object| list(&object["status"]["conditions"]))
         .any(|found| text(&found["message"]).contains(REFUSED))
@@ -65,16 +65,16 @@ fn is_warning(event: &Value) -> bool {
     event["type"] == "Warning" && event_note(event).contains(REFUSED)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(STAT_10, || {
             history.waited_for(ATTEMPTS)?;
             let gangs = history.gangs(SET)?;
             let gang: &Gang =
                 gangs.first().ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;
-            reasons::failure_told(history, gang, REFUSED)?;
-            let (made, _) = history.reached(MADE)?;
-            reasons::failure_over(history, gang, REFUSED, made)?;
+            reasons::failure_reported(history, gang, REFUSED)?;
+            let (created, _) = history.reached(CREATED)?;
+            reasons::failure_no_longer_reported(history, gang, REFUSED, created)?;
             history.reached(OVER).map(drop)
         }),
         finding(STAT_17, || {

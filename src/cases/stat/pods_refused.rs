@@ -26,18 +26,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     allow(test, "10m").await?;
     let gangs = test.submit(SET).await?;
     let history = test.history();
-    let is_told = |live: &Live| {
+    let is_reported = |live: &Live| {
         let gangs = resolved(live, gangs.clone());
-        gangs.iter().any(|gang| reasons::is_told(live, &history, gang, &why()))
+        gangs.iter().any(|gang| reasons::is_reported(live, &history, gang, &why()))
     };
-    let told = Awaited::demanded_by(STAT_09, "the refusal of the pods reported");
-    test.until(told, REACTION, is_told).await?;
+    let reported = Awaited::demanded_by(STAT_09, "the refusal of the pods reported");
+    test.until(reported, REACTION, is_reported).await?;
     allow(test, "1").await?;
     test.mark(ALLOWED, Value::Null);
     test.until_converged(SET).await?;
     test.mark(BOUND, Value::Null);
     let over = Awaited::demanded_by(STAT_15, "the refusal no longer reported");
-    test.until(over, REACTION, |live| !is_told(live)).await?;
+    test.until(over, REACTION, |live| !is_reported(live)).await?;
     test.mark(OVER, Value::Null);
     Ok(())
 }
@@ -54,18 +54,18 @@ async fn allow(test: &TestContext, most: &str) -> Result<(), Stop> {
     Ok(deploy::apply(&test.test_cluster.client, &range).await?)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(STAT_09, || {
             history.at(ALLOWED, |allowed| {
                 let gangs = history.gangs(SET)?;
-                all(gangs.iter().map(|gang| reasons::told(&history.upto(allowed), gang, &why())))
+                all(gangs.iter().map(|gang| reasons::reason_reported(&history.upto(allowed), gang, &why())))
             })
         }),
         finding(STAT_15, || {
             let gangs = history.gangs(SET)?;
             let (bound, _) = history.reached(BOUND)?;
-            all(gangs.iter().map(|gang| reasons::over(history, gang, &why(), bound)))?;
+            all(gangs.iter().map(|gang| reasons::reason_no_longer_reported(history, gang, &why(), bound)))?;
             history.reached(OVER).map(drop)
         }),
     ]

@@ -1,7 +1,7 @@
-//! Rests: nothing is left to do, and every status must equal a recount of pods and objects.
+//! A rest is a point of a case where nothing is left to do. Every status must then equal a recount of pods
+//! and objects.
 
 use conformance_check::lifecycle::{counts, gang_status};
-use conformance_contract::clauses::Feature;
 use conformance_expect::scopes::{Clique, SetReplica};
 
 use crate::prelude::*;
@@ -22,14 +22,14 @@ pub(super) async fn rest(
     let history = test.history();
     let pcs = history.header.submitted.get(set).cloned().unwrap_or_default();
     let gangs = scaling::gangs(&history, &pcs, history.entries.len());
-    let held = gang_status::held(&history, &gangs, history.entries.len());
-    let speaks_of_gangs = test.target.declares(Feature::PodGangStatus);
+    let held = gang_status::ever_bound(&history, &gangs, history.entries.len());
+    let reports_gangs = test.target.declares(Feature::PodGangStatus);
     let is_right = |live: &Live| {
-        let there = counts::replicas_of(live, &pcs);
-        [cliques, groups, breaches].iter().all(|recount| recount(live, &there).is_empty())
+        let replicas = counts::replicas_of(live, &pcs);
+        [cliques, groups, breaches].iter().all(|recount| recount(live, &replicas).is_empty())
             && counts::of_set(live, &pcs).is_empty()
             && counts::is_observed(live, set)
-            && (!speaks_of_gangs
+            && (!reports_gangs
                 || gangs.iter().all(|gang| {
                     gang_status::faults(live, gang, &held).is_empty()
                         && gang_status::phase_fault(live, gang).is_none()
@@ -45,35 +45,35 @@ pub(super) async fn rest(
     Ok(())
 }
 
-fn members(live: &Live, there: &[SetReplica]) -> Vec<Clique> {
-    let size = |name: &str, otherwise: usize| {
+fn members(live: &Live, replicas: &[SetReplica]) -> Vec<Clique> {
+    let size = |name: &str, default: usize| {
         let found = live.get("PodCliqueScalingGroup", name);
-        found.and_then(|found| conformance_history::count(&found["spec"]["replicas"])).unwrap_or(otherwise)
+        found.and_then(|found| conformance_history::count(&found["spec"]["replicas"])).unwrap_or(default)
     };
-    let of_groups = there.iter().flat_map(|replica| &replica.groups).flat_map(|group| {
+    let of_groups = replicas.iter().flat_map(|replica| &replica.groups).flat_map(|group| {
         (0..size(&group.name, group.replicas)).flat_map(|index| group.replica(index).collect::<Vec<_>>())
     });
-    there.iter().flat_map(|replica| &replica.standalone).cloned().chain(of_groups).collect()
+    replicas.iter().flat_map(|replica| &replica.standalone).cloned().chain(of_groups).collect()
 }
 
-pub(super) fn cliques(live: &Live, there: &[SetReplica]) -> Vec<String> {
-    members(live, there).iter().flat_map(|clique| counts::of_clique(live, clique)).collect()
+pub(super) fn cliques(live: &Live, replicas: &[SetReplica]) -> Vec<String> {
+    members(live, replicas).iter().flat_map(|clique| counts::of_clique(live, clique)).collect()
 }
 
-pub(super) fn groups(live: &Live, there: &[SetReplica]) -> Vec<String> {
-    let groups = there.iter().flat_map(|replica| &replica.groups);
+pub(super) fn groups(live: &Live, replicas: &[SetReplica]) -> Vec<String> {
+    let groups = replicas.iter().flat_map(|replica| &replica.groups);
     groups.flat_map(|group| counts::of_group(live, group)).collect()
 }
 
-pub(super) fn breaches(live: &Live, there: &[SetReplica]) -> Vec<String> {
-    let of_cliques = members(live, there);
+pub(super) fn breaches(live: &Live, replicas: &[SetReplica]) -> Vec<String> {
+    let of_cliques = members(live, replicas);
     let of_cliques = of_cliques.iter().flat_map(|clique| counts::breach_of_clique(live, clique));
-    let groups = there.iter().flat_map(|replica| &replica.groups);
+    let groups = replicas.iter().flat_map(|replica| &replica.groups);
     of_cliques.chain(groups.flat_map(|group| counts::breach_of_group(live, group))).collect()
 }
 
 fn places(history: &History) -> impl Iterator<Item = usize> {
-    history.marks(REST).chain(history.marks(SharedMark::WaitRanOut)).map(|(index, _)| index)
+    history.marks(REST).chain(history.marks(SharedMark::WaitTimedOut)).map(|(index, _)| index)
 }
 
 /// The differences that a recount of the existing replicas finds at every rest, and at a timeout while
@@ -96,7 +96,7 @@ pub(super) fn at_every_rest(
 pub(super) fn gangs_at_every_rest(history: &History, set: &str, rests: usize) -> Ruling {
     let pcs = history.submitted(set)?;
     all(places(history)
-        .map(|index| gang_status::true_at(history, &scaling::gangs(history, pcs, index), index)))?;
+        .map(|index| gang_status::conditions_at(history, &scaling::gangs(history, pcs, index), index)))?;
     all_reached(history, rests)
 }
 

@@ -1,6 +1,6 @@
 //! 2 nodes x 8 GPUs; four gangs of two cliques of one pod. One pod of each fits. The other requests 9 GPUs or
-//! 1000 CPUs, and belongs to the first or the second clique. The missing resource is the one that this pod
-//! requests.
+//! 1000 CPUs, and belongs to the first or the second clique. The gang must report the resource that this pod
+//! lacks.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 
@@ -29,20 +29,20 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         history.gangs(set).unwrap_or_default().into_iter().map(move |gang| (gang, why))
     });
     let gangs: Vec<_> = gangs.collect();
-    let told = Awaited::demanded_by(STAT_16, "the missing resource reported for each gang");
-    test.until(told, REACTION, |live| {
-        gangs.iter().all(|(gang, why)| reasons::is_told(live, &history, gang, why))
+    let reported = Awaited::demanded_by(STAT_16, "the missing resource reported for each gang");
+    test.until(reported, REACTION, |live| {
+        gangs.iter().all(|(gang, why)| reasons::is_reported(live, &history, gang, why))
     })
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(STAT_16, || {
         all(SETS.iter().map(|(set, why)| {
             let gangs = history.gangs(set)?;
             let gang =
                 gangs.first().ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;
-            reasons::told(history, gang, why)
+            reasons::reason_reported(history, gang, why)
         }))
     })]
 }

@@ -1,14 +1,14 @@
-//! 1 node x 8 GPUs. A gang of 2 pods x 8 GPUs waits for room, and a scaled gang of 1 waits for it. In a
-//! running gang of 2, one pod crashes, and its termination delay of an hour has just started. The update of
-//! another 2 pods is stuck because their replacements do not fit. Then nothing happens for 10 s. Then 3 more
-//! nodes join: room for the 4 waiting pods. Simulated nodes do not start containers.
+//! 1 node x 8 GPUs. A base gang of 3 pods x 8 GPUs waits for room, and a scaled gang of 1 waits for the base.
+//! In a running gang of 2, one pod crashes, and its termination delay of an hour has just started. The update
+//! of another 2 pods is stuck because their replacements do not fit. Then nothing happens for 10 s. Then 3
+//! more nodes join: room for the 4 waiting pods. Simulated nodes do not start containers.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_check::lifecycle::{conditions, counts, metrics};
 use conformance_driver::limits::QUIET;
 use conformance_driver::updates::resize;
 use conformance_expect::scopes::replicas;
-use conformance_facts::health::waits_for_room;
+use conformance_facts::health::awaits_binding;
 use conformance_facts::updates::is_of_revision;
 use conformance_history::count;
 
@@ -17,7 +17,7 @@ use crate::prelude::*;
 marks! {
     WAITING = "everything waits";
     BOUND = "all that waited is bound";
-    TOLD = "statuses say what is bound";
+    COUNTED = "statuses say what is bound";
 }
 
 const WAITS: &str = "waits";
@@ -37,31 +37,31 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit(WAITS).await?.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;
     }
-    test.first_pod_becomes(CRASHING, Containers::Crashing).await?;
+    test.set_first_pod_status(CRASHING, Containers::Crashing).await?;
     test.until_breach_is("True", CRASHING).await?;
-    // An operator without updates is not asked about a stuck one.
+    // An operator that does not admit updates has no stuck update.
     let is_updated = test.change_templates(UPDATING, |clique| resize(clique, "2", 64)).await?;
-    // The consequences for the PodCliqueSet, and the reason the other one waits, are reported once.
+    // Everything that is reported once must be reported before the quiet period.
     let history = test.history();
     let gangs = history.gangs(WAITS).unwrap_or_default();
     test.until_settled(|live| {
         let mut whys = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?)));
-        whys.all(|(gang, why)| reasons::is_told(live, &history, gang, &why))
+        whys.all(|(gang, why)| reasons::is_reported(live, &history, gang, &why))
             && live.get("PodCliqueSet", "crashing").is_some_and(|pcs| pcs["status"]["availableReplicas"] == 0)
-            && (!is_updated || live.pods().any(|pod| waits_for_room(pod) && is_of_revision(pod, "2")))
+            && (!is_updated || live.pods().any(|pod| awaits_binding(pod) && is_of_revision(pod, "2")))
     })
     .await;
-    // The scheduler keeps retrying a waiting gang, so nothing ever becomes silent.
+    // The scheduler keeps retrying a waiting gang, so a wait for silence would time out.
     test.canaries().await?;
     test.mark(WAITING, Value::Null);
-    test.watch_rest(QUIET).await?;
+    test.watch_while_idle(QUIET).await?;
     test.read_metrics().await?;
-    test.nodes_join(1).await?;
-    // Not Ready, because nothing starts the containers.
+    test.add_nodes(1).await?;
+    // The pods are bound but not Ready, because nothing starts their containers.
     let waited = ["waits-0-worker", "waits-0-pool-0-helper", "waits-0-pool-1-helper"];
     let bound = |live: &Live| {
-        let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| waited.contains(&clique));
-        live.pods().filter(its).filter(|pod| pod.node().is_some()).count() == 4
+        let is_waiting = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| waited.contains(&clique));
+        live.pods().filter(is_waiting).filter(|pod| pod.node().is_some()).count() == 4
     };
     test.until(Awaited::demanded_by(AON_01, "all pods bound"), SCHEDULING, bound).await?;
     test.mark(BOUND, Value::Null);
@@ -78,11 +78,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
                 found
                     .is_some_and(|found| count(&found["status"]["scheduledReplicas"]) == Some(group.replicas))
             });
-            counted && !whys.iter().any(|(gang, why)| reasons::is_told(live, &history, gang, why))
+            counted && !whys.iter().any(|(gang, why)| reasons::is_reported(live, &history, gang, why))
         },
     )
     .await?;
-    test.mark(TOLD, Value::Null);
+    test.mark(COUNTED, Value::Null);
     test.read_metrics().await
 }
 
@@ -94,7 +94,7 @@ fn why(gang: &Gang, gangs: &[Gang]) -> Option<Why> {
     }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(STAT_02, || {
             let shape = replicas(history.submitted(WAITS)?).into_iter().next();
@@ -105,32 +105,32 @@ fn judge(history: &History) -> Vec<Finding> {
                 (0..group.replicas).flat_map(|index| group.replica(index).collect::<Vec<_>>())
             });
             let cliques: Vec<_> = shape.standalone.iter().cloned().chain(members).collect();
-            all(cliques.iter().map(|clique| counts::follow_binding(history, clique)))?;
-            history.reached(TOLD).map(drop)
+            all(cliques.iter().map(|clique| counts::binding_is_reported(history, clique)))?;
+            history.reached(COUNTED).map(drop)
         }),
         finding(STAT_08, || {
-            conditions::facts_are_said_once(history)?;
+            conditions::messages_are_stable(history)?;
             let (waiting, _) = history.reached(WAITING)?;
-            let (watched, _) = history.reached(SharedMark::WatchedForRest)?;
+            let (watched, _) = history.reached(SharedMark::IdlePeriodEnded)?;
             conditions::no_write_loops(history, waiting, watched)
         }),
         finding(STAT_09, || {
-            let (waiting, _) = history.reached(SharedMark::WatchedForRest)?;
+            let (waiting, _) = history.reached(SharedMark::IdlePeriodEnded)?;
             let waited = history.upto(waiting);
             let gangs = history.gangs(WAITS)?;
             let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
-            all(whys.iter().map(|(gang, why)| reasons::told(&waited, gang, why)))
+            all(whys.iter().map(|(gang, why)| reasons::reason_reported(&waited, gang, why)))
         }),
-        finding(STAT_11, || metrics::agree(history, 2)),
+        finding(STAT_11, || metrics::match_history(history, 2)),
         finding(STAT_14, || {
-            conditions::transitions_are_true(history)?;
-            history.reached(SharedMark::WatchedForRest).map(drop)
+            conditions::transitions_are_correct(history)?;
+            history.reached(SharedMark::IdlePeriodEnded).map(drop)
         }),
         finding(STAT_15, || {
             let (bound, _) = history.reached(BOUND)?;
             let gangs = history.gangs(WAITS)?;
             let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
-            all(whys.iter().map(|(gang, why)| reasons::over(history, gang, why, bound)))
+            all(whys.iter().map(|(gang, why)| reasons::reason_no_longer_reported(history, gang, why, bound)))
         }),
     ]
 }

@@ -8,7 +8,7 @@ use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, Verb, When};
 
 use super::rests::{self, at_every_rest};
-use crate::before_put_back::before_put_back;
+use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 marks! {
@@ -46,17 +46,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     round(test, "without faults").await?;
     let writes = proxy.count(&statuses(test)) - before;
     for (name, action) in disturbances() {
-        let often = When { every: 2, ..When::default() };
-        disturbed(test, &proxy, &format!("every second write: {name}"), action.clone(), often).await?;
-        let alone = if test.test_cluster.thorough.every_crash_point { writes } else { 0 };
-        for n in 1..=alone {
-            disturbed(test, &proxy, &format!("write {n}: {name}"), action.clone(), When::nth(n)).await?;
+        let every_second = When { every: 2, ..When::default() };
+        disturbed_round(test, &proxy, &format!("every second write: {name}"), action.clone(), every_second)
+            .await?;
+        let single_faults = if test.test_cluster.thorough.every_crash_point { writes } else { 0 };
+        for n in 1..=single_faults {
+            disturbed_round(test, &proxy, &format!("write {n}: {name}"), action.clone(), When::nth(n))
+                .await?;
         }
     }
     Ok(())
 }
 
-async fn disturbed(
+async fn disturbed_round(
     test: &mut TestContext,
     proxy: &ProxyHandle,
     name: &str,
@@ -81,7 +83,7 @@ async fn round(test: &mut TestContext, what: &str) -> Result<(), Stop> {
     let pods = test.pods_of(CLIQUE);
     for (containers, then) in [(Containers::Crashing, "crash"), (Containers::Ready, "are Ready again")] {
         for pod in &pods {
-            test.pod_becomes(pod, containers).await?;
+            test.set_pod_status(pod, containers).await?;
         }
         rests::rest(test, SET, STAT_05, &format!("{what}: all pods {then}")).await?;
     }
@@ -92,14 +94,14 @@ async fn round(test: &mut TestContext, what: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![finding(STAT_05, || {
         let rounds = history.marks(DISTURBED).count() + 1;
         let pcs = history.submitted(SET)?;
-        at_every_rest(history, SET, rounds * RESTS, |live, there| {
+        at_every_rest(history, SET, rounds * RESTS, |live, replicas| {
             let recounts = [rests::cliques, rests::groups, rests::breaches];
-            let faults = recounts.iter().flat_map(|recount| recount(live, there));
+            let faults = recounts.iter().flat_map(|recount| recount(live, replicas));
             faults.chain(counts::of_set(live, pcs)).collect()
         })?;
         let idle = history.marks(DISTURBED).find(|(_, mark)| mark.detail["times"] == 0);

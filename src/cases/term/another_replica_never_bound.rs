@@ -2,7 +2,6 @@
 //! The pod of the second replica crashes. After its termination, one pod waits while the termination delay
 //! expires three times, if gangs may stay partially bound. Then a node joins.
 
-use conformance_contract::clauses::Feature;
 use conformance_expect::scopes::Scope;
 
 use super::{DELAY, replica};
@@ -30,21 +29,21 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in &gangs {
         test.until_released(gang).await?;
     }
-    let clock = test.clock("2s").await?;
+    let clock = test.start_clock("2s").await?;
     let old = test.pods_of(WORKERS[1]);
-    test.first_pod_becomes(WORKERS[1], Containers::Crashing).await?;
-    test.until_recycled("the second replica of the scaling group", TERM_23, &WORKERS[1..2], &old, false)
+    test.set_first_pod_status(WORKERS[1], Containers::Crashing).await?;
+    test.until_recreated("the second replica of the scaling group", TERM_23, &WORKERS[1..2], &old, false)
         .await?;
     // A partially bound gang may have to release its nodes (TERM-17).
     let times = if test.target.declares(Feature::HalfGangRelease) { 0 } else { 3 };
-    test.clock_runs(&clock, times, WAITED).await?;
-    test.nodes_join(1).await?;
+    test.run_clock(&clock, times, WAITED).await?;
+    test.add_nodes(1).await?;
     test.until_bound(3).await?;
     test.mark(ALL_BOUND, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_23, || {
         let set_replica = replica(history, SET, 0)?;
         let pool = |index| Scope::GroupReplica { group: GROUP.into(), index };

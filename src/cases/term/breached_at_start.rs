@@ -3,7 +3,7 @@
 use super::{DELAY, replica};
 use crate::prelude::*;
 
-marks! { ANSWERED = "early loss answered"; }
+marks! { HANDLED = "early loss answered"; }
 
 const CLIQUE: &str = "breached-early-0-worker";
 
@@ -18,26 +18,26 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged("breached-early").await?;
     let old = test.pods_of(CLIQUE);
     if let Some(pod) = old.first() {
-        test.pod_becomes(pod, Containers::Crashing).await?;
+        test.set_pod_status(pod, Containers::Crashing).await?;
     }
-    test.until_recycled("breached-early", TERM_02, &[CLIQUE], &old, true).await?;
-    test.mark(ANSWERED, Value::Null);
+    test.until_recreated("breached-early", TERM_02, &[CLIQUE], &old, true).await?;
+    test.mark(HANDLED, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_02, || {
             let breached = replica(history, "breached-early", 0)?;
-            premise(TERM_22, termination::nothing_else_deleted(history, &breached))?;
+            precondition(TERM_22, termination::nothing_else_deleted(history, &breached))?;
             termination::after_the_delay(history, &breached, &breached.scope(), DELAY)?;
-            history.reached(ANSWERED)?;
+            history.reached(HANDLED)?;
             termination::times(history, &breached, &breached.scope(), 1)
         }),
         finding(TERM_22, || {
             let breached = replica(history, "breached-early", 0)?;
             termination::nothing_else_deleted(history, &breached)?;
-            history.reached(ANSWERED).map(drop)
+            history.reached(HANDLED).map(drop)
         }),
     ]
 }

@@ -1,6 +1,6 @@
 //! 6 nodes x 8 GPUs; 2 replicas of a gang of 3 pods x 8 GPUs, each with an autoscaler. One pod of the first
 //! replica is lost together with its node, so its replacement waits. After the termination delay, the replica
-//! is terminated and created again: one pod short. Then the node is back.
+//! is terminated and created again: one pod short. Then the node is uncordoned.
 
 use conformance_facts::generations;
 
@@ -22,8 +22,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_started(SET).await?;
     let old = test.pods_of(CLIQUE);
     let lost = old.first().cloned().unwrap_or_default();
-    let node = test.lose_pod_and_room(&lost).await?;
-    test.until_recycled("replica 0 of PodCliqueSet breached", TERM_02, &[CLIQUE], &old, false).await?;
+    let node = test.delete_pod_and_cordon_node(&lost).await?;
+    test.until_recreated("replica 0 of PodCliqueSet breached", TERM_02, &[CLIQUE], &old, false).await?;
     for gang in gangs.iter().filter(|gang| gang.replica == 0) {
         test.scheduler_passes_over(gang).await?;
     }
@@ -32,34 +32,34 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(6).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_02, || {
             let first = replica(history, SET, 0)?;
             history.reached(SharedMark::PodLost)?;
-            premise(TERM_22, termination::nothing_else_deleted(history, &first))?;
+            precondition(TERM_22, termination::nothing_else_deleted(history, &first))?;
             termination::after_the_delay(history, &first, &first.scope(), DELAY)?;
             termination::times(history, &first, &first.scope(), 1)
         }),
         finding(TERM_07, || {
             let first = replica(history, SET, 0)?;
             let (room, _) = history.reached(ROOM)?;
-            let again = generations::only(&history.upto(room), &first.scope(), 1);
+            let recreated = generations::only_generation(&history.upto(room), &first.scope(), 1);
             let units: Vec<_> = history
                 .gangs(SET)?
                 .iter()
                 .filter(|gang| gang.replica == 0)
                 .flat_map(|gang| gang.units(history.header.target))
                 .collect();
-            binding::never(&again, &units, None)?;
-            let again = generations::only(history, &first.scope(), 1);
-            binding::whole(&again.end(), &units)
+            binding::never(&recreated, &units, None)?;
+            let recreated = generations::only_generation(history, &first.scope(), 1);
+            binding::whole(&recreated.end(), &units)
         }),
         finding(TERM_12, || {
             let first = replica(history, SET, 0)?;
             let until = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
-            for recycle in generations::recycles(history, &first.scope()) {
-                termination::kept(history, &first.scope(), &recycle, until)?;
+            for termination in generations::terminations(history, &first.scope()) {
+                termination::kept(history, &first.scope(), &termination, until)?;
             }
             history.reached(ROOM).map(drop)
         }),
@@ -72,14 +72,14 @@ fn judge(history: &History) -> Vec<Finding> {
         finding(TERM_25, || {
             let first = replica(history, SET, 0)?;
             termination::named_before_release(history, &first.scope())?;
-            premise(TERM_02, termination::times(history, &first, &first.scope(), 1))?;
+            precondition(TERM_02, termination::times(history, &first, &first.scope(), 1))?;
             history.reached(ROOM).map(drop)
         }),
         finding(TERM_27, || {
             let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
             let until = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
-            for recycle in generations::recycles(history, &first.scope()) {
-                termination::other_replicas_untouched(history, &first.scope(), &recycle, until)?;
+            for termination in generations::terminations(history, &first.scope()) {
+                termination::other_replicas_untouched(history, &first.scope(), &termination, until)?;
             }
             termination::times(history, &second, &second.scope(), 0)?;
             history.reached(ROOM).map(drop)

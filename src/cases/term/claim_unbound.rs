@@ -5,7 +5,7 @@
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_driver::limits::RETRIES;
-use conformance_facts::generations::recycles;
+use conformance_facts::generations::terminations;
 
 use super::{is_bound, not_recycled_early, replica};
 use crate::prelude::*;
@@ -38,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let free =
             Awaited::demanded_by(AON_01, format!("the pod without a claim of PodCliqueSet {set} bound"));
         test.until(free, SCHEDULING, |live| is_bound(live, &format!("{set}-0-free"))).await?;
-        test.until_claim_has_a_node(set).await?;
+        test.until_claim_has_node(set).await?;
     }
     test.mark(WAITS, json!({"pod": test.pods_of("volume-missing-0-tied").pop()}));
     until_reported(test).await?;
@@ -59,9 +59,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 async fn until_reported(test: &TestContext) -> Result<(), Stop> {
     let history = test.history();
     let (gangs, why) = (history.gangs(STUCK).unwrap_or_default(), why(&history));
-    let is_reported = |live: &Live| gangs.iter().all(|gang| reasons::is_told(live, &history, gang, &why));
+    let is_reported = |live: &Live| gangs.iter().all(|gang| reasons::is_reported(live, &history, gang, &why));
     match test.until("the unbound claim reported", REACTION, is_reported).await {
-        Err(Stop::Wait(_)) => Ok(()),
+        Err(Stop::Timeout(_)) => Ok(()),
         reported => reported,
     }
 }
@@ -79,7 +79,7 @@ fn why(history: &History) -> Why {
     Why::Claim { pod: pod.unwrap_or_default().to_owned(), claim: STUCK.to_owned() }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_21, || {
             let control_whole = history.waited_for(CONTROL_WHOLE)?;
@@ -87,14 +87,16 @@ fn judge(history: &History) -> Vec<Finding> {
             termination::times(history, &control, &control.scope(), 0)?;
             binding::whole(&history.before(control_whole), &history.units(CONTROL)?)?;
             let stuck = replica(history, STUCK, 0)?.scope();
-            all(recycles(history, &stuck).iter().map(|recycle| not_recycled_early(history, recycle, DELAY)))?;
+            all(terminations(history, &stuck)
+                .iter()
+                .map(|termination| not_recycled_early(history, termination, DELAY)))?;
             let whole = history.waited_for(WHOLE)?;
             binding::whole(&history.before(whole), &history.units(STUCK)?)
         }),
         finding(STAT_16, || {
             history.reached(WAITS)?;
             let gangs = history.gangs(STUCK)?;
-            all(gangs.iter().map(|gang| reasons::told(history, gang, &why(history))))
+            all(gangs.iter().map(|gang| reasons::reason_reported(history, gang, &why(history))))
         }),
     ]
 }

@@ -1,9 +1,9 @@
 //! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one. A pod of the clique
 //! crashes, so that the whole replica is terminated and created again. For a control PodCliqueSet this is
 //! undisturbed, while a fault proxy counts the operator's writes. For two others, the controller is killed
-//! after its n-th write, before it receives the response, and a new controller starts. The run's id chooses
-//! n; a run can also ask for every n. In every second run there is one more PodCliqueSet with a delay of 12
-//! s, for all of which the controller is down.
+//! after its n-th write, before it receives the response, and a new controller starts. The run's seed chooses
+//! n; with `--every-crash-point`, a run tries every n. In every second run, one more PodCliqueSet has a delay
+//! of 12 s, and the controller is down for that whole delay.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use conformance_install::part::Part;
 use conformance_proxy::ProxyHandle;
 
 use super::replica;
-use crate::before_put_back::before_put_back;
-use crate::crash_points::{Death, LIVES, crash_points, is_chosen, writes_of};
+use crate::before_restore::before_restore;
+use crate::crash_points::{Crash, KILLED_SETS, crash_points, is_chosen, writes_of};
 use crate::prelude::*;
 
 marks! {
     /// A pod is about to crash: `{"name"}`.
-    BEGUN = "crash of a pod";
+    CRASHED = "crash of a pod";
     /// The replica is replaced, and whether the controller was killed meanwhile: `{"name", "killed"}`.
     ENDED = "recycle over";
     ALL_ENDED = "all recycles over";
@@ -26,8 +26,8 @@ marks! {
 const CONTROL: &str = "control";
 /// The PodCliqueSet whose delay runs while the controller is down.
 const CLOCK: &str = "long-delay";
-/// Its termination delay. If the delay starts again when the controller is back, it ends too late to pass as
-/// slow.
+/// Its termination delay. It is long enough that a delay restarted by the new controller cannot pass as
+/// slowness.
 const LONG_DELAY: Duration = Duration::from_secs(12);
 
 pub(crate) const CASE: Case =
@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
     let clock = Some(CLOCK.to_owned()).filter(|_| is_chosen(test, CLOCK));
     let sets: Vec<_> =
-        [CONTROL.to_owned()].into_iter().chain((0..LIVES).map(life)).chain(clock.clone()).collect();
+        [CONTROL.to_owned()].into_iter().chain((0..KILLED_SETS).map(set_name)).chain(clock.clone()).collect();
     for set in &sets {
         submit(test, set).await?;
     }
@@ -49,18 +49,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_started(set).await?;
     }
     let before = proxy.count(&writes_of(test));
-    begin(test, CONTROL).await?;
-    end(test, CONTROL, false).await?;
+    crash_pod(test, CONTROL).await?;
+    until_replaced(test, CONTROL, false).await?;
     let points = crash_points(test, &[proxy.count(&writes_of(test)) - before]);
     for (number, n) in points.into_iter().flatten().flatten().enumerate() {
-        if number >= LIVES {
-            submit(test, &life(number)).await?;
-            test.until_started(&life(number)).await?;
+        if number >= KILLED_SETS {
+            submit(test, &set_name(number)).await?;
+            test.until_started(&set_name(number)).await?;
         }
-        killed_after(test, &proxy, &life(number), n).await?;
+        killed_after(test, &proxy, &set_name(number), n).await?;
     }
     if let Some(set) = clock {
-        away(test, &set).await?;
+        terminate_while_down(test, &set).await?;
     }
     test.mark(ALL_ENDED, Value::Null);
     Ok(())
@@ -75,63 +75,65 @@ async fn submit(test: &mut TestContext, name: &str) -> Result<(), Stop> {
     test.submit_value(pcs).await.map(drop)
 }
 
-async fn begin(test: &TestContext, set: &str) -> Result<(), Stop> {
-    test.mark(BEGUN, json!({"name": set}));
+async fn crash_pod(test: &TestContext, set: &str) -> Result<(), Stop> {
+    test.mark(CRASHED, json!({"name": set}));
     let pods = test.pods_of(&format!("{set}-0-worker"));
-    test.pod_becomes(pods.first().map_or("", String::as_str), Containers::Crashing).await
+    test.set_pod_status(pods.first().map_or("", String::as_str), Containers::Crashing).await
 }
 
-async fn end(test: &TestContext, set: &str, killed: bool) -> Result<(), Stop> {
+async fn until_replaced(test: &TestContext, set: &str, killed: bool) -> Result<(), Stop> {
     let history = test.history();
-    let begun = history.marks(BEGUN).filter(|(_, mark)| mark.detail["name"] == set).last();
-    let then = history.before(begun.map_or(0, |(place, _)| place));
+    let crashed = history.marks(CRASHED).filter(|(_, mark)| mark.detail["name"] == set).last();
+    let before = history.before(crashed.map_or(0, |(place, _)| place));
     let cliques =
         [format!("{set}-0-worker"), format!("{set}-0-pool-0-helper"), format!("{set}-0-pool-1-helper")];
-    let is_its = |clique: Option<&str>| clique.is_some_and(|clique| cliques.iter().any(|its| its == clique));
+    let is_of_set =
+        |clique: Option<&str>| clique.is_some_and(|clique| cliques.iter().any(|name| name == clique));
     let old: Vec<_> =
-        then.pods().filter(|pod| is_its(pod.pod_clique())).map(|pod| pod.name().to_owned()).collect();
+        before.pods().filter(|pod| is_of_set(pod.pod_clique())).map(|pod| pod.name().to_owned()).collect();
     let cliques: Vec<_> = cliques.iter().map(String::as_str).collect();
-    test.until_recycled(set, TERM_14, &cliques, &old, true).await?;
+    test.until_recreated(set, TERM_14, &cliques, &old, true).await?;
     test.mark(ENDED, json!({"name": set, "killed": killed}));
     Ok(())
 }
 
 async fn killed_after(test: &mut TestContext, proxy: &ProxyHandle, set: &str, n: u64) -> Result<(), Stop> {
-    let death = Death::after(test, proxy, n, "a gang termination")?;
-    begin(test, set).await?;
-    if death.comes_before(end(test, set, false)).await? {
-        death.another_goes_on(test).await?;
-        end(test, set, true).await?;
+    let crash = Crash::after(test, proxy, n, "a gang termination")?;
+    crash_pod(test, set).await?;
+    if crash.is_reached_before(until_replaced(test, set, false)).await? {
+        crash.replace_controller(test).await?;
+        until_replaced(test, set, true).await?;
     }
     Ok(())
 }
 
-async fn away(test: &mut TestContext, set: &str) -> Result<(), Stop> {
-    begin(test, set).await?;
+async fn terminate_while_down(test: &mut TestContext, set: &str) -> Result<(), Stop> {
+    crash_pod(test, set).await?;
     test.until_breach_is("True", &format!("{set}-0-worker")).await?;
-    test.take_away(Part::Controller).await?;
-    test.stays_away(LONG_DELAY).await?;
+    test.kill_part(Part::Controller).await?;
+    test.keep_down(LONG_DELAY).await?;
     test.start_ready(Part::Controller).await?;
-    end(test, set, true).await
+    until_replaced(test, set, true).await
 }
 
-fn life(number: usize) -> String {
+fn set_name(number: usize) -> String {
     format!("killed-{number}")
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![finding(TERM_14, || {
-        let begun = history.marks(BEGUN).filter_map(|(at, mark)| Some((at, mark.detail["name"].as_str()?)));
+        let crashed =
+            history.marks(CRASHED).filter_map(|(at, mark)| Some((at, mark.detail["name"].as_str()?)));
         let end_of = |set: &str| {
             let ended = history.marks(ENDED).find(|(_, mark)| mark.detail["name"] == set);
             ended.map_or(history.entries.len(), |(at, _)| at)
         };
         history.waited_for(ENDED)?;
-        all(begun.map(|(begun, set)| {
-            termination::replaced_once_or_twice(history, &replica(history, set, 0)?, begun, end_of(set))
+        all(crashed.map(|(crashed, set)| {
+            termination::replaced_once_or_twice(history, &replica(history, set, 0)?, crashed, end_of(set))
         }))?;
-        if history.marks(BEGUN).any(|(_, mark)| mark.detail["name"] == CLOCK) {
+        if history.marks(CRASHED).any(|(_, mark)| mark.detail["name"] == CLOCK) {
             let late = replica(history, CLOCK, 0)?;
             termination::after_the_delay(history, &late, &late.scope(), LONG_DELAY)?;
         }

@@ -31,31 +31,31 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let old = test.pods_of(CLIQUE);
     if let Some(pod) = old.first() {
-        test.pod_becomes(pod, Containers::Crashing).await?;
+        test.set_pod_status(pod, Containers::Crashing).await?;
     }
-    test.until_recycled("the running gang", TERM_02, &[CLIQUE], &old, false).await?;
+    test.until_recreated("the running gang", TERM_02, &[CLIQUE], &old, false).await?;
     for gang in gangs.iter().chain(&competing) {
         test.until_released(gang).await?;
     }
     test.until_bound(3).await?;
     test.scheduler_passes().await?;
     test.mark(DECIDED, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_bound(6).await?;
     test.mark(BOTH_BOUND, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_09, || {
         let terminated = replica(history, TERMINATED, 0)?;
         history.waited_for(DECIDED)?;
         termination::times(history, &terminated, &terminated.scope(), 1)?;
-        let again = generations::only(history, &terminated.scope(), 1);
-        let decided = again.waited_for(DECIDED)?;
+        let recreated = generations::only_generation(history, &terminated.scope(), 1);
+        let decided = recreated.waited_for(DECIDED)?;
         let gangs = [history.units(TERMINATED)?, history.units(COMPETING)?];
-        binding::some_whole_others_never(&again, &gangs, 1, Some(decided))?;
+        binding::some_whole_others_never(&recreated, &gangs, 1, Some(decided))?;
         history.reached(BOTH_BOUND)?;
-        binding::whole(&again.end(), &gangs.concat())
+        binding::whole(&recreated.end(), &gangs.concat())
     })]
 }

@@ -1,7 +1,7 @@
 //! 1 node x 8 GPUs and 1 without; a clique of one pod x 8 GPUs, and a scaling group of 2 replicas of 2 pods
 //! without GPUs (minimum 1). First a pod of the scaled replica crashes, then one of the replica in the base
-//! PodGang. Then one of each crashes while there is room only for the scaled PodGang, not for the base. Then
-//! the room is back.
+//! PodGang. Then one pod of each crashes while there is room only for the scaled PodGang, not for the base.
+//! Then there is room for both again.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use conformance_facts::generations;
 use super::replica;
 use crate::prelude::*;
 
-marks! { ANSWERED = "every loss answered"; }
+marks! { HANDLED = "every loss answered"; }
 
 /// The termination delay. It is longer than the time for which the base PodGang stays partially bound without
 /// room, because some backends terminate such a gang too (TERM-17).
@@ -32,8 +32,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_started(SET).await?;
     for worker in [WORKERS[1], WORKERS[0]] {
         let old = test.pods_of(worker);
-        test.first_pod_becomes(worker, Containers::Crashing).await?;
-        test.until_recycled(worker, TERM_04, &[worker], &old, true).await?;
+        test.set_first_pod_status(worker, Containers::Crashing).await?;
+        test.until_recreated(worker, TERM_04, &[worker], &old, true).await?;
         test.until_converged(SET).await?;
     }
     let all = [LEADER, WORKERS[0], WORKERS[1]];
@@ -44,9 +44,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     });
     test.cordon(&room, true).await?;
     for worker in WORKERS {
-        test.first_pod_becomes(worker, Containers::Crashing).await?;
+        test.set_first_pod_status(worker, Containers::Crashing).await?;
     }
-    test.until_recycled("replica 0 of PodCliqueSet breached-group", TERM_04, &all, &old, false).await?;
+    test.until_recreated("replica 0 of PodCliqueSet breached-group", TERM_04, &all, &old, false).await?;
     // On a slow machine, the partially bound gang would otherwise be terminated (TERM-17).
     test.delay_termination(SET, "1h").await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
@@ -61,7 +61,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     test.cordon(&room, false).await?;
     test.until_converged(SET).await?;
-    test.mark(ANSWERED, Value::Null);
+    test.mark(HANDLED, Value::Null);
     Ok(())
 }
 
@@ -78,30 +78,30 @@ fn each_once(history: &History, replica: &SetReplica) -> Ruling {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_04, || {
             let replica = replica(history, SET, 0)?;
-            history.at(ANSWERED, |_| each_once(history, &replica))
+            history.at(HANDLED, |_| each_once(history, &replica))
         }),
         finding(TERM_10, || {
             let replica = replica(history, SET, 0)?;
-            let again = generations::only(history, &replica.scope(), 1);
-            binding::base_first(&again, &history.gangs(SET)?)?;
-            history.reached(ANSWERED)?;
-            binding::whole(&again.end(), &history.units(SET)?)
+            let recreated = generations::only_generation(history, &replica.scope(), 1);
+            binding::base_first(&recreated, &history.gangs(SET)?)?;
+            history.reached(HANDLED)?;
+            binding::whole(&recreated.end(), &history.units(SET)?)
         }),
         finding(TERM_19, || {
             let replica = replica(history, SET, 0)?;
             termination::shown_in_statuses(history, &replica)?;
-            history.reached(ANSWERED).map(drop)
+            history.reached(HANDLED).map(drop)
         }),
         finding(TERM_31, || {
             let replica = replica(history, SET, 0)?;
             termination::reported_by_events(history, &replica)?;
             // There is no room for the replacement of the lost pod.
-            termination::all_lost_told(history, LEADER)?;
-            history.reached(ANSWERED).map(drop)
+            termination::loss_of_all_pods_reported(history, LEADER)?;
+            history.reached(HANDLED).map(drop)
         }),
     ]
 }

@@ -33,21 +33,21 @@ pub(crate) const CASE: Case = case!("Scaling in a breached scaling group replica
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_started(SET).await?;
-    let clock = test.clock(DELAY).await?;
+    let clock = test.start_clock(DELAY).await?;
     test.mark(CRASHED, Value::Null);
-    test.first_pod_becomes(WORKERS[1], Containers::Crashing).await?;
+    test.set_first_pod_status(WORKERS[1], Containers::Crashing).await?;
     test.until_breach_is("True", WORKERS[1]).await?;
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 1).await?;
-    let gone = scaling::lost(&test.history(), SET);
-    test.until_gone(&gone).await.map_err(|stop| stop.owed_by(TERM_29))?;
-    test.clock_runs(&clock, 1, OUTLASTED).await?;
+    let removed = scaling::removed_gangs(&test.history(), SET);
+    test.until_gangs_deleted(&removed).await.map_err(|stop| stop.owed_by(TERM_29))?;
+    test.run_clock(&clock, 1, OUTLASTED).await?;
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
     test.until_converged(SET).await.map_err(|stop| stop.owed_by(TERM_29))?;
-    test.clock_runs(&clock, 1, OUT_AGAIN).await?;
+    test.run_clock(&clock, 1, OUT_AGAIN).await?;
     test.stop_clock(clock).await
 }
 
-/// Nothing of the PodCliqueSet is terminated and created again.
+/// No scope of the PodCliqueSet is terminated and created again.
 fn never_recycled(history: &History) -> Ruling {
     let replica = replica(history, SET, 0)?;
     let replicas = [0, 1].map(|index| Scope::GroupReplica { group: GROUP.into(), index });
@@ -74,17 +74,17 @@ fn scaled_in_time(history: &History) -> Ruling {
     }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_29, || {
         scaled_in_time(history)?;
         let outlasted = history.waited_for(OUTLASTED)?;
         let before = history.upto(outlasted);
-        all([never_recycled(&before), cleanup::removed(&before, &scaling::lost(&before, SET))])?;
+        all([never_recycled(&before), cleanup::removed(&before, &scaling::removed_gangs(&before, SET))])?;
         history.reached(OUTLASTED)?;
         history.at(OUT_AGAIN, |again| {
             // Scaling in and out again looks like a termination.
             let last = Scope::GroupReplica { group: GROUP.into(), index: 1 };
-            never_recycled(&generations::made_since(history, &last, outlasted))?;
+            never_recycled(&generations::created_since(history, &last, outlasted))?;
             all(WORKERS.map(|worker| binding::exactly(&history.before(again), worker, 1)))
         })
     })]

@@ -25,7 +25,7 @@ pub(crate) mod unbound_gang_not_terminated;
 use std::time::Duration;
 
 use conformance_expect::scopes::{SetReplica, replicas};
-use conformance_facts::generations::Recycle;
+use conformance_facts::generations::GangTermination;
 use jiff::SignedDuration;
 
 use crate::prelude::*;
@@ -35,13 +35,13 @@ const DELAY: Duration = Duration::from_secs(2);
 
 pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetReplica, Broken> {
     let all = replicas(history.submitted(set)?).into_iter();
-    let mut its = all.filter(|replica| replica.index == index);
-    its.next().ok_or_else(|| {
+    let mut matching = all.filter(|replica| replica.index == index);
+    matching.next().ok_or_else(|| {
         Broken::NotReached(format!("PodCliqueSet {set} was submitted without replica {index}"))
     })
 }
 
-const RECYCLED_EARLY: Code = Code::new("part-recycled-early");
+const RECYCLED_EARLY: Code = Code::new("gang-with-bound-pods-terminated-early");
 
 fn is_bound(live: &Live, clique: &str) -> bool {
     live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
@@ -49,16 +49,18 @@ fn is_bound(live: &Live, clique: &str) -> bool {
 
 /// A partially bound gang was terminated no earlier than a termination delay after its first pod was bound.
 /// The check allows one second less, because API times have whole seconds.
-fn not_recycled_early(history: &History, recycle: &Recycle<'_>, delay: u32) -> Ruling {
-    let mut pods = history.pods().filter(|version| recycle.old.contains(version.uid()));
+fn not_recycled_early(history: &History, termination: &GangTermination<'_>, delay: u32) -> Ruling {
+    let mut pods = history.pods().filter(|version| termination.old.contains(version.uid()));
     let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };
-    let lasted = recycle.begun.at.duration_since(bound.happened());
+    let lasted = termination.started.at.duration_since(bound.happened());
     ensure(lasted >= SignedDuration::from_secs(i64::from(delay) - 1), || {
         let seconds = lasted.as_secs_f64();
         let message = format!(
             "the gang was terminated {seconds:.1} s after its first pod was bound, want at least {delay} s"
         );
-        violation(RECYCLED_EARLY, message).shown_by("bound", bound).shown_by("first deletion", recycle.begun)
+        violation(RECYCLED_EARLY, message)
+            .shown_by("bound", bound)
+            .shown_by("first deletion", termination.started)
     })
 }
 
@@ -67,7 +69,7 @@ mod tests {
     use conformance_check::codes;
     use conformance_contract::names;
     use conformance_expect::scopes::Scope;
-    use conformance_facts::generations::recycles;
+    use conformance_facts::generations::terminations;
     use conformance_history::testing::Story;
     use serde_json::{Value, json};
 
@@ -82,13 +84,13 @@ mod tests {
     #[rstest::rstest]
     #[case::after_the_delay(4, &[])]
     #[case::rounded(3, &[])]
-    #[case::early(2, &["part-recycled-early"])]
-    fn a_partly_bound_gang_has_its_delay(#[case] seconds: i64, #[case] wanted: &[&str]) {
+    #[case::early(2, &["gang-with-bound-pods-terminated-early"])]
+    fn terminating_a_partly_bound_gang_early_is_a_violation(#[case] seconds: i64, #[case] wanted: &[&str]) {
         let bound = pod("a", Some("n"));
         let waiting = Story::flat().added(pod("a", None)).added(pod("b", None)).modified(bound.clone());
-        let gone = waiting.later(seconds).deleted(bound).deleted(pod("b", None));
-        let history = gone.added(pod("c", None)).added(pod("d", None)).end();
-        let found = recycles(&history, &Scope::Replica { set: "w".into(), index: 0 });
+        let deleted = waiting.later(seconds).deleted(bound).deleted(pod("b", None));
+        let history = deleted.added(pod("c", None)).added(pod("d", None)).end();
+        let found = terminations(&history, &Scope::Replica { set: "w".into(), index: 0 });
         assert_eq!(found.len(), 1);
         assert_eq!(codes(not_recycled_early(&history, &found[0], 4)), wanted);
     }

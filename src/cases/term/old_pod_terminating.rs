@@ -29,35 +29,42 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let old = test.pods_of(CLIQUE);
     let hanging = old.first().cloned().unwrap_or_default();
     test.hold_pod(&hanging).await?;
-    test.pod_becomes(&hanging, Containers::Crashing).await?;
-    let new = |live: &Live, holds: fn(&Pod<'_>) -> bool| {
-        let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
-        its.filter(|pod| !old.iter().any(|name| name == pod.name()) && holds(pod)).count()
+    test.set_pod_status(&hanging, Containers::Crashing).await?;
+    let count_new = |live: &Live, matches: fn(&Pod<'_>) -> bool| {
+        let pods = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
+        pods.filter(|pod| !old.iter().any(|name| name == pod.name()) && matches(pod)).count()
     };
     let released = Awaited::demanded_by(TERM_08, "the new generation released while the old pod terminates");
-    test.until(released, SCHEDULING, |live| new(live, |pod| pod.gates().is_empty()) == 3).await?;
+    test.until(released, SCHEDULING, |live| count_new(live, |pod| pod.gates().is_empty()) == 3).await?;
     test.scheduler_passes().await?;
     test.mark(SHORT, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     let bound = Awaited::demanded_by(TERM_08, "the new generation bound while the old pod terminates");
-    test.until(bound, SCHEDULING, |live| new(live, |pod| pod.node().is_some()) == 3).await?;
+    test.until(bound, SCHEDULING, |live| count_new(live, |pod| pod.node().is_some()) == 3).await?;
     test.mark(BESIDE, json!({"hanging": hanging}));
-    test.until_held_pod_gone(&hanging).await?;
+    test.release_pod_and_wait(&hanging).await?;
     test.until_converged(SET).await?;
     test.mark(GONE, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_08, || {
         let terminating = replica(history, SET, 0)?;
         let units = history.units(SET)?;
         history.at(SHORT, |short| {
             termination::times(history, &terminating, &terminating.scope(), 1)?;
-            binding::never(&generations::only(&history.upto(short), &terminating.scope(), 1), &units, None)
+            binding::never(
+                &generations::only_generation(&history.upto(short), &terminating.scope(), 1),
+                &units,
+                None,
+            )
         })?;
         let beside = history.waited_for(BESIDE)?;
-        binding::whole(&generations::only(&history.upto(beside), &terminating.scope(), 1).end(), &units)?;
+        binding::whole(
+            &generations::only_generation(&history.upto(beside), &terminating.scope(), 1).end(),
+            &units,
+        )?;
         history.reached(GONE)?;
         binding::whole(&history.end(), &units)
     })]

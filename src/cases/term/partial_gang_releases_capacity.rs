@@ -3,7 +3,7 @@
 //! node with 16 GPUs joins.
 
 use conformance_driver::limits::RETRIES;
-use conformance_facts::generations::recycles;
+use conformance_facts::generations::terminations;
 
 use super::{is_bound, not_recycled_early, replica};
 use crate::prelude::*;
@@ -18,7 +18,7 @@ const CLIQUES: [&str; 2] = ["lopsided-0-narrow", "lopsided-0-wide"];
 /// The termination delay of the manifest, in seconds.
 const DELAY: u32 = 6;
 
-const NOT_GIVEN_BACK: Code = Code::new("room-not-given-back-again");
+const NOT_GIVEN_BACK: Code = Code::new("capacity-not-released");
 
 pub(crate) const CASE: Case =
     case!("A partially bound gang releases its capacity once per terminationDelay until it fits")
@@ -27,25 +27,25 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let clock = test.clock(&format!("{DELAY}s")).await?;
+    let clock = test.start_clock(&format!("{DELAY}s")).await?;
     test.submit(SET).await?;
     let narrow = Awaited::demanded_by(AON_01, "the pod that fits bound");
     test.until(narrow, SCHEDULING, |live| is_bound(live, CLIQUES[0])).await?;
-    test.clock_runs(&clock, 4, WAITED).await?;
-    test.nodes_join(1).await?;
+    test.run_clock(&clock, 4, WAITED).await?;
+    test.add_nodes(1).await?;
     let whole = Awaited::demanded_by(TERM_17, "both pods bound");
     test.until(whole, RETRIES, |live| CLIQUES.iter().all(|clique| is_bound(live, clique))).await?;
     test.mark(WHOLE, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_17, || {
         let waited = history.waited_for(WAITED)?;
         let scope = replica(history, SET, 0)?.scope();
-        let all_recycles = recycles(history, &scope);
-        all(all_recycles.iter().map(|recycle| not_recycled_early(history, recycle, DELAY)))?;
-        let meanwhile = all_recycles.iter().filter(|recycle| recycle.begun.index < waited);
+        let all_terminations = terminations(history, &scope);
+        all(all_terminations.iter().map(|termination| not_recycled_early(history, termination, DELAY)))?;
+        let meanwhile = all_terminations.iter().filter(|termination| termination.started.index < waited);
         let count = meanwhile.count();
         ensure(count >= 2, || {
             let message = format!(

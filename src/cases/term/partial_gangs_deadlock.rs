@@ -1,10 +1,11 @@
-//! Rack left of one node x 8 GPUs, rack right of 2 nodes x 8 GPUs that join one by one. A gang of a pod in
-//! rack left and 2 in rack right has its first clique bound. Then a gang of one pod in each rack has its
+//! Rack `left` of one node x 8 GPUs; rack `right` of 2 nodes x 8 GPUs, which join one by one. One gang has a
+//! pod in `left` and 2 in `right`: its first clique is bound. Then a gang of one pod in each rack has its
 //! second clique bound. Each gang now needs the node that the other holds, and neither is ever breached.
 //! Their termination delay is 20 s, so that both are half bound on a busy machine too. Finally the same
 //! capacity is added again.
 
 use conformance_driver::limits::RETRIES;
+use conformance_facts::binding::bound_pods;
 
 use crate::prelude::*;
 
@@ -31,14 +32,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     submit(test, SETS[0]).await?;
     until_bound(test, "half-trio-0-left", 1).await?;
     submit(test, SETS[1]).await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     until_bound(test, "half-pair-0-right", 1).await?;
-    test.nodes_join(2).await?;
+    test.add_nodes(2).await?;
     test.mark(HALVES, Value::Null);
     let one = Awaited::demanded_by(TERM_17, "one of the two gangs bound whole");
     test.until(one, RETRIES, |live| SETS.iter().any(|set| is_whole(live, set))).await?;
     test.mark(ONE, Value::Null);
-    test.nodes_join(3).await?;
+    test.add_nodes(3).await?;
     let both = Awaited::demanded_by(TERM_17, "both gangs bound whole");
     test.until(both, RETRIES, |live| SETS.iter().all(|set| is_whole(live, set))).await?;
     test.mark(BOTH, Value::Null);
@@ -57,24 +58,19 @@ async fn submit(test: &mut TestContext, name: &str) -> Result<(), Stop> {
 
 async fn until_bound(test: &TestContext, clique: &str, count: usize) -> Result<(), Stop> {
     let bound = Awaited::demanded_by(AON_01, format!("{count} pods of PodClique {clique} bound"));
-    test.until(bound, SCHEDULING, |live| bound_of(live, clique) == count).await
-}
-
-fn bound_of(live: &Live, clique: &str) -> usize {
-    let its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
-    its.filter(|pod| pod.node().is_some()).count()
+    test.until(bound, SCHEDULING, |live| bound_pods(live, clique) == count).await
 }
 
 fn is_whole(live: &Live, set: &str) -> bool {
     let right = if set == SETS[0] { 2 } else { 1 };
-    bound_of(live, &format!("{set}-0-left")) == 1 && bound_of(live, &format!("{set}-0-right")) == right
+    bound_pods(live, &format!("{set}-0-left")) == 1 && bound_pods(live, &format!("{set}-0-right")) == right
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_17, || {
         let (halves, _) = history.reached(HALVES)?;
-        let then = history.before(halves);
-        if SETS.iter().any(|set| is_whole(&then, set)) {
+        let before = history.before(halves);
+        if SETS.iter().any(|set| is_whole(&before, set)) {
             return Err(Broken::NotReached("the gangs did not block each other".into()));
         }
         let one = history.waited_for(ONE)?;

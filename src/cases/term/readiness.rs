@@ -27,17 +27,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_converged(set).await?;
     }
     test.until_started("starts").await?;
-    let clock = test.clock("2s").await?;
+    let clock = test.start_clock("2s").await?;
     for (pod, state) in test.pods_of(STARTS).iter().zip([Containers::Creating, Containers::Waiting]) {
-        test.pod_becomes(pod, state).await?;
+        test.set_pod_status(pod, state).await?;
     }
     let old = FAILING.map(|(set, _)| test.pods_of(&worker(set)));
     for (set, containers) in FAILING {
-        test.first_pod_becomes(&worker(set), containers).await?;
+        test.set_first_pod_status(&worker(set), containers).await?;
     }
-    test.clock_runs(&clock, 2, WAITED).await?;
+    test.run_clock(&clock, 2, WAITED).await?;
     for ((set, _), old) in FAILING.iter().zip(&old) {
-        test.until_recycled(set, TERM_11, &[&worker(set)], old, true).await?;
+        test.until_recreated(set, TERM_11, &[&worker(set)], old, true).await?;
     }
     Ok(())
 }
@@ -46,7 +46,7 @@ fn worker(set: &str) -> String {
     format!("{set}-0-worker")
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_11, || {
             history.reached(WAITED)?;

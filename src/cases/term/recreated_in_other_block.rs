@@ -1,10 +1,10 @@
-//! Block old of one node x 16 GPUs and one x 8, each in its own rack; a gang of 3 pods x 8 GPUs that must be
-//! in one block fills it. Then block new of 3 nodes x 8 GPUs in two racks joins. Otherwise like
+//! Block `old` of one node x 16 GPUs and one x 8, each in its own rack. A gang of 3 pods x 8 GPUs that must
+//! be in one block fills it. Then block `new` of 3 nodes x 8 GPUs in two racks joins. Otherwise like
 //! `term/recreated-in-other-rack`.
 
 use conformance_contract::names::BLOCK;
 
-use super::recreated_in_other_rack::{drive, judge};
+use super::recreated_in_other_rack::{check, drive};
 use crate::prelude::*;
 
 const SET: &str = "leaves-block";
@@ -12,7 +12,7 @@ const SET: &str = "leaves-block";
 pub(crate) const CASE: Case = Case::new(
     "A recreated gang moves to another block if the old block has no room",
     |test| Box::pin(drive(test, SET)),
-    |history| judge(history, SET, BLOCK),
+    |history| check(history, SET, BLOCK),
 )
 .clauses(&[TERM_18])
 .nodes(&[

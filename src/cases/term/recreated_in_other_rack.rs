@@ -1,6 +1,6 @@
-//! Rack old of one node x 16 GPUs and one x 8; a gang of 3 pods x 8 GPUs that must be in one rack fills it.
-//! Then rack new of 3 nodes x 8 GPUs joins. The pod on the small node is lost together with the node: rack
-//! old has room for 2 pods of the recreated gang, and a scheduler that ignores racks would use it.
+//! Rack `old` of one node x 16 GPUs and one x 8. A gang of 3 pods x 8 GPUs that must be in one rack fills it.
+//! Then rack `new` of 3 nodes x 8 GPUs joins. The pod on the small node is lost together with the node. Rack
+//! `old` then has room for 2 pods of the recreated gang, and a scheduler that ignores racks would use it.
 
 use conformance_facts::generations;
 
@@ -14,7 +14,7 @@ const SET: &str = "leaves-rack";
 pub(crate) const CASE: Case = Case::new(
     "A recreated gang moves to another rack if the old rack has no room",
     |test| Box::pin(drive(test, SET)),
-    |history| judge(history, SET, RACK),
+    |history| check(history, SET, RACK),
 )
 .clauses(&[TERM_18])
 .nodes(&[
@@ -27,26 +27,26 @@ pub(super) async fn drive(test: &mut TestContext, set: &str) -> Result<(), Stop>
     let clique = format!("{set}-0-worker");
     test.submit(set).await?;
     test.until_started(set).await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     let old = test.pods_of(&clique);
-    let alone = test.look(|live| {
+    let single = test.look(|live| {
         let pods: Vec<_> = live.pods().filter(|pod| pod.pod_clique() == Some(&clique)).collect();
-        let beside = |pod: &Pod<'_>| pods.iter().filter(|other| other.node() == pod.node()).count();
-        pods.iter().find(|pod| beside(pod) == 1).map(|pod| pod.name().to_owned()).unwrap_or_default()
+        let on_its_node = |pod: &Pod<'_>| pods.iter().filter(|other| other.node() == pod.node()).count();
+        pods.iter().find(|pod| on_its_node(pod) == 1).map(|pod| pod.name().to_owned()).unwrap_or_default()
     });
-    test.lose_pod_and_room(&alone).await?;
-    test.until_recycled("the gang in its old domain", TERM_18, &[&clique], &old, true).await?;
+    test.delete_pod_and_cordon_node(&single).await?;
+    test.until_recreated("the gang in its old domain", TERM_18, &[&clique], &old, true).await?;
     test.mark(BOUND, Value::Null);
     Ok(())
 }
 
-pub(super) fn judge(history: &History, set: &str, level: &str) -> Vec<Finding> {
+pub(super) fn check(history: &History, set: &str, level: &str) -> Vec<Finding> {
     vec![finding(TERM_18, || {
         let recreated = replica(history, set, 0)?;
         history.at(BOUND, |bound| {
             termination::times(history, &recreated, &recreated.scope(), 1)?;
-            let again = generations::only(history, &recreated.scope(), 1);
-            let placed = placement::gang_in_one_domain(&again, &history.base(set)?.name, level);
+            let recreation = generations::only_generation(history, &recreated.scope(), 1);
+            let placed = placement::gang_in_one_domain(&recreation, &history.base(set)?.name, level);
             all([placed, binding::whole(&history.before(bound), &history.units(set)?)])
         })
     })]

@@ -1,6 +1,6 @@
 //! 5 nodes x 8 GPUs; a clique of one pod, and a scaling group of 2 replicas of 2 pods (minimum 1), each pod x
 //! 8 GPUs. A pod of the replica in the base PodGang is lost together with its node. That replica alone is
-//! terminated and created again: one pod short. Then the node is back.
+//! terminated and created again: one pod short. Then the node is uncordoned.
 
 use conformance_expect::Unit;
 use conformance_expect::scopes::Scope;
@@ -27,8 +27,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.until_started(SET).await?;
     let old = test.pods_of(WORKER);
-    let node = test.lose_pod_and_room(&old.first().cloned().unwrap_or_default()).await?;
-    test.until_recycled("the replica in the base PodGang", TERM_04, &[WORKER], &old, false).await?;
+    let node = test.delete_pod_and_cordon_node(&old.first().cloned().unwrap_or_default()).await?;
+    test.until_recreated("the replica in the base PodGang", TERM_04, &[WORKER], &old, false).await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
@@ -39,14 +39,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_16, || {
         let set_replica = replica(history, SET, 0)?;
         let pool = Scope::GroupReplica { group: POOL.into(), index: 0 };
         let unit = [Unit { gang: "the recreated replica".into(), minimums: vec![(WORKER.into(), 2)] }];
         history.at(SHORT, |short| {
             termination::times(history, &set_replica, &pool, 1)?;
-            binding::never(&generations::only(&history.upto(short), &pool, 1), &unit, None)
+            binding::never(&generations::only_generation(&history.upto(short), &pool, 1), &unit, None)
         })?;
         history.at(WHOLE, |whole| binding::whole(&history.before(whole), &unit))
     })]

@@ -27,29 +27,29 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_started(SET).await?;
     let hanging = test.pods_of(WORKERS[0]).into_iter().next().unwrap_or_default();
     test.hold_pod(&hanging).await?;
-    test.pod_becomes(&hanging, Containers::Crashing).await?;
-    let taken = Awaited::demanded_by(TERM_04, "the first replica terminated");
-    test.until(taken, limits::SCHEDULING, |live| {
+    test.set_pod_status(&hanging, Containers::Crashing).await?;
+    let terminated = Awaited::demanded_by(TERM_04, "the first replica terminated");
+    test.until(terminated, limits::SCHEDULING, |live| {
         live.get("Pod", &hanging).is_none_or(|pod| Pod(pod).is_terminating())
     })
     .await?;
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
-    let gone = scaling::lost(&test.history(), SET);
-    test.until_gone(&gone).await.map_err(|stop| stop.owed_by(UPD_14))?;
+    let removed = scaling::removed_gangs(&test.history(), SET);
+    test.until_gangs_deleted(&removed).await.map_err(|stop| stop.owed_by(UPD_14))?;
     test.mark(SCALED_IN, Value::Null);
-    test.until_held_pod_gone(&hanging).await?;
+    test.release_pod_and_wait(&hanging).await?;
     test.until_converged(SET).await.map_err(|stop| stop.owed_by(UPD_14))?;
     test.mark(BACK, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(UPD_14, || {
         let (scaled, _) = history.reached(SharedMark::Scaled)?;
         history.at(SCALED_IN, |until| {
-            let lost = scaling::lost(history, SET);
+            let lost = scaling::removed_gangs(history, SET);
             all([
-                scaled::highest_go_at_once(history, GROUP, scaled, until),
+                scaled::highest_replicas_deleted_at_once(history, GROUP, scaled, until),
                 cleanup::removed(&history.upto(until), &lost),
                 cleanup::removed(history, &lost),
             ])

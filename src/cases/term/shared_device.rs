@@ -15,7 +15,7 @@ marks! {
     LOST = "only a hanging pod on the lost node";
     /// The scheduler has made its pass over the new generation, whose claim the Terminating pod still uses.
     HELD = "the claim held by the hanging pod";
-    /// That pod is gone, and the new generation is bound whole.
+    /// That pod is deleted, and the new generation is bound whole.
     BOUND = "bound to the other node";
 }
 
@@ -24,7 +24,7 @@ const CLIQUE: &str = "shared-device-0-worker";
 
 pub(crate) const CASE: Case = case!("A recreated gang with a shared claim moves once its last old pod ends")
     .clauses(&[TERM_12, TERM_20])
-    .only(KUBE)
+    .with_feature(Feature::Claims)
     .needs(&[Need::SimulatedNodes, Need::Devices])
     .nodes(&[nodes(1).gpus(16), nodes(1).gpus(16).joining(1)]);
 
@@ -32,7 +32,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.publish_devices(1).await?;
     test.submit(SET).await?;
     test.until_started(SET).await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.publish_devices(1).await?;
     let old = test.pods_of(CLIQUE);
     let (hanging, crashing) =
@@ -41,30 +41,30 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.hold_pod(&hanging).await?;
     test.cordon(&node, true).await?;
     test.withdraw_devices(&node).await?;
-    test.pod_becomes(&crashing, Containers::Crashing).await?;
-    let alone =
+    test.set_pod_status(&crashing, Containers::Crashing).await?;
+    let terminated =
         Awaited::demanded_by(TERM_02, "the gang terminated, except for the pod that stays Terminating");
-    test.until(alone, SCHEDULING, |live| {
-        let hangs = live.get("Pod", &hanging).is_some_and(|pod| Pod(pod).is_terminating());
-        hangs && live.get("Pod", &crashing).is_none()
+    test.until(terminated, SCHEDULING, |live| {
+        let is_hanging = live.get("Pod", &hanging).is_some_and(|pod| Pod(pod).is_terminating());
+        is_hanging && live.get("Pod", &crashing).is_none()
     })
     .await?;
     test.mark(LOST, json!({"node": node}));
     test.scheduler_passes().await?;
     test.mark(HELD, Value::Null);
-    test.until_held_pod_gone(&hanging).await?;
-    test.until_recycled("shared-device", TERM_20, &[CLIQUE], &old, true).await?;
+    test.release_pod_and_wait(&hanging).await?;
+    test.until_recreated("shared-device", TERM_20, &[CLIQUE], &old, true).await?;
     test.mark(BOUND, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_12, || {
             let set_replica = replica(history, SET, 0)?;
             let until = history.marks(BOUND).next().map_or(history.entries.len(), |(place, _)| place);
-            for recycle in generations::recycles(history, &set_replica.scope()) {
-                termination::kept(history, &set_replica.scope(), &recycle, until)?;
+            for termination in generations::terminations(history, &set_replica.scope()) {
+                termination::kept(history, &set_replica.scope(), &termination, until)?;
             }
             history.reached(HELD).map(drop)
         }),
@@ -75,14 +75,14 @@ fn judge(history: &History) -> Vec<Finding> {
             let (_, lost) = history.reached(LOST)?;
             let lost = text(&lost.detail["node"]);
             let (held, _) = history.reached(HELD)?;
-            binding::never(&generations::only(&history.upto(held), &scope, 1), &units, None)?;
+            binding::never(&generations::only_generation(&history.upto(held), &scope, 1), &units, None)?;
             claims::are_shared(history, &scope, 1)?;
             history.at(BOUND, |bound| {
-                let new = generations::only(&history.upto(bound), &scope, 1).end();
+                let new = generations::only_generation(&history.upto(bound), &scope, 1).end();
                 all([
                     claims::are_freed(history, &scope),
                     binding::whole(&new, &units),
-                    claims::are_beside(&new, &scope, &[lost]),
+                    claims::are_on_the_nodes_of_their_claims(&new, &scope, &[lost]),
                 ])
             })
         }),

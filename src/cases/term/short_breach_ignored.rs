@@ -14,7 +14,7 @@ marks! {
 
 const CLIQUE: &str = "tolerates-loss-0-worker";
 const RECOVERS: &str = "recovers-0-worker";
-/// Long enough to recover within it on a slow machine.
+/// The delay is long enough that a pod recovers within it on a slow machine.
 const LONG_DELAY: Duration = Duration::from_secs(10);
 
 pub(crate) const CASE: Case = case!("A short breach or a loss above the minimum terminates no gang")
@@ -30,26 +30,26 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_started("recovers").await?;
     let pods = test.pods_of(RECOVERS);
     let first = pods.first().cloned().unwrap_or_default();
-    test.pod_becomes(&first, Containers::Crashing).await?;
+    test.set_pod_status(&first, Containers::Crashing).await?;
     test.until_breach_is("True", RECOVERS).await?;
-    test.pod_becomes(&first, Containers::Ready).await?;
+    test.set_pod_status(&first, Containers::Ready).await?;
     test.until_breach_is("False", RECOVERS).await?;
     test.mark(FOR_GOOD, Value::Null);
-    test.pod_becomes(&first, Containers::Crashing).await?;
-    let clock = test.clock("2s").await?;
+    test.set_pod_status(&first, Containers::Crashing).await?;
+    let clock = test.start_clock("2s").await?;
     let lost = test.pods_of(CLIQUE).first().cloned().unwrap_or_default();
-    test.lose_pod_and_room(&lost).await?;
-    test.clock_runs(&clock, 3, WAITED).await?;
-    test.until_recycled("recovers", TERM_02, &[RECOVERS], &pods, true).await
+    test.delete_pod_and_cordon_node(&lost).await?;
+    test.run_clock(&clock, 3, WAITED).await?;
+    test.until_recreated("recovers", TERM_02, &[RECOVERS], &pods, true).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_03, || {
         let (tolerating, recovering) =
             (replica(history, "tolerates-loss", 0)?, replica(history, "recovers", 0)?);
         let held = history.upto(history.waited_for(SharedMark::Converged)?);
         for replica in [&tolerating, &recovering] {
-            premise(TERM_05, termination::times(&held, replica, &replica.scope(), 0))?;
+            precondition(TERM_05, termination::times(&held, replica, &replica.scope(), 0))?;
         }
         let for_good = history.waited_for(FOR_GOOD)?;
         termination::times(&history.upto(for_good), &recovering, &recovering.scope(), 0)?;

@@ -13,10 +13,10 @@ use jiff::SignedDuration;
 use super::replica;
 use crate::prelude::*;
 
-const RECYCLED_BEFORE_THE_CHANGE: Code = Code::new("recycled-before-the-change");
-const RECYCLED_LATE: Code = Code::new("recycled-late-after-the-change");
-const MADE_AFTER_DELETION: Code = Code::new("made-after-the-deletion");
-const OTHER_REPLICAS: Code = Code::new("came-back-with-other-replicas");
+const RECYCLED_BEFORE_THE_CHANGE: Code = Code::new("gang-terminated-before-change");
+const RECYCLED_LATE: Code = Code::new("gang-terminated-late-after-change");
+const CREATED_AFTER_DELETION: Code = Code::new("created-after-deletion");
+const OTHER_REPLICAS: Code = Code::new("recreated-with-other-replicas");
 
 marks! {
     CUT = "delay cut";
@@ -49,15 +49,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scale("PodClique", WORKER, 3).await?;
     test.until_converged(SET).await?;
     let old: Vec<_> = [WORKER, SIDE].iter().flat_map(|clique| test.pods_of(clique)).collect();
-    test.first_pod_becomes(SIDE, Containers::Crashing).await?;
+    test.set_first_pod_status(SIDE, Containers::Crashing).await?;
     test.until_breach_is("True", SIDE).await?;
     test.mark(CUT, Value::Null);
     test.delay_termination(SET, "2s").await?;
-    test.until_recycled("replica 0 of PodCliqueSet revised", TERM_15, &[WORKER, SIDE], &old, true).await?;
+    test.until_recreated("replica 0 of PodCliqueSet revised", TERM_15, &[WORKER, SIDE], &old, true).await?;
     test.until_converged(SET).await?;
-    // Long enough to scale in before it expires.
+    // The delay is long enough to scale in before it expires.
     test.delay_termination(SET, "20s").await?;
-    test.first_pod_becomes("revised-1-side", Containers::Crashing).await?;
+    test.set_first_pod_status("revised-1-side", Containers::Crashing).await?;
     test.until_breach_is("True", "revised-1-side").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
     test.until_converged(SET).await.map_err(|stop| stop.owed_by(TERM_29))?;
@@ -74,15 +74,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     test.mark(BACK, Value::Null);
     test.delay_termination(SET, LONG).await?;
-    let clock = test.clock(LONG).await?;
+    let clock = test.start_clock(LONG).await?;
     let hanging = test.pods_of(WORKER).into_iter().next().unwrap_or_default();
     test.hold_pod(&hanging).await?;
-    test.first_pod_becomes(SIDE, Containers::Crashing).await?;
+    test.set_first_pod_status(SIDE, Containers::Crashing).await?;
     test.until_breach_is("True", SIDE).await?;
     test.mark(SET_DELETED, Value::Null);
     test.delete("PodCliqueSet", SET).await?;
-    test.clock_runs(&clock, 1, OUTLASTED).await?;
-    test.let_pod_go(&hanging).await?;
+    test.run_clock(&clock, 1, OUTLASTED).await?;
+    test.release_pod(&hanging).await?;
     test.stop_clock(clock).await?;
     test.until_nothing_left().await
 }
@@ -91,21 +91,21 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn follows_the_change(history: &History) -> Ruling {
     let scope = replica(history, SET, 0)?.scope();
     let (cut, _) = history.reached(CUT)?;
-    for recycle in generations::recycles(history, &scope).iter().take(1) {
-        let after = recycle.begun.at.duration_since(history.entries[cut].at);
-        ensure(recycle.begun.index > cut, || {
+    for termination in generations::terminations(history, &scope).iter().take(1) {
+        let after = termination.started.at.duration_since(history.entries[cut].at);
+        ensure(termination.started.index > cut, || {
             violation(
                 RECYCLED_BEFORE_THE_CHANGE,
                 format!("{scope} was terminated while its terminationDelay was one hour"),
             )
-            .shown_by("first deletion", recycle.begun)
+            .shown_by("first deletion", termination.started)
         })?;
         ensure(after <= SHORT + termination::patience(history), || {
             let message = format!(
                 "{scope} was terminated {} s after terminationDelay was cut to 2 s: too late",
                 after.as_secs()
             );
-            violation(RECYCLED_LATE, message).shown_by("first deletion", recycle.begun)
+            violation(RECYCLED_LATE, message).shown_by("first deletion", termination.started)
         })?;
     }
     Ok(())
@@ -119,20 +119,23 @@ fn recycled_once(history: &History) -> Ruling {
 /// The resourceVersion at which the PodCliqueSet's deletion is visible.
 fn deleted_at(history: &History, scope: &Scope, from: usize) -> Result<u64, Broken> {
     let not_reached = |why: &str| Broken::NotReached(why.into());
-    let is_going = |version: &Version<'_>| {
+    let is_deleted = |version: &Version<'_>| {
         version.change == Change::Deleted || version.object["metadata"]["deletionTimestamp"].is_string()
     };
-    let gone = history.named("PodCliqueSet", SET).find(|version| version.index > from && is_going(version));
-    let gone = gone.ok_or_else(|| not_reached("the deletion of the PodCliqueSet was not observed"))?;
-    let last = generations::recycles(history, scope).pop();
-    match last.is_some_and(|recycle| recycle.begun.index > from && recycle.begun.revision() < gone.revision())
-    {
+    let deletion =
+        history.named("PodCliqueSet", SET).find(|version| version.index > from && is_deleted(version));
+    let deletion =
+        deletion.ok_or_else(|| not_reached("the deletion of the PodCliqueSet was not observed"))?;
+    let last = generations::terminations(history, scope).pop();
+    match last.is_some_and(|termination| {
+        termination.started.index > from && termination.started.revision() < deletion.revision()
+    }) {
         true => Err(not_reached("the terminationDelay had expired before the PodCliqueSet was deleted")),
-        false => Ok(gone.revision()),
+        false => Ok(deletion.revision()),
     }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_15, || {
             follows_the_change(history)?;
@@ -140,17 +143,18 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding(TERM_29, || {
             let (first, second) = (replica(history, SET, 0)?, replica(history, SET, 1)?);
-            premise(TERM_15, recycled_once(&history.upto(history.waited_for(BY_HAND)?)))?;
+            precondition(TERM_15, recycled_once(&history.upto(history.waited_for(BY_HAND)?)))?;
             termination::times(history, &second, &second.scope(), 0)?;
             history.reached(SCALED_IN)?;
             let (deleted, _) = history.reached(SET_DELETED)?;
-            let gone = deleted_at(history, &first.scope(), deleted)?;
+            let deletion = deleted_at(history, &first.scope(), deleted)?;
             history.at(OUTLASTED, |_| {
-                let made = history.pods().filter(|pod| pod.revision() > gone && pod.change == Change::Added);
-                none(made.map(|made| {
+                let created =
+                    history.pods().filter(|pod| pod.revision() > deletion && pod.change == Change::Added);
+                none(created.map(|created| {
                     let message =
-                        format!("Pod {} was created after the PodCliqueSet was deleted", made.name());
-                    violation(MADE_AFTER_DELETION, message).shown_by("made", made)
+                        format!("Pod {} was created after the PodCliqueSet was deleted", created.name());
+                    violation(CREATED_AFTER_DELETION, message).shown_by("made", created)
                 }))
             })?;
             cleanup::nothing_left(history)
@@ -166,16 +170,16 @@ fn judge(history: &History) -> Vec<Finding> {
                     format!("PodClique {WORKER}: recreated with {replicas:?} replicas, want 3"),
                 )
             })?;
-            let others: Vec<_> = history
+            let old_pods: Vec<_> = history
                 .before(by_hand)
                 .pods()
                 .filter(|pod| pod.pod_clique() == Some(WORKER))
                 .map(|pod| pod.name().to_owned())
                 .collect();
-            let others: Vec<_> = others.iter().map(String::as_str).collect();
+            let old_pods: Vec<_> = old_pods.iter().map(String::as_str).collect();
             history.reached(BACK)?;
             let (deleted, _) = history.reached(SET_DELETED)?;
-            binding::others_untouched(&history.upto(deleted), by_hand, &others)
+            binding::others_untouched(&history.upto(deleted), by_hand, &old_pods)
         }),
     ]
 }
@@ -204,7 +208,7 @@ mod tests {
     }
 
     /// One pod of the first replica is bound.
-    fn begin() -> Story {
+    fn bound() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("term/termination-delay-changed")).expect("the manifest");
         manifests.into_iter().fold(Story::flat(), Story::submitted).added(pod("a", Some("n")))
@@ -216,30 +220,30 @@ mod tests {
 
     /// The first replica is terminated, and its new pod is bound.
     fn recycled(story: Story) -> Story {
-        let gone = story.modified(terminating(pod("a", Some("n"))));
-        gone.added(pod("b", None)).modified(pod("b", Some("n")))
+        let deletion = story.modified(terminating(pod("a", Some("n"))));
+        deletion.added(pod("b", None)).modified(pod("b", Some("n")))
     }
 
     #[test]
-    fn a_termination_follows_the_change_of_its_delay() {
-        let ruling = |story: Story| judge(&story.mark(BY_HAND, Value::Null).end()).remove(0).ruling;
-        assert_eq!(ruling(recycled(cut(begin()).later(12))), Ok(()));
-        assert_eq!(codes(ruling(cut(recycled(begin())))), ["recycled-before-the-change"]);
-        let late = recycled(cut(begin()).later(13));
-        assert_eq!(codes(ruling(late)), ["recycled-late-after-the-change"]);
+    fn a_termination_before_or_late_after_the_change_is_a_violation() {
+        let ruling = |story: Story| check(&story.mark(BY_HAND, Value::Null).end()).remove(0).ruling;
+        assert_eq!(ruling(recycled(cut(bound()).later(12))), Ok(()));
+        assert_eq!(codes(ruling(cut(recycled(bound())))), ["gang-terminated-before-change"]);
+        let late = recycled(cut(bound()).later(13));
+        assert_eq!(codes(ruling(late)), ["gang-terminated-late-after-change"]);
     }
 
     #[test]
-    fn no_pod_is_created_after_the_deletion() {
+    fn a_pod_created_after_the_deletion_is_a_violation() {
         let ruling = |before: Option<Value>, after: Option<Value>| {
-            let story = recycled(cut(begin())).mark(SCALED_IN, Value::Null).mark(BY_HAND, Value::Null);
+            let story = recycled(cut(bound())).mark(SCALED_IN, Value::Null).mark(BY_HAND, Value::Null);
             let story = story.mark(SET_DELETED, Value::Null).all_added(before);
             let story = story.modified(terminating(object("PodCliqueSet", SET))).all_added(after);
             let history = story.mark(OUTLASTED, Value::Null).mark(SharedMark::LeftOver, json!([])).end();
-            judge(&history).remove(1).ruling
+            check(&history).remove(1).ruling
         };
         let new = || Some(pod("c", None));
         assert_eq!(ruling(new(), None), Ok(()));
-        assert_eq!(codes(ruling(None, new())), ["made-after-the-deletion"]);
+        assert_eq!(codes(ruling(None, new())), ["created-after-deletion"]);
     }
 }

@@ -1,8 +1,8 @@
 //! 3 nodes x 4 GPUs; a gang of 3 pods x 4 GPUs runs. A gang of 4 pods x 8 GPUs never fits, and cannot use the
 //! first gang's nodes. A pod of the first is lost together with its node: the gang is terminated, created
-//! again, and waits. Both gangs wait while the termination delay expires three times. Then the node is back:
-//! the first is bound whole, is breached again, and is terminated again. Then 4 nodes x 8 GPUs join: the
-//! second is bound with its original pods.
+//! again, and waits. Both gangs wait while the termination delay expires three times. Then the node is
+//! uncordoned: the first is bound whole, is breached again, and is terminated again. Then 4 nodes x 8 GPUs
+//! join: the second is bound with its original pods.
 
 use conformance_facts::generations;
 
@@ -26,29 +26,29 @@ pub(crate) const CASE: Case = case!("A gang is terminated only if its current po
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
     test.until_started(SET).await?;
-    let clock = test.clock("2s").await?;
+    let clock = test.start_clock("2s").await?;
     for gang in test.submit(NEVER_FITS).await? {
         test.until_released(&gang).await?;
     }
     let old = test.pods_of(CLIQUE);
-    let node = test.lose_pod_and_room(&old.first().cloned().unwrap_or_default()).await?;
-    test.until_recycled("once-bound", TERM_02, &[CLIQUE], &old, false).await?;
-    test.clock_runs(&clock, 3, WAITED).await?;
+    let node = test.delete_pod_and_cordon_node(&old.first().cloned().unwrap_or_default()).await?;
+    test.until_recreated("once-bound", TERM_02, &[CLIQUE], &old, false).await?;
+    test.run_clock(&clock, 3, WAITED).await?;
     test.cordon(&node, false).await?;
     let waiting = test.pods_of(CLIQUE);
     test.until_bound(3).await?;
     test.until_converged(SET).await?;
     if let Some(pod) = waiting.first() {
-        test.pod_becomes(pod, Containers::Crashing).await?;
+        test.set_pod_status(pod, Containers::Crashing).await?;
     }
-    test.until_recycled("PodCliqueSet once-bound again", TERM_24, &[CLIQUE], &waiting, true).await?;
-    test.nodes_join(1).await?;
+    test.until_recreated("PodCliqueSet once-bound again", TERM_24, &[CLIQUE], &waiting, true).await?;
+    test.add_nodes(1).await?;
     test.until_bound(7).await?;
     test.mark(ALL_BOUND, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_05, || {
             let never_fits = replica(history, NEVER_FITS, 0)?;
@@ -70,12 +70,12 @@ fn judge(history: &History) -> Vec<Finding> {
             let once_bound = replica(history, SET, 0)?;
             let scope = once_bound.scope();
             let (waited, _) = history.reached(WAITED)?;
-            premise(TERM_06, termination::times(&history.upto(waited), &once_bound, &scope, 1))?;
+            precondition(TERM_06, termination::times(&history.upto(waited), &once_bound, &scope, 1))?;
             termination::nothing_else_deleted(history, &once_bound)?;
             termination::after_the_delay(history, &once_bound, &scope, DELAY)?;
             history.reached(ALL_BOUND)?;
             termination::times(history, &once_bound, &scope, 2)?;
-            binding::whole(&generations::only(history, &scope, 2).end(), &history.units(SET)?)
+            binding::whole(&generations::only_generation(history, &scope, 2).end(), &history.units(SET)?)
         }),
     ]
 }

@@ -3,8 +3,8 @@
 //! Topology lists the binding's keys regardless of nodes; Volcano's HyperNodes are the domains of the
 //! existing nodes. A synthetic root above all levels is allowed.
 
-use conformance_check::topology_resources::follow;
-use conformance_driver::test_cluster::TOPOLOGY;
+use conformance_check::topology_resources::match_binding;
+use conformance_contract::names::TOPOLOGY;
 use conformance_expect::schedulers;
 use conformance_facts::topology::is_in_sync;
 
@@ -22,14 +22,14 @@ const POINTS: [MarkName; 3] = [
 ];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    until_it_follows(test, POINTS[0]).await?;
-    test.nodes_join(1).await?;
-    until_it_follows(test, POINTS[1]).await?;
-    late_rack_goes(test).await?;
-    until_it_follows(test, POINTS[2]).await
+    until_resources_match(test, POINTS[0]).await?;
+    test.add_nodes(1).await?;
+    until_resources_match(test, POINTS[1]).await?;
+    remove_late_rack(test).await?;
+    until_resources_match(test, POINTS[2]).await
 }
 
-async fn late_rack_goes(test: &mut TestContext) -> Result<(), Stop> {
+async fn remove_late_rack(test: &mut TestContext) -> Result<(), Stop> {
     let late = test.nodes.last().map(|node| node.name.clone()).unwrap_or_default();
     if test.test_cluster.cluster.node_pools().size().is_some() {
         let without = json!({"metadata": {"labels": {(RACK): null}}});
@@ -42,24 +42,28 @@ async fn late_rack_goes(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-async fn until_it_follows(test: &TestContext, point: MarkName) -> Result<(), Stop> {
+async fn until_resources_match(test: &TestContext, point: MarkName) -> Result<(), Stop> {
     let backend = test.target.backend();
     let expectations = schedulers::of(test.target);
-    let follows = |live: &Live| {
+    let is_followed = |live: &Live| {
         let binding = live.get("ClusterTopologyBinding", TOPOLOGY);
         binding.is_some_and(|binding| expectations.topology_faults(binding, live, &test.namespace).is_empty())
             && is_in_sync(live, TOPOLOGY, backend) == Some(true)
     };
-    test.until_in_cluster(&format!("topology resources that match the nodes ({point})"), REACTION, follows)
-        .await?;
+    test.until_in_cluster(
+        &format!("topology resources that match the nodes ({point})"),
+        REACTION,
+        is_followed,
+    )
+    .await?;
     test.mark(point, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_09, || {
         for point in POINTS {
-            history.at(point, |place| follow(history, &history.before(place), TOPOLOGY))?;
+            history.at(point, |place| match_binding(history, &history.before(place), TOPOLOGY))?;
         }
         Ok(())
     })]

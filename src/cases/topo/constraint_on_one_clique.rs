@@ -1,6 +1,6 @@
-//! 3 racks of 2 nodes with room for 4 pods each. Clique packed, 5 pods, must be in one rack; clique loose, 10
-//! pods, has no constraint and fits no rack (8). Wherever loose is bound, room for 14 pods is left, and some
-//! rack has room for 5.
+//! 3 racks of 2 nodes with room for 4 pods each. Clique `packed`, 5 pods, must be in one rack. Clique
+//! `loose`, 10 pods, has no constraint and fits no rack (8). Regardless of where `loose` is bound, room for
+//! 14 pods is left, and some rack has room for 5.
 
 use crate::prelude::*;
 
@@ -13,7 +13,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(15).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_06, || {
         let placed = placement::clique_in_one_domain(history, "mixed-0-packed", RACK);
         all([placed, binding::all(&history.end(), &history.gangs("mixed")?)])

@@ -17,7 +17,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(2).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_18, || {
         let nowhere = history.base("nowhere")?.name;
         all([placement::never_with_an_empty_label(history, &nowhere, RACK), scheduler_passed(history)])?;

@@ -15,7 +15,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until("4 pods bound", limits::RETRIES, |live| live.bound() >= 4).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_05, || {
         let gangs = history.gangs("uneven-groups")?;
         placement::replicas_in_one_domain(history, &gangs, RACK)?;

@@ -1,21 +1,21 @@
-//! A gang of 4 pods x 2 GPUs and 2 pods x 8 GPUs that must be in one rack. Rack decoy, 6 nodes x 2 GPUs, has
-//! room for 6 small pods and no large one; rack real, 2 nodes x 24 GPUs, for all of them in any order. A
-//! scheduler that counts pods without their sizes finds room in decoy.
+//! A gang of 4 pods x 2 GPUs and 2 pods x 8 GPUs that must be in one rack. Rack `decoy`, 6 nodes x 2 GPUs,
+//! has room for 6 small pods and no large one. Rack `real`, 2 nodes x 24 GPUs, has room for all of them in
+//! any order. A scheduler that counts pods without their sizes finds room in `decoy`.
 
 use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("A gang with two pod sizes is bound in the rack that fits both")
     .clauses(&[TOPO_01, KUBE_11])
     .nodes(&[nodes(6).gpus(2).rack("decoy"), nodes(2).gpus(24).rack("real")])
-    // In PodGroup scope, a PodGang of two podgroups may have no constraint.
-    .only(&[Target::KUBE_POD_GANG, Target::KUBE_TREE, Target::VOLCANO, Target::KOORDINATOR, Target::KAI]);
+    // Without AtomicPodGang, a PodGang of two podgroups may have no constraint.
+    .with_feature(Feature::AtomicPodGang);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("mixed-shapes").await?;
     test.until_bound(6).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_01, || {
         let placed = placement::gang_in_one_domain(history, &history.base("mixed-shapes")?.name, RACK);
         all([placed, binding::all(&history.end(), &history.gangs("mixed-shapes")?)])

@@ -25,7 +25,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(8).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_07, || {
         let gangs = history.gangs("nested")?;
         placement::gang_in_one_domain(history, &history.base("nested")?.name, BLOCK)?;

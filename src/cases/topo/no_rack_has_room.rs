@@ -1,7 +1,7 @@
 //! 2 racks of 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that must be in one rack: 4 nodes have room, but no
 //! rack has more than 2. The same gang without the constraint, on the same nodes, is the control.
 
-use conformance_driver::pending::Again;
+use conformance_driver::pending::Retry;
 
 use crate::prelude::*;
 
@@ -12,20 +12,21 @@ pub(crate) const CASE: Case = case!("A gang that fits the cluster but no rack wa
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in test.submit("constrained").await? {
         test.scheduler_passes_over(&gang).await?;
-        test.is_tried_again(&gang, &[Again::PodReplaced, Again::AnotherGang]).await?;
+        test.retry_pending_gang(&gang, &[Retry::PodReplaced, Retry::AnotherGang]).await?;
     }
     test.submit("unconstrained").await?;
-    test.until("the control bound", limits::SCHEDULING, |live| live.bound_of("unconstrained") == 3).await
+    test.until("the control bound", limits::SCHEDULING, |live| live.bound_pods_of_set("unconstrained") == 3)
+        .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TOPO_02, || {
             all([binding::never(history, &history.units("constrained")?, None), scheduler_passed(history)])
         }),
         finding(TOPO_04, || {
             // A constrained gang that is bound occupies the control's nodes.
-            premise(TOPO_02, binding::never(history, &history.units("constrained")?, None))?;
+            precondition(TOPO_02, binding::never(history, &history.units("constrained")?, None))?;
             binding::whole(&history.end(), &history.units("unconstrained")?)
         }),
     ]
@@ -45,12 +46,12 @@ mod tests {
         let sent = sets.into_iter().fold(Story::flat(), Story::submitted);
         let passed =
             sent.workers("constrained", 3, constrained).mark(SharedMark::SchedulerPassed, Value::Null);
-        let mut found = judge(&passed.workers("unconstrained", 3, control).end()).into_iter();
+        let mut found = check(&passed.workers("unconstrained", 3, control).end()).into_iter();
         [(); 2].map(|()| found.next().expect("two findings").ruling)
     }
 
     #[test]
-    fn the_control_is_bound_where_the_constrained_gang_is_not() {
+    fn an_unbound_control_breaks_one_clause_only() {
         assert_eq!(rulings(0, 3), [Ok(()), Ok(())]);
         let [kept, broken] = rulings(0, 1);
         assert_eq!(kept, Ok(()));
@@ -58,9 +59,9 @@ mod tests {
     }
 
     #[test]
-    fn a_constrained_gang_that_is_bound_leaves_the_control_no_room() {
+    fn a_bound_constrained_gang_breaks_the_precondition_of_the_control() {
         let [broken, control] = rulings(3, 1);
         assert!(matches!(broken, Err(Broken::Violated(_))));
-        assert!(matches!(control, Err(Broken::Premise { clause: "TOPO-02", .. })));
+        assert!(matches!(control, Err(Broken::Precondition { clause: "TOPO-02", .. })));
     }
 }

@@ -1,7 +1,7 @@
-//! Block large: 2 racks of one node x 24 GPUs, of which a filler pod takes 16: room for 4 pods x 8 GPUs, 3 in
-//! one rack and 1 in the other. Block small: 2 nodes x 15 GPUs and one x 7, all 37 GPUs free (32 in large):
-//! room for 2 pods. Two gangs must be in one block. One of 3 with a surplus pod fits only in large, across
-//! its racks. One of 5 fits the cluster, but no block.
+//! Block `large`: 2 racks of one node x 24 GPUs, of which a filler pod takes 16: room for 4 pods x 8 GPUs, 3
+//! in one rack and 1 in the other. Block `small`: 2 nodes x 15 GPUs and one x 7, all 37 GPUs free (32 in
+//! `large`): room for 2 pods. Two gangs must be in one block. One of 3 with a surplus pod fits only in
+//! `large`, across its racks. One of 5 fits the cluster, but no block.
 
 use conformance_contract::names::BLOCK;
 

@@ -18,7 +18,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(4).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_01, || {
         let placed = placement::gang_in_one_domain(history, &history.base("racked")?.name, RACK);
         all([placed, binding::all(&history.end(), &history.gangs("racked")?)])

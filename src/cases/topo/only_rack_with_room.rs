@@ -1,6 +1,6 @@
-//! Rack wide: 2 nodes x 8 and 4 nodes x 7 GPUs, all 44 free. Rack deep: 2 nodes x 24 GPUs, of which a filler
-//! pod takes 16: 32 of 48 free. A gang of 4 pods x 8 GPUs that must be in one rack: wide has room for 2 of
-//! them, deep for 4.
+//! Rack `wide`: 2 nodes x 8 and 4 nodes x 7 GPUs, all 44 free. Rack `deep`: 2 nodes x 24 GPUs, of which a
+//! filler pod takes 16: 32 of 48 free. A gang of 4 pods x 8 GPUs that must be in one rack: `wide` has room
+//! for 2 of them, `deep` for 4.
 
 use crate::prelude::*;
 
@@ -15,7 +15,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(5).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_03, || {
         let deep = placement::domain_named(history, "deep");
         let placed = placement::gang_in(history, &history.base("deepest")?.name, RACK, &deep);

@@ -20,7 +20,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(8).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_05, || {
         let gangs = history.gangs("replicated")?;
         placement::replicas_in_one_domain(history, &gangs, RACK)?;

@@ -23,7 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(10).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TOPO_08, || {
             packed(history, "possible")?;
@@ -31,7 +31,7 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding(TOPO_14, || {
             // If `possible` is elsewhere, it occupies other nodes than the arithmetic assumes.
-            premise(TOPO_08, packed(history, "possible"))?;
+            precondition(TOPO_08, packed(history, "possible"))?;
             binding::all(&history.end(), &history.gangs("impossible")?)
         }),
     ]
@@ -45,7 +45,7 @@ fn packed(history: &History, set: &str) -> Ruling {
 #[cfg(test)]
 mod tests {
     use conformance_contract::ruling::Broken;
-    use conformance_history::testing::{Story, its_gang, one_clique, worker};
+    use conformance_history::testing::{Story, one_clique, one_clique_gang, worker};
     use serde_json::json;
 
     use super::*;
@@ -57,9 +57,9 @@ mod tests {
             [("possible", possible), ("impossible", impossible), ("both-levels", &["a", "a"])];
         for (set, racks) in all {
             let bound = racks.iter().enumerate().map(|(index, rack)| worker(set, index, Some(*rack)));
-            story = story.submitted(one_clique(set, 2)).added(its_gang(set, 2)).all_added(bound);
+            story = story.submitted(one_clique(set, 2)).added(one_clique_gang(set, 2)).all_added(bound);
         }
-        let mut found = judge(&story.end()).into_iter();
+        let mut found = check(&story.end()).into_iter();
         [(); 2].map(|()| found.next().expect("two findings").ruling)
     }
 
@@ -72,9 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn a_preference_that_is_ignored_says_nothing_about_the_other_gang() {
+    fn an_ignored_preference_breaks_the_precondition_of_the_other_gang() {
         let [spread, blocked] = rulings(&["a", "b"], &[]);
         assert!(matches!(spread, Err(Broken::Violated(_))), "{spread:?}");
-        assert!(matches!(blocked, Err(Broken::Premise { clause: "TOPO-08", .. })), "{blocked:?}");
+        assert!(matches!(blocked, Err(Broken::Precondition { clause: "TOPO-08", .. })), "{blocked:?}");
     }
 }

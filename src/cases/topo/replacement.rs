@@ -1,6 +1,6 @@
-//! Rack small of one node x 8 GPUs, rack middle of one node x 16 GPUs, rack large of 2 nodes x 16 GPUs; a
-//! gang of 3 pods x 8 GPUs that must be in one rack fits only in large, and leaves room for one pod there.
-//! One of its pods is lost: the replacement fits in every rack, and the others offer an empty node.
+//! Rack `small` of one node x 8 GPUs, rack `middle` of one node x 16 GPUs, rack `large` of 2 nodes x 16 GPUs.
+//! A gang of 3 pods x 8 GPUs that must be in one rack fits only in `large`, and leaves room for one pod
+//! there. One of its pods is lost: the replacement fits in every rack, and the others offer an empty node.
 
 use crate::prelude::*;
 
@@ -16,14 +16,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(3).await?;
     let first = test.look(|live| live.pods().next().map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
     let (lost, uid) = first.unwrap_or_default();
-    test.lose_pod(&lost).await?;
+    test.force_delete_pod(&lost).await?;
     test.until(&format!("Pod {lost} replaced"), limits::SCHEDULING, |live| {
         live.pods().all(|pod| pod.uid() != uid) && live.bound() == 3
     })
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_01, || {
         let placed = placement::gang_in_one_domain(history, &history.base("replaced")?.name, RACK);
         all([placed, history.reached(SharedMark::PodLost).map(drop)])?;

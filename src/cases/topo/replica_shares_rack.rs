@@ -20,7 +20,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(12).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_12, || {
         let gangs = history.gangs("whole-replicas")?;
         placement::set_replicas_in_one_domain(history, &gangs, RACK)?;
@@ -66,16 +66,16 @@ mod tests {
                     "metadata": {"name": format!("{name}-{pod}"), "labels": labels}}));
             }
         }
-        judge(&story.end()).remove(0).ruling
+        check(&story.end()).remove(0).ruling
     }
 
     #[test]
-    fn together_and_apart() {
+    fn gangs_of_a_replica_in_two_racks_are_a_violation() {
         assert_eq!(ruling(["a", "a", "a", "b", "b", "b"]), Ok(()));
         let apart = ruling(["a", "a", "b", "b", "b", "a"]);
         assert!(matches!(apart, Err(Broken::Violated(_))), "{apart:?}");
-        let base_first = ruling(["c", "a", "a", "b", "b", "b"]);
-        assert!(matches!(base_first, Err(Broken::Violated(_))), "{base_first:?}");
+        let base_apart = ruling(["c", "a", "a", "b", "b", "b"]);
+        assert!(matches!(base_apart, Err(Broken::Violated(_))), "{base_apart:?}");
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! A topology binding of the case's own refers to a topology resource that a third party must create: the
-//! backend compares it and creates none. At first it is missing. Then KAI's matches the binding, and must
-//! stay while the binding changes.
+//! A topology binding that only this case uses refers to a topology resource that a third party must create.
+//! The backend compares the two and creates none. At first the resource is missing. With KAI, the harness
+//! then creates a matching one, which must stay unchanged while the binding changes.
 
 use conformance_check::topology_resources::{
-    names_reference, never_became, says_in_sync, says_out_of_sync, untouched,
+    names_reference, never_created_for, reports_in_sync, reports_out_of_sync, untouched,
 };
 use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
@@ -24,61 +24,61 @@ marks! {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let theirs = test.domain("theirs");
+    let reference = test.domain("theirs");
     let mut compared = binding(&name(&test.namespace), &LEVELS[1..]);
     compared["spec"]["schedulerTopologyBindings"] =
-        json!([{"schedulerName": test.target.backend(), "topologyReference": theirs}]);
+        json!([{"schedulerName": test.target.backend(), "topologyReference": reference}]);
     test.create(BINDING, &compared).await?;
-    until(test, false, MISSING, Value::Null).await?;
+    until_sync_is(test, false, MISSING, Value::Null).await?;
     // Volcano's backend defines when an administrator's HyperNode matches, so the case does not check it.
     if test.target != Target::KAI {
         return Ok(());
     }
-    let topology = json!({"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": theirs},
+    let topology = json!({"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": reference},
         "spec": {"levels": [{"nodeLabel": names::RACK}, {"nodeLabel": names::HOST}]}});
-    let made = test.create("Topology", &topology).await?;
-    until(test, true, SAME, made["metadata"]["uid"].clone()).await?;
+    let created = test.create("Topology", &topology).await?;
+    until_sync_is(test, true, SAME, created["metadata"]["uid"].clone()).await?;
     let levels = &binding("", &LEVELS)["spec"]["levels"];
     test.patch(BINDING, &name(&test.namespace), json!({"spec": {"levels": levels}})).await?;
-    until(test, false, OTHER, Value::Null).await
+    until_sync_is(test, false, OTHER, Value::Null).await
 }
 
 fn name(namespace: &str) -> String {
     format!("{namespace}-compared")
 }
 
-async fn until(test: &TestContext, in_sync: bool, mark: MarkName, detail: Value) -> Result<(), Stop> {
+async fn until_sync_is(test: &TestContext, in_sync: bool, mark: MarkName, detail: Value) -> Result<(), Stop> {
     let (name, backend) = (name(&test.namespace), test.target.backend());
-    let said = |live: &Live| is_in_sync(live, &name, backend) == Some(in_sync);
+    let is_reported = |live: &Live| is_in_sync(live, &name, backend) == Some(in_sync);
     test.until_in_cluster(
         &format!("the binding's status for the topology resource ({mark})"),
         REACTION,
-        said,
+        is_reported,
     )
     .await?;
     test.mark(mark, detail);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     let name = name(&history.header.namespace);
     vec![
         finding(TOPO_15, || {
             let at = |mark| history.waited_for(mark).map(|index| history.before(index));
             let missing = at(MISSING)?;
-            says_out_of_sync(history, &missing, &name)?;
+            reports_out_of_sync(history, &missing, &name)?;
             names_reference(history, &missing, &name)?;
             history.reached(MISSING)?;
             if history.header.target != Target::KAI {
                 return Ok(());
             }
-            says_in_sync(history, &at(SAME)?, &name)?;
+            reports_in_sync(history, &at(SAME)?, &name)?;
             history.reached(SAME)?;
-            says_out_of_sync(history, &at(OTHER)?, &name)?;
+            reports_out_of_sync(history, &at(OTHER)?, &name)?;
             history.reached(OTHER).map(drop)
         }),
         finding(TOPO_17, || {
-            never_became(history, &name)?;
+            never_created_for(history, &name)?;
             history.reached(MISSING)?;
             if history.header.target != Target::KAI {
                 return Ok(());

@@ -13,14 +13,14 @@ pub(crate) const CASE: Case = case!("Scaled gangs satisfy the constraints of the
         nodes(1).gpus(8).rack("b"),
         nodes(1).gpus(8).rack("c"),
     ])
-    .only(&[Target::KUBE_POD_GROUP, Target::KUBE_TREE, Target::KAI]);
+    .with(&[Property::ScaledCliqueConstraints]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("clique-packed").await?;
     test.until_bound(6).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_06, || {
         let gangs = history.gangs("clique-packed")?;
         placement::replicas_in_one_domain(history, &gangs, RACK)?;

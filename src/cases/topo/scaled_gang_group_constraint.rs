@@ -15,14 +15,14 @@ pub(crate) const CASE: Case =
             nodes(1).gpus(16).rack("b"),
             nodes(1).gpus(16).rack("c"),
         ])
-        .only(&[Target::KUBE_TREE, Target::KAI]);
+        .with_feature(Feature::TopologyPerGroup);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("group-packed").await?;
     test.until_bound(12).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_05, || {
         let gangs = history.gangs("group-packed")?;
         placement::replicas_in_one_domain(history, &gangs, RACK)?;

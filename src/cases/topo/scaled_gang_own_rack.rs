@@ -20,7 +20,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(12).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_10, || {
         let gangs = history.gangs("scattered")?;
         gangs

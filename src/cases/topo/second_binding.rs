@@ -2,8 +2,9 @@
 //! so they can be the domains of only one binding. A second binding is refused. The first keeps working,
 //! which a third rack shows.
 
-use conformance_check::topology_resources::{follow, never_became, says_out_of_sync};
-use conformance_driver::test_cluster::{TOPOLOGY, binding};
+use conformance_check::topology_resources::{match_binding, never_created_for, reports_out_of_sync};
+use conformance_contract::names::TOPOLOGY;
+use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
 use conformance_facts::topology::{BINDING, is_in_sync};
 
@@ -12,8 +13,7 @@ use crate::prelude::*;
 pub(crate) const CASE: Case =
     case!("A second topology binding is refused with a condition, and the first keeps working")
         .clauses(&[TOPO_16])
-        .nodes(&[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)])
-        .only(&[Target::VOLCANO]);
+        .nodes(&[nodes(1).rack("a"), nodes(1).rack("b"), nodes(1).rack("late").joining(1)]);
 
 marks! {
     REFUSED = "the second binding is refused";
@@ -26,7 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let is_refused = |live: &Live| is_in_sync(live, &second, backend) == Some(false);
     test.until_in_cluster(REFUSED.as_str(), REACTION, is_refused).await?;
     test.mark(REFUSED, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     let follows = |live: &Live| is_in_sync(live, TOPOLOGY, backend) == Some(true);
     test.until_in_cluster(FIRST.as_str(), REACTION, follows).await?;
     test.mark(FIRST, Value::Null);
@@ -37,11 +37,11 @@ fn name(namespace: &str) -> String {
     format!("{namespace}-second")
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_16, || {
         let second = name(&history.header.namespace);
-        never_became(history, &second)?;
-        history.at(REFUSED, |place| says_out_of_sync(history, &history.before(place), &second))?;
-        history.at(FIRST, |place| follow(history, &history.before(place), TOPOLOGY))
+        never_created_for(history, &second)?;
+        history.at(REFUSED, |place| reports_out_of_sync(history, &history.before(place), &second))?;
+        history.at(FIRST, |place| match_binding(history, &history.before(place), TOPOLOGY))
     })]
 }

@@ -25,7 +25,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(4).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_11, || {
         let labelled = ["fills-rack", "fits-no-rack"]
             .map(|set| placement::never_unlabelled(history, &history.base(set)?.name, RACK));

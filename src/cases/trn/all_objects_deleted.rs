@@ -28,14 +28,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(RUNS, Value::Null);
     test.delete("TrainJob", NAME).await?;
     test.delete("TrainingRuntime", RUNTIME).await?;
-    let gone = Awaited::demanded_by(TRN_08, "the TrainJob and its runtime deleted");
-    test.until(gone, limits::CLEANUP, |live| {
+    let deleted = Awaited::demanded_by(TRN_08, "the TrainJob and its runtime deleted");
+    test.until(deleted, limits::CLEANUP, |live| {
         live.get("TrainJob", NAME).is_none() && live.get("TrainingRuntime", RUNTIME).is_none()
     })
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TRN_08, || {
             history.reached(SharedMark::Deleted)?;

@@ -17,7 +17,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound_of(TRN_18, RUNS, train_job.pods()).await?;
     for name in [WITHDRAWN, NEXT] {
         let train_job = test.submit_train_job(name).await?;
-        test.until_looked_at(TRN_18, name, train_job.pods()).await?;
+        test.until_considered(TRN_18, name, train_job.pods()).await?;
     }
     test.scheduler_passes().await?;
     test.delete("TrainJob", WITHDRAWN).await?;
@@ -26,7 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound_of(TRN_18, NEXT, train_job.pods()).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TRN_09, || {
             history.reached(SharedMark::Deleted)?;

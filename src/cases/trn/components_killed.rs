@@ -6,7 +6,7 @@
 use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb, When};
 
-use crate::before_put_back::before_put_back;
+use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
@@ -22,12 +22,12 @@ marks! { HALF_CREATED = "half created"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let pending = test.submit_train_job(PENDING).await?;
-    test.until_looked_at(TRN_18, PENDING, pending.pods()).await?;
+    test.until_considered(TRN_18, PENDING, pending.pods()).await?;
     for part in parts(test)? {
         kill(test, part).await?;
     }
     test.scheduler_passes().await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_tried_again(TRN_16, PENDING, pending.pods()).await?;
 
     let second_job = Rule {
@@ -50,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for part in parts(test)?.into_iter().filter(|part| *part != Part::JOB_SET) {
         kill(test, part).await?;
     }
-    test.take_away(Part::JOB_SET).await?;
+    test.kill_part(Part::JOB_SET).await?;
     proxy.abandon(held);
     test.start_ready(Part::JOB_SET).await?;
     test.until_bound_of(TRN_16, HALF, half.pods()).await
@@ -62,18 +62,18 @@ fn parts(test: &TestContext) -> Result<Vec<Part>, Stop> {
     let of_scheduler = spec.parts_of(test.target.scheduler());
     Ok(Part::OF_TRAINER
         .into_iter()
-        .filter(|part| spec.parts().any(|its| its == *part))
+        .filter(|part| spec.parts().any(|started| started == *part))
         .chain(of_scheduler)
         .collect())
 }
 
 async fn kill(test: &TestContext, part: Part) -> Result<(), Stop> {
-    test.take_away(part).await?;
+    test.kill_part(part).await?;
     test.start_ready(part).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![finding(TRN_16, || {
         history.reached(SharedMark::SchedulerPassed)?;
         train_jobs::whole_or_nothing(history)?;

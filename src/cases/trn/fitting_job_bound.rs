@@ -13,7 +13,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound_of(TRN_18, NAME, train_job.pods()).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TRN_02, || train_jobs::is_one_tree(history, NAME)),
         finding(TRN_18, || train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?)),

@@ -13,10 +13,10 @@ const NAME: &str = "staged";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    let first =
+    let pods_of_stage =
         |waits| train_job.jobs.iter().filter(move |job| job.waits == waits).map(|job| job.pods()).sum();
-    let (initializers, nodes): (usize, usize) = (first(false), first(true));
-    test.until_looked_at(TRN_13, NAME, initializers).await?;
+    let (initializers, trainers): (usize, usize) = (pods_of_stage(false), pods_of_stage(true));
+    test.until_considered(TRN_13, NAME, initializers).await?;
     test.scheduler_passes().await?;
     test.until_tried_again(TRN_13, NAME, initializers).await?;
     let bound = |live: &Live| live.pods().find(|pod| pod.node().is_some()).map(|pod| pod.name().to_owned());
@@ -26,9 +26,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         "restartCount": 0, "state": terminated});
     let status = json!({"status": {"phase": "Succeeded", "containerStatuses": [container]}});
     test.patch_sub("Pod", &initializer, "status", status).await?;
-    test.until_bound_of(TRN_13, NAME, initializers + nodes).await
+    test.until_bound_of(TRN_13, NAME, initializers + trainers).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TRN_13, || train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?))]
 }

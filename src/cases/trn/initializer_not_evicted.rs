@@ -1,14 +1,15 @@
 //! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 that is created once the
-//! initializer has succeeded. Its annotation lets KAI start with one of the two. KAI is configured to evict a
-//! gang that has not been whole for 5 s. While the initializer runs, the gangs of two canaries are raised
-//! above their pods, one after the other: KAI evicts them.
+//! initializer has succeeded. An annotation of the TrainJob lets KAI bind one of the two alone. KAI is
+//! configured to evict a gang that has not been whole for 5 s. While the initializer runs, the harness raises
+//! the minimum of two canaries' PodGroups above their pod counts, one after the other. KAI evicts these
+//! canaries.
 
 use std::time::Duration;
 
 use conformance_expect::schedulers::kai::POD_GROUP;
 use conformance_history::{is_of_canary, text};
 
-use crate::before_put_back::before_put_back;
+use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 /// Without the annotation, the initializer is never bound (`trn/initializer`).
@@ -16,7 +17,7 @@ pub(crate) const CASE: Case =
     case!("A running initializer is not evicted while the trainer's pods do not exist", restored)
         .clauses(&[TRN_25, TRN_13])
         .nodes(&[nodes(3).gpus(1)])
-        .only(&[Target::TRAINJOB_KAI])
+        .on(Scheduler::KAI)
         .isolation(Isolation::Dedicated);
 
 const NAME: &str = "kept";
@@ -52,8 +53,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![
         finding(TRN_25, || {
             all([train_jobs::is_not_evicted(history, NAME), history.reached(EVICTS).map(drop)])

@@ -25,7 +25,7 @@ pub(crate) mod volcano_queue;
 
 /// A TrainJob with an unmet need is not bound at all until the barrier (TRN-03), and reports why (TRN-19). At
 /// the end, when nothing is missing, it is bound whole (TRN-18).
-fn waited_whole(history: &History, train_job: &str) -> Vec<Finding> {
+fn waits_until_it_fits(history: &History, train_job: &str) -> Vec<Finding> {
     vec![
         finding(TRN_03, || {
             let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
@@ -37,7 +37,7 @@ fn waited_whole(history: &History, train_job: &str) -> Vec<Finding> {
         }),
         finding(TRN_19, || {
             history.reached(SharedMark::SchedulerPassed)?;
-            train_jobs::says_why(history, train_job)
+            train_jobs::reports_why_pending(history, train_job)
         }),
     ]
 }

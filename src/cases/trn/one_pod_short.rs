@@ -1,6 +1,6 @@
 //! 2 nodes x 8 GPUs; a TrainJob of 3 pods x 8 GPUs: one pod short. Then a third node joins.
 
-use super::waited_whole;
+use super::waits_until_it_fits;
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
@@ -12,12 +12,12 @@ const NAME: &str = "short";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_looked_at(TRN_18, NAME, train_job.pods()).await?;
+    test.until_considered(TRN_18, NAME, train_job.pods()).await?;
     test.scheduler_passes().await?;
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_tried_again(TRN_18, NAME, train_job.pods()).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    waited_whole(history, NAME)
+fn check(history: &History) -> Vec<Finding> {
+    waits_until_it_fits(history, NAME)
 }

@@ -7,8 +7,8 @@ use crate::prelude::*;
 pub(crate) const CASE: Case = case!("A TrainJob that requires one rack is bound in one or waits")
     .clauses(&[TRN_05, TRN_14])
     .nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(8).rack("c")])
-    // Other targets would be asked about TRN-14 here too, and their TrainJobs have no racks.
-    .only(&[Target::TRAINJOB_VOLCANO, Target::TRAINJOB_KAI]);
+    // TRN-14 also applies to other targets, but their TrainJobs have no racks.
+    .with_feature(Feature::TopologyRequired);
 
 const TOGETHER: &str = "together";
 const APART: &str = "apart";
@@ -18,13 +18,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(TOGETHER).await?;
     test.until_bound_of(TRN_05, TOGETHER, train_job.pods()).await?;
     test.submit_train_job(APART).await?;
-    test.until_looked_at(TRN_05, APART, train_job.pods()).await?;
+    test.until_considered(TRN_05, APART, train_job.pods()).await?;
     test.scheduler_passes().await?;
     test.submit_train_job(ANYWHERE).await?;
     test.until_bound_of(TRN_05, ANYWHERE, train_job.pods()).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     let placed = finding(TRN_05, || {
         let end = history.end();
         train_jobs::whole(&end, &train_jobs::units(history, TOGETHER)?)?;

@@ -27,7 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     bound
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TRN_10, || {
         let (_, mark) = history.reached(FORBIDDEN)?;
         train_jobs::nothing_forbidden(&mark.detail)?;

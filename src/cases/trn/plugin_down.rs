@@ -1,11 +1,11 @@
 //! A TrainJob runs when the plugin is stopped. Another is submitted while the plugin is down, and again once
-//! it is back.
+//! it is restarted.
 
 use conformance_check::admission::left_nothing;
 use conformance_facts::attempts::unanswered;
 use conformance_install::part::Part;
 
-use crate::before_put_back::before_put_back;
+use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
@@ -26,20 +26,20 @@ const AWAY: &[Attempt] = &[unanswered("a TrainJob without the plugin", &["traine
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(RUNS).await?;
     test.until_pods_of(TRN_23, RUNS, train_job.pods()).await?;
-    test.take_away(Part::TRAINER_PLUGIN).await?;
-    test.creates(&test.document("TrainJob", LATER)?, AWAY).await?;
+    test.kill_part(Part::TRAINER_PLUGIN).await?;
+    test.attempt_creates(&test.document("TrainJob", LATER)?, AWAY).await?;
     test.start_ready(Part::TRAINER_PLUGIN).await?;
     test.mark(BACK, Value::Null);
     let train_job = test.submit_train_job(LATER).await?;
     test.until_pods_of(TRN_23, LATER, train_job.pods()).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![finding(TRN_23, || {
         answers(history, AWAY)?;
         left_nothing(history, AWAY)?;
-        let (away, _) = history.reached(SharedMark::PartTakenAway)?;
+        let (away, _) = history.reached(SharedMark::ComponentStopped)?;
         let (back, _) = history.reached(BACK)?;
         train_jobs::has_the_same_pods(history, RUNS, away, back)?;
         [RUNS, LATER].into_iter().try_for_each(|name| train_jobs::queue_is(history, name, Some(QUEUE)))

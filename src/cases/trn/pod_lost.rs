@@ -13,11 +13,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound_of(TRN_18, NAME, train_job.pods()).await?;
     let first = |live: &Live| live.pods().next().map(|pod| pod.name().to_owned());
     let lost = test.look(first).unwrap_or_default();
-    test.lose_pod(&lost).await?;
+    test.force_delete_pod(&lost).await?;
     test.until("the lost pod deleted", REACTION, |live| live.get("Pod", &lost).is_none()).await?;
     test.until_bound_of(TRN_11, NAME, train_job.pods()).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TRN_11, || train_jobs::is_replaced(history, NAME))]
 }

@@ -18,7 +18,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TRN_01, || {
             all(QUEUES.into_iter().map(|(name, queue)| train_jobs::queue_is(history, name, queue)))

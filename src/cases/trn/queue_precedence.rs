@@ -1,6 +1,6 @@
-//! Three TrainJobs of one replicated Job with 1 pod x 1 GPU each: one with a queue of its own and one in its
-//! runtime's policy, one with the policy's queue, one with none. Then the queues of the first and of its
-//! runtime change, and its pod is lost.
+//! Three TrainJobs of one replicated Job with 1 pod x 1 GPU each. The first names a queue, and its runtime's
+//! policy names another. The second has only the policy's queue, the third has none. Then the queues of the
+//! first and of its runtime change, and its pod is lost.
 
 use conformance_check::train_jobs::QUEUE;
 
@@ -27,7 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let train_job = test.submit_train_job(name).await?;
         test.until_pods_of(TRN_06, name, train_job.pods()).await?;
     }
-    // By then, the component that creates PodGroups has seen the pods.
+    // After this pass, the component that creates PodGroups has seen the pods.
     test.scheduler_passes().await?;
     test.mark(CHANGED, Value::Null);
     test.patch("TrainJob", OWN, json!({"metadata": {"labels": {QUEUE: "later"}}})).await?;
@@ -35,29 +35,29 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.patch("TrainingRuntime", RUNTIME, json!({"spec": policy})).await?;
     let first = |live: &Live| train_jobs::pods_of(live, OWN).next().map(|pod| pod.name().to_owned());
     let lost = test.look(first).unwrap_or_default();
-    test.lose_pod(&lost).await?;
+    test.force_delete_pod(&lost).await?;
     test.until("the lost pod deleted", limits::REACTION, |live| live.get("Pod", &lost).is_none()).await?;
     test.until_pods_of(TRN_11, OWN, 1).await?;
     test.scheduler_passes().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let at_first = || history.reached(CHANGED).map(|(changed, _)| history.upto(changed));
+fn check(history: &History) -> Vec<Finding> {
+    let before_the_change = || history.reached(CHANGED).map(|(changed, _)| history.upto(changed));
     vec![
-        finding(TRN_06, || queues_count(&at_first()?)),
+        finding(TRN_06, || queues_apply(&before_the_change()?)),
         finding(TRN_21, || {
             history.reached(SharedMark::PodLost)?;
-            premise(TRN_06, queues_count(&at_first()?))?;
-            queues_count(history)
+            precondition(TRN_06, queues_apply(&before_the_change()?))?;
+            queues_apply(history)
         }),
     ]
 }
 
 /// Every pod always had the label of its queue, and every PodGroup was always in the queue that must apply.
-fn queues_count(history: &History) -> Ruling {
-    all(QUEUES.into_iter().map(|(name, label, counts)| {
+fn queues_apply(history: &History) -> Ruling {
+    all(QUEUES.into_iter().map(|(name, label, applied)| {
         train_jobs::queue_is(history, name, label)?;
-        train_jobs::pod_group_is_in(history, name, counts)
+        train_jobs::pod_group_is_in(history, name, applied)
     }))
 }
 
@@ -81,7 +81,7 @@ mod tests {
 
     /// The queues of the first TrainJob's PodGroup before and after the changes, and the label of its
     /// replacement pod.
-    fn judged(first: &str, later: &str, label: &str) -> [Option<bool>; 2] {
+    fn outcomes(first: &str, later: &str, label: &str) -> [Option<bool>; 2] {
         let mut story = Story::on(Target::TRAINJOB_KAI);
         for mut document in grove_yaml::documents(crate::manifest("trn/queue-precedence")).unwrap() {
             if document["kind"] == "TrainingRuntime" {
@@ -94,7 +94,7 @@ mod tests {
         story = story.mark(CHANGED, Value::Null).modified(pod_group(later));
         story = story.mark(SharedMark::PodLost, json!({"name": "own-node-0-0"}));
         story = story.deleted(pod(OWN, Some("of-the-policy"))).added(pod(OWN, Some(label)));
-        let rulings = judge(&story.end()).into_iter().map(|finding| match finding.ruling {
+        let rulings = check(&story.end()).into_iter().map(|finding| match finding.ruling {
             Ok(()) => Some(true),
             Err(Broken::Violated(_)) => Some(false),
             Err(_) => None,
@@ -104,10 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_that_counts_and_a_later_change_are_told_apart() {
-        assert_eq!(judged("of-the-job", "of-the-job", "of-the-policy"), [Some(true), Some(true)]);
-        assert_eq!(judged("of-the-job", "later", "of-the-policy"), [Some(true), Some(false)]);
-        assert_eq!(judged("of-the-job", "of-the-job", "later"), [Some(true), Some(false)]);
-        assert_eq!(judged("of-the-policy", "of-the-policy", "of-the-policy"), [Some(false), None]);
+    fn a_wrong_queue_and_a_later_change_break_one_clause_each() {
+        assert_eq!(outcomes("of-the-job", "of-the-job", "of-the-policy"), [Some(true), Some(true)]);
+        assert_eq!(outcomes("of-the-job", "later", "of-the-policy"), [Some(true), Some(false)]);
+        assert_eq!(outcomes("of-the-job", "of-the-job", "later"), [Some(true), Some(false)]);
+        assert_eq!(outcomes("of-the-policy", "of-the-policy", "of-the-policy"), [Some(false), None]);
     }
 }

@@ -6,7 +6,7 @@ use crate::prelude::*;
 pub(crate) const CASE: Case = case!("Each replicated Job of a TrainJob is bound in one rack")
     .clauses(&[TRN_20])
     .nodes(&[nodes(2).gpus(8).rack("a"), nodes(2).gpus(8).rack("b")])
-    .only(&[Target::TRAINJOB_KAI]);
+    .with_feature(Feature::TopologyPerJob);
 
 const NAME: &str = "two-racks";
 
@@ -15,7 +15,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound_of(TRN_20, NAME, train_job.pods()).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TRN_20, || {
         train_jobs::each_job_in_one_domain(history, NAME, RACK)?;
         train_jobs::whole(&history.end(), &train_jobs::units(history, NAME)?)

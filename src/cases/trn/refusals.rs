@@ -1,7 +1,7 @@
 //! Variations of a training runtime with a KAI queue, each refused, admitted with a warning, or admitted
 //! without one; and TrainJobs, one of them with a runtime that does not exist.
 
-use conformance_check::admission::{left_nothing, refusals_say};
+use conformance_check::admission::{left_nothing, refusals_contain_words};
 
 use crate::prelude::*;
 
@@ -44,7 +44,7 @@ const DOUBTFUL: &[Attempt] = &[
         job(runtime, 1)["dependsOn"] = json!([{"name": "leader", "status": "Complete"}]);
     })
     .with_warning(&["dependsOn"]),
-    admitted("an unknown field in the policy", time_out).with_warning(&["scheduleTimeoutSeconds"]),
+    admitted("an unknown field in the policy", add_unknown_field).with_warning(&["scheduleTimeoutSeconds"]),
 ];
 
 /// Strict field validation, as kubectl requests it. The first attempt shows that nothing else is wrong.
@@ -53,7 +53,7 @@ const STRICT: &[Attempt] = &[
     refused(
         "an unknown field in the policy, with strict validation",
         &["kaiScheduler.scheduleTimeoutSeconds"],
-        time_out,
+        add_unknown_field,
     ),
 ];
 
@@ -65,7 +65,7 @@ const OF_RUNTIMES: &[Attempt] = &[
 ];
 
 /// A field of the trainer's other gang policy, which KAI's does not have.
-fn time_out(runtime: &mut Value) {
+fn add_unknown_field(runtime: &mut Value) {
     policy(runtime)["kaiScheduler"]["scheduleTimeoutSeconds"] = 60.into();
 }
 
@@ -83,27 +83,27 @@ fn job(runtime: &mut Value, index: usize) -> &mut Value {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let base = test.runtime("base")?;
-    test.creates(&base, ATTEMPTS).await?;
+    test.attempt_creates(&base, ATTEMPTS).await?;
     let mut doubtful = base.clone();
     doubtful["metadata"]["name"] = "doubtful".into();
-    test.creates(&doubtful, DOUBTFUL).await?;
+    test.attempt_creates(&doubtful, DOUBTFUL).await?;
     let mut strictly = base;
     strictly["metadata"]["name"] = "strict".into();
-    test.creates_strictly(&strictly, STRICT).await?;
-    test.creates(&test.document("TrainJob", "job")?, OF_RUNTIMES).await
+    test.attempt_strict_creates(&strictly, STRICT).await?;
+    test.attempt_creates(&test.document("TrainJob", "job")?, OF_RUNTIMES).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(TRN_07, || answered_well(history, &[ATTEMPTS, OF_RUNTIMES])),
-        finding(TRN_22, || answered_well(history, &[DOUBTFUL, STRICT])),
+        finding(TRN_07, || all_answered(history, &[ATTEMPTS, OF_RUNTIMES])),
+        finding(TRN_22, || all_answered(history, &[DOUBTFUL, STRICT])),
     ]
 }
 
-fn answered_well(history: &History, tables: &[&[Attempt]]) -> Ruling {
+fn all_answered(history: &History, tables: &[&[Attempt]]) -> Ruling {
     tables.iter().try_for_each(|attempts| {
         answers(history, attempts)?;
-        refusals_say(history, attempts)?;
+        refusals_contain_words(history, attempts)?;
         left_nothing(history, attempts)
     })
 }

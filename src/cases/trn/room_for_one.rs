@@ -12,12 +12,12 @@ const NAMES: [&str; 2] = ["first", "second"];
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for name in NAMES {
         let train_job = test.submit_train_job(name).await?;
-        test.until_looked_at(TRN_18, name, train_job.pods()).await?;
+        test.until_considered(TRN_18, name, train_job.pods()).await?;
     }
     test.scheduler_passes().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TRN_03, || {
             history.reached(SharedMark::SchedulerPassed)?;

@@ -11,11 +11,11 @@ const NAME: &str = "half";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_looked_at(TRN_04, NAME, train_job.pods()).await?;
+    test.until_considered(TRN_04, NAME, train_job.pods()).await?;
     test.scheduler_passes().await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(TRN_04, || {
         let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
         train_jobs::never(history, &train_jobs::units(history, NAME)?, Some(barrier))

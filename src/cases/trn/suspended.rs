@@ -21,7 +21,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound_of(TRN_12, NAME, train_job.pods()).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TRN_24, || {
             let (suspended, _) = history.reached(SUSPENDED)?;

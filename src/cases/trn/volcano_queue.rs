@@ -1,5 +1,5 @@
 //! 2 nodes x 1 GPU; two TrainJobs of 1 pod x 1 GPU with one runtime, which names a queue. The second names
-//! another in a patch.
+//! another queue in a patch.
 
 use crate::prelude::*;
 
@@ -7,20 +7,20 @@ pub(crate) const CASE: Case =
     case!("The trainer's PodGroup gets the queue from the runtime or the TrainJob's patch")
         .clauses(&[TRN_26, TRN_14])
         .nodes(&[nodes(2).gpus(1)])
-        .only(&[Target::TRAINJOB_VOLCANO]);
+        .on(Scheduler::VOLCANO);
 
 const QUEUES: [(&str, &str); 2] = [("plain", "of-the-runtime"), ("patched", "of-the-patch")];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (name, queue) in QUEUES {
-        test.open_queue(queue).await?;
+        test.create_volcano_queue(queue).await?;
         let train_job = test.submit_train_job(name).await?;
         test.until_bound_of(TRN_18, name, train_job.pods()).await?;
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TRN_26, || {
             all(QUEUES.into_iter().map(|(name, queue)| train_jobs::pod_group_is_in(history, name, queue)))

@@ -1,11 +1,11 @@
 //! 1 node x 8 GPUs; a clique of 3 pods (minimum 2), a scaling group of 4 replicas (minimum 1), and a control,
-//! each pod with a GPU. The templates change to pods of 64 GPUs, which do not fit. Once the control, which
-//! changed later, is updated, the group, which lacks a replica, is scaled in 4 -> 2, and the templates change
-//! back.
+//! each pod with a GPU. The templates change to pods of 64 GPUs, which do not fit. The control's template
+//! changes last. Once the control is updated, the group, which lacks a replica, is scaled in 4 -> 2. Then the
+//! templates change back.
 
 use conformance_check::lifecycle::scaled;
 use conformance_driver::updates::resize;
-use conformance_facts::health::waits_for_room;
+use conformance_facts::health::awaits_binding;
 
 use crate::prelude::*;
 
@@ -34,17 +34,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         return Ok(());
     }
     let waits = |live: &Live, clique: &str| {
-        let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|its| its.starts_with(clique));
-        live.pods().any(|pod| its(&pod) && waits_for_room(pod))
+        let is_of_clique = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|name| name.starts_with(clique));
+        live.pods().any(|pod| is_of_clique(&pod) && awaits_binding(pod))
     };
-    let begun = Awaited::demanded_by(UPD_12, "the first update step started");
-    test.until(begun, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, GROUP)).await?;
+    let started = Awaited::demanded_by(UPD_12, "the first update step started");
+    test.until(started, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, GROUP)).await?;
     test.revise(CONTROL, "2").await?;
     test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
-    let gone = scaling::lost(&test.history(), SET);
-    test.until_gone(&gone).await.map_err(|stop| stop.owed_by(UPD_14))?;
+    let removed = scaling::removed_gangs(&test.history(), SET);
+    test.until_gangs_deleted(&removed).await.map_err(|stop| stop.owed_by(UPD_14))?;
     test.mark(SCALED_IN, Value::Null);
     test.change_templates(SET, |clique| resize(clique, "1", 1)).await?;
     test.until_updated(SET, UPD_32).await?;
@@ -52,7 +52,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(UPD_04, || {
             updates::are_admitted(history)?;
@@ -60,20 +60,20 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding(UPD_11, || {
             updates::are_admitted(history)?;
-            all([updates::only_old_is_taken(history, SET), history.reached(REPAIRED).map(drop)])
+            all([updates::updater_deletes_only_old(history, SET), history.reached(REPAIRED).map(drop)])
         }),
         finding(UPD_12, || {
             updates::are_admitted(history)?;
-            history.at(OUTLASTED, |outlasted| updates::stopped_after_the_first_turn(history, SET, outlasted))
+            history.at(OUTLASTED, |outlasted| updates::stopped_after_first_step(history, SET, outlasted))
         }),
         finding(UPD_14, || {
             updates::are_admitted(history)?;
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
             history.at(SCALED_IN, |until| {
                 all([
-                    scaled::highest_go_at_once(history, GROUP, scaled, until),
-                    cleanup::removed(&history.upto(until), &scaling::lost(history, SET)),
-                    cleanup::removed(history, &scaling::lost(history, SET)),
+                    scaled::highest_replicas_deleted_at_once(history, GROUP, scaled, until),
+                    cleanup::removed(&history.upto(until), &scaling::removed_gangs(history, SET)),
+                    cleanup::removed(history, &scaling::removed_gangs(history, SET)),
                 ])
             })
         }),
@@ -84,7 +84,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding(UPD_32, || {
             updates::are_admitted(history)?;
             history.reached(SCALED_IN)?;
-            history.at(REPAIRED, |repaired| updates::through(&history.before(repaired), SET))
+            history.at(REPAIRED, |repaired| updates::is_complete(&history.before(repaired), SET))
         }),
     ]
 }

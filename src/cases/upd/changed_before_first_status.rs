@@ -1,12 +1,13 @@
-//! 1 node; a clique of 2 pods, and one of 1 that shows that the operator has had time for the first. A fault
-//! proxy refuses the operator's status writes for the first PodCliqueSet. Its template changes before any
-//! status is written; then the writes are let through.
+//! 1 node; a PodCliqueSet of 2 pods, and a control of 1 pod. A fault proxy refuses the operator's status
+//! writes for the first PodCliqueSet. Its template changes before any status is written. The control
+//! converges before the change, so the operator has had time for the first. After the change, the proxy lets
+//! the writes through.
 
 use conformance_facts::updates::lacks_pods;
 use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb};
 
-use crate::before_put_back::before_put_back;
+use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 marks! { NEW = "every pod is new"; }
@@ -42,10 +43,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
-    let history = &before_put_back(history);
+fn check(history: &History) -> Vec<Finding> {
+    let history = &before_restore(history);
     vec![finding(UPD_02, || {
         updates::are_admitted(history)?;
-        history.at(NEW, |new| updates::pods_through(&history.before(new), SET))
+        history.at(NEW, |new| updates::pods_are_complete(&history.before(new), SET))
     })]
 }

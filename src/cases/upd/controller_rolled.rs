@@ -1,12 +1,12 @@
-//! 1 node x 1 GPU, another of 2 that joins; 3 replicas of a clique of 1 pod without a GPU, and a second
-//! PodCliqueSet of 2 such pods. The template changes to pods with a GPU: the first replica has it, the second
-//! does not fit, the third waits for its update. Then the controller's Deployment is rolled, and afterwards
-//! the second node joins.
+//! 1 node x 1 GPU, and one x 2 GPUs that joins later; 3 replicas of a clique of 1 pod without a GPU, and a
+//! second PodCliqueSet of 2 such pods. The template changes to pods with a GPU: the first replica's pod is
+//! bound, the second's does not fit, and the third replica waits for its update. Then the controller's
+//! Deployment is rolled, and afterwards the second node joins.
 
 use conformance_check::{kubelets, leadership};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::updates::resize;
-use conformance_facts::health::waits_for_room;
+use conformance_facts::health::awaits_binding;
 use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
@@ -20,7 +20,7 @@ marks! {
 const SET: &str = "updated";
 const CONTROL: &str = "control";
 /// The cliques that the update has reached when the controller is rolled.
-const TAKEN: [&str; 2] = ["updated-0-worker", "updated-1-worker"];
+const REACHED: [&str; 2] = ["updated-0-worker", "updated-1-worker"];
 
 pub(crate) const CASE: Case =
     case!("Rolling the controller during an update repeats no step, and the update completes")
@@ -41,18 +41,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let waiting = Awaited::demanded_by(UPD_02, "the second replica in its update step");
     test.until(waiting, limits::SCHEDULING, |live| {
         // The previous pods have terminated.
-        let its: Vec<_> = live.pods().filter(|pod| TAKEN.map(Some).contains(&pod.pod_clique())).collect();
-        its.len() == TAKEN.len()
-            && its.iter().all(|pod| is_of_revision(*pod, "2"))
-            && its.iter().any(|pod| waits_for_room(*pod))
+        let pods: Vec<_> = live.pods().filter(|pod| REACHED.map(Some).contains(&pod.pod_clique())).collect();
+        pods.len() == REACHED.len()
+            && pods.iter().all(|pod| is_of_revision(*pod, "2"))
+            && pods.iter().any(|pod| awaits_binding(*pod))
     })
     .await?;
     test.mark(ROLL, Value::Null);
-    let (rolled, led) = tokio::join!(roll(test), led_by_another(test, &mut lease));
+    let (rolled, led) = tokio::join!(roll(test), until_led_by_another(test, &mut lease));
     rolled?;
     led?;
     test.mark(JOIN, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     test.until_updated(SET, UPD_25).await?;
     test.mark(UPDATED, Value::Null);
     Ok(())
@@ -62,24 +62,24 @@ async fn roll(test: &TestContext) -> Result<(), Stop> {
     Ok(test.kind()?.roll_controller().await?)
 }
 
-async fn led_by_another(test: &TestContext, lease: &mut LeaseWatch) -> Result<(), Stop> {
+async fn until_led_by_another(test: &TestContext, lease: &mut LeaseWatch) -> Result<(), Stop> {
     let first = lease.holder();
     let another = |holder: Option<&str>| holder.is_some() && holder != first.as_deref();
     lease.until(test, "another leader", limits::ROLLOUT, another).await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(UPD_25, || {
         updates::are_admitted(history)?;
         let (rolled, _) = history.reached(ROLL)?;
         history.at(JOIN, |joining| {
             all([
                 leadership::one_leader_at_a_time(history),
-                kubelets::ran_on(history, rolled, joining),
-                updates::nothing_is_taken(history, CONTROL),
-                updates::only_old_is_taken(history, SET),
+                kubelets::kept_running(history, rolled, joining),
+                updates::updater_deletes_none(history, CONTROL),
+                updates::updater_deletes_only_old(history, SET),
             ])
         })?;
-        history.at(UPDATED, |updated| updates::through(&history.before(updated), SET))
+        history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
     })]
 }

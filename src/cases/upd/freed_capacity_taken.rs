@@ -1,8 +1,9 @@
-//! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all required. Its nodes are cordoned for all
-//! but two gangs, one of a single pod and one of 2 pods x 8 GPUs. The single pod waits, the template changes,
-//! and it takes the node that the first update step frees. Then the two pods are submitted, and do not fit;
-//! submitted earlier, they might keep the free node blocked by their retries (AON-10 of Koordinator). After a
-//! later update has ended, 3 nodes x 8 GPUs join, room for all, and the others are uncordoned.
+//! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all required. Its nodes are closed to all
+//! other gangs except two, one of a single pod and one of 2 pods x 8 GPUs. The single pod waits. The template
+//! changes, and the single pod takes the node that the first update step frees. Only then are the two pods
+//! submitted, because on Koordinator their retries might keep the free node blocked (AON-10). They do not
+//! fit. After a later update has ended, 3 nodes x 8 GPUs join, room for all, and the first nodes are opened
+//! again.
 
 use crate::prelude::*;
 
@@ -14,9 +15,9 @@ marks! {
 
 const SET: &str = "updated";
 const CLIQUE: &str = "updated-0-worker";
-/// Fits on the node that an update step frees.
+/// The gang whose pod fits on the node that an update step frees.
 const SINGLE: &str = "one-pod";
-/// Does not fit there.
+/// The gang that does not fit on that node.
 const PAIR: &str = "two-pods";
 const CONTROL: &str = "control-updated";
 
@@ -36,19 +37,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.submit(CONTROL).await?;
     test.until_converged(CONTROL).await?;
-    released(test, SINGLE).await?;
+    submit_released(test, SINGLE).await?;
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
     let taken =
         Awaited::demanded_by(UPD_06, format!("{SINGLE} bound in the place that the first update step freed"));
-    test.until(taken, limits::SCHEDULING, |live| live.bound_of(SINGLE) == 1).await?;
+    test.until(taken, limits::SCHEDULING, |live| live.bound_pods_of_set(SINGLE) == 1).await?;
     test.mark(TAKEN, Value::Null);
-    released(test, PAIR).await?;
+    submit_released(test, PAIR).await?;
     test.revise(CONTROL, "2").await?;
     test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
-    test.nodes_join(1).await?;
+    test.add_nodes(1).await?;
     for node in &closed {
         test.close(node, false).await?;
     }
@@ -57,24 +58,24 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn released(test: &mut TestContext, set: &str) -> Result<(), Stop> {
+async fn submit_released(test: &mut TestContext, set: &str) -> Result<(), Stop> {
     for gang in test.submit(set).await? {
         test.until_released(&gang).await?;
     }
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(UPD_06, || {
         updates::are_admitted(history)?;
         let room = history.marks(OUTLASTED).next().map(|(place, _)| place);
         all([
             binding::never(history, &history.units(PAIR)?, room),
-            updates::one_turn_at_a_time(history, SET),
-            updates::only_old_is_taken(history, SET),
+            updates::one_step_at_a_time(history, SET),
+            updates::updater_deletes_only_old(history, SET),
         ])?;
         history.at(OUTLASTED, |outlasted| {
-            updates::stopped_after_the_first_turn(history, SET, outlasted)?;
+            updates::stopped_after_first_step(history, SET, outlasted)?;
             let (taken, _) = history.reached(TAKEN)?;
             binding::whole(&history.before(taken), &history.units(SINGLE)?)?;
             // Only the control changes meanwhile.
@@ -84,6 +85,6 @@ fn judge(history: &History) -> Vec<Finding> {
             let control: Vec<_> = control.iter().map(|pod| pod.name()).collect();
             binding::others_untouched(&history.upto(outlasted), taken, &control)
         })?;
-        history.at(UPDATED, |updated| updates::through(&history.before(updated), SET))
+        history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
     })]
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod broken_then_repaired;
 pub(crate) mod changed_before_first_status;
+pub(crate) mod changed_during_update;
 pub(crate) mod controller_rolled;
 pub(crate) mod freed_capacity_taken;
 pub(crate) mod never_ready;
@@ -16,5 +17,31 @@ pub(crate) mod replacement_stays_in_rack;
 pub(crate) mod rolling_update;
 pub(crate) mod scaled_during_update;
 pub(crate) mod scaled_gang_updated;
+pub(crate) mod strategy_changed;
 pub(crate) mod template_unchanged;
 pub(crate) mod unavailable_replicas_first;
+
+use conformance_facts::updates::is_of_revision;
+
+use crate::prelude::*;
+
+/// Waits until the update has created a pod of this revision in the clique; `clause` requires that.
+async fn until_started(
+    test: &TestContext,
+    clause: &'static str,
+    clique: &str,
+    revision: &str,
+) -> Result<(), Stop> {
+    let started = Awaited::demanded_by(clause, format!("a pod of revision {revision}"));
+    test.until(started, limits::SCHEDULING, |live| {
+        live.pods().any(|pod| pod.pod_clique() == Some(clique) && is_of_revision(pod, revision))
+    })
+    .await
+}
+
+/// A rule that applies regardless of how far the update came. Undecided (`NotReached`) if it is satisfied but
+/// the case did not reach the mark `end`.
+fn at_any_time(history: &History, end: MarkName, rule: impl FnOnce() -> Ruling) -> Ruling {
+    updates::are_admitted(history)?;
+    all([rule(), history.reached(end).map(drop)])
+}

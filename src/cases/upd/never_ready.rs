@@ -1,6 +1,6 @@
 //! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 1), and a control. The
-//! templates change to pods whose containers never start, as with a missing image. Once the control, which
-//! changed later, is updated, they change back.
+//! templates change to pods whose containers never start, as with a missing image. The control's template
+//! changes last. Once the control is updated, the other templates change back.
 
 use conformance_driver::pod_health::UNSTARTED;
 use conformance_driver::updates::set_revision;
@@ -30,30 +30,33 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
-    if !test.change_templates(SET, |clique| made_to("2", json!({UNSTARTED: "true"}), clique)).await? {
+    if !test
+        .change_templates(SET, |clique| set_revision_and_labels("2", json!({UNSTARTED: "true"}), clique))
+        .await?
+    {
         return Ok(());
     }
     let runs = |live: &Live, clique: &str| {
-        let its = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|its| its.starts_with(clique));
-        live.pods().any(|pod| its(&pod) && is_of_revision(pod, "2") && is_bound(pod))
+        let is_of_clique = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|name| name.starts_with(clique));
+        live.pods().any(|pod| is_of_clique(&pod) && is_of_revision(pod, "2") && is_bound(pod))
     };
-    let begun = Awaited::demanded_by(UPD_12, "the first update step started");
-    test.until(begun, limits::SCHEDULING, |live| runs(live, CLIQUE) && runs(live, GROUP)).await?;
+    let started = Awaited::demanded_by(UPD_12, "the first update step started");
+    test.until(started, limits::SCHEDULING, |live| runs(live, CLIQUE) && runs(live, GROUP)).await?;
     test.revise(CONTROL, "2").await?;
     test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
-    test.change_templates(SET, |clique| made_to("1", json!({}), clique)).await?;
+    test.change_templates(SET, |clique| set_revision_and_labels("1", json!({}), clique)).await?;
     test.until_updated(SET, UPD_32).await?;
     test.mark(REPAIRED, Value::Null);
     Ok(())
 }
 
-fn made_to(revision: &str, labels: Value, clique: &mut Value) {
+fn set_revision_and_labels(revision: &str, labels: Value, clique: &mut Value) {
     set_revision(clique, revision);
     clique["labels"] = labels;
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(UPD_04, || {
             updates::are_admitted(history)?;
@@ -61,7 +64,7 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding(UPD_12, || {
             updates::are_admitted(history)?;
-            history.at(OUTLASTED, |outlasted| updates::stopped_after_the_first_turn(history, SET, outlasted))
+            history.at(OUTLASTED, |outlasted| updates::stopped_after_first_step(history, SET, outlasted))
         }),
         finding(UPD_30, || {
             updates::are_admitted(history)?;
@@ -70,7 +73,7 @@ fn judge(history: &History) -> Vec<Finding> {
         finding(UPD_32, || {
             updates::are_admitted(history)?;
             history.reached(OUTLASTED)?;
-            history.at(REPAIRED, |repaired| updates::through(&history.before(repaired), SET))
+            history.at(REPAIRED, |repaired| updates::is_complete(&history.before(repaired), SET))
         }),
     ]
 }

@@ -20,14 +20,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(UPD_05, || {
         updates::are_admitted(history)?;
-        updates::one_turn_at_a_time(history, SET)?;
-        updates::only_old_is_taken(history, SET)?;
+        updates::one_step_at_a_time(history, SET)?;
+        updates::updater_deletes_only_old(history, SET)?;
         history.at(UPDATED, |updated| {
             let live = history.before(updated);
-            updates::through(&live, SET)?;
+            updates::is_complete(&live, SET)?;
             binding::whole(&live, &history.units(SET)?)
         })
     })]

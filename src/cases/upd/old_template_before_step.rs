@@ -5,12 +5,12 @@
 //! a GPU.
 
 use conformance_driver::updates::resize;
-use conformance_facts::health::{is_bound, waits_for_room};
+use conformance_facts::health::{awaits_binding, is_bound};
 use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 
-/// Mark: the lost pods are bound again, after the first change and after the second.
+/// The marks that the lost pods are bound again, after the first change and after the second.
 const RESTORED: [MarkName; 2] = [
     MarkName::of_case("what was lost is bound again"),
     MarkName::of_case("what was lost is bound again after a second change"),
@@ -45,9 +45,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 async fn until_stuck(test: &TestContext, revision: &str) -> Result<(), Stop> {
-    let waits = |pod: &Pod<'_>| is_of_revision(*pod, revision) && waits_for_room(*pod);
-    let begun = Awaited::demanded_by(UPD_12, format!("the first update step to revision {revision} started"));
-    test.until(begun, limits::SCHEDULING, |live| {
+    let waits = |pod: &Pod<'_>| is_of_revision(*pod, revision) && awaits_binding(*pod);
+    let started =
+        Awaited::demanded_by(UPD_12, format!("the first update step to revision {revision} started"));
+    test.until(started, limits::SCHEDULING, |live| {
         live.pods().any(|pod| pod.pod_clique() == Some(FIRST) && waits(&pod))
     })
     .await
@@ -56,7 +57,7 @@ async fn until_stuck(test: &TestContext, revision: &str) -> Result<(), Stop> {
 async fn lose_and_restore(test: &TestContext) -> Result<(), Stop> {
     let before = LATER.map(|clique| test.pods_of(clique));
     for lost in before.iter().filter_map(|pods| pods.first()) {
-        test.lose_pod(lost).await?;
+        test.force_delete_pod(lost).await?;
     }
     let restored = Awaited::demanded_by(UPD_16, "the lost pods bound again");
     test.until(restored, limits::SCHEDULING, |live| {
@@ -69,13 +70,16 @@ async fn lose_and_restore(test: &TestContext) -> Result<(), Stop> {
     .await
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(UPD_16, || {
         updates::are_admitted(history)?;
-        all([updates::restored_as_it_was(history, SET), updates::only_old_is_taken(history, SET)])?;
+        all([
+            updates::restored_from_old_template(history, SET),
+            updates::updater_deletes_only_old(history, SET),
+        ])?;
         for restored in RESTORED {
             history.reached(restored)?;
         }
-        history.at(UPDATED, |updated| updates::through(&history.before(updated), SET))
+        history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
     })]
 }

@@ -1,6 +1,6 @@
 //! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, with the strategy OnDelete, runs, and its template changes.
-//! All nodes are cordoned, and all of its pods deleted by hand. Then two nodes are uncordoned, room for 2 of
-//! 3, and then the third.
+//! All nodes are closed to new pods, and all of its pods are deleted by hand. Then two nodes are opened, room
+//! for 2 of 3, and then the third.
 
 use std::collections::BTreeSet;
 
@@ -33,15 +33,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for node in &nodes {
         test.close(node, true).await?;
     }
+    // The mark precedes the deletions, because the check considers only pods that are created after it.
     test.mark(DELETED, Value::Null);
     let old: BTreeSet<String> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
     for pod in test.pods_of(CLIQUE) {
-        test.lose_pod(&pod).await?;
+        test.force_delete_pod(&pod).await?;
     }
-    let made = Awaited::demanded_by(UPD_36, "all three pods created again and released");
-    test.until(made, SCHEDULING, |live| {
-        let its = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
-        its.filter(|pod| !old.contains(pod.uid()) && pod.gates().is_empty()).count() == 3
+    let created = Awaited::demanded_by(UPD_36, "all three pods created again and released");
+    test.until(created, SCHEDULING, |live| {
+        let pods = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
+        pods.filter(|pod| !old.contains(pod.uid()) && pod.gates().is_empty()).count() == 3
     })
     .await?;
     for node in nodes.iter().skip(1) {
@@ -53,19 +54,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.close(node, false).await?;
     }
     let back = Awaited::demanded_by(UPD_36, "all three pods bound again");
-    test.until(back, SCHEDULING, |live| live.bound_of(SET) == 3).await?;
+    test.until(back, SCHEDULING, |live| live.bound_pods_of_set(SET) == 3).await?;
     test.mark(BACK, Value::Null);
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(UPD_36, || {
         updates::are_admitted(history)?;
         let (deleted, _) = history.reached(DELETED)?;
         let (scope, units) = (replica(history, SET, 0)?.scope(), history.units(SET)?);
         history.at(SHORT, |place| {
             let until_short = history.upto(place);
-            binding::never(&generations::made_since(&until_short, &scope, deleted), &units, None)
+            binding::never(&generations::created_since(&until_short, &scope, deleted), &units, None)
         })?;
         history.at(BACK, |place| binding::whole(&history.before(place), &units))
     })]

@@ -1,5 +1,5 @@
-//! A standalone clique of 2 pods, another of 2, and a scaling group of 2 replicas of one pod. Then a label
-//! changes in the template of the first clique only.
+//! 1 node; a standalone clique of 2 pods, another of 2, and a scaling group of 2 replicas of one pod. Then a
+//! label changes in the template of the first clique only.
 
 use std::collections::BTreeSet;
 
@@ -37,8 +37,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn uids(live: &Live, clique: &str) -> BTreeSet<String> {
-    let its = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
-    its.map(|pod| pod.uid().to_owned()).collect()
+    let pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+    pods.map(|pod| pod.uid().to_owned()).collect()
 }
 
 fn kept(before: &Live, after: &Live, clique: &str) -> Ruling {
@@ -50,7 +50,7 @@ fn kept(before: &Live, after: &Live, clique: &str) -> Ruling {
     })
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(UPD_02, || {
             updates::are_admitted(history)?;
@@ -85,6 +85,6 @@ mod tests {
         let before = Story::flat().all_added(KEPT.map(old)).added(old("partly-0-changed"));
         let change = before.mark(CHANGE, Value::Null).deleted(old(clique)).added(pod(clique, "new"));
         let history = change.mark(ENDED, Value::Null).end();
-        assert_eq!(codes(judge(&history).remove(1).ruling), wanted);
+        assert_eq!(codes(check(&history).remove(1).ruling), wanted);
     }
 }

@@ -1,9 +1,9 @@
-//! Block home of 2 nodes x 8 GPUs, each in its own rack, block away of one node x 8; a gang of 2 pods x 8
+//! Block `home` of 2 nodes x 8 GPUs, each in its own rack; block `away` of one node x 8. A gang of 2 pods x 8
 //! GPUs, both required, that must be in one block. Otherwise like `upd/replacement-stays-in-rack`.
 
 use conformance_contract::names::BLOCK;
 
-use super::replacement_stays_in_rack::{drive, judge};
+use super::replacement_stays_in_rack::{check, drive};
 use crate::prelude::*;
 
 const SET: &str = "in-block";
@@ -11,7 +11,7 @@ const SET: &str = "in-block";
 pub(crate) const CASE: Case = Case::new(
     "A pod replaced by an update waits for room in its gang's block",
     |test| Box::pin(drive(test, SET)),
-    |history| judge(history, SET, BLOCK),
+    |history| check(history, SET, BLOCK),
 )
 .clauses(&[UPD_19])
 .nodes(&[

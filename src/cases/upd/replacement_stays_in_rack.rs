@@ -1,7 +1,7 @@
-//! Rack home of 2 nodes x 8 GPUs, rack away of one node x 8; a gang of 2 pods x 8 GPUs, both required, that
-//! must be in one rack, is bound in home while away is cordoned. Then home is cordoned instead, and the
-//! template changes: the first replacement fits only in away. Once the scheduler has passed over it, home is
-//! uncordoned.
+//! Rack `home` of 2 nodes x 8 GPUs; rack `away` of one node x 8. A gang of 2 pods x 8 GPUs, both required,
+//! that must be in one rack, is bound in `home` while `away` is cordoned. Then `home` is cordoned instead,
+//! and the template changes: the first replacement fits only in `away`. Once the scheduler has passed over
+//! it, `home` is uncordoned.
 
 use conformance_facts::updates::is_of_revision;
 
@@ -14,13 +14,13 @@ marks! {
 }
 
 const SET: &str = "in-rack";
-/// Number of nodes in rack home; the others are in away.
+/// Number of nodes in rack `home`; the others are in `away`.
 const HOME: usize = 2;
 
 pub(crate) const CASE: Case = Case::new(
     "A pod replaced by an update waits for room in its gang's rack",
     |test| Box::pin(drive(test, SET)),
-    |history| judge(history, SET, RACK),
+    |history| check(history, SET, RACK),
 )
 .clauses(&[UPD_19])
 .nodes(&[nodes(2).gpus(8).rack("home"), nodes(1).gpus(8).rack("away")]);
@@ -55,15 +55,15 @@ async fn only_home_is_open(test: &TestContext, is_open: bool) -> Result<(), Stop
     Ok(())
 }
 
-pub(super) fn judge(history: &History, set: &str, level: &str) -> Vec<Finding> {
+pub(super) fn check(history: &History, set: &str, level: &str) -> Vec<Finding> {
     vec![finding(UPD_19, || {
         updates::are_admitted(history)?;
         history.at(UPDATED, |updated| {
             let live = history.before(updated);
             all([
                 placement::gang_in_one_domain(history, &history.base(set)?.name, level),
-                updates::one_turn_at_a_time(history, set),
-                updates::through(&live, set),
+                updates::one_step_at_a_time(history, set),
+                updates::is_complete(&live, set),
                 binding::whole(&live, &history.units(set)?),
             ])?;
             history.reached(TRIED).map(drop)

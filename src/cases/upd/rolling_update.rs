@@ -1,10 +1,11 @@
-//! 2 nodes x 8 GPUs; 2 replicas of a clique of 3 pods (minimum 2), and of a scaling group of 2 replicas of 2
-//! pods (minimum 1), each pod with a GPU: 14 of 16. One pod of the first replica's clique has crashed and is
-//! Ready again, another crashes. Then every template changes once.
+//! 2 nodes x 8 GPUs; 2 replicas of a PodCliqueSet. Each has a clique of 3 pods (minimum 2), and a scaling
+//! group of 2 replicas of 2 pods (minimum 1). Each pod requests a GPU: 14 of 16. One pod of the first
+//! replica's clique has crashed and is Ready again, another crashes. Then every template changes once.
 
 use conformance_check::order;
-use conformance_facts::pod_gangs::misnamed;
+use conformance_facts::pod_gangs::reference_mismatch;
 
+use super::at_any_time;
 use crate::prelude::*;
 
 marks! { UPDATED = "every pod is new"; }
@@ -23,52 +24,46 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     let front = test.pods_of(CLIQUE);
     for pod in front.iter().take(2) {
-        test.pod_becomes(pod, Containers::Crashing).await?;
+        test.set_pod_status(pod, Containers::Crashing).await?;
     }
     if let Some(recovered) = front.first() {
-        test.pod_becomes(recovered, Containers::Recovered).await?;
+        test.set_pod_status(recovered, Containers::Recovered).await?;
     }
     // The third pod still runs, and the recovered one is Ready.
-    test.until_ready_are_counted(CLIQUE, 2).await?;
+    test.until_ready_replicas(CLIQUE, 2).await?;
     if test.revise(SET, "2").await? {
         test.until_updated(SET, UPD_02).await?;
         let named = Awaited::demanded_by(UPD_31, "PodGangs that reference exactly the existing pods");
-        test.until(named, limits::REACTION, |live| misnamed(live, SET).is_none()).await?;
+        test.until(named, limits::REACTION, |live| reference_mismatch(live, SET).is_none()).await?;
         test.caught_up().await?;
         test.mark(UPDATED, Value::Null);
     }
     Ok(())
 }
 
-/// A rule that applies at any time, regardless of how far the update came.
-fn at_any_time(history: &History, ruling: impl FnOnce() -> Ruling) -> Ruling {
-    updates::are_admitted(history)?;
-    all([ruling(), history.reached(UPDATED).map(drop)])
-}
-
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(UPD_02, || {
             updates::are_admitted(history)?;
             history.at(UPDATED, |updated| updates::ended(&history.upto(updated), SET))
         }),
-        finding(UPD_03, || at_any_time(history, || updates::one_replica_at_a_time(history, SET))),
-        finding(UPD_04, || at_any_time(history, || updates::steps_do_not_overlap(history, SET))),
-        finding(UPD_07, || at_any_time(history, || updates::gangs_stay(history, SET))),
+        finding(UPD_03, || at_any_time(history, UPDATED, || updates::one_replica_at_a_time(history, SET))),
+        finding(UPD_04, || at_any_time(history, UPDATED, || updates::steps_do_not_overlap(history, SET))),
+        finding(UPD_07, || at_any_time(history, UPDATED, || updates::gangs_stay(history, SET))),
         finding(UPD_08, || {
-            at_any_time(history, || {
+            at_any_time(history, UPDATED, || {
                 order::no_pod_before_its_group(history)?;
                 updates::replacements_are_members(history, SET)
             })
         }),
-        finding(UPD_18, || at_any_time(history, || updates::progress_is_true(history, SET))),
-        finding(UPD_27, || at_any_time(history, || updates::never_ended_early(history, SET))),
-        finding(UPD_28, || at_any_time(history, || updates::lowest_goes_first(history, SET))),
-        finding(UPD_29, || at_any_time(history, || updates::status_names_the_replica(history, SET))),
-        finding(UPD_30, || at_any_time(history, || updates::minimum_stays(history, SET))),
+        finding(UPD_18, || at_any_time(history, UPDATED, || updates::progress_is_correct(history, SET))),
+        finding(UPD_27, || at_any_time(history, UPDATED, || updates::never_ended_early(history, SET))),
+        finding(UPD_28, || at_any_time(history, UPDATED, || updates::lowest_is_updated_first(history, SET))),
+        finding(UPD_29, || at_any_time(history, UPDATED, || updates::status_names_the_replica(history, SET))),
+        finding(UPD_30, || at_any_time(history, UPDATED, || updates::minimum_stays(history, SET))),
         finding(UPD_31, || {
-            at_any_time(history, || updates::references_follow_the_pods(history, SET))?;
-            updates::names_what_there_is(&history.end(), SET)
+            at_any_time(history, UPDATED, || updates::references_follow_the_pods(history, SET))?;
+            updates::references_match_pods(&history.end(), SET)
         }),
     ]
 }

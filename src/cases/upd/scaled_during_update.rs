@@ -1,8 +1,8 @@
 //! 1 node without GPUs; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas of a pod (minimum
-//! 1). The PodCliqueSet, the group and the clique are each scaled out by one right before the template
-//! changes, and by one more once the update has started. The next update scales everything back in the same
-//! two steps: the clique to fewer pods than were updated, and the PodCliqueSet while the replica that is
-//! removed is being updated.
+//! 1). Right before the template changes, the PodCliqueSet, the group and the clique are each scaled out by
+//! one. Once the update has started, each is scaled out by one more. The next update scales everything back
+//! in the same two steps: the clique to fewer pods than were updated, and the PodCliqueSet while the replica
+//! that is removed is being updated.
 
 use conformance_check::gangs;
 use conformance_facts::updates::is_of_revision;
@@ -10,10 +10,10 @@ use conformance_facts::updates::is_of_revision;
 use crate::prelude::*;
 
 marks! {
-    BEGUN = "an update has begun";
+    STARTED = "an update has begun";
     /// Everything that was scaled out before and during an update exists, and is new.
     GROWN = "all is scaled out and new";
-    /// Everything that was scaled in before and during an update is gone, and the rest is new.
+    /// Everything that was scaled in before and during an update is deleted, and the rest is new.
     SHRUNK = "all is scaled in and new";
 }
 
@@ -35,7 +35,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         return Ok(());
     }
     until_new(test, "scaled-update-0-worker", "2", 1).await?;
-    test.mark(BEGUN, Value::Null);
+    test.mark(STARTED, Value::Null);
     scale(test, [(SET, 3), (GROUP, 4), (CLIQUE, 4)]).await?;
     until_exact(test, GROWN).await?;
 
@@ -43,15 +43,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.revise(SET.1, "3").await?;
     // The clique keeps one pod, so two updated pods are more than will be left.
     until_new(test, "scaled-update-0-worker", "3", 2).await?;
-    test.mark(BEGUN, Value::Null);
+    test.mark(STARTED, Value::Null);
     scale(test, [(GROUP, 1), (CLIQUE, 1)]).await?;
     until_new(test, "scaled-update-1-worker", "3", 1).await?;
     scale(test, [(SET, 1)]).await?;
     until_exact(test, SHRUNK).await
 }
 
-async fn scale<const N: usize>(test: &TestContext, to: [((&str, &str), u32); N]) -> Result<(), Stop> {
-    for ((kind, name), replicas) in to {
+async fn scale<const N: usize>(test: &TestContext, sizes: [((&str, &str), u32); N]) -> Result<(), Stop> {
+    for ((kind, name), replicas) in sizes {
         test.scale_as_an_autoscaler(kind, name, replicas).await?;
     }
     Ok(())
@@ -61,8 +61,8 @@ async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usiz
     let awaited =
         Awaited::demanded_by(UPD_13, format!("{count} pods of PodClique {clique} of revision {revision}"));
     test.until(awaited, limits::SCHEDULING, |live| {
-        let its = live.pods().filter(|pod| pod.pod_clique() == Some(clique));
-        its.filter(|pod| is_of_revision(*pod, revision)).count() >= count
+        let pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique));
+        pods.filter(|pod| is_of_revision(*pod, revision)).count() >= count
     })
     .await
 }
@@ -72,27 +72,27 @@ async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
     let owed = |stop: Stop| stop.owed_by(UPD_13);
     test.until_updated(SET.1, UPD_13).await?;
     test.until_converged(SET.1).await.map_err(owed)?;
-    test.until_gone(&scaled_in(&test.history())).await.map_err(owed)?;
-    let exact = Awaited::demanded_by(UPD_13, "statuses that count exactly the existing pods");
-    test.until(exact, limits::REACTION, |live| updates::counted(live, SET.1).is_ok()).await?;
+    test.until_gangs_deleted(&scaled_in(&test.history())).await.map_err(owed)?;
+    let counted = Awaited::demanded_by(UPD_13, "statuses that count exactly the existing pods");
+    test.until(counted, limits::REACTION, |live| updates::counted(live, SET.1).is_ok()).await?;
     test.mark(mark, json!({"name": SET.1}));
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(UPD_13, || {
             updates::are_admitted(history)?;
-            updates::nothing_is_made_twice(history, SET.1)?;
+            updates::no_excess_pods_created(history, SET.1)?;
             for mark in [GROWN, SHRUNK] {
-                history.at(mark, |over| exact(&history.upto(over)))?;
+                history.at(mark, |over| matches_last_scaling(&history.upto(over)))?;
             }
             Ok(())
         }),
         finding(UPD_33, || {
             updates::are_admitted(history)?;
-            let begun = history.marks(BEGUN).map(|(place, _)| place);
-            all(begun.map(|place| updates::made_since_is_new(history, SET.1, place, is_made_in_it)))?;
+            let started = history.marks(STARTED).map(|(place, _)| place);
+            all(started.map(|place| updates::pods_created_since_are_new(history, SET.1, place, must_be_new)))?;
             history.reached(GROWN)?;
             history.reached(SHRUNK).map(drop)
         }),
@@ -101,7 +101,7 @@ fn judge(history: &History) -> Vec<Finding> {
 
 /// Whether a pod belongs to the clique whose update has started, or was added during an update. Elsewhere,
 /// the operator may still finish earlier work with the old template.
-fn is_made_in_it(pod: Pod<'_>) -> bool {
+fn must_be_new(pod: Pod<'_>) -> bool {
     let is_added = [(names::REPLICA_INDEX, "2"), (names::SCALING_GROUP_REPLICA_INDEX, "3")];
     pod.pod_clique() == Some(CLIQUE.1)
         || is_added.iter().any(|(label, index)| pod.label(label) == Some(index))
@@ -109,12 +109,12 @@ fn is_made_in_it(pod: Pod<'_>) -> bool {
 
 fn scaled_in(history: &History) -> Vec<Gang> {
     let grown = history.marks(GROWN).next();
-    grown.map(|(place, _)| scaling::lost_since(history, SET.1, place)).unwrap_or_default()
+    grown.map(|(place, _)| scaling::removed_since(history, SET.1, place)).unwrap_or_default()
 }
 
-fn exact(history: &History) -> Ruling {
+fn matches_last_scaling(history: &History) -> Ruling {
     let live = history.end();
-    updates::through(&live, SET.1)?;
+    updates::is_complete(&live, SET.1)?;
     gangs::as_scaled_last(history, &live, SET.1)?;
     updates::counted(&live, SET.1)?;
     cleanup::removed(history, &scaled_in(history))

@@ -30,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
-    test.until_recycled(SCALED, UPD_09, &[SCALED], &old, false).await?;
+    test.until_recreated(SCALED, UPD_09, &[SCALED], &old, false).await?;
     for gang in gangs.iter().filter(|gang| !gang.is_base) {
         test.until_released(gang).await.map_err(|stop| stop.owed_by(UPD_09))?;
     }
@@ -47,7 +47,7 @@ fn units_of_scaled(history: &History, gangs: &[Gang]) -> Vec<Unit> {
     scaled.flat_map(|gang| gang.units(history.header.target)).collect()
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(UPD_09, || {
         updates::are_admitted(history)?;
         let gangs = history.gangs(SET)?;
@@ -55,12 +55,13 @@ fn judge(history: &History) -> Vec<Finding> {
         let replica = Scope::GroupReplica { group: GROUP.into(), index: 1 };
         // Nothing may be bound before there is room, even if the case stopped early.
         let room = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
-        let never = binding::never(&generations::only(&history.upto(room), &replica, 1), &units, None);
+        let never =
+            binding::never(&generations::only_generation(&history.upto(room), &replica, 1), &units, None);
         all([never, scheduler_passed(history)])?;
-        let again = generations::only(history, &replica, 1);
-        binding::base_first(&again, &gangs)?;
+        let recreated = generations::only_generation(history, &replica, 1);
+        binding::base_first(&recreated, &gangs)?;
         history.at(UPDATED, |updated| {
-            updates::through(&history.before(updated), SET)?;
+            updates::is_complete(&history.before(updated), SET)?;
             binding::whole(&history.before(updated), &units)
         })
     })]

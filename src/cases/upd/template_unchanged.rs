@@ -70,7 +70,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The scaling group with other limits, and with more replicas for later replicas of the PodCliqueSet.
+/// The scaling group with other autoscaler limits and 2 replicas. Only replicas of the PodCliqueSet that are
+/// created later get the 2 replicas.
 fn larger(test: &TestContext) -> Result<Value, Stop> {
     let mut group = test.manifest(SET)?["spec"]["template"]["podCliqueScalingGroups"][0].clone();
     group["replicas"] = json!(2);
@@ -90,12 +91,12 @@ fn set(clique: &mut Value, field: &str, value: &Value) {
     }
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(UPD_01, || {
             updates::are_admitted(history)?;
             for (place, _) in history.marks(UPDATED) {
-                updates::pods_through(&history.before(place), CONTROL)?;
+                updates::pods_are_complete(&history.before(place), CONTROL)?;
             }
             let updated = history.marks(UPDATED).count();
             if updated < changes().len() {
@@ -108,7 +109,10 @@ fn judge(history: &History) -> Vec<Finding> {
         }),
         finding(UPD_26, || {
             updates::are_admitted(history)?;
-            all([updates::nothing_is_taken(history, SET), updates::only_old_is_taken(history, CONTROL)])?;
+            all([
+                updates::updater_deletes_none(history, SET),
+                updates::updater_deletes_only_old(history, CONTROL),
+            ])?;
             // The first of these updates shows that the operator has had time for the earlier changes.
             history.reached(UPDATED).map(drop)
         }),

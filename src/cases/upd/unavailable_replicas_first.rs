@@ -23,19 +23,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let started = Awaited::demanded_by(AON_01, "two of three replicas bound and Ready");
     test.until(started, limits::SCHEDULING, |live| ready(live).count() == 2).await?;
     let both: Vec<_> = test.look(|live| ready(live).collect());
-    // Each reports a breach until it is known to run.
+    // Each clique reports a breach until its pod is known to run.
     for clique in &both {
         test.until_breach_is("False", clique).await?;
     }
     let crashing = both.last().copied().unwrap_or_default();
-    test.first_pod_becomes(crashing, Containers::Crashing).await?;
+    test.set_first_pod_status(crashing, Containers::Crashing).await?;
     test.until_breach_is("True", crashing).await?;
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
-    let begun = Awaited::demanded_by(UPD_02, "the first pod of revision 2");
-    test.until(begun, limits::SCHEDULING, |live| live.pods().any(|pod| is_of_revision(pod, "2"))).await?;
-    test.nodes_join(1).await?;
+    let updating = Awaited::demanded_by(UPD_02, "the first pod of revision 2");
+    test.until(updating, limits::SCHEDULING, |live| live.pods().any(|pod| is_of_revision(pod, "2"))).await?;
+    test.add_nodes(1).await?;
     test.until_updated(SET, UPD_02).await?;
     test.mark(UPDATED, Value::Null);
     Ok(())
@@ -46,10 +46,10 @@ fn ready(live: &Live) -> impl Iterator<Item = &'static str> {
     CLIQUES.into_iter().filter(move |clique| is_ready(clique))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![finding(UPD_28, || {
         updates::are_admitted(history)?;
         // No clause decides whether the replica without room blocks the others after its update step.
-        all([updates::down_go_first(history, SET), history.reached(UPDATED).map(drop)])
+        all([updates::unavailable_are_updated_first(history, SET), history.reached(UPDATED).map(drop)])
     })]
 }

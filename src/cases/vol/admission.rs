@@ -4,18 +4,18 @@
 use conformance_driver::admission_attempts::on;
 
 use crate::backends::{
-    Backend, Crd, Own, Rules, given_to, nine_podgroups, no_such_queue, not_enabled, two_kai_queues,
+    Backend, Crd, Own, Rules, nine_podgroups, no_such_queue, not_enabled, switch_to, two_kai_queues,
     without_crd,
 };
 use crate::levels::{
-    ALL_THREE, BESIDE_REQUIRED, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_OF_A_CLIQUE,
+    ALL_THREE, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_CLIQUE,
     PREFERRED_OF_A_GROUP, REQUIRED,
 };
 use crate::prelude::*;
 
 pub(crate) static BACKEND: Backend = Backend {
-    columns: &[Target::VOLCANO],
-    given_to_it: given_to(|pcs| on(pcs, "volcano")),
+    targets: &[Target::VOLCANO],
+    switch_to_it: switch_to(|pcs| on(pcs, "volcano")),
     own: Some(Own {
         rules: Rules {
             own: &[(VOL_03, refused("Volcano's rule on a Volcano PodCliqueSet", &[], no_such_queue))],
@@ -27,7 +27,7 @@ pub(crate) static BACKEND: Backend = Backend {
                 "the same rule on a PodCliqueSet of another enabled scheduler",
                 no_such_queue,
             )],
-            strangers: &[Target::EXTERNAL, Target::KUBE_POD_GROUP, Target::KOORDINATOR, Target::KAI],
+            targets_without: &[Target::EXTERNAL, Target::KUBE_POD_GROUP, Target::KOORDINATOR, Target::KAI],
         },
         levels: &[
             REQUIRED,
@@ -37,7 +37,7 @@ pub(crate) static BACKEND: Backend = Backend {
             PREFERRED,
             PREFERRED_OF_A_GROUP,
             PREFERRED_OF_A_CLIQUE,
-            BESIDE_REQUIRED,
+            PREFERRED_AND_REQUIRED,
         ],
         crd: Some(Crd {
             name: "podgroups.scheduling.volcano.sh",

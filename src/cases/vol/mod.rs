@@ -1,4 +1,4 @@
-//! Volcano.
+//! Cases about Volcano: its PodGroups, queues and HyperNodes.
 
 pub(crate) mod admission;
 pub(crate) mod network_topology;

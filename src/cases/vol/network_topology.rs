@@ -19,8 +19,7 @@ const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 pub(crate) const CASE: Case =
     case!("Required levels become hard networkTopology; unsupported constraints are refused")
         .clauses(&[VOL_05, VOL_10])
-        .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")])
-        .only(&[Target::VOLCANO]);
+        .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")]);
 
 /// A PodCliqueSet, and the keys for its PodGroup and for its podgroup a; b has no constraint.
 const SETS: [(&str, Option<&str>, Option<&str>); 3] =
@@ -51,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.extend(test.submit(name).await?);
     }
     if !test.target.declares(TopologyPerGroup) {
-        test.creates(&test.manifest("grouped")?, ATTEMPTS).await?;
+        test.attempt_creates(&test.manifest("grouped")?, ATTEMPTS).await?;
     }
     let target = test.target;
     test.until("the PodGroups", REACTION, |live| {
@@ -67,7 +66,7 @@ fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str
     let tiers: Vec<_> = domains.iter().map(|domain| domain.key).zip(found).collect();
     let tier = |key: &str| {
         let mut of_level =
-            tiers.iter().filter(|(of, _)| *of == key).map(|(_, found)| hyper_nodes::tier(found));
+            tiers.iter().filter(|(level, _)| *level == key).map(|(_, found)| hyper_nodes::tier(found));
         let first = of_level.next();
         if of_level.all(|tier| Some(tier) == first) { first } else { None }
     };
@@ -86,13 +85,14 @@ fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str
 /// is none.
 fn limits(found: &Value, key: Option<&str>, tiers: &[(&str, &Value)]) -> bool {
     let Some(key) = key else { return found.is_null() };
-    let Some((_, hyper_node)) = tiers.iter().find(|(of, _)| *of == key) else { return false };
+    let Some((_, hyper_node)) = tiers.iter().find(|(level, _)| *level == key) else { return false };
     let spec = &hyper_node["spec"];
     let by_name = spec["tierName"].is_string() && found["highestTierName"] == spec["tierName"];
     found["mode"] == "hard" && (found["highestTierAllowed"] == spec["tier"] || by_name)
 }
 
-fn kept_in(
+/// The PodGroup and its two subgroups have the wanted `networkTopology`.
+fn has_constraints(
     live: &Live,
     gang: &Gang,
     tiers: &[(&str, &Value)],
@@ -127,7 +127,7 @@ fn kept_in(
     Ok(())
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(VOL_05, || {
             let end = history.end();
@@ -136,8 +136,9 @@ fn judge(history: &History) -> Vec<Finding> {
                 return Err(Broken::NotReached("no nodes exist".into()));
             }
             let tiers = tiers(&end, &domains)?;
-            SETS.iter()
-                .try_for_each(|(set, whole, part)| kept_in(&end, &history.base(set)?, &tiers, *whole, *part))
+            SETS.iter().try_for_each(|(set, whole, part)| {
+                has_constraints(&end, &history.base(set)?, &tiers, *whole, *part)
+            })
         }),
         finding(VOL_10, || {
             if history.header.target.declares(TopologyPerGroup) {
@@ -164,12 +165,12 @@ mod tests {
         let level = |tier: u64, name: &str| json!({"spec": {"tier": tier, "tierName": name}});
         let (rack, block) = (level(2, "rack"), level(3, "block"));
         let live = Story::on(Target::VOLCANO).added(found).end().end();
-        let gang = Gang { set: "both".into(), ..Gang::made_by_hand("both-0") };
-        kept_in(&live, &gang, &[(RACK, &rack), (BLOCK, &block)], Some(BLOCK), Some(RACK))
+        let gang = Gang { set: "both".into(), ..Gang::named_only("both-0") };
+        has_constraints(&live, &gang, &[(RACK, &rack), (BLOCK, &block)], Some(BLOCK), Some(RACK))
     }
 
     #[test]
-    fn by_number_or_by_name() {
+    fn another_tier_or_mode_is_a_violation() {
         let by_number = |tier: u64| json!({"mode": "hard", "highestTierAllowed": tier});
         assert_eq!(ruling(by_number(3), by_number(2)), Ok(()));
         assert_eq!(ruling(json!({"mode": "hard", "highestTierName": "block"}), by_number(2)), Ok(()));

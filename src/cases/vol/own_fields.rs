@@ -10,8 +10,7 @@ use crate::prelude::*;
 pub(crate) const CASE: Case =
     case!("A PodGang becomes one PodGroup, and Volcano's own fields in it are kept")
         .clauses(&[VOL_01, VOL_02, VOL_06, VOL_09])
-        .nodes(&[nodes(1)])
-        .only(&[Target::VOLCANO]);
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "mapped";
 const NOT_ANNOTATED: Code = Code::new("not-annotated");
@@ -24,7 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         "spec": {"minResources": {"cpu": "10m"}},
     });
     let gang = test.base_gang(SET)?;
-    test.patch_as_others(POD_GROUP, &gang.name, own).await?;
+    test.patch_as_another_client(POD_GROUP, &gang.name, own).await?;
     test.provoke_repair(POD_GROUP, &gang.name, "minMember", json!(1)).await
 }
 
@@ -41,18 +40,18 @@ fn annotated(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(VOL_01, || {
             history.waited_for(SharedMark::Converged)?;
             let (end, gangs) = (history.end(), history.gangs(SET)?);
             gang_resources::owned(history, &end, &gangs)?;
-            gang_resources::as_the_pod_gangs_say(history, &end, &gangs)
+            gang_resources::match_pod_gangs(history, &end, &gangs)
         }),
-        finding(VOL_02, || pods::as_they_should_be(history, SET, &history.gangs(SET)?)),
+        finding(VOL_02, || pods::created_as_specified(history, SET, &history.gangs(SET)?)),
         finding(VOL_06, || {
             history.waited_for(SharedMark::Converged)?;
-            gang_resources::were_made(history, &history.gangs(SET)?)?;
+            gang_resources::were_created(history, &history.gangs(SET)?)?;
             foreign_fields::kept(history)
         }),
         finding(VOL_09, || {
@@ -72,7 +71,7 @@ mod tests {
     #[rstest::rstest]
     #[case::both(true, true)]
     #[case::without_its_own(false, false)]
-    fn the_annotation_of_volcano(#[case] own: bool, #[case] holds: bool) {
+    fn a_missing_group_annotation_is_a_violation(#[case] own: bool, #[case] passes: bool) {
         let mut gang = conformance_expect::gangs(&one_clique(SET, 1)).remove(0);
         gang.name = "mapped-0".into();
         let mut pod = worker(SET, 0, None);
@@ -85,7 +84,7 @@ mod tests {
             .pods()
             .next()
             .and_then(|version| schedulers::of(Target::VOLCANO).named_by(version.pod()).map(str::to_owned));
-        assert_eq!(named.as_deref(), Some("mapped-0"), "VOL-02 asks for the other one alone");
-        assert_eq!(annotated(&history, &[gang]).is_ok(), holds);
+        assert_eq!(named.as_deref(), Some("mapped-0"), "VOL-02 checks the other annotation only");
+        assert_eq!(annotated(&history, &[gang]).is_ok(), passes);
     }
 }

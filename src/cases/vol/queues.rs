@@ -1,6 +1,6 @@
-//! Three queues of the case's own: `open` and `other` are Open, `closed` is not. A queue `missing` does not
-//! exist. `named` has two cliques. For live gangs, the queue is named by the PodCliqueSet, by its cliques, or
-//! not at all.
+//! Three queues that only this case uses: `open` and `other` are Open, `closed` is not. A queue `missing`
+//! does not exist. `named` has two cliques. For live gangs, the queue is named by the PodCliqueSet, by its
+//! cliques, or not at all.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_driver::admission_attempts::template;
@@ -13,8 +13,7 @@ const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
 pub(crate) const CASE: Case =
     case!("One open queue reaches the PodGroup and stays; any other queue is refused")
-        .clauses(&[VOL_03, VOL_07, VOL_08])
-        .only(&[Target::VOLCANO]);
+        .clauses(&[VOL_03, VOL_07, VOL_08]);
 
 /// Shows that admission has seen the queues open.
 const OPEN: &[Attempt] = &[
@@ -67,19 +66,19 @@ const LIVE: [(&str, &str); 3] = [("by-set", "open"), (BY_CLIQUES, "open"), ("by-
 const BY_CLIQUES: &str = "by-cliques";
 
 fn on_set(pcs: &mut Value, queue: &str) {
-    let queue = full(pcs, queue);
+    let queue = full_name(pcs, queue);
     annotate(&mut pcs["metadata"], &queue);
 }
 
 fn on_cliques(pcs: &mut Value, queues: [&str; 2]) {
-    let queues = queues.map(|queue| full(pcs, queue));
+    let queues = queues.map(|queue| full_name(pcs, queue));
     for (clique, queue) in template(pcs)["cliques"].as_array_mut().into_iter().flatten().zip(&queues) {
         annotate(clique, queue);
     }
 }
 
-/// The name of a queue of the case's own, as [`TestContext::domain`] forms it.
-fn full(pcs: &Value, queue: &str) -> String {
+/// The full name of a queue of this case, as [`TestContext::domain`] forms it.
+fn full_name(pcs: &Value, queue: &str) -> String {
     format!("{}-{queue}", pcs["metadata"]["namespace"].as_str().unwrap_or_default())
 }
 
@@ -92,13 +91,13 @@ fn annotate(holder: &mut Value, queue: &str) {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for queue in ["open", "other", "closed"] {
-        test.open_queue(&test.domain(queue)).await?;
+        test.create_volcano_queue(&test.domain(queue)).await?;
     }
     let named = test.manifest("named")?;
-    test.creates_until(&named, OPEN, REACTION).await?;
+    test.retry_creates_until(&named, OPEN, REACTION).await?;
     test.close_queue(&test.domain("closed")).await?;
-    test.creates_until(&named, CLOSED, REACTION).await?;
-    test.creates(&named, NEW).await?;
+    test.retry_creates_until(&named, CLOSED, REACTION).await?;
+    test.attempt_creates(&named, NEW).await?;
     let mut gangs = Vec::new();
     for (name, queue) in LIVE {
         let mut pcs = named.clone();
@@ -116,16 +115,19 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
-    test.updates("by-set", MOVED).await?;
-    test.updates(BY_CLIQUES, MOVED_CLIQUES).await
+    test.attempt_updates("by-set", MOVED).await?;
+    test.attempt_updates(BY_CLIQUES, MOVED_CLIQUES).await
 }
 
 fn queued(live: &Live, gang: &Gang, queue: &str) -> Ruling {
     let found = gang_resource(Target::VOLCANO, live, gang, POD_GROUP).unwrap_or(&Value::Null);
     ensure(found["spec"]["queue"] == queue, || {
-        let is = &found["spec"]["queue"];
-        violation(WRONG_QUEUE, format!("PodGroup of PodGang {}: queue is {is}, want {queue:?}", gang.name))
-            .shown_by_object("it", found)
+        let queue_found = &found["spec"]["queue"];
+        violation(
+            WRONG_QUEUE,
+            format!("PodGroup of PodGang {}: queue is {queue_found}, want {queue:?}", gang.name),
+        )
+        .shown_by_object("it", found)
     })
 }
 
@@ -133,7 +135,7 @@ fn all_queued(history: &History, is_meant: fn(&str) -> bool) -> Ruling {
     let end = history.end();
     for (name, queue) in LIVE.into_iter().filter(|(name, _)| is_meant(name)) {
         let queue =
-            if queue.is_empty() { "default".to_owned() } else { full(history.submitted(name)?, queue) };
+            if queue.is_empty() { "default".to_owned() } else { full_name(history.submitted(name)?, queue) };
         queued(&end, &history.base(name)?, &queue)?;
     }
     Ok(())
@@ -146,11 +148,11 @@ fn resolved(history: &History) -> Ruling {
     all_queued(history, |name| name != BY_CLIQUES)
 }
 
-fn judge(history: &History) -> Vec<Finding> {
+fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(VOL_03, || resolved(history)),
         finding(VOL_07, || {
-            premise(VOL_03, resolved(history))?;
+            precondition(VOL_03, resolved(history))?;
             answers(history, MOVED)?;
             answers(history, MOVED_CLIQUES)
         }),
@@ -164,18 +166,18 @@ mod tests {
     use conformance_history::testing::{Story, object};
 
     #[test]
-    fn the_queue_of_a_pod_group() {
+    fn another_queue_is_a_violation() {
         let mut found = object(POD_GROUP, "s-0");
         found["spec"] = json!({"queue": "default"});
         let live = Story::on(Target::VOLCANO).added(found).end().end();
-        let told = |gang: &str, queue: &str| queued(&live, &Gang::made_by_hand(gang), queue);
-        assert_eq!(told("s-0", "default"), Ok(()));
-        assert!(told("s-0", "ns-open").is_err());
-        assert!(told("t-0", "default").is_err());
+        let ruling = |gang: &str, queue: &str| queued(&live, &Gang::named_only(gang), queue);
+        assert_eq!(ruling("s-0", "default"), Ok(()));
+        assert!(ruling("s-0", "ns-open").is_err());
+        assert!(ruling("t-0", "default").is_err());
     }
 
     #[test]
-    fn queues_are_the_trials_own() {
+    fn queue_names_start_with_the_namespace() {
         let mut pcs = json!({"metadata": {"namespace": "ns"}, "spec": {"template": {"cliques": [{}, {}]}}});
         on_set(&mut pcs, "open");
         on_cliques(&mut pcs, ["open", "other"]);

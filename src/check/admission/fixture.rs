@@ -6,10 +6,10 @@ use conformance_history::testing::Story;
 use serde_json::json;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    admitted("sound", |_| {}),
-    refused("unsound", &["minAvailable"], |_| {}).silent_about(&["topology"]),
+    admitted("valid", |_| {}),
+    refused("invalid", &["minAvailable"], |_| {}).silent_about(&["topology"]),
     admitted("without effect", |_| {}).with_warning(&["no effect"]),
-    admitted("too early", |_| {}).whatever_the_answer().silent_about(&["circular"]),
+    admitted("not supported yet", |_| {}).words_only().silent_about(&["circular"]),
 ];
 
 pub(super) fn reply(code: u16, message: &str, warnings: &[&str]) -> Reply {
@@ -23,7 +23,7 @@ pub(super) fn reply(code: u16, message: &str, warnings: &[&str]) -> Reply {
 }
 
 /// The replies that the attempts require.
-pub(super) fn sound() -> [Reply; 4] {
+pub(super) fn required_replies() -> [Reply; 4] {
     [
         reply(201, "", &["299 - \"of no interest\""]),
         reply(422, "cliques[0].spec.MinAvailable: too high", &[]),

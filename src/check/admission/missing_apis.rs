@@ -12,8 +12,8 @@ use crate::{Shown, ensure, none, violation};
 const LOOSE_POD_RELEASED: Code = Code::new("loose-pod-released");
 const CONTROLLER_RESTARTED: Code = Code::new("controller-restarted");
 
-/// No pod of the target's scheduler was ever without both a scheduling gate and a scheduling group, or bound
-/// without a group (KUBE-16). This applies to workloads whose pods all belong to the hard gang.
+/// A pod of the target's scheduler without a scheduling group was always gated and never bound (KUBE-16).
+/// This applies to workloads whose pods all belong to the hard gang.
 ///
 /// The scheduling group of a pod never changes. Therefore a relist shows a loose pod even if it was created
 /// while a watch was interrupted.
@@ -40,8 +40,7 @@ pub fn no_loose_pods(history: &History) -> Ruling {
     }))
 }
 
-/// All marks of the controller are from one process, and there are at least two. The controller found all
-/// changes between them without a restart.
+/// The controller was not restarted: all marks of it have the same process id, and there are at least two.
 pub fn one_process(history: &History) -> Ruling {
     let pids: Vec<&Value> =
         history.marks(SharedMark::Controller).map(|(_, mark)| &mark.detail["pid"]).collect();

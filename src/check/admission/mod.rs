@@ -13,7 +13,7 @@ mod replies;
 
 pub use self::missing_apis::{no_loose_pods, one_process};
 pub use self::objects::{deleted, left_nothing, nothing_recreated, unchanged};
-pub use self::replies::{answers, refusals_say, was_refused};
+pub use self::replies::{answers, refusals_contain_words, was_refused};
 
 #[cfg(test)]
 mod fixture;

@@ -15,9 +15,9 @@ use crate::{Shown, none, violation};
 
 const REMOVED_THOUGH_REFUSED: Code = Code::new("removed-though-refused");
 const CHANGED_THOUGH_REFUSED: Code = Code::new("changed-though-refused");
-const CREATED_THOUGH_REFUSED: Code = Code::new("made-though-refused");
+const CREATED_THOUGH_REFUSED: Code = Code::new("created-though-refused");
 const RECREATED: Code = Code::new("recreated");
-const NOT_DELETED: Code = Code::new("still-there");
+const NOT_DELETED: Code = Code::new("not-deleted");
 
 /// A refused create left no object of any kind (ADM-05).
 pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
@@ -54,7 +54,7 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     }))?;
     let end = history.end();
     let (old, now) = (objects(&before, pcs), objects(&end, pcs));
-    let gone_or_changed = old.iter().filter_map(|(uid, object)| match now.get(uid) {
+    let deleted_or_changed = old.iter().filter_map(|(uid, object)| match now.get(uid) {
         None => Some(
             violation(REMOVED_THOUGH_REFUSED, "an object was deleted after a refused update")
                 .shown_by_object("before", object),
@@ -71,7 +71,7 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
         violation(CREATED_THOUGH_REFUSED, "an object was created after a refused update")
             .shown_by_object("new", object)
     });
-    none(gone_or_changed.chain(new))
+    none(deleted_or_changed.chain(new))
 }
 
 /// No object that was created for the PodCliqueSet before `since` was deleted or created again (ADM-03):
@@ -85,12 +85,12 @@ pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     if !old.values().any(|object| kind(object) == "Pod") {
         return Err(Broken::NotReached(format!("PodCliqueSet {pcs} had no pods yet")));
     }
-    let is_judged = |object: &Value| {
+    let is_checked = |object: &Value| {
         matches!(kind(object).as_str(), "Pod" | "PodClique" | "PodCliqueScalingGroup" | "PodGang")
             || is_gang_resource(object)
     };
-    let gone = old.iter().filter(|(uid, object)| is_judged(object) && !new.contains_key(*uid));
-    none(gone.map(|(_, object)| {
+    let deleted = old.iter().filter(|(uid, object)| is_checked(object) && !new.contains_key(*uid));
+    none(deleted.map(|(_, object)| {
         let message = format!("{} {} was deleted, want it kept", kind(object), object["metadata"]["name"]);
         violation(RECREATED, message).shown_by_object("before", object)
     }))

@@ -3,11 +3,11 @@ use conformance_history::testing::{Story, object};
 use rstest::rstest;
 use serde_json::json;
 
-use super::super::fixture::{ATTEMPTS, replied, sound};
+use super::super::fixture::{ATTEMPTS, replied, required_replies};
 use super::*;
 use crate::messages;
 
-const BEGIN: MarkName = MarkName::of_case("begin");
+const START: MarkName = MarkName::of_case("begin");
 
 #[rstest]
 #[case::itself(object("PodCliqueSet", "pcs-x"))]
@@ -15,19 +15,20 @@ const BEGIN: MarkName = MarkName::of_case("begin");
 #[case::labelled(json!({"kind": "Service",
     "metadata": {"name": "s", "labels": {"app.kubernetes.io/part-of": "pcs-x"}}}))]
 fn a_refused_create_leaves_nothing(#[case] left: Value) {
-    let mut replies = sound();
+    let mut replies = required_replies();
     replies[0].name = "pcs".into();
     replies[2].name = "pcs-other".into();
-    let clean = replied(&replies).added(object("PodCliqueSet", "pcs")).added(object("PodGang", "pcs-0"));
-    let event = clean.added(object("Event", "pcs-x.17"));
-    let dirty = replied(&replies).added(left.clone()).deleted(left);
+    let nothing_left =
+        replied(&replies).added(object("PodCliqueSet", "pcs")).added(object("PodGang", "pcs-0"));
+    let event = nothing_left.added(object("Event", "pcs-x.17"));
+    let object_left = replied(&replies).added(left.clone()).deleted(left);
     assert_eq!(left_nothing(&event.end(), ATTEMPTS), Ok(()));
-    assert!(!messages(left_nothing(&dirty.end(), ATTEMPTS)).is_empty());
+    assert!(!messages(left_nothing(&object_left.end(), ATTEMPTS)).is_empty());
 }
 
 #[test]
-fn an_attempt_that_was_not_sent_is_not_judged() {
-    let history = replied(&sound()[..3]).end();
+fn an_attempt_that_was_not_sent_is_not_checked() {
+    let history = replied(&required_replies()[..3]).end();
     assert!(matches!(left_nothing(&history, ATTEMPTS), Err(Broken::NotReached(_))));
 }
 
@@ -41,7 +42,7 @@ fn gang(min: u32) -> Value {
 }
 
 fn stored() -> Story {
-    Story::flat().added(pcs(1, "a")).added(gang(1)).mark(BEGIN, Value::Null)
+    Story::flat().added(pcs(1, "a")).added(gang(1)).mark(START, Value::Null)
 }
 
 #[rstest]
@@ -53,22 +54,22 @@ fn stored() -> Story {
 #[case::spec_for_a_moment(|story: Story| story.modified(pcs(2, "a")).modified(pcs(1, "a")), false)]
 #[case::label(|story: Story| story.modified(pcs(1, "b")), false)]
 #[case::object_changed(|story: Story| story.modified(gang(2)), false)]
-#[case::object_gone(|story: Story| story.deleted(gang(1)), false)]
+#[case::object_deleted(|story: Story| story.deleted(gang(1)), false)]
 #[case::object_new(|story: Story| story.added(object("PodGang", "pcs-1")), false)]
 fn a_refused_update_changes_nothing(#[case] then: fn(Story) -> Story, #[case] is_right: bool) {
     let history = then(stored()).end();
-    let (begin, _) = history.reached(BEGIN).unwrap();
-    let ruling = unchanged(&history, "pcs", begin);
+    let (start, _) = history.reached(START).unwrap();
+    let ruling = unchanged(&history, "pcs", start);
     assert_eq!(ruling.is_ok(), is_right, "{ruling:?}");
-    assert!(matches!(unchanged(&history, "nobody", begin), Err(Broken::NotReached(_))));
+    assert!(matches!(unchanged(&history, "missing", start), Err(Broken::NotReached(_))));
 }
 
 #[test]
 fn a_deleted_object_no_longer_exists() {
     let existing = Story::flat().added(pcs(1, "a"));
     assert_eq!(messages(deleted(&existing.end(), "PodCliqueSet", "pcs")).len(), 1);
-    let gone = Story::flat().added(pcs(1, "a")).deleted(pcs(1, "a"));
-    assert_eq!(deleted(&gone.end(), "PodCliqueSet", "pcs"), Ok(()));
+    let story = Story::flat().added(pcs(1, "a")).deleted(pcs(1, "a"));
+    assert_eq!(deleted(&story.end(), "PodCliqueSet", "pcs"), Ok(()));
     let never = deleted(&Story::flat().end(), "PodCliqueSet", "pcs");
     assert!(matches!(never, Err(Broken::NotReached(_))));
 }

@@ -7,7 +7,7 @@ use conformance_history::{History, SharedMark};
 
 use crate::{none, violation};
 
-const WRONG_ANSWER: Code = Code::new("answered-otherwise");
+const WRONG_ANSWER: Code = Code::new("unexpected-answer");
 
 /// Every attempt got the answer that the contract requires. Violations are reported before attempts that were
 /// not sent.
@@ -29,10 +29,10 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
 }
 
 /// Every refusal contains the required words. Another clause covers whether an attempt is refused.
-pub fn refusals_say(history: &History, attempts: &[Attempt]) -> Ruling {
+pub fn refusals_contain_words(history: &History, attempts: &[Attempt]) -> Ruling {
     let is_refused = |attempt: &&Attempt| reply_to(history, attempt).map_or(true, |reply| reply.is_refused());
     let refused: Vec<_> = attempts.iter().filter(is_refused).copied().collect();
-    answers(history, &refused.iter().map(|attempt| attempt.whatever_the_answer()).collect::<Vec<_>>())
+    answers(history, &refused.iter().map(|attempt| attempt.words_only()).collect::<Vec<_>>())
 }
 
 pub fn was_refused(history: &History, attempt: &Attempt) -> bool {

@@ -2,20 +2,23 @@ use conformance_history::testing::Story;
 use rstest::rstest;
 use serde_json::json;
 
-use super::super::fixture::{ATTEMPTS, replied, reply, sound};
+use super::super::fixture::{ATTEMPTS, replied, reply, required_replies};
 use super::*;
 use crate::messages;
 
 #[test]
 fn the_required_answers_pass() {
-    assert_eq!(answers(&replied(&sound()).end(), ATTEMPTS), Ok(()));
+    assert_eq!(answers(&replied(&required_replies()).end(), ATTEMPTS), Ok(()));
 }
 
 #[test]
 fn a_wrong_answer_counts_when_other_attempts_were_not_sent() {
     let history = replied(&[reply(422, "no", &[])]).end();
     assert!(matches!(answers(&history, ATTEMPTS), Err(Broken::Violated(_))));
-    assert!(matches!(answers(&replied(&sound()[..1]).end(), ATTEMPTS), Err(Broken::NotReached(_))));
+    assert!(matches!(
+        answers(&replied(&required_replies()[..1]).end(), ATTEMPTS),
+        Err(Broken::NotReached(_))
+    ));
 }
 
 #[rstest]
@@ -29,22 +32,22 @@ fn a_wrong_answer_counts_when_other_attempts_were_not_sent() {
 #[case::for_a_forbidden_reason(3, reply(403, "not supported; circular", &[]))]
 #[case::with_a_failing_webhook(3, reply(500, "", &[]))]
 fn a_wrong_answer_is_a_violation(#[case] index: usize, #[case] wrong: Reply) {
-    let mut replies = sound();
+    let mut replies = required_replies();
     replies[index] = wrong;
     let violations = messages(answers(&replied(&replies).end(), ATTEMPTS));
     assert!(violations.len() == 1 && violations[0].starts_with(ATTEMPTS[index].title), "{violations:?}");
 }
 
 #[test]
-fn an_attempt_that_was_not_sent_is_not_judged() {
-    let history = replied(&sound()[..3]).end();
+fn an_attempt_that_was_not_sent_is_not_checked() {
+    let history = replied(&required_replies()[..3]).end();
     assert!(matches!(answers(&history, ATTEMPTS), Err(Broken::NotReached(_))));
 }
 
 #[test]
 fn the_last_answer_counts() {
-    let [first, ..] = sound();
-    let mark = |reply: &Reply| json!({"title": "sound", "reply": reply});
+    let [first, ..] = required_replies();
+    let mark = |reply: &Reply| json!({"title": "valid", "reply": reply});
     let story = Story::flat()
         .mark(SharedMark::Attempt, mark(&reply(422, "not yet", &[])))
         .mark(SharedMark::Attempt, mark(&first));

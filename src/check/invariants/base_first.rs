@@ -12,20 +12,20 @@ use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_BEFORE_BASE;
 use crate::{Shown, none, violation};
 
-/// When a pod of a scaled replica is bound, every clique of its base must have had its minimum bound since
-/// the clique was created. Idle cliques are excluded. The PodCliqueSet as submitted determines which replicas
-/// are scaled; replicas may have been added since.
+/// A pod of a scaled replica is bound only after every clique of its base had its minimum bound. Bindings
+/// before the clique was last created do not count. Idle cliques are excluded. The submitted PodCliqueSet
+/// determines which replicas are scaled, including replicas that were added later.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let submitted = &course.history.header.submitted;
     let mut bases: BTreeMap<(&str, usize), Option<Gang>> = BTreeMap::new();
     let mut ever_bound: BTreeSet<&str> = BTreeSet::new();
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
-    let recycled = course.recycled();
+    let terminations = course.termination_starts();
     let mut idle = Idle::default();
     for version in &course.versions {
-        idle.see(version);
-        if let Some(prefix) = recycled.get(&version.index) {
+        idle.update(version);
+        if let Some(prefix) = terminations.get(&version.index) {
             bound.retain(|clique, _| !clique.starts_with(prefix.as_str()));
         }
         if version.kind() == "PodClique" && version.change == Change::Deleted {

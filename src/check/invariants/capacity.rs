@@ -31,7 +31,7 @@ struct Load<'a> {
 /// - pods of several schedulers share the node, because schedulers learn of each other's bindings late
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut nodes: BTreeMap<&str, Load<'_>> = BTreeMap::new();
-    let mut told: BTreeMap<&str, &Value> = BTreeMap::new();
+    let mut with_containers: BTreeMap<&str, &Value> = BTreeMap::new();
     let mut violations = Vec::new();
     for version in &course.versions {
         match version.kind() {
@@ -43,7 +43,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
             "Pod" => {
                 // A compact history omits unchanged fields, so it contains the containers of a pod only once.
                 if !version.object["spec"]["containers"].is_null() {
-                    told.insert(version.uid(), version.object);
+                    with_containers.insert(version.uid(), version.object);
                 }
                 let Some(node) = version.pod().node() else { continue };
                 let load = nodes.entry(node).or_default();
@@ -52,7 +52,8 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                     continue;
                 }
                 let scheduler = version.object["spec"]["schedulerName"].as_str().unwrap_or_default();
-                let requests = requests(told.get(version.uid()).copied().unwrap_or(version.object));
+                let complete = with_containers.get(version.uid()).copied().unwrap_or(version.object);
+                let requests = requests(complete);
                 let is_new = load.pods.insert(version.uid(), (requests, scheduler)).is_none();
                 if let Some(excess) = load.excess().filter(|_| is_new) {
                     let message = format!(

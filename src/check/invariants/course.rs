@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::replicas;
-use conformance_facts::generations::recycles;
+use conformance_facts::generations::terminations;
 use conformance_history::{Change, History, Version, controller, count, text};
 use serde_json::Value;
 
@@ -19,11 +19,10 @@ impl<'a> Course<'a> {
         Self { history, versions: history.as_written() }
     }
 
-    /// The terminated PodCliqueSet replicas: the index of the version that begins each termination, and the
-    /// name prefix of the replica's cliques. Only a PodCliqueSet with its own termination delay can be
-    /// terminated during a case. Without one, pods that an update deletes before they are Ready only look
-    /// like a termination.
-    pub(super) fn recycled(&self) -> BTreeMap<usize, String> {
+    /// The gang terminations of PodCliqueSet replicas: the index of the first deletion, and the name prefix
+    /// of the replica's cliques. Only a PodCliqueSet with its own termination delay can be terminated during
+    /// a case. Without one, deletions that look like a termination are those of an update.
+    pub(super) fn termination_starts(&self) -> BTreeMap<usize, String> {
         let is_delayed = |pcs: &&Value| !pcs["spec"]["template"]["terminationDelay"].is_null();
         let all = self.history.header.submitted.values().filter(is_delayed).flat_map(|pcs| {
             let most = self.history.named("PodCliqueSet", text(&pcs["metadata"]["name"]));
@@ -32,12 +31,15 @@ impl<'a> Course<'a> {
             grown["spec"]["replicas"] = most.into_iter().chain(count(&pcs["spec"]["replicas"])).max().into();
             replicas(&grown)
         });
-        let begun = all.flat_map(|replica| {
-            let found = recycles(self.history, &replica.scope());
+        let starts = all.flat_map(|replica| {
+            let found = terminations(self.history, &replica.scope());
             let prefix = format!("{}-{}-", replica.set, replica.index);
-            found.into_iter().map(|recycle| (recycle.begun.index, prefix.clone())).collect::<Vec<_>>()
+            found
+                .into_iter()
+                .map(|termination| (termination.started.index, prefix.clone()))
+                .collect::<Vec<_>>()
         });
-        begun.collect()
+        starts.collect()
     }
 
     /// The versions of the workload's pods that Grove created, without canaries.
@@ -55,7 +57,7 @@ pub(super) struct Idle<'a> {
 }
 
 impl<'a> Idle<'a> {
-    pub(super) fn see(&mut self, version: &Version<'a>) {
+    pub(super) fn update(&mut self, version: &Version<'a>) {
         let known = match version.kind() {
             "PodClique" => &mut self.cliques,
             "PodCliqueScalingGroup" => &mut self.groups,
@@ -67,7 +69,7 @@ impl<'a> Idle<'a> {
         };
     }
 
-    /// Whether a PodClique is idle itself or through its scaling group: `<group>-<index>-…`.
+    /// Whether a PodClique is scaled to 0, or belongs to a scaling group that is: `<group>-<index>-…`.
     pub(super) fn has(&self, clique: &str) -> bool {
         let is_member = |group: &&str| {
             let rest = clique.strip_prefix(*group).and_then(|rest| rest.strip_prefix('-'));

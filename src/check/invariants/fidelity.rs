@@ -1,8 +1,8 @@
 //! Whether a pod has every field of its user's template (GANG-16).
 //!
-//! No field may be missing, changed or reordered. Additions are allowed: defaults of the API server, and what
-//! Grove documents that it adds. Each template value is looked up in the pod: object fields by name, list
-//! entries in order, with other entries in between or not.
+//! No field may be missing, changed or reordered. The API server may add defaults, and Grove the fields that
+//! it documents. Each value of the template is looked up in the pod: object fields by name, list entries in
+//! the same order, possibly with other entries in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ const TEMPLATE_LOST: Code = Code::new("template-lost");
 
 /// Fields that Grove sets regardless of the template: its gate, the pod's hostname, subdomain, affinity and
 /// scheduler.
-const GROVES_OWN: [&str; 5] = ["schedulingGates", "hostname", "subdomain", "affinity", "schedulerName"];
+const SET_BY_GROVE: [&str; 5] = ["schedulingGates", "hostname", "subdomain", "affinity", "schedulerName"];
 /// Prefix of the variables that Grove sets in every container. A user's variable with this prefix is not
 /// kept.
 const VARIABLES: &str = "GROVE_";
@@ -41,7 +41,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                 all.iter().filter_map(|template| clique_template(template, set, clique)).collect();
             let lost: Vec<_> =
                 of_clique.iter().map_while(|template| lost(template, version.object)).collect();
-            // The last template is the one that the user wants now.
+            // Report the difference from the current template.
             if let Some(last) = lost.last().filter(|_| lost.len() == of_clique.len()) {
                 let message =
                     format!("Pod {} was created with a difference from its template: {last}", version.name());
@@ -77,7 +77,7 @@ fn lost(template: &Value, pod: &Value) -> Option<String> {
     });
     of_metadata.or_else(|| {
         let fields = template["spec"]["podSpec"].as_object().into_iter().flatten();
-        let mut kept = fields.filter(|(name, _)| !GROVES_OWN.contains(&name.as_str()));
+        let mut kept = fields.filter(|(name, _)| !SET_BY_GROVE.contains(&name.as_str()));
         kept.find_map(|(name, wanted)| {
             differs(wanted, &pod["spec"][name.as_str()]).map(|path| format!("spec.{name}{path}"))
         })
@@ -107,9 +107,9 @@ fn differs(wanted: &Value, found: &Value) -> Option<String> {
 /// Describes the list entry that differs, and the path in it.
 fn closest(entry: &Value, found: &[Value]) -> String {
     let Some(name) = entry["name"].as_str() else { return format!("[{entry}]") };
-    let of_its_name = found.iter().find(|found| found["name"] == name);
-    let part = of_its_name.and_then(|found| differs(entry, found));
-    match (of_its_name, part) {
+    let same_name = found.iter().find(|found| found["name"] == name);
+    let part = same_name.and_then(|found| differs(entry, found));
+    match (same_name, part) {
         (None, _) => format!("[{name}] is missing"),
         (Some(_), Some(part)) => format!("[{name}]{part}"),
         (Some(_), None) => format!("[{name}] is in another position"),
@@ -134,7 +134,7 @@ mod tests {
     #[case("w-2-sg-12-b", Some("b"))]
     #[case("w-0-sg-0-a", None)]
     #[case("w-0-c", None)]
-    fn whose_template_it_is(#[case] clique: &str, #[case] wanted: Option<&str>) {
+    fn the_template_of_a_clique_is_found_by_its_name(#[case] clique: &str, #[case] wanted: Option<&str>) {
         let template = json!({
             "cliques": [{"name": "a"}, {"name": "b"}],
             "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b"]}],
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_is_not_lost() {
+    fn fields_that_grove_and_the_api_server_add_are_allowed() {
         assert_eq!(lost(&template(), &pod()), None);
     }
 
@@ -192,10 +192,14 @@ mod tests {
     #[case::flag("/spec/automountServiceAccountToken", Value::Null, "spec.automountServiceAccountToken")]
     #[case::order("/spec/initContainers", json!([{"name": "second"}, {"name": "first"}]), "[second] is in another position")]
     #[case::container("/spec/containers", json!([{"name": "main"}]), "spec.containers[main].env")]
-    fn what_is_lost(#[case] field: &str, #[case] value: Value, #[case] path: &str) {
+    fn a_missing_or_changed_field_is_reported_with_its_path(
+        #[case] field: &str,
+        #[case] value: Value,
+        #[case] path: &str,
+    ) {
         let mut pod = pod();
         *pod.pointer_mut(field).unwrap() = value;
-        let said = lost(&template(), &pod).unwrap();
-        assert!(said.contains(path), "{said}");
+        let found = lost(&template(), &pod).unwrap();
+        assert!(found.contains(path), "{found}");
     }
 }

@@ -1,6 +1,6 @@
-// Asks KAI itself which PodGroups it takes: the schema of its CRD first, as the API server does, then its webhook. It is built in a
-// checkout of KAI by the test in kai_admission.rs. Standard input: a JSON list of {"spec", "is_new"}; output: a list of refusals, each
-// "" for a PodGroup that is taken.
+// Asks KAI's own code which PodGroups it admits: first the schema of the CRD, as the API server does, then
+// the webhook. The test in kai_admission.rs builds this program in a checkout of KAI. Standard input is a
+// JSON list of {"spec", "is_new"}. Standard output is a list of refusals, "" for each admitted PodGroup.
 package main
 
 import (

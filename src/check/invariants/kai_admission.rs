@@ -45,8 +45,8 @@ impl<'a> Tree<'a> {
         Self { spec, groups, children }
     }
 
-    fn any(&self, holds: impl Fn(&Value) -> bool) -> bool {
-        self.groups.iter().any(holds)
+    fn any(&self, predicate: impl Fn(&Value) -> bool) -> bool {
+        self.groups.iter().any(predicate)
     }
 
     fn is_leaf(&self, group: &Value) -> bool {
@@ -77,7 +77,9 @@ impl<'a> Tree<'a> {
 type Rule = (&'static str, bool, &'static str, fn(&Tree<'_>) -> bool);
 
 const RULES: [Rule; 10] = [
-    ("it has minMember and minSubGroup", false, "podgroup_webhook.go:103", |tree| both(tree.spec)),
+    ("it has minMember and minSubGroup", false, "podgroup_webhook.go:103", |tree| {
+        has_both_minimums(tree.spec)
+    }),
     ("two subgroups have the same name", false, "podgroup_webhook.go:139", |tree| {
         let names: BTreeSet<_> = tree.groups.iter().map(|group| text(&group["name"])).collect();
         names.len() < tree.groups.len()
@@ -89,7 +91,9 @@ const RULES: [Rule; 10] = [
         tree.any(|group| group["parent"].as_str().is_some_and(|parent| !tree.has(parent)))
     }),
     ("its subgroups form a cycle", false, "podgroup_webhook.go:151", |tree| tree.has_a_cycle()),
-    ("a subgroup has minMember and minSubGroup", false, "podgroup_webhook.go:180", |tree| tree.any(both)),
+    ("a subgroup has minMember and minSubGroup", false, "podgroup_webhook.go:180", |tree| {
+        tree.any(has_both_minimums)
+    }),
     ("a leaf has minSubGroup", false, "podgroup_webhook.go:189", |tree| {
         tree.any(|group| tree.is_leaf(group) && !group["minSubGroup"].is_null())
     }),
@@ -108,11 +112,11 @@ const RULES: [Rule; 10] = [
 fn refusal(spec: &Value, is_new: bool) -> Option<String> {
     let tree = Tree::of(spec);
     let mut rules = RULES.iter().filter(|(_, at_creation, ..)| is_new || !at_creation);
-    let (rule, _, place, _) = rules.find(|(.., refuses)| refuses(&tree))?;
-    Some(format!("{rule} ({place})"))
+    let (rule, _, source, _) = rules.find(|(.., refuses)| refuses(&tree))?;
+    Some(format!("{rule} ({source})"))
 }
 
-fn both(of: &Value) -> bool {
+fn has_both_minimums(of: &Value) -> bool {
     !of["minMember"].is_null() && !of["minSubGroup"].is_null()
 }
 
@@ -200,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minimum_on_a_parent_is_refused_at_creation_alone() {
+    fn a_minimum_on_a_parent_is_refused_only_at_creation() {
         let spec = spec(|spec| spec["subGroups"][0] = json!({"name": "p", "minMember": 2}));
         assert!(refusal(&spec, true).is_some());
         assert_eq!(refusal(&spec, false), None);
@@ -209,19 +213,19 @@ mod tests {
     /// Compares with KAI's own code from a checkout.
     #[test]
     #[ignore = "set GROVE_CONFORMANCE_KAI_SOURCE to a checkout of KAI v0.17.0"]
-    fn kai_itself_takes_and_refuses_the_same() {
+    fn kais_own_webhook_refuses_the_same_specs() {
         let checkout =
             PathBuf::from(std::env::var_os("GROVE_CONFORMANCE_KAI_SOURCE").expect("the variable is set"));
         let program = concat!(env!("CARGO_MANIFEST_DIR"), "/invariants/kai_admission.go");
         let folder = tempfile::tempdir().unwrap();
         let overlay = folder.path().join("overlay.json");
-        let place = checkout.join("cmd/grove-conformance-admission/main.go");
-        std::fs::write(&overlay, json!({"Replace": {place.to_str().unwrap(): program}}).to_string()).unwrap();
+        let main = checkout.join("cmd/grove-conformance-admission/main.go");
+        std::fs::write(&overlay, json!({"Replace": {main.to_str().unwrap(): program}}).to_string()).unwrap();
         let questions: Vec<_> = specs()
             .into_iter()
             .flat_map(|(spec, _)| [true, false].map(|is_new| (spec.clone(), is_new)))
             .collect();
-        let asked: Vec<_> =
+        let requests: Vec<_> =
             questions.iter().map(|(spec, is_new)| json!({"spec": spec, "is_new": is_new})).collect();
 
         let mut go = Command::new("go");
@@ -229,9 +233,9 @@ mod tests {
             .arg(&overlay)
             .arg("./cmd/grove-conformance-admission")
             .current_dir(&checkout);
-        let mut asking = go.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        serde_json::to_writer(asking.stdin.take().unwrap(), &asked).unwrap();
-        let answer = asking.wait_with_output().unwrap();
+        let mut program_run = go.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        serde_json::to_writer(program_run.stdin.take().unwrap(), &requests).unwrap();
+        let answer = program_run.wait_with_output().unwrap();
         assert!(answer.status.success());
 
         let refusals: Vec<String> = serde_json::from_slice(&answer.stdout).unwrap();

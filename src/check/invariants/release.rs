@@ -62,20 +62,20 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
     Some(violation(FOREIGN_GATE_REMOVED, message).shown_by("gate removed", *version))
 }
 
-/// The objects that existed when a pod lost Grove's gate.
+/// The objects that exist at a point of the history.
 #[derive(Default)]
-struct There<'a> {
+struct Existing<'a> {
     pod_gangs: BTreeMap<&'a str, Version<'a>>,
     /// For each PodClique, the uids of the PodGangs that list it.
     listing: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    /// PodGangs as they were when they were deleted.
-    gone: Vec<Version<'a>>,
+    /// The last versions of deleted PodGangs.
+    deleted: Vec<Version<'a>>,
     /// Names of the gang resources that pods join.
     groups: BTreeSet<&'a str>,
 }
 
-impl<'a> There<'a> {
-    fn follow(&mut self, version: &Version<'a>, joined: Option<&str>) {
+impl<'a> Existing<'a> {
+    fn update(&mut self, version: &Version<'a>, joined: Option<&str>) {
         let is_there = version.change != Change::Deleted;
         match version.kind() {
             "PodGang" => {
@@ -89,7 +89,7 @@ impl<'a> There<'a> {
                     }
                     self.pod_gangs.insert(uid, *version);
                 } else {
-                    self.gone.push(*version);
+                    self.deleted.push(*version);
                 }
             }
             kind if Some(kind) == joined && is_there => drop(self.groups.insert(version.name())),
@@ -101,7 +101,7 @@ impl<'a> There<'a> {
     /// Whether a deleted PodGang referred to the pod and was Initialized. A release may race with the
     /// deletion of its PodGang.
     fn was_ready_for(&self, pod: Pod<'_>) -> bool {
-        self.gone.iter().any(|gang| {
+        self.deleted.iter().any(|gang| {
             let podgroups = list(&gang.object["spec"]["podgroups"]).iter();
             let mut named = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
             is_initialized(gang) && named.any(|reference| reference["name"] == pod.name())
@@ -117,17 +117,17 @@ impl<'a> There<'a> {
 /// Runs `fault` once per pod, at the write that removes Grove's gate, with the objects at that time.
 fn at_release<'a>(
     course: &Course<'a>,
-    fault: impl Fn(&Version<'a>, &There<'a>) -> Option<Violation>,
+    fault: impl Fn(&Version<'a>, &Existing<'a>) -> Option<Violation>,
 ) -> Ruling {
     let joined = schedulers::of(course.history.header.target).kinds().last().copied();
-    let mut there = There::default();
+    let mut existing = Existing::default();
     let mut released: BTreeSet<&str> = BTreeSet::new();
     let mut violations = Vec::new();
     for version in &course.versions {
-        there.follow(version, joined);
+        existing.update(version, joined);
         let is_pod = is_groves_pod(version) && version.change != Change::Deleted;
         if is_pod && !version.pod().gates().contains(&names::GATE) && released.insert(version.uid()) {
-            violations.extend(fault(version, &there));
+            violations.extend(fault(version, &existing));
         }
     }
     none(violations)
@@ -135,16 +135,16 @@ fn at_release<'a>(
 
 /// When a pod loses Grove's gate, its label names a PodGang that lists its PodClique.
 pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
-    at_release(course, |version, there| {
+    at_release(course, |version, existing| {
         let pod = version.pod();
-        let first = there.listing(pod.pod_clique()).next()?;
-        if there.listing(pod.pod_clique()).any(|gang| pod.pod_gang() == Some(gang.name())) {
+        let first = existing.listing(pod.pod_clique()).next()?;
+        if existing.listing(pod.pod_clique()).any(|gang| pod.pod_gang() == Some(gang.name())) {
             return None;
         }
-        let said = pod.pod_gang().unwrap_or("none");
+        let found = pod.pod_gang().unwrap_or("none");
         let (label, gang) = (names::POD_GANG, first.name());
         let message = format!(
-            "label {label} of Pod {} is {said}, want {gang}: this PodGang lists its PodClique",
+            "label {label} of Pod {} is {found}, want {gang}: this PodGang lists its PodClique",
             pod.name()
         );
         let found = violation(NAMES_ANOTHER_GANG, message);
@@ -185,18 +185,19 @@ pub(super) fn stays_initialized(course: &Course<'_>) -> Ruling {
 /// that the pod names exists. The pod's labels do not determine its PodGang here.
 pub(super) fn in_order(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
-    at_release(course, |version, there| {
+    at_release(course, |version, existing| {
         let pod = version.pod();
-        if there.was_ready_for(pod) {
+        if existing.was_ready_for(pod) {
             return None;
         }
         let expectations = schedulers::of(target);
-        let (code, missing) = if !there.listing(pod.pod_clique()).any(is_initialized) {
+        let (code, missing) = if !existing.listing(pod.pod_clique()).any(is_initialized) {
             let clique = pod.pod_clique().unwrap_or("no PodClique");
             (UNGATED_BEFORE_INITIALIZED, format!("a PodGang that lists PodClique {clique} was Initialized"))
         } else {
             let joins = pod.0["spec"]["schedulerName"] == target.backend();
-            let group = expectations.named_by(pod).filter(|group| joins && !there.groups.contains(group))?;
+            let group =
+                expectations.named_by(pod).filter(|group| joins && !existing.groups.contains(group))?;
             let kind = expectations.kinds().last().copied().unwrap_or_default();
             (UNGATED_BEFORE_GROUP, format!("{kind} {group} existed"))
         };

@@ -9,13 +9,13 @@ use conformance_history::{Change, SharedMark, Version, is_of_canary};
 
 use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_IN_PART;
-use crate::coexistence::is_stood_in_for;
+use crate::coexistence::has_stand_in;
 use crate::{Shown, none, violation};
 
 /// A scheduler pass, given by the resourceVersions at which the barrier's two canaries were bound. An attempt
 /// that bound a pod before the first canary has ended when the second canary is bound.
 struct Pass {
-    begun: u64,
+    started: u64,
     ended: u64,
 }
 
@@ -27,46 +27,46 @@ struct Watched {
     was_whole: bool,
 }
 
-/// After a scheduler pass, a unit has no bound pod unless it was whole at some time since its PodCliques
-/// exist. Units follow the PodCliqueSets at that time, without idle cliques. Only pods of the target's
-/// scheduler count. Nothing is checked if a stand-in replaces that scheduler.
+/// After a scheduler pass, a unit has no bound pod unless all its minimums were bound at some time since its
+/// PodCliques were created. The units are those of the PodCliqueSets at that time, without idle cliques. Only
+/// pods of the target's scheduler count. Nothing is checked if a stand-in replaces that scheduler.
 pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
-    let mut told = course.history.marks(SharedMark::BoundBy);
-    if told.any(|(_, mark)| is_stood_in_for(&mark.detail, target.backend())) {
+    let mut binders = course.history.marks(SharedMark::BoundBy);
+    if binders.any(|(_, mark)| has_stand_in(&mark.detail, target.backend())) {
         return Ok(());
     }
     let mut sets: BTreeMap<&str, Vec<Watched>> = BTreeMap::new();
     let mut bound: Bound<'_> = BTreeMap::new();
     let mut passes = passes(course).into_iter().peekable();
-    let mut blamed: BTreeSet<String> = BTreeSet::new();
+    let mut reported: BTreeSet<String> = BTreeSet::new();
     let mut violations: Vec<Violation> = Vec::new();
-    let mut look = |pass: &Pass, sets: &BTreeMap<&str, Vec<Watched>>, bound: &Bound<'_>| {
+    let mut check_units = |pass: &Pass, sets: &BTreeMap<&str, Vec<Watched>>, bound: &Bound<'_>| {
         for watched in sets.values().flatten().filter(|watched| !watched.was_whole) {
             let found = in_part(&watched.unit, pass, bound);
-            violations.extend(found.filter(|_| blamed.insert(watched.unit.to_string())));
+            violations.extend(found.filter(|_| reported.insert(watched.unit.to_string())));
         }
     };
-    let recycled = course.recycled();
+    let terminations = course.termination_starts();
     let mut left: BTreeSet<&str> = BTreeSet::new();
     let mut idle = Idle::default();
     for version in &course.versions {
-        idle.see(version);
+        idle.update(version);
         while let Some(pass) = passes.next_if(|pass| pass.ended < version.revision()) {
-            look(&pass, &sets, &bound);
+            check_units(&pass, &sets, &bound);
         }
         // No pass follows, so later versions do not matter.
         if passes.peek().is_none() {
             break;
         }
-        if let Some(prefix) = recycled.get(&version.index) {
-            let is_its = |clique: &str| clique.starts_with(prefix.as_str());
+        if let Some(prefix) = terminations.get(&version.index) {
+            let is_terminated = |clique: &str| clique.starts_with(prefix.as_str());
             for watched in sets.values_mut().flatten() {
-                watched.was_whole &= !watched.unit.minimums.iter().any(|(clique, _)| is_its(clique));
+                watched.was_whole &= !watched.unit.minimums.iter().any(|(clique, _)| is_terminated(clique));
             }
             // A terminated unit no longer counts, regardless of the order of its deletions.
-            let its_pods = bound.iter_mut().filter(|(clique, _)| is_its(clique));
-            left.extend(its_pods.flat_map(|(_, pods)| std::mem::take(pods).into_keys()));
+            let terminated_pods = bound.iter_mut().filter(|(clique, _)| is_terminated(clique));
+            left.extend(terminated_pods.flat_map(|(_, pods)| std::mem::take(pods).into_keys()));
         }
         match version.kind() {
             "PodCliqueSet" if !is_of_canary(version.object) => {
@@ -87,9 +87,10 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
                 for watched in sets.values_mut().flatten() {
                     let cliques = || watched.unit.minimums.iter().map(|(clique, _)| clique.as_str());
                     // A scaling-group replica may be terminated alone; the rest of its gang keeps running.
-                    let goes_on =
+                    let is_partly_running =
                         cliques().any(|clique| bound.get(clique).is_some_and(|pods| !pods.is_empty()));
-                    watched.was_whole &= goes_on || !cliques().any(|clique| clique == version.name());
+                    watched.was_whole &=
+                        is_partly_running || !cliques().any(|clique| clique == version.name());
                 }
             }
             "Pod" if left.contains(version.uid()) => {}
@@ -112,7 +113,7 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
         }
     }
     for pass in passes {
-        look(&pass, &sets, &bound);
+        check_units(&pass, &sets, &bound);
     }
     none(violations)
 }
@@ -122,15 +123,15 @@ fn is_for(pod: &Version<'_>, scheduler: &str) -> bool {
 }
 
 fn is_whole(unit: &Unit, bound: &Bound<'_>, idle: &Idle<'_>) -> bool {
-    let mut asked = unit.minimums.iter().filter(|(clique, _)| !idle.has(clique));
-    asked.all(|(clique, min)| bound.get(clique.as_str()).map_or(0, BTreeMap::len) >= *min)
+    let mut required = unit.minimums.iter().filter(|(clique, _)| !idle.has(clique));
+    required.all(|(clique, min)| bound.get(clique.as_str()).map_or(0, BTreeMap::len) >= *min)
 }
 
-/// A violation if pods of an incomplete unit were bound when the pass began.
+/// The violation if pods of an incomplete unit were bound when the pass started.
 fn in_part(unit: &Unit, pass: &Pass, bound: &Bound<'_>) -> Option<Violation> {
     let of_unit = unit.minimums.iter().filter_map(|(clique, _)| bound.get(clique.as_str()));
     let before: Vec<_> =
-        of_unit.flat_map(BTreeMap::values).filter(|version| version.revision() < pass.begun).collect();
+        of_unit.flat_map(BTreeMap::values).filter(|version| version.revision() < pass.started).collect();
     let message = || {
         format!(
             "{} pods of {unit} were bound after a full pass of the scheduler, and the unit was never fully \
@@ -157,7 +158,7 @@ fn passes(course: &Course<'_>) -> Vec<Pass> {
     let pass = |(index, _)| {
         let before = &canaries[..canaries.partition_point(|canary| canary.index < index)];
         let [.., first, second] = before else { return None };
-        Some(Pass { begun: first.revision(), ended: second.revision() })
+        Some(Pass { started: first.revision(), ended: second.revision() })
     };
     marks.filter_map(pass).collect()
 }

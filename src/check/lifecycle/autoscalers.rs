@@ -11,7 +11,7 @@ use crate::{Shown, none, violation};
 pub const KIND: &str = "HorizontalPodAutoscaler";
 
 const AUTOSCALER_DIFFERS: Code = Code::new("autoscaler-missing-or-different");
-const TAKEN_OVER: Code = Code::new("foreign-autoscaler-taken-over");
+const ADOPTED: Code = Code::new("foreign-autoscaler-taken-over");
 
 /// Describes what is wrong with the autoscalers of the PodCliqueSet `pcs`. It has exactly one for each clique
 /// and scaling group with a scale configuration, in each replica, except those named in `taken`.
@@ -48,7 +48,7 @@ fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
         // The API server sets a default if the template has none.
         let is_given = given.is_empty()
             || (given.len() == found.len()
-                && given.iter().zip(found).all(|(given, found)| says(given, found)));
+                && given.iter().zip(found).all(|(given, found)| has_given_values(given, found)));
         if is_given {
             return None;
         }
@@ -58,13 +58,14 @@ fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
 }
 
 /// Whether `found` contains all given values. The API server may write a given number as a string.
-fn says(given: &Value, found: &Value) -> bool {
+fn has_given_values(given: &Value, found: &Value) -> bool {
     match (given, found) {
-        (Value::Object(given), Value::Object(found)) => {
-            given.iter().all(|(key, given)| found.get(key).is_some_and(|found| says(given, found)))
-        }
+        (Value::Object(given), Value::Object(found)) => given
+            .iter()
+            .all(|(key, given)| found.get(key).is_some_and(|found| has_given_values(given, found))),
         (Value::Array(given), Value::Array(found)) => {
-            given.len() == found.len() && given.iter().zip(found).all(|(given, found)| says(given, found))
+            given.len() == found.len()
+                && given.iter().zip(found).all(|(given, found)| has_given_values(given, found))
         }
         (Value::Number(given), Value::String(found)) => given.to_string() == *found,
         _ => given == found,
@@ -79,17 +80,17 @@ pub fn as_configured(live: &Live, pcs: &Value, taken: &[&str]) -> Ruling {
 /// An autoscaler of this name that Grove does not own was not changed, deleted or taken over (AUTO-11).
 pub fn left_alone(history: &History, foreign: &str) -> Ruling {
     let mut versions = history.named(KIND, foreign);
-    let Some(made) = versions.next() else { return Ok(()) };
-    let is_same = |field: &dyn Fn(&Value) -> Value, found: &Value| field(found) == field(made.object);
-    let taken = versions.find(|version| {
+    let Some(created) = versions.next() else { return Ok(()) };
+    let is_same = |field: &dyn Fn(&Value) -> Value, found: &Value| field(found) == field(created.object);
+    let touched = versions.find(|version| {
         version.change == Change::Deleted
             || !is_same(&|found| found["spec"].clone(), version.object)
             || !is_same(&|found| found["metadata"]["ownerReferences"].clone(), version.object)
     });
-    none(taken.map(|version| {
+    none(touched.map(|version| {
         let message =
             format!("{KIND} {foreign} of another owner was changed, adopted or deleted, want it untouched");
-        violation(TAKEN_OVER, message).shown_by("before", made).shown_by("after", version)
+        violation(ADOPTED, message).shown_by("before", created).shown_by("after", version)
     }))
 }
 
@@ -124,22 +125,26 @@ mod tests {
         found
     }
 
-    fn judged(autoscalers: Vec<Value>) -> Vec<String> {
+    fn faults_of(autoscalers: Vec<Value>) -> Vec<String> {
         faults(&Story::flat().added(pcs()).all_added(autoscalers).end().end(), &pcs(), &[])
     }
 
-    fn right() -> Vec<Value> {
+    fn matching() -> Vec<Value> {
         vec![autoscaler("w-0-a", "PodClique", [2, 6]), autoscaler("w-0-sg", "PodCliqueScalingGroup", [1, 4])]
     }
 
     #[test]
-    fn one_for_each_configuration() {
-        assert!(judged(right()).is_empty(), "{:?}", judged(right()));
-        assert_eq!(judged(right()[..1].to_vec()).len(), 1);
-        let beside = autoscaler("w-1-a", "PodClique", [2, 6]);
-        assert_eq!(judged(right().into_iter().chain([beside]).collect()).len(), 1);
-        let live = Story::flat().added(pcs()).added(right().remove(1)).end().end();
-        assert_eq!(as_configured(&live, &pcs(), &["w-0-a"]), Ok(()), "that name is taken");
+    fn a_missing_or_surplus_autoscaler_is_a_fault() {
+        assert!(faults_of(matching()).is_empty(), "{:?}", faults_of(matching()));
+        assert_eq!(faults_of(matching()[..1].to_vec()).len(), 1);
+        let surplus_one = autoscaler("w-1-a", "PodClique", [2, 6]);
+        assert_eq!(faults_of(matching().into_iter().chain([surplus_one]).collect()).len(), 1);
+        let live = Story::flat().added(pcs()).added(matching().remove(1)).end().end();
+        assert_eq!(
+            as_configured(&live, &pcs(), &["w-0-a"]),
+            Ok(()),
+            "another owner has an autoscaler of that name"
+        );
         assert!(as_configured(&live, &pcs(), &[]).is_err());
     }
 
@@ -151,23 +156,23 @@ mod tests {
     #[case("/spec/metrics/0/pods/target/averageValue", json!("11"))]
     #[case("/spec/metrics", json!([]))]
     #[case("/metadata/ownerReferences/0/uid", json!("another"))]
-    fn each_field_counts(#[case] pointer: &str, #[case] value: Value) {
-        let mut found = right();
+    fn a_wrong_field_is_a_fault(#[case] pointer: &str, #[case] value: Value) {
+        let mut found = matching();
         *found[0].pointer_mut(pointer).unwrap() = value;
-        assert_eq!(judged(found).len(), 1);
+        assert_eq!(faults_of(found).len(), 1);
     }
 
     #[test]
-    fn one_of_somebody_else_stays() {
+    fn an_autoscaler_of_another_owner_that_is_changed_is_a_violation() {
         let foreign = || {
             let mut foreign = object(KIND, "w-0-a");
             foreign["spec"] = json!({"maxReplicas": 3});
             foreign
         };
         let then = |next: Value| Story::flat().added(foreign()).modified(next).end();
-        let mut told = foreign();
-        told["status"] = json!({"currentReplicas": 1});
-        assert_eq!(left_alone(&then(told), "w-0-a"), Ok(()));
+        let mut with_status = foreign();
+        with_status["status"] = json!({"currentReplicas": 1});
+        assert_eq!(left_alone(&then(with_status), "w-0-a"), Ok(()));
         let mut changed = foreign();
         changed["spec"]["maxReplicas"] = json!(6);
         for next in [changed, owned(foreign(), "PodCliqueSet", "w")] {

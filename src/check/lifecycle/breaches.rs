@@ -1,9 +1,9 @@
-//! Which scope was breached, and since when.
+//! Which scopes were breached, and when.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::{Clique, ScalingGroup, Scope, SetReplica};
-use conformance_facts::generations::{Recycle, recycles};
+use conformance_facts::generations::{GangTermination, terminations};
 use conformance_history::{Change, History, Version};
 
 use super::census::Census;
@@ -27,7 +27,7 @@ impl<'a> Breaches<'a> {
     /// A PodCliqueSet replica is breached if a standalone clique or a scaling group is breached. A
     /// scaling-group replica is breached alone if its group still has enough unbreached replicas.
     pub fn of(history: &'a History, replica: &SetReplica) -> Self {
-        Walk::new(history, replica).walked(history)
+        Walk::new(history, replica).breaches(history)
     }
 
     /// The breaches of a scope, in order of time.
@@ -35,7 +35,7 @@ impl<'a> Breaches<'a> {
         self.by_scope.get(scope).map(Vec::as_slice).unwrap_or_default()
     }
 
-    fn turn(&mut self, scope: &Scope, is_breached: bool, version: Version<'a>) {
+    fn set_breached(&mut self, scope: &Scope, is_breached: bool, version: Version<'a>) {
         let last = self.by_scope.get_mut(scope).and_then(|breaches| breaches.last_mut());
         match last.filter(|breach| breach.until.is_none()) {
             Some(breach) if !is_breached => breach.until = Some(version),
@@ -52,84 +52,88 @@ impl<'a> Breaches<'a> {
 struct Walk<'a, 'r> {
     replica: &'r SetReplica,
     /// The start of each new generation, by entry.
-    anew: BTreeMap<usize, Anew<'a>>,
+    new_generations: BTreeMap<usize, NewGeneration<'a>>,
     census: Census<'a>,
     /// Pods of earlier generations, by uid. They no longer count, regardless of the order of their deletion.
     former: BTreeSet<&'a str>,
-    held: BTreeSet<String>,
+    /// The cliques that had their minimum bound in this generation.
+    was_bound: BTreeSet<String>,
+    /// The cliques that were deleted and not created again.
     missing: BTreeSet<String>,
 }
 
 /// The cliques that start a new generation, and their old pods.
 #[derive(Debug, Default)]
-struct Anew<'a> {
+struct NewGeneration<'a> {
     cliques: Vec<String>,
     old: BTreeSet<&'a str>,
 }
 
 impl<'a, 'r> Walk<'a, 'r> {
+    /// Collects the terminations of the replica and of each replica of its scaling groups, which may have had
+    /// more replicas before.
     fn new(history: &'a History, replica: &'r SetReplica) -> Self {
-        let seen = |group: &ScalingGroup| {
+        let most_replicas = |group: &ScalingGroup| {
             let sizes = history.named("PodCliqueScalingGroup", &group.name);
             let sizes = sizes.filter_map(|version| version.object["spec"]["replicas"].as_u64());
             sizes.filter_map(|size| usize::try_from(size).ok()).max().unwrap_or(0).max(group.replicas)
         };
-        let mut anew: BTreeMap<usize, Anew<'a>> = BTreeMap::new();
-        let mut begin = |recycle: Recycle<'a>, cliques: &[String]| {
-            let anew = anew.entry(recycle.begun.index).or_default();
-            anew.cliques.extend_from_slice(cliques);
-            anew.old.extend(recycle.old);
+        let mut new_generations: BTreeMap<usize, NewGeneration<'a>> = BTreeMap::new();
+        let mut add = |termination: GangTermination<'a>, cliques: &[String]| {
+            let generation = new_generations.entry(termination.started.index).or_default();
+            generation.cliques.extend_from_slice(cliques);
+            generation.old.extend(termination.old);
         };
         let names =
             |cliques: &mut dyn Iterator<Item = Clique>| cliques.map(|clique| clique.name).collect::<Vec<_>>();
         let mut of_groups = Vec::new();
         for group in &replica.groups {
-            for index in 0..seen(group) {
+            for index in 0..most_replicas(group) {
                 let cliques = names(&mut group.replica(index));
                 let scope = Scope::GroupReplica { group: group.name.clone(), index };
-                for recycle in recycles(history, &scope) {
-                    begin(recycle, &cliques);
+                for termination in terminations(history, &scope) {
+                    add(termination, &cliques);
                 }
                 of_groups.extend(cliques);
             }
         }
         let all: Vec<_> =
             names(&mut replica.standalone.iter().cloned()).into_iter().chain(of_groups).collect();
-        for recycle in recycles(history, &replica.scope()) {
-            begin(recycle, &all);
+        for termination in terminations(history, &replica.scope()) {
+            add(termination, &all);
         }
-        let (former, held, missing) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Self { replica, anew, census: Census::default(), former, held, missing }
+        let (former, was_bound, missing) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Self { replica, new_generations, census: Census::default(), former, was_bound, missing }
     }
 
-    fn walked(mut self, history: &'a History) -> Breaches<'a> {
+    fn breaches(mut self, history: &'a History) -> Breaches<'a> {
         let mut found = Breaches::default();
         for version in history.versions() {
-            let anew = self.anew.remove(&version.index);
-            let is_of_former = anew.is_none() && self.former.contains(version.uid());
-            let anew = anew.unwrap_or_default();
-            for clique in anew.cliques {
-                self.held.remove(&clique);
+            let generation = self.new_generations.remove(&version.index);
+            let belongs_to_former = generation.is_none() && self.former.contains(version.uid());
+            let generation = generation.unwrap_or_default();
+            for clique in generation.cliques {
+                self.was_bound.remove(&clique);
                 self.missing.remove(&clique);
             }
-            anew.old.iter().for_each(|uid| self.census.forget(uid));
-            self.former.extend(anew.old);
-            if is_of_former || !self.census.take(version) {
+            generation.old.iter().for_each(|uid| self.census.forget(uid));
+            self.former.extend(generation.old);
+            if belongs_to_former || !self.census.apply(version) {
                 continue;
             }
             if version.kind() == "PodClique" && version.change == Change::Deleted {
-                self.held.remove(version.name());
+                self.was_bound.remove(version.name());
                 self.missing.insert(version.name().to_owned());
             }
             if version.kind() == "PodClique" && version.change == Change::Added {
                 self.missing.remove(version.name());
             }
-            self.look(version, &mut found);
+            self.update(version, &mut found);
         }
         found
     }
 
-    fn look(&mut self, version: Version<'a>, found: &mut Breaches<'a>) {
+    fn update(&mut self, version: Version<'a>, found: &mut Breaches<'a>) {
         let mut is_breached = false;
         for clique in &self.replica.standalone {
             is_breached |= self.is_breached(clique);
@@ -139,7 +143,7 @@ impl<'a, 'r> Walk<'a, 'r> {
             let mut broken = Vec::new();
             for index in 0..size {
                 let members: Vec<_> = group.replica(index).collect();
-                // Not any(): `is_breached` must be called for each member, because it records held cliques.
+                // Not any(): `is_breached` must be called for each member, because it updates `was_bound`.
                 let breached = members.iter().filter(|member| self.is_breached(member)).count() > 0;
                 if breached || members.iter().any(|member| self.missing.contains(&member.name)) {
                     broken.push(index);
@@ -149,19 +153,19 @@ impl<'a, 'r> Walk<'a, 'r> {
             is_breached |= is_group_breached;
             for index in 0..size {
                 let scope = Scope::GroupReplica { group: group.name.clone(), index };
-                found.turn(&scope, broken.contains(&index) && !is_group_breached, version);
+                found.set_breached(&scope, broken.contains(&index) && !is_group_breached, version);
             }
         }
-        found.turn(&self.replica.scope(), is_breached, version);
+        found.set_breached(&self.replica.scope(), is_breached, version);
     }
 
-    /// Whether a clique that was held has too few healthy pods. Also records that a clique is held.
+    /// Whether a clique that had its minimum bound has too few healthy pods. Updates `was_bound`.
     fn is_breached(&mut self, clique: &Clique) -> bool {
         if self.census.bound(&clique.name) >= clique.min {
-            self.held.insert(clique.name.clone());
+            self.was_bound.insert(clique.name.clone());
             self.missing.remove(&clique.name);
         }
-        self.held.contains(&clique.name) && self.census.healthy(&clique.name) < clique.min
+        self.was_bound.contains(&clique.name) && self.census.healthy(&clique.name) < clique.min
     }
 }
 
@@ -169,14 +173,14 @@ impl<'a, 'r> Walk<'a, 'r> {
 mod tests {
     use conformance_contract::names;
     use conformance_expect::scopes::replicas;
-    use conformance_facts::testing::{going, pair, pod, running, scope};
+    use conformance_facts::testing::{pair, pod, running, scope, terminating_pod};
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object};
     use serde_json::{Value, json};
 
     use super::*;
 
-    /// The seconds at which the scope's breaches begin and end.
+    /// The seconds at which the scope's breaches start and end.
     fn times(story: Story, replica: &SetReplica, scope: &Scope) -> Vec<(i64, Option<i64>)> {
         let history = story.end();
         let breaches = Breaches::of(&history, replica);
@@ -186,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn from_the_loss_to_the_replacement() {
+    fn a_breach_lasts_from_the_loss_to_the_replacement() {
         let lost = || {
             running().later(3).mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")))
         };
@@ -196,20 +200,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_held_is_not_breached() {
+    fn a_scope_that_was_never_bound_is_not_breached() {
         let half =
             Story::flat().added(pod("a", Some("n"))).added(pod("b", None)).deleted(pod("a", Some("n")));
         assert_eq!(times(half, &pair(), &scope()), []);
     }
 
     #[test]
-    fn a_recycled_scope_has_to_be_held_again() {
-        let recycled = running().modified(going("a")).modified(going("b")).added(pod("c", None));
-        assert_eq!(times(recycled.later(9).added(pod("d", None)), &pair(), &scope()), []);
+    fn a_terminated_scope_is_not_breached_until_it_is_bound_again() {
+        let terminated =
+            running().modified(terminating_pod("a")).modified(terminating_pod("b")).added(pod("c", None));
+        assert_eq!(times(terminated.later(9).added(pod("d", None)), &pair(), &scope()), []);
     }
 
     #[test]
-    fn the_order_in_which_old_pods_go_is_nobodys_concern() {
+    fn old_pods_deleted_after_a_new_generation_started_do_not_count() {
         let of_b = |mut pod: Value| {
             pod["metadata"]["labels"][names::POD_CLIQUE] = json!("w-0-b");
             pod
@@ -221,10 +226,14 @@ mod tests {
         let story = Story::flat().added(pod("a", Some("n"))).added(of_b(pod("b", Some("n"))));
         let lost =
             story.later(3).mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
-        let recycled =
-            lost.added(pod("c", None)).later(4).modified(going("c")).later(1).modified(of_b(going("b")));
-        let again = recycled.added(pod("d", None)).added(of_b(pod("e", None)));
-        assert_eq!(times(again, &pair, &scope()), [(3, Some(7))], "b is not missed, being of old");
+        let terminated = lost
+            .added(pod("c", None))
+            .later(4)
+            .modified(terminating_pod("c"))
+            .later(1)
+            .modified(of_b(terminating_pod("b")));
+        let again = terminated.added(pod("d", None)).added(of_b(pod("e", None)));
+        assert_eq!(times(again, &pair, &scope()), [(3, Some(7))], "b belongs to the old generation");
     }
 
     /// A group of `size` replicas with one pod each, `min` of them needed. All are bound, then the pods of
@@ -253,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_clique_that_is_made_again_is_missing_no_longer() {
+    fn a_breach_ends_when_the_deleted_pod_clique_is_created_again() {
         let clique = || object("PodClique", "w-0-sg-1-b");
         let (story, replica) = group(3, 2, &[1]);
         let again = story.added(clique()).later(2).deleted(clique()).later(3).added(clique());
@@ -265,7 +274,7 @@ mod tests {
     #[case::one_to_spare(3, 2, &[1], &[(5, None)], &[])]
     #[case::none_to_spare(3, 2, &[1, 2], &[(5, Some(5))], &[(5, None)])]
     #[case::none_at_all(1, 1, &[0], &[], &[(5, None)])]
-    fn a_group_answers_for_its_replicas_until_too_few_are_left(
+    fn a_group_is_breached_when_too_few_of_its_replicas_are_unbreached(
         #[case] size: usize,
         #[case] min: usize,
         #[case] lost: &[usize],

@@ -15,7 +15,7 @@ pub struct Census<'a> {
 
 impl<'a> Census<'a> {
     /// Adds an event. Returns false if the event changes nothing that is counted.
-    pub fn take(&mut self, version: Version<'a>) -> bool {
+    pub fn apply(&mut self, version: Version<'a>) -> bool {
         let is_there = version.change != Change::Deleted;
         match version.kind() {
             "Pod" if version.pod().is_canary() => return false,
@@ -48,8 +48,8 @@ impl<'a> Census<'a> {
         self.pods.values().copied()
     }
 
-    fn count(&self, clique: &str, holds: fn(Pod<'_>) -> bool) -> usize {
-        self.pods().filter(|pod| pod.pod().pod_clique() == Some(clique) && holds(pod.pod())).count()
+    fn count(&self, clique: &str, predicate: fn(Pod<'_>) -> bool) -> usize {
+        self.pods().filter(|pod| pod.pod().pod_clique() == Some(clique) && predicate(pod.pod())).count()
     }
 
     /// The number of live pods of a clique.
@@ -90,15 +90,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_counts_until_it_is_being_deleted() {
+    fn a_terminating_pod_does_not_count() {
         let story = || Story::flat().workers("w", 2, 2);
-        let mut going = story().end().end().get("Pod", "w-0-worker-1").unwrap().clone();
-        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        let history = story().modified(going).end();
+        let mut terminating = story().end().end().get("Pod", "w-0-worker-1").unwrap().clone();
+        terminating["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let history = story().modified(terminating).end();
         let mut census = Census::default();
         let mut counts = Vec::new();
         for version in history.versions() {
-            census.take(version);
+            census.apply(version);
             counts.push((census.live("w-0-worker"), census.bound("w-0-worker")));
         }
         assert_eq!(counts, [(1, 0), (2, 0), (2, 1), (2, 2), (1, 1)]);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::Scope;
-use conformance_facts::generations::{only, recycles};
+use conformance_facts::generations::{only_generation, terminations};
 use conformance_facts::health::is_bound;
 use conformance_history::{Change, History, Live, Pod, Version, list, text};
 use serde_json::Value;
@@ -14,15 +14,15 @@ use crate::{Shown, ensure, none, violation};
 
 const NONE_SHARED: Code = Code::new("no-claim-shared");
 const NOT_FREED: Code = Code::new("claim-not-freed");
-const BOUND_ASIDE: Code = Code::new("bound-away-from-the-claim");
-const TIED: Code = Code::new("tied-to-former-devices");
+const BOUND_AWAY: Code = Code::new("bound-away-from-claim");
+const BOUND_TO_LOST_NODE: Code = Code::new("tied-to-former-devices");
 
 /// All pods of a generation of a scope share an existing ResourceClaim. A generation without pods passes.
 pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling {
-    let its = only(history, scope, generation);
-    let has_pods = its.pods().any(|version| scope.has(version.pod()));
-    let is_made = |claim: &String| history.named("ResourceClaim", claim).next().is_some();
-    ensure(!has_pods || shared(&its, scope).iter().any(is_made), || {
+    let selected = only_generation(history, scope, generation);
+    let has_pods = selected.pods().any(|version| scope.has(version.pod()));
+    let exists = |claim: &String| history.named("ResourceClaim", claim).next().is_some();
+    ensure(!has_pods || shared(&selected, scope).iter().any(exists), || {
         let message =
             format!("the pods of {scope} in generation {generation} share no existing ResourceClaim");
         violation(NONE_SHARED, message)
@@ -32,17 +32,19 @@ pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling
 /// After the last pod of the terminated generation was deleted, each shared claim is free at least for a
 /// moment: deallocated or deleted (TERM-20). All pods of that generation must have been deleted.
 pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
-    let claims = shared(&only(history, scope, 0), scope);
-    none(recycles(history, scope).first().into_iter().flat_map(|recycle| {
-        let its = |version: &Version<'_>| recycle.old.contains(version.uid());
-        let ends: Vec<_> = history.pods().filter(|pod| its(pod) && pod.change == Change::Deleted).collect();
-        let last = ends.iter().max_by_key(|end| end.revision()).filter(|_| ends.len() == recycle.old.len());
+    let claims = shared(&only_generation(history, scope, 0), scope);
+    none(terminations(history, scope).first().into_iter().flat_map(|termination| {
+        let is_old = |version: &Version<'_>| termination.old.contains(version.uid());
+        let ends: Vec<_> =
+            history.pods().filter(|pod| is_old(pod) && pod.change == Change::Deleted).collect();
+        let last =
+            ends.iter().max_by_key(|end| end.revision()).filter(|_| ends.len() == termination.old.len());
         let not_freed = |claim: &String| {
             let Some(last) = last else {
                 let message = format!(
                     "ResourceClaim {claim} is not free: a pod of {scope} that shared it still exists"
                 );
-                return Some(violation(NOT_FREED, message).shown_by("first deletion", recycle.begun));
+                return Some(violation(NOT_FREED, message).shown_by("first deletion", termination.started));
             };
             let versions = || history.named("ResourceClaim", claim);
             let is_free =
@@ -63,14 +65,14 @@ pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
 
 /// The claims of each bound pod in the scope are reserved for the pod and have devices on its node, which is
 /// not in `lost`.
-pub fn are_beside(live: &Live, scope: &Scope, lost: &[&str]) -> Ruling {
+pub fn are_on_the_nodes_of_their_claims(live: &Live, scope: &Scope, lost: &[&str]) -> Ruling {
     none(live.pods().filter(|pod| scope.has(*pod) && is_bound(*pod)).flat_map(|pod| {
-        let found = claims_of(pod).filter_map(|name| aside(live, pod, name, lost));
+        let found = claims_of(pod).filter_map(|name| not_at_claim(live, pod, name, lost));
         found.collect::<Vec<_>>()
     }))
 }
 
-fn aside(live: &Live, pod: Pod<'_>, name: &str, lost: &[&str]) -> Option<Violation> {
+fn not_at_claim(live: &Live, pod: Pod<'_>, name: &str, lost: &[&str]) -> Option<Violation> {
     let node = pod.node().unwrap_or_default();
     let claim = live.get("ResourceClaim", name);
     let status = claim.map(|claim| &claim["status"]);
@@ -78,19 +80,19 @@ fn aside(live: &Live, pod: Pod<'_>, name: &str, lost: &[&str]) -> Option<Violati
     let results = status.map(|status| list(&status["allocation"]["devices"]["results"])).unwrap_or_default();
     let pools: Vec<_> = results.iter().map(|result| text(&result["pool"])).collect();
     let (code, message) = if pools.is_empty() || pools.iter().any(|pool| *pool != node) {
-        let of = if pools.is_empty() { "none".to_owned() } else { pools.join(", ") };
+        let nodes = if pools.is_empty() { "none".to_owned() } else { pools.join(", ") };
         (
-            BOUND_ASIDE,
+            BOUND_AWAY,
             format!(
-                "Pod {} is bound to Node {node}, but its ResourceClaim {name} has devices of {of}",
+                "Pod {} is bound to Node {node}, but its ResourceClaim {name} has devices of {nodes}",
                 pod.name()
             ),
         )
     } else if lost.contains(&node) {
-        (TIED, format!("Pod {} was bound to the lost Node {node} again", pod.name()))
+        (BOUND_TO_LOST_NODE, format!("Pod {} was bound to the lost Node {node} again", pod.name()))
     } else if !reserved.iter().any(|consumer| consumer["uid"] == pod.uid()) {
         (
-            BOUND_ASIDE,
+            BOUND_AWAY,
             format!("Pod {} is bound, but its ResourceClaim {name} is not reserved for it", pod.name()),
         )
     } else {
@@ -121,7 +123,7 @@ fn claims_of(pod: Pod<'_>) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_facts::testing::{going, pod, scope};
+    use conformance_facts::testing::{pod, scope, terminating_pod};
     use conformance_history::testing::{Story, object};
     use serde_json::json;
 
@@ -143,18 +145,18 @@ mod tests {
     }
 
     /// `a` and `b` run on `n` with a claim. Both are deleted and created again; `b` is deleted last.
-    fn recycled() -> Story {
+    fn terminated() -> Story {
         Story::flat()
             .added(with_claim(pod("a", None)))
             .added(with_claim(pod("b", None)))
             .modified(with_claim(pod("a", Some("n"))))
             .modified(with_claim(pod("b", Some("n"))))
             .added(claim(Some("n"), &["a", "b"]))
-            .modified(with_claim(going("a")))
-            .modified(with_claim(going("b")))
+            .modified(with_claim(terminating_pod("a")))
+            .modified(with_claim(terminating_pod("b")))
             .added(with_claim(pod("c", None)))
             .added(with_claim(pod("d", None)))
-            .deleted(with_claim(going("a")))
+            .deleted(with_claim(terminating_pod("a")))
     }
 
     fn freed(story: Story) -> Ruling {
@@ -162,41 +164,47 @@ mod tests {
     }
 
     #[test]
-    fn what_the_last_pod_leaves_is_free() {
-        let gone = || recycled().deleted(with_claim(going("b")));
-        assert_eq!(freed(gone().modified(claim(None, &[]))), Ok(()));
-        assert_eq!(freed(gone().deleted(claim(Some("n"), &[]))), Ok(()), "deleted");
-        assert!(message(freed(recycled())).contains("still exists"));
-        assert!(message(freed(recycled().modified(claim(None, &[])))).contains("still exists"), "too early");
-        let kept = gone().modified(claim(Some("n"), &["somebody"]));
+    fn a_claim_that_stays_allocated_after_its_last_pod_is_a_violation() {
+        let deleted = || terminated().deleted(with_claim(terminating_pod("b")));
+        assert_eq!(freed(deleted().modified(claim(None, &[]))), Ok(()));
+        assert_eq!(freed(deleted().deleted(claim(Some("n"), &[]))), Ok(()), "deleted");
+        assert!(message(freed(terminated())).contains("still exists"));
+        assert!(
+            message(freed(terminated().modified(claim(None, &[])))).contains("still exists"),
+            "too early"
+        );
+        let kept = deleted().modified(claim(Some("n"), &["somebody"]));
         assert!(message(freed(kept)).contains("stayed allocated"));
     }
 
     #[test]
-    fn pods_are_where_their_devices_are() {
+    fn a_pod_on_another_node_than_its_devices_is_a_violation() {
         let bound = |name: &str, node: &str| with_claim(pod(name, Some(node)));
-        let beside = |pool: Option<&str>, reserved: &[&str]| {
+        let with_claim_of = |pool: Option<&str>, reserved: &[&str]| {
             let story = Story::flat().added(bound("c", "m")).added(claim(pool, reserved));
-            are_beside(&story.end().end(), &scope(), &["n"])
+            are_on_the_nodes_of_their_claims(&story.end().end(), &scope(), &["n"])
         };
         let uid = "uid-of-Pod-c";
-        assert_eq!(beside(Some("m"), &[uid]), Ok(()));
-        assert!(message(beside(Some("n"), &[uid])).contains("has devices of n"));
-        assert!(message(beside(None, &[])).contains("has devices of none"));
-        assert!(message(beside(Some("m"), &["a"])).contains("not reserved for it"));
+        assert_eq!(with_claim_of(Some("m"), &[uid]), Ok(()));
+        assert!(message(with_claim_of(Some("n"), &[uid])).contains("has devices of n"));
+        assert!(message(with_claim_of(None, &[])).contains("has devices of none"));
+        assert!(message(with_claim_of(Some("m"), &["a"])).contains("not reserved for it"));
         let again = Story::flat().added(bound("c", "n")).added(claim(Some("n"), &[uid])).end();
-        assert!(message(are_beside(&again.end(), &scope(), &["n"])).contains("lost Node n again"));
+        assert!(
+            message(are_on_the_nodes_of_their_claims(&again.end(), &scope(), &["n"]))
+                .contains("lost Node n again")
+        );
     }
 
     #[test]
-    fn pods_share_what_all_of_them_name() {
+    fn pods_that_share_no_existing_claim_are_a_violation() {
         let both = || Story::flat().added(with_claim(pod("a", None))).added(with_claim(pod("b", None)));
-        let judged = |story: Story| are_shared(&story.end(), &scope(), 0);
-        assert_eq!(judged(both().added(claim(None, &[]))), Ok(()));
-        assert!(message(judged(both())).contains("share no existing ResourceClaim"), "never made");
+        let check = |story: Story| are_shared(&story.end(), &scope(), 0);
+        assert_eq!(check(both().added(claim(None, &[]))), Ok(()));
+        assert!(message(check(both())).contains("share no existing ResourceClaim"), "never created");
         let alone =
             Story::flat().added(claim(None, &[])).added(with_claim(pod("a", None))).added(pod("b", None));
-        assert!(message(judged(alone)).contains("share no existing ResourceClaim"));
-        assert_eq!(judged(Story::flat()), Ok(()), "no pods");
+        assert!(message(check(alone)).contains("share no existing ResourceClaim"));
+        assert_eq!(check(Story::flat()), Ok(()), "no pods");
     }
 }

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::{Shown, none, violation};
 
-const MOVED_WITHOUT_A_CHANGE: Code = Code::new("transition-without-a-change");
-const SAID_AGAIN: Code = Code::new("same-fact-said-otherwise");
-const WRITTEN_AGAIN: Code = Code::new("written-again-and-again");
+const TRANSITION_WITHOUT_CHANGE: Code = Code::new("transition-without-a-change");
+const MESSAGE_CHANGED_TOO_OFTEN: Code = Code::new("message-changed-too-often");
+const REPEATED_WRITES: Code = Code::new("repeated-writes");
 
 /// The kinds whose conditions and writes the operator owns.
 const KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
@@ -21,8 +21,9 @@ const KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", 
 const ONCE_IN: SignedDuration = SignedDuration::from_secs(4);
 
 fn versions(history: &History) -> impl Iterator<Item = Version<'_>> {
-    let is_its = |version: &Version<'_>| KINDS.contains(&version.kind()) && !is_of_canary(version.object);
-    history.versions().filter(move |version| version.change != Change::Deleted && is_its(version))
+    let is_operators =
+        |version: &Version<'_>| KINDS.contains(&version.kind()) && !is_of_canary(version.object);
+    history.versions().filter(move |version| version.change != Change::Deleted && is_operators(version))
 }
 
 /// The uid of the object and the type of the condition.
@@ -35,7 +36,7 @@ fn conditions(version: Version<'_>) -> impl Iterator<Item = (Key, Value)> {
 }
 
 /// `lastTransitionTime` changes only when `status` does (STAT-14).
-pub fn transitions_are_true(history: &History) -> Ruling {
+pub fn transitions_are_correct(history: &History) -> Ruling {
     let mut last: BTreeMap<Key, Value> = BTreeMap::new();
     let mut violations = Vec::new();
     for version in versions(history) {
@@ -49,7 +50,7 @@ pub fn transitions_are_true(history: &History) -> Ruling {
                     "condition {what} is still {}, but its lastTransitionTime changed",
                     found["status"]
                 );
-                violations.push(violation(MOVED_WITHOUT_A_CHANGE, message).shown_by("moved", version));
+                violations.push(violation(TRANSITION_WITHOUT_CHANGE, message).shown_by("moved", version));
             }
             last.insert(key, found);
         }
@@ -59,19 +60,19 @@ pub fn transitions_are_true(history: &History) -> Ruling {
 
 /// The message of a condition with the same status and reason does not change more than once in five seconds
 /// (STAT-08).
-pub fn facts_are_said_once(history: &History) -> Ruling {
+pub fn messages_are_stable(history: &History) -> Ruling {
     let mut last: BTreeMap<Key, (Value, Vec<Version<'_>>)> = BTreeMap::new();
     let mut violations = Vec::new();
     for version in versions(history) {
         for (key, found) in conditions(version) {
             let fact = |condition: &Value| (condition["status"].clone(), condition["reason"].clone());
-            let (before, told) = last.entry(key.clone()).or_insert_with(|| (found.clone(), Vec::new()));
+            let (before, changes) = last.entry(key.clone()).or_insert_with(|| (found.clone(), Vec::new()));
             if fact(before) != fact(&found) {
-                told.clear();
+                changes.clear();
             } else if before["message"] != found["message"] {
-                told.retain(|earlier| version.at.duration_since(earlier.at) < ONCE_IN);
-                told.push(version);
-                if told.len() == 2 {
+                changes.retain(|earlier| version.at.duration_since(earlier.at) < ONCE_IN);
+                changes.push(version);
+                if changes.len() == 2 {
                     let what = format!("{} of {} {}", key.1, version.kind(), version.name());
                     let message = format!(
                         "condition {what}: its message changed twice within 5 s without a new status \
@@ -79,7 +80,9 @@ pub fn facts_are_said_once(history: &History) -> Ruling {
                         found["message"]
                     );
                     violations.push(
-                        violation(SAID_AGAIN, message).shown_by("first", told[0]).shown_by("again", version),
+                        violation(MESSAGE_CHANGED_TOO_OFTEN, message)
+                            .shown_by("first", changes[0])
+                            .shown_by("again", version),
                     );
                 }
             }
@@ -104,7 +107,7 @@ pub fn no_write_loops(history: &History, from: usize, until: usize) -> Ruling {
             pair[0].name(),
             versions.len()
         );
-        Some(violation(WRITTEN_AGAIN, message).shown_by("first", pair[0]).shown_by("again", pair[1]))
+        Some(violation(REPEATED_WRITES, message).shown_by("first", pair[0]).shown_by("again", pair[1]))
     });
     none(often.by_ref())
 }
@@ -123,11 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn a_transition_is_a_change() {
+    fn a_transition_time_that_changes_without_the_status_is_a_violation() {
         let story = |next: Value| Story::flat().added(pclq("True", "1", "a")).modified(next).end();
-        assert_eq!(transitions_are_true(&story(pclq("False", "2", "a"))), Ok(()));
-        assert_eq!(transitions_are_true(&story(pclq("True", "1", "b"))), Ok(()));
-        assert!(transitions_are_true(&story(pclq("True", "2", "a"))).is_err());
+        assert_eq!(transitions_are_correct(&story(pclq("False", "2", "a"))), Ok(()));
+        assert_eq!(transitions_are_correct(&story(pclq("True", "1", "b"))), Ok(()));
+        assert!(transitions_are_correct(&story(pclq("True", "2", "a"))).is_err());
     }
 
     #[rstest::rstest]
@@ -135,18 +138,21 @@ mod tests {
     #[case::twice(&[("True", "a", 0), ("True", "b", 1), ("True", "c", 1)], false)]
     #[case::twice_in_time(&[("True", "a", 0), ("True", "b", 1), ("True", "c", 6)], true)]
     #[case::another_fact(&[("True", "a", 0), ("True", "b", 1), ("False", "c", 1), ("False", "d", 0)], true)]
-    fn words(#[case] told: &[(&str, &str, i64)], #[case] fine: bool) {
-        let tell = |story: Story, (status, message, after): &(&str, &str, i64)| {
+    fn a_message_that_changes_twice_within_5_seconds_is_a_violation(
+        #[case] writes: &[(&str, &str, i64)],
+        #[case] fine: bool,
+    ) {
+        let write = |story: Story, (status, message, after): &(&str, &str, i64)| {
             story.later(*after).modified(pclq(status, status, message))
         };
-        assert_eq!(facts_are_said_once(&told.iter().fold(Story::flat(), tell).end()).is_ok(), fine);
+        assert_eq!(messages_are_stable(&writes.iter().fold(Story::flat(), write).end()).is_ok(), fine);
     }
 
     #[rstest::rstest]
     #[case(&[0], true)]
     #[case(&[0, 6], true)]
     #[case(&[0, 1], false)]
-    fn loops(#[case] after: &[i64], #[case] fine: bool) {
+    fn two_writes_within_5_seconds_are_a_violation(#[case] after: &[i64], #[case] fine: bool) {
         let write = |story: Story, after: &i64| story.later(*after).modified(pclq("True", "1", "a"));
         let history = after.iter().fold(Story::flat(), write).end();
         assert_eq!(no_write_loops(&history, 0, history.entries.len()).is_ok(), fine);

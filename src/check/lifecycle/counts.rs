@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::census::Census;
 use crate::{Shown, all, none, patience, violation};
 
-const BINDING_NOT_FOLLOWED: Code = Code::new("binding-not-followed");
+const BINDING_NOT_REPORTED: Code = Code::new("binding-not-reported");
 const MISCOUNTED: Code = Code::new("miscounted");
 const COUNTS_CONTRADICT: Code = Code::new("counts-contradict-each-other");
 
@@ -39,7 +39,7 @@ impl Counted {
             live.get("PodClique", clique).map(|found| &found["metadata"]["labels"][names::POD_TEMPLATE_HASH]);
         let pods: Vec<_> =
             live.pods().filter(|pod| pod.pod_clique() == Some(clique) && is_live(*pod)).collect();
-        let count = |holds: &dyn Fn(Pod<'_>) -> bool| pods.iter().filter(|pod| holds(**pod)).count();
+        let count = |predicate: &dyn Fn(Pod<'_>) -> bool| pods.iter().filter(|pod| predicate(**pod)).count();
         let is_current = |pod: Pod<'_>| Some(&pod.0["metadata"]["labels"][names::POD_TEMPLATE_HASH]) == hash;
         let template = template_of(live, clique);
         Self {
@@ -72,24 +72,26 @@ fn wanted(live: &Live, kind: &str, name: &str) -> Option<usize> {
 
 /// Describes the counts of a status that differ from the wanted ones.
 fn differences(object: &Value, wanted: &[(&str, usize)]) -> Vec<String> {
-    let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
-    let said = |field: &str| count(&object["status"][field]).unwrap_or(0);
-    let differs = wanted.iter().filter(|(field, wanted)| said(field) != *wanted);
-    differs.map(|(field, wanted)| format!("{of}: {field} is {}, want {wanted}", said(field))).collect()
+    let described = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+    let reported = |field: &str| count(&object["status"][field]).unwrap_or(0);
+    let differs = wanted.iter().filter(|(field, wanted)| reported(field) != *wanted);
+    differs
+        .map(|(field, wanted)| format!("{described}: {field} is {}, want {wanted}", reported(field)))
+        .collect()
 }
 
 /// Describes what is wrong with a count in a status that may be anything from `least` to `most`.
 fn out_of_bounds(object: &Value, field: &str, least: usize, most: usize) -> Option<String> {
-    let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
-    let said = count(&object["status"][field]).unwrap_or(0);
+    let described = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+    let found = count(&object["status"][field]).unwrap_or(0);
     let range = if least == most { most.to_string() } else { format!("{least} to {most}") };
-    (said < least || said > most).then(|| format!("{of}: {field} is {said}, want {range}"))
+    (found < least || found > most).then(|| format!("{described}: {field} is {found}, want {range}"))
 }
 
-/// Whether an object does not say if its minimum is breached, as during an update.
-fn is_undecided(live: &Live, kind: &str, name: &str) -> bool {
-    let said = live.get(kind, name).and_then(|object| condition(object, BREACHED));
-    said.is_some_and(|said| said["status"] == "Unknown")
+/// Whether an object reports that a breach of its minimum is unknown, as during an update.
+fn is_breach_unknown(live: &Live, kind: &str, name: &str) -> bool {
+    let breached = live.get(kind, name).and_then(|object| condition(object, BREACHED));
+    breached.is_some_and(|breached| breached["status"] == "Unknown")
 }
 
 fn is_missing(kind: &str, name: &str) -> Vec<String> {
@@ -117,17 +119,21 @@ pub fn of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
     const KIND: &str = "PodCliqueScalingGroup";
     let Some(found) = live.get(KIND, &group.name) else { return is_missing(KIND, &group.name) };
     let tally = Tally::of(live, group);
-    let wanted =
-        [("replicas", tally.size), ("scheduledReplicas", tally.held), ("availableReplicas", tally.available)];
-    // Upstream's API does not say whether a replica has to be available to count as updated.
+    let wanted = [
+        ("replicas", tally.size),
+        ("scheduledReplicas", tally.scheduled),
+        ("availableReplicas", tally.available),
+    ];
+    // Upstream's API does not define whether a replica has to be available to count as updated.
     let updated = out_of_bounds(found, "updatedReplicas", tally.updated, tally.new);
     differences(found, &wanted).into_iter().chain(updated).collect()
 }
 
-/// What is wrong with the counts of a PodCliqueSet (STAT-04).
+/// Describes what is wrong with the counts of a PodCliqueSet (STAT-04).
 ///
-/// Upstream's API counts as available a replica that is not breached, and its operator one that has minAvailable ready.
-/// They differ while pods start, and during an update: then both are right.
+/// Upstream's API defines a replica as available if it is not breached. Upstream's operator counts it as
+/// available if `minAvailable` pods are ready. The two numbers differ while pods start and during an update,
+/// and then both are correct.
 pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
     let name = text(&pcs["metadata"]["name"]);
     let Some(found) = live.get("PodCliqueSet", name) else { return is_missing("PodCliqueSet", name) };
@@ -140,15 +146,16 @@ pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
             && tallies.iter().all(|(group, tally)| tally.available >= group.min);
         let is_unbreached = cliques().all(|(clique, counted)| counted.healthy >= clique.min)
             && tallies.iter().all(|(group, tally)| tally.healthy >= group.min);
-        let is_undecided = cliques().any(|(clique, _)| is_undecided(live, "PodClique", &clique.name))
-            || tallies.iter().any(|(group, _)| is_undecided(live, "PodCliqueScalingGroup", &group.name));
+        let is_breach_unknown = cliques()
+            .any(|(clique, _)| is_breach_unknown(live, "PodClique", &clique.name))
+            || tallies.iter().any(|(group, _)| is_breach_unknown(live, "PodCliqueScalingGroup", &group.name));
         let are_new =
             cliques().all(|(clique, counted)| counted.is_new(wanted(live, "PodClique", &clique.name)));
-        let has_to_count = is_available && !is_undecided;
-        available += usize::from(has_to_count);
+        let is_counted = is_available && !is_breach_unknown;
+        available += usize::from(is_counted);
         unbreached += usize::from(is_available || is_unbreached);
         updated += usize::from(
-            has_to_count && are_new && tallies.iter().all(|(_, tally)| tally.updated == tally.size),
+            is_counted && are_new && tallies.iter().all(|(_, tally)| tally.updated == tally.size),
         );
         new += usize::from(are_new && tallies.iter().all(|(_, tally)| tally.new == tally.size));
     }
@@ -158,7 +165,7 @@ pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
     differences(found, &[("replicas", size)]).into_iter().chain(faults).collect()
 }
 
-/// The current number of replicas of a PodCliqueSet, in the shape in which it was submitted.
+/// The current replicas of a PodCliqueSet, with the cliques and scaling groups that were submitted.
 pub fn replicas_of(live: &Live, pcs: &Value) -> Vec<SetReplica> {
     let found = live.get("PodCliqueSet", text(&pcs["metadata"]["name"]));
     let mut grown = pcs.clone();
@@ -169,11 +176,13 @@ pub fn replicas_of(live: &Live, pcs: &Value) -> Vec<SetReplica> {
 #[derive(Debug, Default)]
 struct Tally {
     size: usize,
-    held: usize,
+    /// Replicas with the minimum of each member bound.
+    scheduled: usize,
     healthy: usize,
     available: usize,
+    /// Available replicas with only new pods.
     updated: usize,
-    /// Available or not.
+    /// Replicas with only new pods, available or not.
     new: usize,
 }
 
@@ -188,13 +197,13 @@ impl Tally {
                     (member.min, wanted(live, "PodClique", &member.name), Counted::of(live, &member.name))
                 })
                 .collect();
-            let all = |holds: fn(usize, Option<usize>, Counted) -> bool| {
-                members.iter().all(|(min, wanted, counted)| holds(*min, *wanted, *counted))
+            let all = |predicate: fn(usize, Option<usize>, Counted) -> bool| {
+                members.iter().all(|(min, wanted, counted)| predicate(*min, *wanted, *counted))
             };
-            let is_held = all(|min, _, counted| counted.bound >= min);
-            let is_available = is_held && all(|min, _, counted| counted.ready >= min);
-            tally.held += usize::from(is_held);
-            tally.healthy += usize::from(is_held && all(|min, _, counted| counted.healthy >= min));
+            let is_scheduled = all(|min, _, counted| counted.bound >= min);
+            let is_available = is_scheduled && all(|min, _, counted| counted.ready >= min);
+            tally.scheduled += usize::from(is_scheduled);
+            tally.healthy += usize::from(is_scheduled && all(|min, _, counted| counted.healthy >= min));
             tally.available += usize::from(is_available);
             let is_new = all(|_, wanted, counted| counted.is_new(wanted));
             tally.updated += usize::from(is_available && is_new);
@@ -217,7 +226,7 @@ pub fn breach_of_clique(live: &Live, clique: &Clique) -> Vec<String> {
     } else {
         ("False", None)
     };
-    verdict_differs(found, wanted)
+    condition_differs(found, wanted)
 }
 
 /// Describes what is wrong with the `MinAvailableBreached` condition of a scaling group (TERM-01).
@@ -225,16 +234,16 @@ pub fn breach_of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
     const KIND: &str = "PodCliqueScalingGroup";
     let Some(found) = live.get(KIND, &group.name) else { return is_missing(KIND, &group.name) };
     let is_breached = Tally::of(live, group).healthy < group.min;
-    verdict_differs(found, (if is_breached { "True" } else { "False" }, None))
+    condition_differs(found, (if is_breached { "True" } else { "False" }, None))
 }
 
-fn verdict_differs(object: &Value, (status, reason): (&str, Option<&str>)) -> Vec<String> {
-    let of = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
-    let said = condition(object, BREACHED).unwrap_or(&Value::Null);
-    let is_right = said["status"] == status && reason.is_none_or(|reason| said["reason"] == reason);
-    let found = format!("{}/{}", text(&said["status"]), text(&said["reason"]));
+fn condition_differs(object: &Value, (status, reason): (&str, Option<&str>)) -> Vec<String> {
+    let described = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+    let breached = condition(object, BREACHED).unwrap_or(&Value::Null);
+    let is_correct = breached["status"] == status && reason.is_none_or(|reason| breached["reason"] == reason);
+    let found = format!("{}/{}", text(&breached["status"]), text(&breached["reason"]));
     let wanted = reason.map_or(status.to_owned(), |reason| format!("{status}/{reason}"));
-    if is_right { Vec::new() } else { vec![format!("{of}: {BREACHED} is {found}, want {wanted}")] }
+    if is_correct { Vec::new() } else { vec![format!("{described}: {BREACHED} is {found}, want {wanted}")] }
 }
 
 /// The faults of a recount as a ruling.
@@ -254,12 +263,12 @@ pub fn ruling(live: &Live, faults: Vec<String>) -> Ruling {
 
 /// In every version the counts of a PodClique are consistent (STAT-01): ready ≤ scheduled ≤ replicas, gated +
 /// scheduled ≤ replicas.
-pub fn go_together(history: &History) -> Ruling {
+pub fn counts_are_consistent(history: &History) -> Ruling {
     let mut blamed = std::collections::BTreeSet::new();
     none(history.of("PodClique").filter(|version| version.change != Change::Deleted).filter_map(|version| {
-        let said = |field: &str| count(&version.object["status"][field]).unwrap_or(0);
-        let (replicas, scheduled) = (said("replicas"), said("scheduledReplicas"));
-        let (ready, gated) = (said("readyReplicas"), said("scheduleGatedReplicas"));
+        let reported = |field: &str| count(&version.object["status"][field]).unwrap_or(0);
+        let (replicas, scheduled) = (reported("replicas"), reported("scheduledReplicas"));
+        let (ready, gated) = (reported("readyReplicas"), reported("scheduleGatedReplicas"));
         let is_fine = ready <= scheduled && scheduled <= replicas && gated + scheduled <= replicas;
         (!is_fine && blamed.insert(version.uid().to_owned())).then(|| {
             let message = format!(
@@ -275,11 +284,11 @@ pub fn go_together(history: &History) -> Ruling {
 /// Five seconds after a change of a clique's number of bound pods, its status reports the number and whether
 /// it suffices (STAT-02). A number that changes again within that time is not checked. The state of the
 /// containers does not matter.
-pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
+pub fn binding_is_reported(history: &History, clique: &Clique) -> Ruling {
     let mut census = Census::default();
     let mut changes: Vec<(Version<'_>, usize)> = Vec::new();
     for version in history.versions() {
-        if census.take(version) && version.kind() == "Pod" {
+        if census.apply(version) && version.kind() == "Pod" {
             let bound = census.bound(&clique.name);
             if changes.last().map_or(0, |(_, bound)| *bound) != bound {
                 changes.push((version, bound));
@@ -288,19 +297,19 @@ pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
     }
     let (end, patience) = (history.last_at(), patience(history));
     let mut rulings = Vec::new();
-    for (place, (version, bound)) in changes.iter().enumerate() {
+    for (number, (version, bound)) in changes.iter().enumerate() {
         let due = version.at.saturating_add(patience).unwrap_or(version.at);
-        if changes.get(place + 1).is_some_and(|(next, _)| next.at <= due) {
+        if changes.get(number + 1).is_some_and(|(next, _)| next.at <= due) {
             continue;
         }
-        let told = history.named("PodClique", &clique.name).filter(|told| told.at <= due).last();
-        let is_told = told.is_some_and(|told| {
+        let last = history.named("PodClique", &clique.name).filter(|version| version.at <= due).last();
+        let is_reported = last.is_some_and(|last| {
             let scheduled =
-                condition(told.object, "PodCliqueScheduled").is_some_and(|found| found["status"] == "True");
-            count(&told.object["status"]["scheduledReplicas"]).unwrap_or(0) == *bound
+                condition(last.object, "PodCliqueScheduled").is_some_and(|found| found["status"] == "True");
+            count(&last.object["status"]["scheduledReplicas"]).unwrap_or(0) == *bound
                 && scheduled == (*bound >= clique.min)
         });
-        rulings.push(if is_told {
+        rulings.push(if is_reported {
             Ok(())
         } else if end <= due {
             Err(Broken::NotReached(format!(
@@ -314,8 +323,8 @@ pub fn follow_binding(history: &History, clique: &Clique) -> Ruling {
                 clique.name,
                 patience.as_secs()
             );
-            let found = violation(BINDING_NOT_FOLLOWED, message).shown_by("bound", *version);
-            none([told.into_iter().fold(found, |found, told| found.shown_by("its status", told))])
+            let found = violation(BINDING_NOT_REPORTED, message).shown_by("bound", *version);
+            none([last.into_iter().fold(found, |found, last| found.shown_by("its status", last))])
         });
     }
     match changes.is_empty() {
@@ -335,156 +344,5 @@ pub fn is_observed(live: &Live, set: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use conformance_history::testing::{Story, object};
-
-    use super::*;
-
-    fn pod(name: &str, clique: &str, state: &str) -> Value {
-        let mut pod = object("Pod", name);
-        pod["metadata"]["labels"] = json!({names::POD_CLIQUE: clique, names::POD_TEMPLATE_HASH: "h"});
-        match state {
-            "gated" => pod["spec"]["schedulingGates"] = json!([{"name": names::GATE}]),
-            "pending" => {}
-            _ => pod["spec"]["nodeName"] = json!("n"),
-        }
-        let started = json!([{"started": true, "ready": false}]);
-        match state {
-            "ready" => pod["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]}),
-            "broken" => pod["status"] = json!({"containerStatuses": started}),
-            "going" => pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
-            "old" => pod["metadata"]["labels"][names::POD_TEMPLATE_HASH] = json!("g"),
-            _ => {}
-        }
-        pod
-    }
-
-    fn clique(name: &str, min: usize, replicas: usize) -> Clique {
-        Clique { name: name.into(), min, replicas }
-    }
-
-    fn pclq(name: &str, replicas: usize, status: Value) -> Value {
-        let mut pclq = object("PodClique", name);
-        pclq["metadata"]["labels"] = json!({names::POD_TEMPLATE_HASH: "h"});
-        pclq["spec"]["replicas"] = json!(replicas);
-        pclq["status"] = status;
-        pclq
-    }
-
-    fn live(objects: Vec<Value>) -> Live {
-        Story::flat().all_added(objects).end().end()
-    }
-
-    #[test]
-    fn a_clique_counts_its_live_pods() {
-        let states = ["gated", "pending", "bound", "ready", "broken", "going", "old"];
-        let pods = states.iter().map(|state| pod(state, "c", state));
-        let right = json!({"replicas": 6, "scheduledReplicas": 4, "readyReplicas": 1, "scheduleGatedReplicas": 1,
-            "updatedReplicas": 5});
-        let with = |status| live(pods.clone().chain([pclq("c", 6, status)]).collect());
-        assert!(of_clique(&with(right.clone()), &clique("c", 1, 6)).is_empty());
-        let mut wrong = right;
-        wrong["scheduledReplicas"] = json!(5);
-        let faults = of_clique(&with(wrong), &clique("c", 1, 6));
-        assert_eq!(faults, ["PodClique c: scheduledReplicas is 5, want 4"]);
-    }
-
-    #[rstest::rstest]
-    #[case::unbound(&["pending", "ready"], "True", "ScheduledReplicasBelowMinAvailable")]
-    #[case::unready(&["broken", "ready"], "True", "InsufficientReadyPods")]
-    #[case::starting(&["bound", "ready"], "False", "SufficientReadyPods")]
-    #[case::terminating(&["going", "ready"], "True", "ScheduledReplicasBelowMinAvailable")]
-    fn a_breach_follows_from_the_pods(#[case] states: &[&str], #[case] status: &str, #[case] reason: &str) {
-        let saying = |status: &str, reason: &str| {
-            let said = json!({"conditions": [{"type": BREACHED, "status": status, "reason": reason}]});
-            let pods = states.iter().map(|state| pod(state, "c", state));
-            breach_of_clique(&live(pods.chain([pclq("c", 2, said)]).collect()), &clique("c", 2, 2))
-        };
-        assert!(saying(status, reason).is_empty(), "{:?}", saying(status, reason));
-        let other = if status == "True" { "False" } else { "True" };
-        assert_eq!(saying(other, "Any").len(), 1);
-    }
-
-    /// A PodCliqueSet with one scaling group, of which one replica is needed. Each replica has one pod in the
-    /// given state.
-    fn grouped(states: &[&str], counts: Value, set: Value) -> (Vec<String>, Vec<String>) {
-        let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
-            "cliques": [{"name": "b", "spec": {}}],
-            "podCliqueScalingGroups": [{"name": "sg", "replicas": states.len(), "cliqueNames": ["b"]}],
-        }}});
-        let member = |index: usize| format!("w-0-sg-{index}-b");
-        let pods =
-            states.iter().enumerate().map(|(index, state)| pod(&format!("p{index}"), &member(index), state));
-        let pclqs = (0..states.len()).map(|index| pclq(&member(index), 1, Value::Null));
-        let mut pcsg = object("PodCliqueScalingGroup", "w-0-sg");
-        (pcsg["spec"]["replicas"], pcsg["status"]) = (json!(states.len()), counts);
-        let mut found = object("PodCliqueSet", "w");
-        (found["spec"]["replicas"], found["status"]) = (json!(1), set);
-        let live = live(pods.chain(pclqs).chain([pcsg, found]).collect());
-        (of_group(&live, &replicas(&pcs)[0].groups[0]), of_set(&live, &pcs))
-    }
-
-    #[rstest::rstest]
-    #[case(&["ready", "ready"], [2, 2, 2, 2], [1, 1, 1])]
-    #[case(&["ready", "bound"], [2, 2, 1, 1], [1, 1, 0])]
-    #[case(&["bound", "pending"], [2, 1, 0, 0], [1, 0, 0])]
-    fn groups_and_sets(#[case] states: &[&str], #[case] group: [usize; 4], #[case] set: [usize; 3]) {
-        let fields = ["replicas", "scheduledReplicas", "availableReplicas", "updatedReplicas"];
-        let counts: Value = fields
-            .iter()
-            .zip(group)
-            .map(|(field, n)| ((*field).to_owned(), json!(n)))
-            .collect::<serde_json::Map<_, _>>()
-            .into();
-        let of_set = json!({"replicas": set[0], "availableReplicas": set[1], "updatedReplicas": set[2]});
-        let (group, set) = grouped(states, counts, of_set);
-        assert!(group.is_empty() && set.is_empty(), "{group:?} {set:?}");
-        let (group, set) = grouped(states, json!({"availableReplicas": 7}), json!({"availableReplicas": 7}));
-        assert!(!group.is_empty() && !set.is_empty());
-    }
-
-    #[rstest::rstest]
-    #[case::in_time(3, 2, "True", true)]
-    #[case::late(6, 2, "True", false)]
-    #[case::one_less(3, 1, "True", false)]
-    #[case::not_said_to_be_enough(3, 2, "False", false)]
-    fn bindings_are_followed(
-        #[case] after: i64,
-        #[case] said: usize,
-        #[case] enough: &str,
-        #[case] right: bool,
-    ) {
-        let saying = |said: usize, enough: &str| {
-            let conditions = json!([{"type": "PodCliqueScheduled", "status": enough}]);
-            pclq("c", 2, json!({"scheduledReplicas": said, "conditions": conditions}))
-        };
-        let pods = [pod("a", "c", "pending"), pod("b", "c", "pending")];
-        let made = Story::flat().added(saying(0, "False")).all_added(pods);
-        let bound = made.modified(pod("a", "c", "bound")).modified(pod("b", "c", "bound"));
-        let told = bound.later(after).modified(saying(said, enough)).later(9).added(object("Node", "n"));
-        let found = follow_binding(&told.end(), &clique("c", 2, 2));
-        assert_eq!(found.is_ok(), right, "{found:?}");
-        if !right {
-            assert!(crate::message(found).contains("2 pods of PodClique c were bound, but"));
-        }
-        let never = follow_binding(&Story::flat().added(saying(0, "False")).end(), &clique("c", 2, 2));
-        assert!(matches!(never, Err(Broken::NotReached(_))));
-    }
-
-    #[rstest::rstest]
-    #[case(3, 2, 2, 1, true)]
-    #[case(3, 2, 3, 0, false)]
-    #[case(3, 4, 0, 0, false)]
-    #[case(3, 2, 0, 2, false)]
-    fn contradictions(
-        #[case] replicas: usize,
-        #[case] scheduled: usize,
-        #[case] ready: usize,
-        #[case] gated: usize,
-        #[case] fine: bool,
-    ) {
-        let status = json!({"replicas": replicas, "scheduledReplicas": scheduled, "readyReplicas": ready,
-            "scheduleGatedReplicas": gated});
-        assert_eq!(go_together(&Story::flat().added(pclq("c", 3, status)).end()).is_ok(), fine);
-    }
-}
+#[path = "counts_tests.rs"]
+mod tests;

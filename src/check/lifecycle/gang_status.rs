@@ -12,44 +12,44 @@ use serde_json::Value;
 use super::census::Census;
 use crate::{Shown, none, violation};
 
-const GANG_SAYS_OTHERWISE: Code = Code::new("pod-gang-says-otherwise");
+const WRONG_CONDITIONS: Code = Code::new("wrong-pod-gang-conditions");
 const PHASE_STAYS_PENDING: Code = Code::new("phase-stays-pending");
 
 /// The PodCliques of these PodGangs that have had their minimum bound since they were created, as of the
 /// entry `until`.
-pub fn held(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String> {
+pub fn ever_bound(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String> {
     let groups: Vec<_> = gangs.iter().flat_map(|gang| &gang.groups).collect();
-    let (mut census, mut held) = (Census::default(), BTreeSet::new());
+    let (mut census, mut ever_bound) = (Census::default(), BTreeSet::new());
     for version in history.versions().filter(|version| version.index < until) {
-        if !census.take(version) {
+        if !census.apply(version) {
             continue;
         }
         if version.kind() == "PodClique" && version.change == Change::Deleted {
-            held.remove(version.name());
+            ever_bound.remove(version.name());
         }
         let of_pod = groups.iter().filter(|group| version.pod().pod_clique() == Some(&group.clique));
         let bound = of_pod.filter(|group| census.bound(&group.clique) >= group.min);
-        held.extend(bound.map(|group| group.clique.clone()));
+        ever_bound.extend(bound.map(|group| group.clique.clone()));
     }
-    held
+    ever_bound
 }
 
 /// Describes what is wrong with the conditions of a PodGang. `Scheduled` and `Ready` are True if every
-/// podgroup has its minimum of bound or ready pods. `Unhealthy` is True if a PodClique in `held` has fewer
-/// healthy pods than its minimum.
-pub fn faults(live: &Live, gang: &Gang, held: &BTreeSet<String>) -> Vec<String> {
+/// podgroup has its minimum of bound or ready pods. `Unhealthy` is True if a PodClique in `ever_bound` has
+/// fewer healthy pods than its minimum.
+pub fn faults(live: &Live, gang: &Gang, ever_bound: &BTreeSet<String>) -> Vec<String> {
     let Some(found) = gang.find(live) else { return vec![format!("PodGang {} does not exist", gang.name)] };
-    let all = |holds| gang.groups.iter().all(|group| has(live, group, holds));
+    let all = |predicate| gang.groups.iter().all(|group| has(live, group, predicate));
     let (scheduled, ready) = (all(is_bound), all(is_ready));
     let unhealthy =
-        gang.groups.iter().any(|group| held.contains(&group.clique) && !has(live, group, is_healthy));
+        gang.groups.iter().any(|group| ever_bound.contains(&group.clique) && !has(live, group, is_healthy));
     let is = |type_: &str| condition(found, type_).is_some_and(|condition| condition["status"] == "True");
     let wanted = [("Scheduled", scheduled), ("Ready", ready), ("Unhealthy", unhealthy)];
-    let of = format!("PodGang {}", text(&found["metadata"]["name"]));
+    let described = format!("PodGang {}", text(&found["metadata"]["name"]));
     wanted
         .into_iter()
         .filter(|(type_, wanted)| is(type_) != *wanted)
-        .map(|(type_, wanted)| format!("{of}: {type_} is {}, want {wanted}", !wanted))
+        .map(|(type_, wanted)| format!("{described}: {type_} is {}, want {wanted}", !wanted))
         .collect()
 }
 
@@ -61,26 +61,26 @@ pub fn phase_fault(live: &Live, gang: &Gang) -> Option<String> {
     let is_scheduled = gang.groups.iter().all(|group| has(live, group, is_bound));
     (is_scheduled && (phase.is_null() || phase == "Pending")).then(|| {
         let name = text(&found["metadata"]["name"]);
-        format!("PodGang {name}: phase is {} although it is scheduled", shown(phase))
+        format!("PodGang {name}: phase is {} although it is scheduled", phase_text(phase))
     })
 }
 
-/// Whether at least the minimum of a podgroup's pods satisfy `holds`.
-fn has(live: &Live, group: &Group, holds: fn(Pod<'_>) -> bool) -> bool {
-    let its = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
-    its.filter(|pod| holds(*pod)).count() >= group.min
+/// Whether at least the minimum of a podgroup's pods satisfy `predicate`.
+fn has(live: &Live, group: &Group, predicate: fn(Pod<'_>) -> bool) -> bool {
+    let of_group = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
+    of_group.filter(|pod| predicate(*pod)).count() >= group.min
 }
 
-fn shown(phase: &Value) -> &str {
+fn phase_text(phase: &Value) -> &str {
     phase.as_str().unwrap_or("not set")
 }
 
 /// The conditions of all these PodGangs are correct at the entry `until`.
-pub fn true_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
-    let (live, held) = (&history.before(until), held(history, gangs, until));
+pub fn conditions_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
+    let (live, ever_bound) = (&history.before(until), ever_bound(history, gangs, until));
     none(gangs.iter().flat_map(|gang| {
-        let all = faults(live, gang, &held).into_iter();
-        all.map(move |fault| shown_fault(GANG_SAYS_OTHERWISE, fault, live, gang))
+        let all = faults(live, gang, &ever_bound).into_iter();
+        all.map(move |fault| shown_fault(WRONG_CONDITIONS, fault, live, gang))
     }))
 }
 
@@ -103,37 +103,37 @@ fn shown_fault(code: Code, fault: String, live: &Live, gang: &Gang) -> Violation
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, its_gang, one_clique, worker};
+    use conformance_history::testing::{Story, one_clique, one_clique_gang, worker};
     use serde_json::json;
 
     use super::*;
     use crate::messages;
 
-    /// A gang of two pods in these states: gated, bound, Ready, broken or going.
+    /// A gang of two pods in these states: gated, bound, Ready, broken or terminating.
     fn history(states: [&str; 2], status: &Value) -> (History, Vec<Gang>) {
         let bound = (0..2).map(|index| worker("w", index, Some("n")));
-        told(Story::flat().all_added(bound), states, status)
+        recorded(Story::flat().all_added(bound), states, status)
     }
 
-    fn told(before: Story, states: [&str; 2], status: &Value) -> (History, Vec<Gang>) {
+    fn recorded(before: Story, states: [&str; 2], status: &Value) -> (History, Vec<Gang>) {
         let pods = states.into_iter().enumerate().map(|(index, state)| {
             let mut pod = worker("w", index, (state != "gated").then_some("n"));
             match state {
                 "ready" => pod["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]}),
                 "broken" => pod["status"] = json!({"containerStatuses": [{"started": true, "ready": false}]}),
-                "going" => pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
+                "terminating" => pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
                 _ => {}
             }
             pod
         });
-        let mut gang = its_gang("w", 2);
+        let mut gang = one_clique_gang("w", 2);
         gang["status"] = status.clone();
         let story = before.submitted(one_clique("w", 2)).all_added(pods).added(gang);
         (story.end(), conformance_expect::gangs(&one_clique("w", 2)))
     }
 
-    fn judged((history, gangs): &(History, Vec<Gang>)) -> Ruling {
-        true_at(history, gangs, history.entries.len())
+    fn check((history, gangs): &(History, Vec<Gang>)) -> Ruling {
+        conditions_at(history, gangs, history.entries.len())
     }
 
     fn status(phase: &str, conditions: [bool; 3]) -> Value {
@@ -150,40 +150,40 @@ mod tests {
     #[case::starting(["ready", "bound"], "Starting", [true, false, false])]
     #[case::broken(["ready", "broken"], "Running", [true, false, true])]
     #[case::one_lost(["ready", "gated"], "Pending", [false, false, true])]
-    #[case::one_going(["ready", "going"], "Pending", [false, false, true])]
-    fn a_gang_says_what_its_pods_are(
+    #[case::one_terminating(["ready", "terminating"], "Pending", [false, false, true])]
+    fn a_wrong_condition_of_a_gang_is_a_violation(
         #[case] states: [&str; 2],
         #[case] phase: &str,
         #[case] conditions: [bool; 3],
     ) {
-        assert_eq!(judged(&history(states, &status(phase, conditions))), Ok(()));
+        assert_eq!(check(&history(states, &status(phase, conditions))), Ok(()));
         for wrong in 0..3 {
             let mut other = conditions;
             other[wrong] = !other[wrong];
-            assert_eq!(messages(judged(&history(states, &status(phase, other)))).len(), 1);
+            assert_eq!(messages(check(&history(states, &status(phase, other)))).len(), 1);
         }
     }
 
     #[test]
-    fn what_was_never_bound_is_not_unhealthy() {
+    fn a_gang_that_was_never_bound_is_not_unhealthy() {
         let waits = |unhealthy| {
             let status = status("Pending", [false, false, unhealthy]);
-            judged(&told(Story::flat(), ["gated", "gated"], &status))
+            check(&recorded(Story::flat(), ["gated", "gated"], &status))
         };
         assert_eq!(waits(false), Ok(()));
         assert_eq!(messages(waits(true)), ["PodGang w-0: Unhealthy is true, want false"]);
     }
 
     #[test]
-    fn one_that_is_scheduled_is_not_pending() {
+    fn phase_pending_of_a_scheduled_gang_is_a_violation() {
         let phases =
             |(history, gangs): &(History, Vec<Gang>)| phases_at(history, gangs, history.entries.len());
         let pending = history(["ready", "ready"], &status("Pending", [true, true, false]));
         assert_eq!(messages(phases(&pending)), ["PodGang w-0: phase is Pending although it is scheduled"]);
-        assert_eq!(judged(&pending), Ok(()), "its conditions are true");
+        assert_eq!(check(&pending), Ok(()), "its conditions are correct");
         let silent = history(["ready", "ready"], &Value::Null);
         assert_eq!(messages(phases(&silent)), ["PodGang w-0: phase is not set although it is scheduled"]);
-        assert_eq!(messages(judged(&silent)).len(), 2, "Scheduled, Ready");
+        assert_eq!(messages(check(&silent)).len(), 2, "Scheduled, Ready");
         assert_eq!(phases(&history(["ready", "gated"], &Value::Null)), Ok(()), "it is not scheduled");
     }
 }

@@ -12,21 +12,21 @@ use serde_json::Value;
 use crate::binding::bindings;
 use crate::{Shown, ensure, none, violation};
 
-const IDLE_AND_THERE: Code = Code::new("idle-and-there");
-const IDLE_IS_GONE: Code = Code::new("idle-is-gone");
-const IDLE_IN_THE_GANG: Code = Code::new("idle-in-the-gang");
-const IDLE_IS_BREACHED: Code = Code::new("idle-is-breached");
-const OTHER_MINIMUM: Code = Code::new("gang-resource-of-another-minimum");
-const BACK_IN_ANOTHER_SHAPE: Code = Code::new("back-in-another-shape");
-const BACK_IN_PART: Code = Code::new("back-in-part");
+const IDLE_CLIQUE_HAS_PODS: Code = Code::new("idle-clique-has-pods");
+const IDLE_OBJECT_DELETED: Code = Code::new("idle-object-deleted");
+const IDLE_CLIQUE_IN_GANG: Code = Code::new("idle-clique-in-gang");
+const IDLE_REPORTED_AS_BREACHED: Code = Code::new("idle-reported-as-breached");
+const WRONG_MINIMUM: Code = Code::new("gang-resource-with-wrong-minimum");
+const WRONG_PODGROUPS: Code = Code::new("scaled-up-with-other-podgroups");
+const SCALED_UP_IN_PART: Code = Code::new("scaled-up-in-part");
 
 /// These PodCliques, scaled to 0, have left the gang. They have no pods, no PodGang lists them, and the gang
 /// resources of the remaining `gangs` require only the remaining pods.
-pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) -> Ruling {
-    let its = live.pods().filter(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)));
-    let there = its.map(|pod| {
+pub fn has_left_gang(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) -> Ruling {
+    let pods = live.pods().filter(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)));
+    let existing = pods.map(|pod| {
         violation(
-            IDLE_AND_THERE,
+            IDLE_CLIQUE_HAS_PODS,
             format!("Pod {} exists, want it absent because its PodClique is scaled to 0", pod.name()),
         )
         .shown_by_object("exists", pod.0)
@@ -34,10 +34,10 @@ pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) ->
     let listed = live.of("PodGang").filter_map(|found| {
         let (name, _) = podgroups(found).find(|(name, _)| cliques.contains(name))?;
         let message = format!("PodGang {} lists PodClique {name}, which is scaled to 0", name_of(found));
-        Some(violation(IDLE_IN_THE_GANG, message).shown_by_object("lists it", found))
+        Some(violation(IDLE_CLIQUE_IN_GANG, message).shown_by_object("lists it", found))
     });
-    none(there.chain(listed))?;
-    ask_for_their_pods(target, live, gangs)
+    none(existing.chain(listed))?;
+    require_members(target, live, gangs)
 }
 
 /// An object scaled to 0, given by kind and name, is no breach: neither its status nor that of its
@@ -45,29 +45,32 @@ pub fn is_idle(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) ->
 pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Ruling {
     let found = live.get(kind, name);
     ensure(found.is_some(), || {
-        violation(IDLE_IS_GONE, format!("{kind} {name} was deleted after it was scaled to 0, want it kept"))
+        violation(
+            IDLE_OBJECT_DELETED,
+            format!("{kind} {name} was deleted after it was scaled to 0, want it kept"),
+        )
     })?;
-    let said = found.and_then(|found| condition(found, "MinAvailableBreached"));
-    ensure(said.is_none_or(|said| said["status"] != "True"), || {
-        let told = violation(
-            IDLE_IS_BREACHED,
+    let breached = found.and_then(|found| condition(found, "MinAvailableBreached"));
+    ensure(breached.is_none_or(|breached| breached["status"] != "True"), || {
+        let reported = violation(
+            IDLE_REPORTED_AS_BREACHED,
             format!("{kind} {name}: MinAvailableBreached is True although it is scaled to 0"),
         );
-        found.into_iter().fold(told, |told, found| told.shown_by_object("its status", found))
+        found.into_iter().fold(reported, |reported, found| reported.shown_by_object("its status", found))
     })?;
     let pcs = live.get("PodCliqueSet", set);
-    let of = |field: &str| pcs.and_then(|pcs| count(&pcs["status"][field]));
-    ensure(of("replicas").is_some() && of("availableReplicas") == of("replicas"), || {
+    let reported = |field: &str| pcs.and_then(|pcs| count(&pcs["status"][field]));
+    ensure(reported("replicas").is_some() && reported("availableReplicas") == reported("replicas"), || {
         let message =
             format!("PodCliqueSet {set} reports a replica as unavailable because {name} is scaled to 0");
-        let told = violation(IDLE_IS_BREACHED, message);
-        pcs.into_iter().fold(told, |told, found| told.shown_by_object("its status", found))
+        let reported = violation(IDLE_REPORTED_AS_BREACHED, message);
+        pcs.into_iter().fold(reported, |reported, found| reported.shown_by_object("its status", found))
     })
 }
 
 /// The gangs are whole again. Each PodGang lists its podgroups in order with their minimums, and the gang
 /// resources require them.
-pub fn is_back(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
+pub fn has_returned(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let found = gang.find(live);
         let listed: Vec<_> = found.into_iter().flat_map(podgroups).collect();
@@ -75,11 +78,11 @@ pub fn is_back(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
             gang.groups.iter().map(|group| (group.clique.as_str(), Some(group.min))).collect();
         (listed != wanted).then(|| {
             let message = format!("PodGang {} lists {listed:?}, want {wanted:?}", gang.name);
-            let told = violation(BACK_IN_ANOTHER_SHAPE, message);
-            found.into_iter().fold(told, |told, found| told.shown_by_object("observed", found))
+            let listed_wrongly = violation(WRONG_PODGROUPS, message);
+            found.into_iter().fold(listed_wrongly, |shown, found| shown.shown_by_object("observed", found))
         })
     }))?;
-    ask_for_their_pods(target, live, gangs)
+    require_members(target, live, gangs)
 }
 
 /// No pod of these PodCliques was bound between two entries, although some of them would have fit.
@@ -94,17 +97,18 @@ pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize
             bound.len(),
             cliques.join(" and ")
         );
-        bound.iter().fold(violation(BACK_IN_PART, message), |told, version| told.shown_by("bound", *version))
+        let in_part = violation(SCALED_UP_IN_PART, message);
+        bound.iter().fold(in_part, |shown, version| shown.shown_by("bound", *version))
     })
 }
 
 /// Every gang resource that pods of these gangs name requires the minimum of their podgroups, if it has a
 /// size. The name is not checked, because a new gang resource may have another one.
-fn ask_for_their_pods(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
+fn require_members(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     let expectations = schedulers::of(target);
-    let there: Vec<_> = gangs.iter().filter_map(|gang| gang.find(live)).collect();
+    let existing: Vec<_> = gangs.iter().filter_map(|gang| gang.find(live)).collect();
     let of_kinds = expectations.kinds().iter().flat_map(|kind| live.of(kind));
-    let own = of_kinds.filter(|found| there.iter().any(|gang| is_controlled_by(found, gang)));
+    let own = of_kinds.filter(|found| existing.iter().any(|gang| is_controlled_by(found, gang)));
     none(own.filter_map(|found| {
         let name = name_of(found);
         let named = live.pods().filter(|pod| expectations.named_by(*pod) == Some(name));
@@ -112,10 +116,10 @@ fn ask_for_their_pods(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
         let is_member = |group: &&Group| members.contains(group.clique.as_str());
         let wanted: usize =
             gangs.iter().flat_map(|gang| &gang.groups).filter(is_member).map(|group| group.min).sum();
-        let asked = expectations.size(found).filter(|_| !members.is_empty())?;
-        (u64::try_from(wanted) != Ok(asked)).then(|| {
-            let message = format!("{} {name} requires {asked} pods, want {wanted}", text(&found["kind"]));
-            violation(OTHER_MINIMUM, message).shown_by_object("observed", found)
+        let required = expectations.size(found).filter(|_| !members.is_empty())?;
+        (u64::try_from(wanted) != Ok(required)).then(|| {
+            let message = format!("{} {name} requires {required} pods, want {wanted}", text(&found["kind"]));
+            violation(WRONG_MINIMUM, message).shown_by_object("observed", found)
         })
     }))
 }

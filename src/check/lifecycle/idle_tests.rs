@@ -49,44 +49,53 @@ fn live(objects: &[Value]) -> Live {
     Story::on(Target::VOLCANO).all_added(objects.iter().cloned()).end().end()
 }
 
-fn told(ruling: Ruling) -> Vec<String> {
+fn messages_of(ruling: Ruling) -> Vec<String> {
     if ruling == Ok(()) { Vec::new() } else { messages(ruling) }
 }
 
 #[rstest::rstest]
-#[case::as_it_should_be(&["w-0-a"], 2, false, &[])]
+#[case::left(&["w-0-a"], 2, false, &[])]
 #[case::listed(&["w-0-a", "w-0-b"], 2, false, &["PodGang w-0 lists PodClique w-0-b, which is scaled to 0"])]
-#[case::asked_for(&["w-0-a"], 4, false, &["PodGroup.scheduling.volcano.sh w-0 requires 4 pods, want 2"])]
-#[case::there(&["w-0-a"], 2, true, &["Pod w-0-b-0 exists, want it absent because its PodClique is scaled to 0"])]
-fn what_is_idle_has_left(
+#[case::required(&["w-0-a"], 4, false, &["PodGroup.scheduling.volcano.sh w-0 requires 4 pods, want 2"])]
+#[case::with_a_pod(
+    &["w-0-a"], 2, true, &["Pod w-0-b-0 exists, want it absent because its PodClique is scaled to 0"]
+)]
+fn an_idle_clique_that_is_still_in_the_gang_is_a_violation(
     #[case] listed: &[&str],
     #[case] min: u64,
-    #[case] is_there: bool,
+    #[case] has_pod: bool,
     #[case] faults: &[&str],
 ) {
     let mut objects =
         vec![pod_gang(listed), pod_group(min), pod("w-0-a", 0, Some("n")), pod("w-0-a", 1, Some("n"))];
-    objects.extend(is_there.then(|| pod("w-0-b", 0, Some("n"))));
+    objects.extend(has_pod.then(|| pod("w-0-b", 0, Some("n"))));
     let live = live(&objects);
-    assert_eq!(told(is_idle(Target::VOLCANO, &live, &gangs(1), &["w-0-b"])), faults);
+    assert_eq!(messages_of(has_left_gang(Target::VOLCANO, &live, &gangs(1), &["w-0-b"])), faults);
 }
 
 #[rstest::rstest]
-#[case::whole(&["w-0-a", "w-0-b"], 4, &[])]
-#[case::out_still(&["w-0-a"], 4, &[r#"PodGang w-0 lists [("w-0-a", Some(2))], want [("w-0-a", Some(2)), ("w-0-b", Some(2))]"#])]
-#[case::not_asked_for(&["w-0-a", "w-0-b"], 2, &["PodGroup.scheduling.volcano.sh w-0 requires 2 pods, want 4"])]
-fn what_is_back_is_asked_for(#[case] listed: &[&str], #[case] min: u64, #[case] faults: &[&str]) {
+#[case::returned(&["w-0-a", "w-0-b"], 4, &[])]
+#[case::not_listed(
+    &["w-0-a"], 4,
+    &[r#"PodGang w-0 lists [("w-0-a", Some(2))], want [("w-0-a", Some(2)), ("w-0-b", Some(2))]"#]
+)]
+#[case::not_required(&["w-0-a", "w-0-b"], 2, &["PodGroup.scheduling.volcano.sh w-0 requires 2 pods, want 4"])]
+fn a_clique_scaled_up_again_must_be_in_the_gang(
+    #[case] listed: &[&str],
+    #[case] min: u64,
+    #[case] faults: &[&str],
+) {
     let pods = ["w-0-a", "w-0-b"].map(|clique| pod(clique, 0, Some("n")));
     let live = live(&[vec![pod_gang(listed), pod_group(min)], pods.to_vec()].concat());
-    assert_eq!(told(is_back(Target::VOLCANO, &live, &gangs(2))), faults);
+    assert_eq!(messages_of(has_returned(Target::VOLCANO, &live, &gangs(2))), faults);
 }
 
 #[rstest::rstest]
 #[case::idle(Some("False"), 1, &[])]
-#[case::breached(Some("True"), 1, &["idle-is-breached"])]
-#[case::unavailable(Some("False"), 0, &["idle-is-breached"])]
-#[case::deleted(None, 1, &["idle-is-gone"])]
-fn what_is_idle_is_no_breach(
+#[case::breached(Some("True"), 1, &["idle-reported-as-breached"])]
+#[case::unavailable(Some("False"), 0, &["idle-reported-as-breached"])]
+#[case::deleted(None, 1, &["idle-object-deleted"])]
+fn an_idle_clique_reported_as_breached_is_a_violation(
     #[case] breached: Option<&str>,
     #[case] available: u64,
     #[case] wanted: &[&str],
@@ -103,7 +112,7 @@ fn what_is_idle_is_no_breach(
 }
 
 #[test]
-fn one_of_two_is_in_part() {
+fn a_pod_bound_although_not_all_fit_is_a_violation() {
     let story = Story::on(Target::VOLCANO)
         .added(pod("w-0-b", 0, Some("n")))
         .mark(SharedMark::Scaled, json!({}))
@@ -111,7 +120,7 @@ fn one_of_two_is_in_part() {
     let waits = story.end();
     let bound = |node| Story::on(Target::VOLCANO).added(pod("w-0-b", 1, node)).end();
     assert_eq!(none_bound(&waits, &["w-0-b"], 1, 3), Ok(()));
-    let told = messages(none_bound(&bound(Some("n")), &["w-0-b"], 0, 1));
-    assert_eq!(told, ["1 pods of PodCliques w-0-b were bound, want 0 because they do not all fit"]);
+    let found = messages(none_bound(&bound(Some("n")), &["w-0-b"], 0, 1));
+    assert_eq!(found, ["1 pods of PodCliques w-0-b were bound, want 0 because they do not all fit"]);
     assert_eq!(none_bound(&bound(None), &["w-0-b"], 0, 1), Ok(()));
 }

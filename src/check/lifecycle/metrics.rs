@@ -9,11 +9,11 @@ use serde::Deserialize;
 use crate::{all, none, violation};
 
 const METRICS_DIFFER: Code = Code::new("metrics-differ");
-const METRICS_UNANSWERED: Code = Code::new("metrics-unanswered");
+const METRICS_NOT_RETURNED: Code = Code::new("metrics-not-returned");
 
 /// The metrics match the history in each of at least `times` readings. Returns `NotAsked` if they cannot be
 /// read.
-pub fn agree(history: &History, times: usize) -> Ruling {
+pub fn match_history(history: &History, times: usize) -> Ruling {
     let readings: Vec<_> = history.marks(SharedMark::MetricsRead).collect();
     all(readings.iter().map(|(index, mark)| {
         let detail = &mark.detail;
@@ -22,7 +22,7 @@ pub fn agree(history: &History, times: usize) -> Ruling {
         }
         if let Some(why) = detail["failed"].as_str() {
             return Err(violation(
-                METRICS_UNANSWERED,
+                METRICS_NOT_RETURNED,
                 format!("the operator did not return its metrics: {why}"),
             )
             .into());
@@ -42,35 +42,36 @@ pub fn agree(history: &History, times: usize) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, its_gang};
+    use conformance_history::testing::{Story, one_clique_gang};
     use serde_json::{Value, json};
 
     use super::*;
     use crate::messages;
 
     #[test]
-    fn what_could_not_be_read() {
-        let mark = |detail: Value| agree(&Story::flat().mark(SharedMark::MetricsRead, detail).end(), 1);
+    fn failed_readings_are_violations_and_impossible_ones_are_not_asked() {
+        let mark =
+            |detail: Value| match_history(&Story::flat().mark(SharedMark::MetricsRead, detail).end(), 1);
         assert_eq!(messages(mark(json!({"failed": "no answer"}))).len(), 1);
         assert!(matches!(mark(json!({"unasked": "no port"})), Err(Broken::NotAsked(_))));
-        assert!(matches!(agree(&Story::flat().end(), 1), Err(Broken::NotReached(_))));
+        assert!(matches!(match_history(&Story::flat().end(), 1), Err(Broken::NotReached(_))));
     }
 
     fn gang(phase: &str) -> Value {
-        let mut gang = its_gang("w", 1);
+        let mut gang = one_clique_gang("w", 1);
         gang["status"] = json!({"phase": phase});
         gang
     }
 
     #[test]
-    fn numbers_are_compared_with_what_there_was_then() {
+    fn metrics_are_compared_with_the_history_at_the_reading() {
         let story = Story::flat().added(gang("Pending"));
         let (place, later) = (story.clone().end().entries.len(), story.modified(gang("Starting")));
         let numbers = Numbers { gangs: [("Pending".to_owned(), 1.0)].into(), ..Numbers::default() };
         let mark = |place: usize| {
             later.clone().mark(SharedMark::MetricsRead, json!({"place": place, "numbers": numbers}))
         };
-        assert_eq!(agree(&mark(place).end(), 1), Ok(()));
-        assert_eq!(messages(agree(&mark(place + 1).end(), 1)).len(), 1);
+        assert_eq!(match_history(&mark(place).end(), 1), Ok(()));
+        assert_eq!(messages(match_history(&mark(place + 1).end(), 1)).len(), 1);
     }
 }

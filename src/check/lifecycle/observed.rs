@@ -13,39 +13,39 @@ use crate::{Shown, none, violation};
 
 const OBSERVED_AHEAD: Code = Code::new("observed-ahead");
 
-/// No object of a PodCliqueSet reports a generation that does not exist or whose replicas are not yet created
-/// or deleted. Those are the pods of a PodClique, the PodCliques of a group, and the cliques and groups of a
-/// PodCliqueSet. The check uses the first version with each generation, in the order of the writes.
+/// No object of a PodCliqueSet reports a generation as observed before it exists, or before its replicas are
+/// created and deleted: the pods of a PodClique, the replicas of a scaling group or PodCliqueSet. The check
+/// uses the first version that reports each generation, in the order of the writes.
 pub fn never_ahead(history: &History, set: &str) -> Ruling {
     let mut census = Census::default();
     let mut indexes = Indexes::default();
-    let mut said: BTreeSet<(&str, u64)> = BTreeSet::new();
+    let mut seen: BTreeSet<(&str, u64)> = BTreeSet::new();
     let mut done: BTreeMap<&str, Option<usize>> = BTreeMap::new();
     let mut violations = Vec::new();
     for version in history.as_written() {
-        census.take(version);
-        indexes.take(version);
+        census.apply(version);
+        indexes.apply(version);
         let observed = version.object["status"]["observedGeneration"].as_u64();
         let is_of_set = version.name() == set || version.label(names::PART_OF) == Some(set);
         let Some(observed) = observed.filter(|_| is_of_set && version.change != Change::Deleted) else {
             continue;
         };
         if version.object["metadata"]["deletionTimestamp"].is_string()
-            || !said.insert((version.uid(), observed))
+            || !seen.insert((version.uid(), observed))
         {
             continue;
         }
         let generation = version.object["metadata"]["generation"].as_u64().unwrap_or(0);
         let fault = match observed.cmp(&generation) {
             std::cmp::Ordering::Greater => Some(format!("metadata.generation is only {generation}")),
-            // The work was done for an earlier generation.
+            // The status reports an earlier generation, whose requested replicas are not known here.
             std::cmp::Ordering::Less => None,
             // A generation with the same replicas may leave pods to be replaced, which `observedGeneration`
             // does not wait for.
             std::cmp::Ordering::Equal => {
                 let wanted = count(&version.object["spec"]["replicas"]);
                 let is_another = done.insert(version.uid(), wanted) != Some(wanted);
-                left_to_do(version, &census, &indexes).filter(|_| is_another)
+                unfinished(version, &census, &indexes).filter(|_| is_another)
             }
         };
         violations.extend(fault.map(|fault| {
@@ -57,7 +57,7 @@ pub fn never_ahead(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-fn left_to_do(version: Version<'_>, census: &Census<'_>, indexes: &Indexes) -> Option<String> {
+fn unfinished(version: Version<'_>, census: &Census<'_>, indexes: &Indexes) -> Option<String> {
     let wanted = count(&version.object["spec"]["replicas"])?;
     let (what, found) = match version.kind() {
         "PodClique" => ("pods", census.live(version.name())),
@@ -77,7 +77,7 @@ struct Indexes {
 }
 
 impl Indexes {
-    fn take(&mut self, version: Version<'_>) {
+    fn apply(&mut self, version: Version<'_>) {
         if version.kind() != "PodClique" {
             return;
         }
@@ -87,8 +87,8 @@ impl Indexes {
         ] {
             let (Some(name), Some(replica)) = (version.label(owner), version.label(index)) else { continue };
             let key = (owner, name.to_owned(), replica.to_owned(), version.name().to_owned());
-            let is_going = version.object["metadata"]["deletionTimestamp"] != Value::Null;
-            match version.change == Change::Deleted || is_going {
+            let is_terminating = version.object["metadata"]["deletionTimestamp"] != Value::Null;
+            match version.change == Change::Deleted || is_terminating {
                 true => drop(self.of_cliques.remove(&key)),
                 false => drop(self.of_cliques.insert(key)),
             }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_done() {
+    fn a_generation_observed_before_its_pods_exist_is_a_violation() {
         let story = || Story::flat().added(pclq(1, 2, 0)).workers("w", 2, 0);
         assert_eq!(never_ahead(&story().modified(pclq(1, 2, 1)).end(), "w"), Ok(()));
         let scaled = || story().modified(pclq(1, 2, 1)).modified(pclq(2, 3, 1));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_has_its_replicas() {
+    fn a_generation_observed_before_its_replicas_exist_is_a_violation() {
         let mut pcs = object("PodCliqueSet", "w");
         pcs["metadata"]["generation"] = json!(1);
         pcs["spec"]["replicas"] = json!(1);

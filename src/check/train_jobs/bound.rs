@@ -40,18 +40,18 @@ pub fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ru
     let until = until.unwrap_or(history.entries.len());
     let mut violations = Vec::new();
     for unit in units {
-        let is_its = |version: &Version<'_>| version.index < until && is_of(version.pod(), unit);
-        if !history.pods().any(|version| is_its(&version)) {
+        let is_of_unit = |version: &Version<'_>| version.index < until && is_of(version.pod(), unit);
+        if !history.pods().any(|version| is_of_unit(&version)) {
             return Err(Broken::NotReached(format!("no pod of {unit} ever existed")));
         }
-        let bound: Vec<_> = bindings(history).filter(is_its).collect();
+        let bound: Vec<_> = bindings(history).filter(is_of_unit).collect();
         violations.extend(in_part(unit, &bound));
     }
     none(violations)
 }
 
 /// A pod or the gang resource of the TrainJob reports why it is not bound, with a message (TRN-19).
-pub fn says_why(history: &History, name: &str) -> Ruling {
+pub fn reports_why_pending(history: &History, name: &str) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let has_message = |condition: &Value| !text(&condition["message"]).is_empty();
     let mut pods = history.pods().filter(|version| version.pod().label(JOB_SET) == Some(name));
@@ -87,7 +87,7 @@ pub fn one_is_whole(history: &History, names: &[&str]) -> Ruling {
     })
 }
 
-/// No pod of these TrainJobs was ever bound, except of TrainJobs that are bound whole at the end (TRN-03).
+/// A TrainJob that is not bound whole at the end never had a bound pod (TRN-03).
 pub fn whole_or_never(history: &History, names: &[&str]) -> Ruling {
     let units = units_of_each(history, names)?;
     let end = history.end();

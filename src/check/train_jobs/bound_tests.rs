@@ -64,7 +64,7 @@ fn a_pending_train_job_reports_why() {
         let mut pod = pod("node", 0, None);
         pod["status"] = json!({"conditions": [
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}]});
-        says_why(&story(Target::TRAINJOB_KUBE, false).added(pod).end(), "t")
+        reports_why_pending(&story(Target::TRAINJOB_KUBE, false).added(pod).end(), "t")
     };
     assert!(condition("no room").is_ok());
     assert_eq!(messages(condition("")).len(), 1);

@@ -161,10 +161,10 @@ pub fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
                     format!("PodGroup of Job {job_name}: minCount is {size}, want {}", job.parallelism);
                 violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
             }
-            let is_its = |version: &Version<'_>| {
+            let is_created_for_job = |version: &Version<'_>| {
                 version.change == Change::Added && version.label("job-name") == Some(job_name.as_str())
             };
-            let outside = history.pods().filter(is_its).filter(|version| {
+            let outside = history.pods().filter(is_created_for_job).filter(|version| {
                 version.object["spec"]["schedulingGroup"]["podGroupName"] != group["metadata"]["name"]
             });
             violations.extend(outside.map(|version| {
@@ -199,7 +199,7 @@ fn pod_groups<'a>(history: &'a History, live: &'a Live) -> impl Iterator<Item = 
     live.all().filter(|object| {
         is_pod_group(history, text(&object["kind"]))
             && !is_of_canary(object)
-            && !schedulers::is_left_of_a_canary(object)
+            && !schedulers::is_canary_remnant(object)
     })
 }
 

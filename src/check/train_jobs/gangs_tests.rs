@@ -26,7 +26,7 @@ fn kais_tree_has_a_leaf_per_job() {
         is_one_tree(&story(Target::TRAINJOB_KAI, false).added(job_set).added(group).all_added(all).end(), "t")
     };
     assert!(with(|_, _| {}).is_ok());
-    // KAI 0.15.
+    // KAI 0.15 creates a PodGroup without subgroups.
     assert_eq!(messages(with(|group, _| group["spec"] = json!({"minMember": 1}))).len(), 1);
     assert_eq!(messages(with(|group, _| group["spec"]["subGroups"][1]["minMember"] = 1.into())).len(), 1);
     assert_eq!(

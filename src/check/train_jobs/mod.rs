@@ -14,8 +14,8 @@ mod plugin;
 mod pods;
 
 pub use self::bound::{
-    each_job_in_one_domain, first_stage_is_whole, in_one_domain, never, one_is_whole, says_why, whole,
-    whole_or_never, whole_or_nothing,
+    each_job_in_one_domain, first_stage_is_whole, in_one_domain, never, one_is_whole, reports_why_pending,
+    whole, whole_or_never, whole_or_nothing,
 };
 pub use self::gangs::{
     NO_MEMBER, WRONG_NUMBER_OF_PODGROUPS, WRONG_PODGROUP, each_job_is_a_gang, has_one_gang_each, is_its_gang,

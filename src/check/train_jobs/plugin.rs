@@ -16,7 +16,7 @@ pub const QUEUE: &str = "kai.scheduler/queue";
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 const WRONG_SCHEDULER: Code = Code::new("wrong-scheduler");
 const LABEL_LOST: Code = Code::new("label-lost");
-const GANG_CREATED_BY_TRAINER: Code = Code::new("gang-made-by-the-trainer");
+const GANG_CREATED_BY_TRAINER: Code = Code::new("gang-created-by-trainer");
 const FORBIDDEN: Code = Code::new("forbidden");
 
 /// The pods of a TrainJob as created. Returns `NotReached` if it never had all its pods.
@@ -85,12 +85,12 @@ pub fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
 /// The PodGroup of a TrainJob was in this queue from its creation. KAI's podgrouper (TRN-06, TRN-21) or the
 /// trainer (TRN-26) created it. The check passes without a PodGroup; another check covers its existence.
 pub fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
-    let its = history.versions().filter(|version| {
+    let pod_groups = history.versions().filter(|version| {
         let owners = ["JobSet", "TrainJob"];
-        let is_its = owners.iter().any(|owner| is_owned_by(version.object, owner, name));
-        is_its && is_pod_group(history, version.kind())
+        let is_owned = owners.iter().any(|owner| is_owned_by(version.object, owner, name));
+        is_owned && is_pod_group(history, version.kind())
     });
-    none(its.filter(|version| version.object["spec"]["queue"] != queue).map(|version| {
+    none(pod_groups.filter(|version| version.object["spec"]["queue"] != queue).map(|version| {
         let message = format!(
             "PodGroup {} is in queue {}, want {queue}",
             version.name(),

@@ -51,10 +51,10 @@ fn the_pod_group_stays_in_its_queue() {
             "metadata": {"name": "pg-t", "ownerReferences": [{"kind": "JobSet", "name": "t"}]}})
     };
     let ruling = |story: Story| pod_group_is_in(&story.end(), "t", "team-a");
-    let made = || story(Target::TRAINJOB_KAI, false).added(group("team-a"));
-    assert!(ruling(made()).is_ok());
+    let with_group = || story(Target::TRAINJOB_KAI, false).added(group("team-a"));
+    assert!(ruling(with_group()).is_ok());
     assert_eq!(
-        messages(ruling(made().modified(group("later")))),
+        messages(ruling(with_group().modified(group("later")))),
         ["PodGroup pg-t is in queue \"later\", want team-a"]
     );
 }

@@ -15,20 +15,20 @@ const OTHER_POD_MOVED: Code = Code::new("bystander-moved");
 /// A bound pod was evicted although its TrainJob was not deleted.
 pub const EVICTED: Code = Code::new("evicted");
 const POD_WHILE_SUSPENDED: Code = Code::new("pod-while-suspended");
-const POD_DELETED: Code = Code::new("pod-gone");
+const POD_DELETED: Code = Code::new("pod-deleted");
 
 /// After a pod was lost, the TrainJob is whole again, and every other pod kept uid and node (TRN-11).
 pub fn is_replaced(history: &History, name: &str) -> Ruling {
     let (lost, mark) = history.reached(SharedMark::PodLost)?;
     let (before, end) = (history.before(lost), history.end());
-    let gone = text(&mark.detail["name"]);
+    let lost_pod = text(&mark.detail["name"]);
     ensure(whole(&end, &units(history, name)?).is_ok(), || {
         violation(
             REPLACEMENT_UNBOUND,
-            format!("TrainJob {name} is not fully bound after Pod {gone} was lost"),
+            format!("TrainJob {name} is not fully bound after Pod {lost_pod} was lost"),
         )
     })?;
-    let others = before.pods().filter(|pod| pod.label(JOB_SET) == Some(name) && pod.name() != gone);
+    let others = before.pods().filter(|pod| pod.label(JOB_SET) == Some(name) && pod.name() != lost_pod);
     none(others.filter_map(|pod| {
         let now = end.get("Pod", pod.name()).map(Pod);
         let same = now.is_some_and(|now| now.uid() == pod.uid() && now.node() == pod.node());

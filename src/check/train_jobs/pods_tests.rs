@@ -26,12 +26,12 @@ fn a_running_pod_is_not_evicted() {
 
 #[test]
 fn a_train_job_keeps_its_pods() {
-    const AWAY: MarkName = MarkName::of_case("away");
+    const DISTURBED: MarkName = MarkName::of_case("disturbed");
     let later = |change: fn(Story) -> Story| {
-        let story = story(Target::TRAINJOB_KAI, false).all_added(pods(0)).mark(AWAY, Value::Null);
+        let story = story(Target::TRAINJOB_KAI, false).all_added(pods(0)).mark(DISTURBED, Value::Null);
         let history = change(story).end();
-        let (away, _) = history.reached(AWAY).unwrap();
-        has_the_same_pods(&history, "t", away, history.entries.len())
+        let (disturbed, _) = history.reached(DISTURBED).unwrap();
+        has_the_same_pods(&history, "t", disturbed, history.entries.len())
     };
     assert!(later(|story| story.modified(pod("node", 0, Some("n")))).is_ok());
     assert_eq!(

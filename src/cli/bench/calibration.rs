@@ -12,7 +12,7 @@ pub(super) fn calibrate() -> io::Result<Duration> {
     let begin = Instant::now();
     let mut child = Command::new("sha256sum").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
     let block = vec![0; BLOCK];
-    // The pipe is closed before the wait, so that the input ends.
+    // Close the pipe before the wait, because sha256sum reads until the input ends.
     if let Some(mut input) = child.stdin.take() {
         let mut left = BYTES;
         while left > 0 {

@@ -1,5 +1,5 @@
-//! `bench cold`: measures README's commands where nothing is built, in several checkouts alternately.
-//! Downloads of Cargo and Go stay cached, because the network is not measured.
+//! `bench cold`: measures the commands of the README when nothing is built, in several checkouts alternately.
+//! The downloads of Cargo and Go stay cached, because the network is not measured.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const NEEDED_MIB: u64 = 12 * 1024;
 
 struct Step {
     what: &'static str,
-    /// The program, on PATH; `None` is the one that the first step builds.
+    /// The program, on PATH; `None` is the suite, which the first step builds.
     program: Option<&'static str>,
     args: &'static [&'static str],
 }
@@ -45,10 +45,10 @@ struct Took {
     wall: Duration,
 }
 
-/// Builds and runs every checkout the requested number of times, in reverse order every second time, and
-/// prints each step as it ends.
+/// Runs the steps in every checkout, as often as requested, and prints the time of each. Every second round
+/// has the reverse order, so that no checkout always comes first.
 pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
-    let talk = Console::default();
+    let console = Console::default();
     let steps = || FIRST_COMMAND.iter().chain(args.tests.then_some(&SECOND_COMMAND).into_iter().flatten());
     for dir in &args.dirs {
         if !dir.join("Cargo.toml").is_file() {
@@ -66,34 +66,35 @@ pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
         }
         for dir in dirs {
             let cache = home::cache();
-            home::make(&cache)?;
+            home::create_folder(&cache)?;
             home::require_space(&cache, NEEDED_MIB, "to build a checkout", home::CACHE_VARIABLE)?;
             // The folder is removed on drop, also after an interruption.
             let folder = tempfile::Builder::new().prefix("bench-cold-").tempdir_in(&cache);
             let folder = folder.map_err(ClusterError::file(&cache))?;
-            sums.entry(dir).or_default().extend(measured(dir, folder.path(), steps(), &talk).await?);
+            sums.entry(dir).or_default().extend(run_steps(dir, folder.path(), steps(), &console).await?);
         }
     }
-    talk.end();
+    console.end();
     for (dir, all) in sums {
-        let of = |part: fn(&Took) -> Duration| {
+        let per_round = |part: fn(&Took) -> Duration| {
             all.iter().map(part).sum::<Duration>().as_secs_f64() / f64::from(args.rounds)
         };
-        let (processor, wall) = (of(|took| took.processor), of(|took| took.wall));
+        let (processor, wall) = (per_round(|took| took.processor), per_round(|took| took.wall));
         output::data(&format!("{}: {processor:.0} CPU s, {wall:.0} s in all", dir.display()));
     }
     Ok(Exit::Conformant)
 }
 
-async fn measured(
+/// Runs the steps in one checkout, and prints the time of each.
+async fn run_steps(
     dir: &Path,
     folder: &Path,
     steps: impl Iterator<Item = &Step>,
-    talk: &Console,
+    console: &Console,
 ) -> Result<Vec<Took>, Failure> {
     let mut all = Vec::new();
     for step in steps {
-        talk.now(&format!("{}: {}", dir.display(), step.what));
+        console.now(&format!("{}: {}", dir.display(), step.what));
         let took = step.run(dir, folder).await?;
         let (processor, wall) = (took.processor.as_secs_f64(), took.wall.as_secs_f64());
         output::data(&format!("{:<20} {processor:>6.0} CPU s {wall:>6.0} s  {}", step.what, dir.display()));
@@ -106,11 +107,11 @@ impl Step {
     /// Runs the step in a checkout, with caches that are empty at first.
     async fn run(&self, dir: &Path, folder: &Path) -> Result<Took, Failure> {
         let target = folder.join("target");
-        let own = target.join("debug/grove-conformance");
-        let program = self.program.map_or(own.as_path(), Path::new);
+        let suite = target.join("debug/grove-conformance");
+        let program = self.program.map_or(suite.as_path(), Path::new);
         let log = folder.join("log");
         home::write(&log, "")?;
-        let logged = || std::fs::File::options().append(true).open(&log).map_err(ClusterError::file(&log));
+        let log_file = || std::fs::File::options().append(true).open(&log).map_err(ClusterError::file(&log));
         let (begin, before) = (Instant::now(), processor_time::of_ended_children());
         let mut command = Command::new(program);
         command
@@ -121,8 +122,8 @@ impl Step {
             .env("GOCACHE", folder.join("go"))
             .env(home::CACHE_VARIABLE, folder.join("cache"))
             .stdin(Stdio::null())
-            .stdout(logged()?)
-            .stderr(logged()?)
+            .stdout(log_file()?)
+            .stderr(log_file()?)
             .kill_on_drop(true);
         let status = command.status().await;
         let took = Took {
@@ -132,8 +133,8 @@ impl Step {
         match status {
             Ok(status) if status.success() => Ok(took),
             Ok(status) => {
-                let said = home::tail(&log, 15);
-                Err(Failure::Infrastructure(format!("{} in {}: {status}\n{said}", self.what, dir.display())))
+                let tail = home::tail(&log, 15);
+                Err(Failure::Infrastructure(format!("{} in {}: {status}\n{tail}", self.what, dir.display())))
             }
             Err(error) => Err(Failure::Infrastructure(format!("{}: {error}", program.display()))),
         }
@@ -150,13 +151,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_step_takes_what_its_children_take() {
+    async fn the_time_of_a_step_includes_its_children() {
         let took = run(&["-c", "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'"]).await.unwrap();
         assert!(took.processor >= Duration::from_millis(50), "{took:?}");
     }
 
     #[tokio::test]
-    async fn a_step_that_fails_shows_its_last_lines() {
+    async fn the_error_of_a_failed_step_has_its_last_lines() {
         let error = run(&["-c", "echo no space left >&2; exit 4"]).await.unwrap_err().to_string();
         assert!(error.contains("a step") && error.contains("exit status: 4"), "{error}");
         assert!(error.ends_with("no space left"), "{error}");

@@ -1,5 +1,5 @@
-//! Measures the suite and the reference controller: start of a control plane, time from a small gang's
-//! request to its last bound pod, the controller's throughput, and memory.
+//! Measures the suite and the reference controller. The figures are the start of a control plane, the time
+//! until a small gang is bound, the controller's throughput, and memory.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use conformance_programs::{peak_memory, processor_time};
 use conformance_report::ProcessorSeconds;
 use serde_json::{Value, json};
 
-use super::timed::{ended, print, starts, timed, with_nodes};
+use super::timed::{measure_starts, print, start_with_nodes, stop, timed};
 use crate::args::BenchArgs;
 use crate::output::{self, Console};
 use crate::{Failure, cluster_spec, programs, run_id, select};
@@ -22,28 +22,29 @@ const SMALL_GANGS: usize = 5;
 const GANGS: usize = 100;
 const PODS_PER_GANG: usize = 10;
 
+/// Measures on one version of Kubernetes, and prints each figure.
 pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
-    let talk = Console::default();
+    let console = Console::default();
     let targets = select::targets_on(kubernetes, &args.backend, None)?;
     let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(kubernetes, &args.cluster_args, &running, &talk).await?;
-    let programs = programs(&args.cluster_args, &spec, &talk).await?;
+    let spec = cluster_spec(kubernetes, &args.cluster_args, &running, &console).await?;
+    let programs = programs(&args.cluster_args, &spec, &console).await?;
     let run = run_id();
-    starts(&spec, &programs, &run, &talk).await?;
-    let (cluster, test_cluster) = with_nodes(&spec, programs, &run).await?;
-    // A stand-in's figures mean nothing.
+    measure_starts(&spec, &programs, &run, &console).await?;
+    let (cluster, test_cluster) = start_with_nodes(&spec, programs, &run).await?;
+    // The figures of a stand-in are not those of its scheduler.
     let stood_in = spec.stood_in_for();
     for target in
         targets.iter().filter(|target| **target != Target::EXTERNAL && !stood_in.contains(&target.backend()))
     {
         let mut latencies = Vec::new();
         for number in 0..SMALL_GANGS {
-            talk.now(&format!("{target}: small gang {} of {SMALL_GANGS}", number + 1));
+            console.now(&format!("{target}: small gang {} of {SMALL_GANGS}", number + 1));
             let name = format!("small-{number}-{}", target.slug());
             let mut pcs = pod_clique_set(&name, 1, PODS_PER_GANG);
-            schedulers::of(*target).claim(&mut pcs);
+            schedulers::of(*target).assign(&mut pcs);
             let bound =
-                |live: &Live| of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count();
+                |live: &Live| pods_of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count();
             latencies.push(timed(&test_cluster, &[pcs], |live| bound(live) == PODS_PER_GANG).await?);
         }
         print(
@@ -51,16 +52,16 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
             &mut latencies,
         );
     }
-    talk.now(&format!("{GANGS} PodGangs of {PODS_PER_GANG} pods"));
+    console.now(&format!("{GANGS} PodGangs of {PODS_PER_GANG} pods"));
     let pods = GANGS * PODS_PER_GANG;
     let ungated = timed(&test_cluster, &[pod_clique_set("many", GANGS, PODS_PER_GANG)], |live| {
-        of(live, "many")
+        pods_of(live, "many")
             .filter(|pod| pod["spec"]["schedulingGates"].as_array().is_none_or(Vec::is_empty))
             .count()
             == pods
     })
     .await?;
-    talk.end();
+    console.end();
     let rate = pods as f64 / ungated.as_secs_f64();
     output::data(&format!(
         "{pods} pods of {GANGS} PodGangs created, referenced, ungated: {:.1} s, {rate:.0} pods/s",
@@ -75,10 +76,10 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     ));
     let spent: ProcessorSeconds = processor_time::spent("grove-conformance").into_iter().collect();
     output::data(&format!("processor time of all of this: {spent}"));
-    ended(cluster, test_cluster).await
+    stop(cluster, test_cluster).await
 }
 
-fn of<'a>(live: &'a Live, pcs: &'a str) -> impl Iterator<Item = &'a Value> {
+fn pods_of<'a>(live: &'a Live, pcs: &'a str) -> impl Iterator<Item = &'a Value> {
     live.of("Pod").filter(move |pod| pod["metadata"]["labels"][conformance_contract::names::PART_OF] == pcs)
 }
 

@@ -2,10 +2,10 @@
 //!
 //! - [`figures`]: the suite and the controller: cluster start, latency of a small gang, memory;
 //! - [`calibration`]: the speed of the machine;
-//! - [`cold`] (`cold DIR...`): README's commands where nothing is built.
+//! - [`cold`] (`cold DIR...`): the commands of the README when nothing is built.
 //!
-//! Every figure comes from the same watches that decide cases, on dedicated control planes: simulated nodes,
-//! a real API server, a real scheduler.
+//! [`figures`] uses the watches of the cases, on control planes of its own, with a real API server, a real
+//! scheduler and simulated nodes.
 
 mod calibration;
 mod cold;

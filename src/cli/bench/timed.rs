@@ -1,5 +1,5 @@
-//! Building blocks of measurements: starting a control plane, adding nodes, and timing a request until its
-//! effect.
+//! Building blocks of measurements: starting a control plane, adding nodes, and measuring the time from a
+//! request to its effect.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,15 +21,15 @@ const NODES: usize = 50;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Starts and stops control planes one after the other, and prints how long a start takes.
-pub(super) async fn starts(
+pub(super) async fn measure_starts(
     spec: &ClusterSpec,
     programs: &Programs,
     run: &str,
-    talk: &Console,
+    console: &Console,
 ) -> Result<(), Failure> {
     let mut starts = Vec::new();
     for number in 0..STARTS {
-        talk.now(&format!("cluster start {} of {STARTS}", number + 1));
+        console.now(&format!("cluster start {} of {STARTS}", number + 1));
         let cluster = LocalCluster::start(&format!("{run}-{number}"), spec.clone(), programs.clone()).await?;
         starts.push(cluster.ready_in);
         cluster.stop(false).await?;
@@ -39,7 +39,7 @@ pub(super) async fn starts(
 }
 
 /// Ends the watches, then the control plane.
-pub(super) async fn ended(cluster: Arc<LocalCluster>, test_cluster: TestCluster) -> Result<(), Failure> {
+pub(super) async fn stop(cluster: Arc<LocalCluster>, test_cluster: TestCluster) -> Result<(), Failure> {
     drop(test_cluster);
     if let Some(cluster) = Arc::into_inner(cluster) {
         cluster.stop(false).await?;
@@ -47,7 +47,8 @@ pub(super) async fn ended(cluster: Arc<LocalCluster>, test_cluster: TestCluster)
     Ok(())
 }
 
-pub(super) async fn with_nodes(
+/// Starts a control plane with nodes of 8 GPUs.
+pub(super) async fn start_with_nodes(
     spec: &ClusterSpec,
     programs: Programs,
     run: &str,
@@ -58,13 +59,13 @@ pub(super) async fn with_nodes(
     for index in 0..NODES {
         let name = format!("bench-{index}");
         let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS };
-        deploy::create_unless_there(&test_cluster.client, &node.object()).await?;
+        deploy::create_unless_exists(&test_cluster.client, &node.object()).await?;
     }
     Ok((cluster, test_cluster))
 }
 
-/// The time from the first request, which creates objects in the default namespace, until the watches show
-/// that it is done. A timeout is an error.
+/// Creates objects in the default namespace. Returns the time from the first request until the watches show
+/// that `done` is satisfied. A timeout is an error.
 pub(super) async fn timed(
     test_cluster: &TestCluster,
     objects: &[Value],
@@ -74,7 +75,7 @@ pub(super) async fn timed(
     let mut changes: watch::Receiver<usize> = test_cluster.recorder.follow("default");
     let begin = Instant::now();
     for object in objects {
-        deploy::create_unless_there(&test_cluster.client, object).await?;
+        deploy::create_unless_exists(&test_cluster.client, object).await?;
     }
     let wait = async {
         while !test_cluster.recorder.look("default", &done) {

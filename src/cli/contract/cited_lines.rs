@@ -76,7 +76,7 @@ mod tests {
     #[case((3, 4), false)]
     #[case((3, 1), false)]
     #[case((0, 1), false)]
-    fn lines_exist_and_say_something(#[case] lines: (usize, usize), #[case] exist: bool) {
+    fn cited_lines_must_exist_and_not_be_empty(#[case] lines: (usize, usize), #[case] exist: bool) {
         assert_eq!(has_lines("one\n\nthree\n", lines), exist);
     }
 }

@@ -26,8 +26,8 @@ fn run(container: &Value) -> RunArgs {
 fn a_job_stores_its_results(#[case] text: &str, #[case] shards: Option<usize>) {
     let spec = &document(text)["spec"];
     let args = run(&spec["template"]["spec"]["containers"][0]);
-    assert!(args.store_results);
-    assert_eq!(args.shards.map(std::num::NonZeroUsize::get), shards);
+    assert!(args.share.store_results);
+    assert_eq!(args.share.shards.map(std::num::NonZeroUsize::get), shards);
     let completions = spec["completions"].as_u64();
     assert_eq!((completions, spec["parallelism"].as_u64()), (shards.map(|count| count as u64), completions));
 }

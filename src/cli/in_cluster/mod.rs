@@ -1,11 +1,11 @@
 //! `run --in-cluster`: runs the suite as pods of a Job in a cluster. This side submits the Job, prints the
-//! pods' logs, fetches and merges their reports, and removes what it created. [`words`] is the arguments of
-//! each pod.
+//! pods' logs, fetches and merges their reports, and removes what it created. [`pod_args`] derives the
+//! arguments of each pod.
 //!
-//! A pod runs `run` as usual: [`as_share`] derives its share of the cases from its arguments and from what
-//! Kubernetes provides, and `publish` leaves its report in ConfigMaps.
+//! A pod runs `run` as usual. [`as_share`] derives its share of the cases from its arguments and from its
+//! index in the Job, and `publish` stores its report in ConfigMaps.
 
-mod words;
+mod pod_args;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,29 +14,30 @@ use std::sync::Arc;
 
 use conformance_cluster::access::Access;
 use conformance_cluster::suite::follow::{Ended, Follower, follow};
-use conformance_cluster::suite::results::{self, Stored};
+use conformance_cluster::suite::results::{self, Incomplete, Stored};
 use conformance_cluster::suite::{SuiteRun, run_of_share, submit};
 use conformance_cluster::{ClusterError, existing};
+use conformance_programs::blocking::in_place;
 use conformance_report as report;
-use conformance_report::{Exit, Lost, MergeInput, Report, Shard};
+use conformance_report::{Exit, LostShard, MergeInput, Report, Shard};
 use conformance_run::interruption::Interruption;
-use conformance_run::runner::Plan;
+use conformance_run::run_plan::RunPlan;
 use kube::Client;
 
 use super::args::{FetchArgs, RunArgs};
 use super::output::{self, Console};
-use super::run::{command, write};
+use super::report_files::{command, write};
 use super::{Failure, provider, run_id};
 
 /// The environment variable in which the Job controller gives a pod its index, from 0.
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
-/// The folder of the pods' reports below that of the merged one.
+/// The folder for the pods' reports, in the folder of the merged report.
 const SHARDS: &str = "shards";
 
-/// The index of this pod's share, from 0. It is only known in a pod of an Indexed Job.
+/// The index of this pod's share, from 0. Only pods of an Indexed Job have one.
 pub(crate) fn index() -> Result<usize, Failure> {
-    let said = std::env::var(INDEX_VARIABLE).ok().and_then(|index| index.parse().ok());
-    said.ok_or_else(|| {
+    let index = std::env::var(INDEX_VARIABLE).ok().and_then(|index| index.parse().ok());
+    index.ok_or_else(|| {
         Failure::Usage(format!(
             "--shards needs --in-cluster, or a pod of an Indexed Job, which has {INDEX_VARIABLE}; otherwise pass --shard I/N"
         ))
@@ -46,88 +47,96 @@ pub(crate) fn index() -> Result<usize, Failure> {
 /// The arguments of a run, with a pod's share, and an id that distinguishes its objects from those of other
 /// pods.
 pub(crate) fn as_share(args: &RunArgs) -> Result<Cow<'_, RunArgs>, Failure> {
-    if args.in_cluster || (args.shards.is_none() && args.run_id.is_none()) {
+    if args.share.in_cluster || (args.share.shards.is_none() && args.share.run_id.is_none()) {
         return Ok(Cow::Borrowed(args));
     }
-    let (index, shard) = match args.shards {
+    let (index, shard) = match args.share.shards {
         Some(shards) => {
             let index = index()?;
             let none = || Failure::Usage(format!("{INDEX_VARIABLE} is {index}, and --shards is {shards}"));
             (index, Some(Shard::at(index, shards.get()).ok_or_else(none)?))
         }
-        None => (0, args.shard),
+        None => (0, args.share.shard),
     };
-    let run_id = args.run_id.as_deref().map(|run| run_of_share(run, index));
-    Ok(Cow::Owned(RunArgs { shard, run_id, ..args.clone() }))
+    let run_id = args.share.run_id.as_deref().map(|run| run_of_share(run, index));
+    let mut share_args = args.clone();
+    share_args.share.shard = shard;
+    share_args.share.run_id = run_id;
+    Ok(Cow::Owned(share_args))
 }
 
-/// Runs the cases in the cluster, and merges the reports of its pods. Options without a meaning there and
-/// missing permissions are reported before anything is created.
+/// Runs the cases in the cluster, and merges the reports of the pods. Wrong options and missing permissions
+/// are reported before anything is created.
 pub(crate) async fn run(
     args: &RunArgs,
-    plan: &Plan,
+    plan: &RunPlan,
     interruption: &Arc<Interruption>,
 ) -> Result<Report, Failure> {
-    let pod_args = words::of(args)?;
-    let (Some(kubeconfig), Some(image)) = (&args.provider.kubeconfig, &args.image) else {
+    let pod_args = pod_args::of(args)?;
+    let (Some(kubeconfig), Some(image)) = (&args.provider.kubeconfig, &args.share.image) else {
         return Err(Failure::Usage("--in-cluster needs --kubeconfig FILE and --image IMAGE".into()));
     };
     provider::readable(kubeconfig).await?;
     std::fs::create_dir_all(&args.report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", args.report_dir.display())))?;
-    let wanted = args.shards.map_or(1, std::num::NonZeroUsize::get);
-    let held =
+    let wanted = args.share.shards.map_or(1, std::num::NonZeroUsize::get);
+    let count =
         plan.chosen.iter().filter(|case| plan.targets.iter().any(|target| case.is_for(*target))).count();
     let suite = SuiteRun {
         run: run_id(),
         image: image.clone(),
-        shares: wanted.min(held.max(1)),
-        lent: args.provider.nodes_where.clone(),
+        shares: wanted.min(count.max(1)),
+        leased_nodes: args.provider.nodes_where.clone(),
         args: Vec::new(),
     };
     if suite.shares < wanted {
-        output::say(&format!("{held} cases are selected: {} shards instead of {wanted}", suite.shares));
+        output::say(&format!("{count} cases are selected: {} shards instead of {wanted}", suite.shares));
     }
     let suite = SuiteRun { args: pod_args.with_shares(suite.shares), ..suite };
     let client = existing::reached(&Access::Kubeconfig(kubeconfig.clone())).await?;
-    submit::may(&client, &suite).await?;
-    let _heeded = interruption.heed();
+    submit::check_rights(&client, &suite).await?;
+    let _accepting = interruption.accept_requests();
     output::say(&format!("run {} in namespace {}", suite.run, suite.name()));
-    let ran = async {
-        let ended = ran(&client, &suite, interruption).await?;
-        merged(&client, &suite.name(), &args.report_dir, Some(suite.shares), &ended).await
+    let report = async {
+        let ended = submit_and_follow(&client, &suite, interruption).await?;
+        fetch_and_merge(&client, &suite.name(), &args.report_dir, Some(suite.shares), &ended).await
     };
-    let merged = ran.await;
-    // Regardless of the outcome.
+    let report = report.await;
+    // Remove the objects even if the run failed.
     if let Err(error) = submit::remove(&client, &suite).await {
         let file = kubeconfig.display();
         output::say(&format!(
             "clean-up: {error}\n`grove-conformance clean --kubeconfig {file}` removes the remaining objects"
         ));
     }
-    merged
+    report
 }
 
-async fn ran(client: &Client, suite: &SuiteRun, interruption: &Interruption) -> Result<Ended, ClusterError> {
+async fn submit_and_follow(
+    client: &Client,
+    suite: &SuiteRun,
+    interruption: &Interruption,
+) -> Result<Ended, ClusterError> {
     submit::submit(client, suite).await?;
-    let follower: Arc<dyn Follower> = Arc::new(Lines { console: Console::default(), shares: suite.shares });
+    let follower: Arc<dyn Follower> = Arc::new(PodLogs { console: Console::default(), shares: suite.shares });
     tokio::select! {
         ended = follow(client, suite, &follower) => ended,
         () = interruption.requested() => {
             submit::end(client, suite).await?;
-            submit::emptied(client, suite).await?;
+            submit::until_without_pods(client, suite).await?;
             let cause = interruption.cause().unwrap_or_default();
             Ok(Ended { job: Some(format!("interrupted ({cause})")), ..Ended::default() })
         }
     }
 }
 
-struct Lines {
+/// Prints the log lines of the pods, each with the number of its pod.
+struct PodLogs {
     console: Console,
     shares: usize,
 }
 
-impl Follower for Lines {
+impl Follower for PodLogs {
     fn line(&self, share: usize, text: &str) {
         self.console.line(&format!("{}/{}: {text}", share + 1, self.shares));
     }
@@ -137,13 +146,13 @@ impl Follower for Lines {
 pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     provider::readable(&args.kubeconfig).await?;
     let client = existing::reached(&Access::Kubeconfig(args.kubeconfig.clone())).await?;
-    let merged = merged(&client, &args.namespace, &args.report_dir, None, &Ended::default()).await?;
+    let merged = fetch_and_merge(&client, &args.namespace, &args.report_dir, None, &Ended::default()).await?;
     Ok(merged.exit())
 }
 
-/// Fetches the stored reports of a namespace, merges them, and writes and prints the result. Without
-/// `shares`, the stored reports give their number.
-async fn merged(
+/// Fetches the stored reports of a namespace, merges them, and writes and prints the result. `shares` is the
+/// number of reports to expect; by default, the stored reports contain it.
+async fn fetch_and_merge(
     client: &Client,
     namespace: &str,
     folder: &Path,
@@ -151,16 +160,17 @@ async fn merged(
     ended: &Ended,
 ) -> Result<Report, Failure> {
     let stored = results::fetch(client, namespace).await?;
-    let said = || stored.values().flatten().map(|stored| stored.head.shares).max();
-    let shares = shares.or_else(said).unwrap_or(1);
-    let report = merge(stored, namespace, folder, shares, ended)?;
+    let stored_number = || stored.values().flatten().map(|stored| stored.head.shares).max();
+    let shares = shares.or_else(stored_number).unwrap_or(1);
+    let report = in_place(|| merge(stored, namespace, folder, shares, ended))?;
     write(folder, &report)?;
     Ok(report)
 }
 
-/// Merges the stored reports. The cases of a share without a report are not run.
+/// Unpacks the stored reports and merges them. The merged report shows the cases of a missing report as not
+/// run.
 fn merge(
-    mut stored: BTreeMap<usize, Result<Stored, String>>,
+    mut stored: BTreeMap<usize, Result<Stored, Incomplete>>,
     namespace: &str,
     folder: &Path,
     shares: usize,
@@ -168,7 +178,7 @@ fn merge(
 ) -> Result<Report, Failure> {
     let infrastructure = |error: &dyn std::fmt::Display| Failure::Infrastructure(error.to_string());
     let shards = folder.join(SHARDS);
-    // Files of an earlier run would be taken for this run's.
+    // A report of an earlier run must not be merged.
     let _ = std::fs::remove_dir_all(&shards);
     let (mut sources, mut lost) = (Vec::new(), Vec::new());
     for (index, shard) in (0..shares).filter_map(|index| Some((index, Shard::at(index, shares)?))) {
@@ -184,18 +194,18 @@ fn merge(
                     output::say(&format!("shard {shard}: no room to store {left_out}"));
                 }
             }
-            torn_or_none => {
-                let torn = torn_or_none.and_then(Result::err);
+            incomplete_or_none => {
+                let incomplete = incomplete_or_none.and_then(Result::err).map(|error| error.to_string());
                 let failed = ended.failed.get(&index).or(ended.job.as_ref()).cloned();
                 let nothing = || format!("no results are stored in namespace {namespace}");
-                lost.push(Lost { shard, reason: failed.or(torn).unwrap_or_else(nothing) });
+                lost.push(LostShard { shard, reason: failed.or(incomplete).unwrap_or_else(nothing) });
             }
         }
     }
     if sources.is_empty() {
-        let said: Vec<_> =
-            lost.iter().map(|Lost { shard, reason }| format!("shard {shard}: {reason}")).collect();
-        return Err(Failure::Infrastructure(format!("no pod stored a report: {}", said.join("; "))));
+        let reasons: Vec<_> =
+            lost.iter().map(|LostShard { shard, reason }| format!("shard {shard}: {reason}")).collect();
+        return Err(Failure::Infrastructure(format!("no pod stored a report: {}", reasons.join("; "))));
     }
     let merged = report::merge(&sources, command()).map_err(|error| infrastructure(&error))?;
     Ok(merged.without(&lost))

@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 
 use crate::{ClusterError, KindConfigError};
 
-/// The file's content for the first Kubernetes version.
+/// The default configuration of the first Kubernetes version.
 const ALL_BACKENDS: &str = include_str!("../../../kind-configs/all-backends.yaml");
 
 /// The default configuration, with the gates and APIs of this version.
 pub fn of(kubernetes: Kubernetes) -> String {
     let [first, ..] = Kubernetes::ALL;
-    let flag = |of: Kubernetes| {
-        of.workload_gates().iter().map(|gate| format!("{gate}=true")).collect::<Vec<_>>().join(",")
+    let flag = |version: Kubernetes| {
+        version.workload_gates().iter().map(|gate| format!("{gate}=true")).collect::<Vec<_>>().join(",")
     };
-    let gates = |of: Kubernetes| {
-        of.workload_gates().iter().map(|gate| format!("  {gate}: true\n")).collect::<String>()
+    let gates = |version: Kubernetes| {
+        version.workload_gates().iter().map(|gate| format!("  {gate}: true\n")).collect::<String>()
     };
-    let apis = |of: Kubernetes| {
-        of.workload_apis().iter().map(|api| format!("  {api}: \"true\"\n")).collect::<String>()
+    let apis = |version: Kubernetes| {
+        version.workload_apis().iter().map(|api| format!("  {api}: \"true\"\n")).collect::<String>()
     };
     ALL_BACKENDS
         .replace(&flag(first), &flag(kubernetes))
@@ -28,7 +28,7 @@ pub fn of(kubernetes: Kubernetes) -> String {
         .replace(&apis(first), &apis(kubernetes))
 }
 
-/// The former default of kubelets. Since 1.35, kubelets on hosts with cgroup v1 need this setting.
+/// Since 1.35, a kubelet starts on a host with cgroup v1 only with these settings.
 const CGROUP_V1: &str = "kind: KubeletConfiguration\nfailCgroupV1: false\ncgroupDriver: cgroupfs\n";
 
 /// The configuration for a host with this cgroup version. Fails if the text is not a kind configuration.
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cgroup_v1_is_allowed_only_where_it_is() {
+    fn only_a_host_with_cgroup_v1_gets_its_settings() {
         let patches = |version: &str| {
             let config = for_host(&of(Kubernetes::V1_36), version).unwrap();
             config["kubeadmConfigPatches"].to_string().contains("failCgroupV1")
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_and_apis_are_those_of_the_version() {
+    fn the_default_configuration_has_the_gates_and_apis_of_the_version() {
         let text = of(Kubernetes::V1_37);
         assert!(!text.contains("GangScheduling") && !text.contains("v1alpha2"), "{text}");
         let config = for_host(&text, "2").unwrap();
@@ -84,14 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn there_are_workers_for_the_largest_cases() {
+    fn the_default_configuration_has_thirteen_nodes() {
         assert_eq!(nodes(&for_host(&of(Kubernetes::V1_36), "2").unwrap()), 13);
     }
 
     #[rstest::rstest]
     #[case("kind: Pod", "kind is \"Pod\", expected Cluster")]
     #[case("", "found 0 documents, expected one")]
-    fn what_is_no_configuration(#[case] text: &str, #[case] message: &str) {
+    fn a_file_that_is_no_kind_configuration_is_rejected(#[case] text: &str, #[case] message: &str) {
         let error = for_host(text, "2").unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }

@@ -1,5 +1,4 @@
-//! Checks whether this machine can run a kind cluster. Reports everything that is missing before anything is
-//! created.
+//! Checks whether this machine can run a kind cluster.
 
 use std::path::Path;
 
@@ -10,8 +9,8 @@ use crate::ClusterError;
 
 /// Containers and volumes of a cluster: about 800 MB on each of thirteen nodes.
 const DISK_MIB: u64 = 12 * 1024;
-/// For kubelets and container runtimes of thirteen nodes. With the usual 128 instances, some of them never
-/// start.
+/// The minimum for the kubelets and container runtimes of thirteen nodes. With the default of 128 instances,
+/// some of them never start.
 const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 768), ("max_user_watches", 49_152)];
 
 /// Prepares a plain Debian machine; needs root.
@@ -47,12 +46,12 @@ pub async fn check_node_image(image: &str) -> Result<(), ClusterError> {
     match docker::docker(words).await {
         Ok(_) => Ok(()),
         Err(error) => {
-            let said = error.to_string();
-            let is_node = !said.contains("No such file") && !said.contains("executable file not found");
+            let reason = error.to_string();
+            let is_node = !reason.contains("No such file") && !reason.contains("executable file not found");
             Err(ClusterError::Host {
                 what: "node image",
                 found: if is_node {
-                    format!("cannot start a privileged container of {image}: {said}")
+                    format!("cannot start a privileged container of {image}: {reason}")
                 } else {
                     format!("{image} is not a kind node image: /kind/version is missing")
                 },

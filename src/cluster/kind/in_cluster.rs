@@ -1,4 +1,4 @@
-//! What is installed in a kind cluster.
+//! Prepares the nodes of a new kind cluster, and installs the GPU plugin and the schedulers.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::config::kubeconfig_in;
 use super::operator::add_faults;
 use super::rollout::{
-    OF_OPERATORS, daemon_set_ready, deployment_ready, deployment_ready_in, not_ready, with_what_pods_say,
+    CHART_ROLLOUT, daemon_set_ready, deployment_ready, deployment_ready_in, not_ready, with_status_of_pods,
 };
 use super::spec::KindSpec;
 use crate::polling::until_complete;
@@ -46,24 +46,24 @@ pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), Clu
             conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
         };
         let (ready, others): (Vec<_>, Vec<_>) = objects.iter().partition(is_ready);
-        let say = || others.into_iter().map(not_ready).collect::<Vec<_>>().join("\n");
-        Ok((ready.len() < count).then(say))
+        let status = || others.into_iter().map(not_ready).collect::<Vec<_>>().join("\n");
+        Ok((ready.len() < count).then(status))
     })
     .await
 }
 
-/// Copies the block and rack that the configuration gives a node to the labels that schedulers read. A
-/// kubelet may not set those labels itself.
+/// Sets the topology labels that schedulers read to the block and rack from kind's configuration. Only a
+/// kubelet reads that configuration, and it may not set those labels itself.
 pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let found = nodes.list(&ListParams::default()).await;
     for node in found.map_err(|source| ClusterError::api("list the nodes", source))? {
-        let given = node.labels().iter().filter_map(|(key, value)| {
-            let level =
-                key.strip_prefix("conformance.grove.io/").filter(|key| ["block", "rack"].contains(key))?;
-            Some((format!("topology.kubernetes.io/{level}"), Value::from(value.clone())))
-        });
-        let labels: serde_json::Map<_, _> = given.collect();
+        let mut labels = serde_json::Map::new();
+        for (key, value) in node.labels() {
+            if let Some(level @ ("block" | "rack")) = key.strip_prefix("conformance.grove.io/") {
+                labels.insert(format!("topology.kubernetes.io/{level}"), value.clone().into());
+            }
+        }
         if !labels.is_empty() {
             let patch = Patch::Merge(json!({"metadata": {"labels": labels}}));
             let patched = nodes.patch(&node.name_any(), &PatchParams::default(), &patch).await;
@@ -77,7 +77,7 @@ pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> 
 #[derive(Debug)]
 pub(super) struct Schedulers {
     pub failed: Vec<(Scheduler, SchedulerFailure)>,
-    /// Schedulers that work and that helm installed.
+    /// The working schedulers that helm installed.
     pub installed: Vec<Installed>,
 }
 
@@ -90,20 +90,21 @@ impl Schedulers {
     }
 }
 
-/// Installs operator, plugin and schedulers, and waits until they are ready. `folder` is the cluster's.
+/// Installs operator, plugin and schedulers, and waits until they are ready. `folder` is the folder of the
+/// cluster.
 pub(super) async fn install(
     client: &Client,
     spec: &KindSpec,
     folder: &Path,
 ) -> Result<Schedulers, ClusterError> {
-    // Schedulers are installed first: an operator looks for their APIs only when it starts.
+    // Install schedulers first, because an operator looks for their APIs only when it starts.
     let built = join_all(spec.schedulers.iter().map(|deployed| async move {
-        let made = scheduler_up(client, deployed).await;
-        made.err().map(|error| (deployed.scheduler, error.into()))
+        let installed = install_scheduler(client, deployed).await;
+        installed.err().map(|error| (deployed.scheduler, error.into()))
     }));
     let by_chart = join_all(spec.releases.iter().map(|release| async move {
-        let made = release_up(client, release, folder).await;
-        made.map_err(|error| (release.scheduler, error.into()))
+        let installed = install_release(client, release, folder).await;
+        installed.map_err(|error| (release.scheduler, error.into()))
     }));
     let plugin = async {
         let objects = plugin_objects(&spec.plugin_image.reference, &spec.plugin_faults)?;
@@ -113,10 +114,10 @@ pub(super) async fn install(
     let (built, by_chart, plugin) = join3(built, by_chart, plugin).await;
     plugin?;
     let (mut failed, mut installed) = (built.into_iter().flatten().collect::<Vec<_>>(), Vec::new());
-    for made in by_chart {
-        match made {
-            Ok(one) => installed.push(one),
-            Err(one) => failed.push(one),
+    for result in by_chart {
+        match result {
+            Ok(release) => installed.push(release),
+            Err(failure) => failed.push(failure),
         }
     }
     spec.operator.install(client, &spec.controller, folder).await?;
@@ -137,7 +138,7 @@ fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterE
     Ok(objects)
 }
 
-async fn scheduler_up(client: &Client, deployed: &DeployedScheduler) -> Result<(), ClusterError> {
+async fn install_scheduler(client: &Client, deployed: &DeployedScheduler) -> Result<(), ClusterError> {
     let install = installation(deployed.scheduler);
     let mut objects = install.crds(deployed.given.as_deref()).await?;
     objects.extend(deployed.objects());
@@ -151,14 +152,18 @@ async fn scheduler_up(client: &Client, deployed: &DeployedScheduler) -> Result<(
     Ok(())
 }
 
-/// Installs a scheduler with helm, including its CRDs. The harness adds its own objects once the scheduler
-/// works, because a user's chart may have webhooks.
-async fn release_up(client: &Client, release: &Release, folder: &Path) -> Result<Installed, ClusterError> {
+/// Installs a scheduler with helm, including its CRDs. Creates the custom resources after the scheduler
+/// works, because the chart may have webhooks for them.
+async fn install_release(
+    client: &Client,
+    release: &Release,
+    folder: &Path,
+) -> Result<Installed, ClusterError> {
     let deployed = release.package.deployed;
-    let made = Helm::on_path().install(release, &kubeconfig_in(folder), &folder.join("helm")).await;
-    let installed = with_what_pods_say(made, client, deployed.namespace).await?;
+    let installed = Helm::on_path().install(release, &kubeconfig_in(folder), &folder.join("helm")).await;
+    let installed = with_status_of_pods(installed, client, deployed.namespace).await?;
     for name in deployed.deployments {
-        deployment_ready_in(client, deployed.namespace, name, OF_OPERATORS).await?;
+        deployment_ready_in(client, deployed.namespace, name, CHART_ROLLOUT).await?;
     }
     for object in (installation(release.scheduler).objects)() {
         deploy::apply_when_served(client, &object).await?;
@@ -171,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_plugin_has_the_faults_that_are_asked_for() {
+    fn the_plugin_starts_with_the_requested_faults() {
         let args = |faults: &[String]| {
             let objects = plugin_objects("image:tag", faults).expect("the manifests can be read");
             let found = objects.into_iter().find(|object| object["kind"] == "DaemonSet");

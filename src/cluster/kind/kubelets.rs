@@ -15,11 +15,11 @@ use super::OperatorPlace;
 use super::{KindCluster, rollout};
 use crate::{ClusterError, deploy};
 
-/// How long a started kubelet may take to report, until the node's taints are removed.
-const NODE_BACK: Duration = Duration::from_secs(90);
-/// How long a deleted pod may take to end.
-const POD_END: Duration = Duration::from_secs(60);
-/// A pod template annotation with a new value for each rollout.
+/// How long a started kubelet may take to report, including the removal of its node's taints.
+const NODE_READY: Duration = Duration::from_secs(90);
+/// How long the deletion of a pod may take.
+const POD_DELETED: Duration = Duration::from_secs(60);
+/// Annotation of the pod template that each rollout changes.
 const ROLLED_AT: &str = "conformance.grove.io/rolled-at";
 
 impl KindCluster {
@@ -53,11 +53,10 @@ impl KindCluster {
                 && !taints.any(|taint| taint.key.starts_with("node.kubernetes.io/"))
         };
         let last = "its kubelet was started; see `journalctl --unit kubelet` in its container";
-        deploy::await_node(&self.client(), node, NODE_BACK, format!("node {node}"), last, takes_pods).await
+        deploy::await_node(&self.client(), node, NODE_READY, format!("node {node}"), last, takes_pods).await
     }
 
-    /// Replaces the controller's replicas as a new version would. Returns when the last of the old replicas
-    /// is deleted.
+    /// Replaces the controller's pods, as a new version would. Returns when all old pods are deleted.
     pub async fn roll_controller(&self) -> Result<(), ClusterError> {
         let OperatorPlace { namespace, deployment: name, .. } = self.operator();
         let pods: Api<Pod> = Api::namespaced(self.client(), namespace);
@@ -76,11 +75,11 @@ impl KindCluster {
         rollout::deployment_ready(&self.client(), namespace, name).await?;
         for pod in former {
             let (pod_name, uid) = (pod.name_any(), pod.uid().unwrap_or_default());
-            let gone = await_condition(pods.clone(), &pod_name, is_deleted(&uid));
-            if !matches!(tokio::time::timeout(POD_END, gone).await, Ok(Ok(_))) {
+            let deleted = await_condition(pods.clone(), &pod_name, is_deleted(&uid));
+            if !matches!(tokio::time::timeout(POD_DELETED, deleted).await, Ok(Ok(_))) {
                 return Err(ClusterError::NotReady {
                     what: format!("the deletion of pod {pod_name}"),
-                    seconds: POD_END.as_secs(),
+                    seconds: POD_DELETED.as_secs(),
                     last: "it still exists".into(),
                 });
             }

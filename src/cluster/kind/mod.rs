@@ -5,11 +5,12 @@
 //! - [`node_image`] provides the node image.
 //! - [`config`] has kind's configuration.
 //! - [`prepare`] builds or finds the programs and images.
-//! - [`in_cluster`] installs schedulers that are built here, or charts.
-//! - [`operator`] is the operator under test. [`rollout`] waits until pods are ready.
+//! - [`in_cluster`] installs the GPU plugin and the schedulers, from images that are built here or from
+//!   charts.
+//! - [`operator`] installs the operator under test. [`rollout`] waits until pods are ready.
 //!
-//! Cases lease the cluster's workers ([`super::workers`]). Clusters have their own Docker network. If the
-//! process that created them was killed, [`remove_abandoned`] finds them by their names.
+//! Cases lease the cluster's workers ([`super::workers`]). All clusters share a Docker network. If the
+//! process that created a cluster was killed, [`remove_abandoned`] finds the cluster by its name.
 
 pub mod config;
 pub mod host;
@@ -61,14 +62,13 @@ pub struct KindCluster {
     pub nodes_ready_in: Duration,
     /// From the first container until the controller and the schedulers work.
     pub ready_in: Duration,
-    /// Whether dropping it removes its containers.
+    /// Whether dropping this value removes the cluster's containers.
     armed: std::sync::atomic::AtomicBool,
 }
 
 impl KindCluster {
-    /// Creates a cluster and installs everything in it, on a host that [`prepare`] has checked. It succeeds
-    /// without a scheduler that does not become ready, except kube-scheduler. A failure leaves nothing
-    /// behind.
+    /// Creates a cluster on a host that [`prepare`] has checked, and installs everything in it. It succeeds
+    /// even if a scheduler other than kube-scheduler does not become ready. After a failure, nothing is left.
     pub async fn create(name: &str, spec: &KindSpec) -> Result<Self, ClusterError> {
         let home = ClusterHome::take(name)?;
         let name = format!("{PREFIX}{name}");
@@ -87,15 +87,15 @@ impl KindCluster {
             .arg("--kubeconfig")
             .arg(&kubeconfig);
         if let Err(failed) = docker::output(create).await {
-            return Err(with_log_of_kubelet(failed, &name).await.into());
+            return Err(with_kubelet_log(failed, &name).await.into());
         }
         let client = access::client(&kubeconfig).await?;
         in_cluster::nodes_ready(&client, config::nodes(&spec.config)).await?;
         in_cluster::write_topology(&client).await?;
         let nodes_ready_in = begin.elapsed();
         load(&spec.kind, &name, spec.images_of_nodes(), None).await?;
-        // Schedulers do not run on workers, so only the control plane loads their images. An image takes
-        // twice its size on each node.
+        // Load the images of schedulers only into the control plane, because schedulers do not run on
+        // workers. An image takes twice its size on each node.
         load(&spec.kind, &name, spec.images_of_schedulers(), Some(&control_plane(&name))).await?;
         let rights_of_all = rights_of_all::read(&client).await?;
         let schedulers = in_cluster::install(&client, spec, &home.path).await?;
@@ -145,7 +145,7 @@ impl KindCluster {
         Ok(())
     }
 
-    /// Removes its containers and their volumes, and, unless `keep`, its folder.
+    /// Removes the cluster's containers and volumes. Removes the cluster's folder too, unless `keep` is true.
     pub async fn delete(&self, keep: bool) -> Result<(), ClusterError> {
         if keep {
             self.export_all_logs(&self.home.path.join("logs")).await?;
@@ -167,8 +167,8 @@ impl Drop for KindCluster {
     }
 }
 
-/// Adds the end of the kubelet's log: kind reports only that the control plane did not start.
-async fn with_log_of_kubelet(failed: ProgramError, name: &str) -> ProgramError {
+/// Adds the end of the kubelet's log, because kind reports only that the control plane did not start.
+async fn with_kubelet_log(failed: ProgramError, name: &str) -> ProgramError {
     let node = control_plane(name);
     let log = ["exec", &node, "journalctl", "--unit", "kubelet", "--lines", "3", "--output", "cat"];
     match (failed, docker::docker(log).await) {
@@ -250,8 +250,8 @@ impl Drop for Guard {
             "docker ps --all --quiet --filter label=io.x-k8s.kind.cluster={name} | xargs --no-run-if-empty docker rm \
              --force --volumes; docker network rm {NETWORK}"
         );
-        // The async runtime may be shutting down, so a separate process removes them. `clean` finds what it
-        // misses.
+        // Use a separate process, because the async runtime may be shutting down. `clean` removes what
+        // remains.
         let ended = std::process::Command::new("sh")
             .args(["-c", &script])
             .stdin(std::process::Stdio::null())
@@ -264,7 +264,8 @@ impl Drop for Guard {
     }
 }
 
-/// Removes the clusters whose harness was killed, and returns their names. Without an engine there are none.
+/// Removes the clusters whose harness was killed, and returns their names. Does nothing without a Docker
+/// engine.
 pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     if docker::engine().await.is_err() {
         return Ok(Vec::new());

@@ -1,7 +1,7 @@
-//! The node image for kind: the published one if a registry provides it, otherwise one that is built here.
+//! The node image for kind: the published one if a registry has it, otherwise one that is built here.
 //!
-//! `images/node/Dockerfile` defines the built image: Debian with systemd and containerd, the pinned kubelet
-//! and kubeadm, and the control plane's images in containerd's store. Its name has a hash of all its inputs.
+//! `images/node/Dockerfile` builds it from Debian with systemd and containerd, the pinned kubelet and
+//! kubeadm, and the control plane's images in containerd's store. Its name has a hash of all its inputs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::process::Command;
 use crate::ClusterError;
 
 /// How long a registry may take to answer before the image is built.
-const ASK: Duration = Duration::from_secs(15);
+const ANSWER: Duration = Duration::from_secs(15);
 /// How long a pull may take before the image is built.
 const PULL: Duration = Duration::from_secs(300);
 /// Packages in addition to Debian's minimum.
@@ -25,8 +25,8 @@ const PACKAGES: &str = "systemd,iproute2,iptables,kmod,mount,ethtool,conntrack,s
                         ca-certificates,libseccomp2,util-linux,crun";
 /// systemd 252 is the last version that boots on hosts with cgroup v1.
 const SUITE: &str = "bookworm";
-/// Parts of the root file system that no node needs.
-const LEFT_OUT: [&str; 6] = [
+/// Paths of the root file system that no node needs.
+const EXCLUDED: [&str; 6] = [
     "./dev",
     "./var/cache/apt",
     "./var/lib/apt/lists",
@@ -92,25 +92,25 @@ const PROGRAMS: [(&str, &str); 9] = [
 ];
 
 /// The node image to use: the published one if the engine has it or can pull it, otherwise the built one.
-pub async fn any(
+pub async fn published_or_built(
     kubernetes: Kubernetes,
     overrides: &Overrides,
     progress: &dyn Progress,
 ) -> Result<String, ClusterError> {
     let published = kubernetes.node_image();
     if let Some(image) = published
-        && is_there(kubernetes).await
+        && is_pulled(kubernetes).await
     {
         return Ok(image.into());
     }
-    // Prefer an image that was built before, so that runs do not ask a registry.
+    // Prefer an image that was built before, so that most runs need no registry.
     let recipe = Recipe::prepare(kubernetes, overrides, progress).await?;
     if docker::has_image(&recipe.reference).await {
         return Ok(recipe.reference);
     }
     if let Some(image) = published {
-        let asked = tokio::time::timeout(ASK, docker::docker(["manifest", "inspect", image])).await;
-        if matches!(asked, Ok(Ok(_))) {
+        let inspected = tokio::time::timeout(ANSWER, docker::docker(["manifest", "inspect", image])).await;
+        if matches!(inspected, Ok(Ok(_))) {
             let pulled = tokio::time::timeout(PULL, docker::docker(["pull", "--quiet", image])).await;
             if matches!(pulled, Ok(Ok(_))) {
                 return Ok(image.into());
@@ -122,7 +122,7 @@ pub async fn any(
 }
 
 /// Whether the engine has the published image, so that none must be built.
-pub(super) async fn is_there(kubernetes: Kubernetes) -> bool {
+pub(super) async fn is_pulled(kubernetes: Kubernetes) -> bool {
     match kubernetes.node_image() {
         Some(image) => docker::has_image(image).await,
         None => false,
@@ -136,10 +136,7 @@ pub async fn build(
     progress: &dyn Progress,
 ) -> Result<String, ClusterError> {
     let recipe = Recipe::prepare(kubernetes, overrides, progress).await?;
-    match docker::has_image(&recipe.reference).await {
-        true => Ok(recipe.reference),
-        false => recipe.build().await,
-    }
+    if docker::has_image(&recipe.reference).await { Ok(recipe.reference) } else { recipe.build().await }
 }
 
 struct Recipe {
@@ -157,7 +154,7 @@ impl Recipe {
     ) -> Result<Self, ClusterError> {
         let toolbox =
             Toolbox::prepare_only(components_of_node_image(kubernetes), overrides, progress).await?;
-        let pause = images::statically(PAUSE, None).await?;
+        let pause = images::static_program(PAUSE, None).await?;
         let mut hash = Sha256::new();
         let version = kubernetes.version();
         for part in [NODE, KUBE_PROXY, PACKAGES, SUITE, version] {
@@ -201,12 +198,12 @@ impl Recipe {
     async fn control_plane(&self, context: &Path) -> Result<Vec<String>, ClusterError> {
         let mut kubeadm = Command::new(&self.toolbox.get("kubeadm")?.path);
         kubeadm.args(["config", "images", "list", "--kubernetes-version", self.kubernetes.version()]);
-        let mut made = Vec::new();
+        let mut references = Vec::new();
         for reference in docker::output(kubeadm).await?.lines() {
             let name =
                 reference.rsplit('/').next().and_then(|tail| tail.split(':').next()).unwrap_or_default();
             match name {
-                // The files in kind-configs/ turn CoreDNS off.
+                // The configurations in kind-configs/ turn CoreDNS off.
                 "coredns" => continue,
                 "kube-proxy" => {
                     copy(&self.toolbox.get(name)?.path, &context.join(name))?;
@@ -214,17 +211,17 @@ impl Recipe {
                 }
                 "pause" => {
                     images::named(name, &self.pause, None, reference).await?;
-                    // The workloads of cases also run this image.
+                    // The workloads of cases use another tag of the image.
                     let (repository, _) = reference.split_once(':').unwrap_or((reference, ""));
-                    let theirs = format!("{repository}:3.10");
-                    images::named(name, &self.pause, None, &theirs).await?;
-                    made.push(theirs);
+                    let for_workloads = format!("{repository}:3.10");
+                    images::named(name, &self.pause, None, &for_workloads).await?;
+                    references.push(for_workloads);
                 }
                 name => drop(images::named(name, &self.toolbox.get(name)?.path, None, reference).await?),
             }
-            made.push(reference.to_owned());
+            references.push(reference.to_owned());
         }
-        Ok(made)
+        Ok(references)
     }
 }
 
@@ -253,18 +250,18 @@ async fn debian() -> Result<PathBuf, ClusterError> {
     docker::output(debootstrap)
         .await
         .map_err(|error| missing(format!("no registry has one, and building it failed: {error}")))?;
-    home::make(tar.parent().unwrap_or(&tar))?;
+    home::create_folder(tar.parent().unwrap_or(&tar))?;
     let unfinished = tar.with_extension("unfinished");
     let mut pack = Command::new("tar");
     pack.arg("--create").arg("--file").arg(&unfinished).arg("--directory").arg(&root);
-    pack.args(LEFT_OUT.map(|path| format!("--exclude={path}"))).arg(".");
+    pack.args(EXCLUDED.map(|path| format!("--exclude={path}"))).arg(".");
     docker::output(pack).await?;
     std::fs::rename(&unfinished, &tar).map_err(ClusterError::file(&tar))?;
     Ok(tar)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), ClusterError> {
-    home::make(to.parent().unwrap_or(to))?;
+    home::create_folder(to.parent().unwrap_or(to))?;
     std::fs::copy(from, to).map(drop).map_err(ClusterError::file(from))
 }
 

@@ -1,5 +1,5 @@
-//! The operator under test in a kind cluster: the reference controller from its own manifests, or another
-//! operator from the chart in its source.
+//! The operator under test in a kind cluster: the reference controller, which prints its manifests, or
+//! another operator from the chart in its source.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use conformance_contract::names;
 use conformance_install::cluster_spec::ControllerSpec;
 use conformance_install::operator::{Operator, OperatorChart, OperatorImages};
-use conformance_install::schedulers::helm::{Chart, Helm, Wanted};
+use conformance_install::schedulers::helm::{Chart, Helm, ReleaseOf};
 use conformance_programs::images::Image;
 use conformance_programs::own_program::{CONTROLLER, CONTROLLER_NAMESPACE, OwnProgram};
 use kube::Client;
@@ -16,7 +16,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::config::kubeconfig_in;
-use super::rollout::{OF_OPERATORS, ROLLOUT, deployment_ready_in, with_what_pods_say};
+use super::rollout::{CHART_ROLLOUT, ROLLOUT, deployment_ready_in, with_status_of_pods};
 use crate::polling::until_complete;
 use crate::{ClusterError, deploy};
 
@@ -24,7 +24,7 @@ use crate::{ClusterError, deploy};
 pub enum UnderTest {
     /// The reference controller, which prints its manifests.
     Reference {
-        /// Runs on this machine to print the manifests.
+        /// The executable on this machine that prints the manifests.
         program: OwnProgram,
         image: Image,
         /// The image of init containers that wait for other cliques.
@@ -39,7 +39,7 @@ pub enum UnderTest {
 pub struct OperatorPlace {
     pub namespace: String,
     pub deployment: String,
-    /// The lease for leader election of its replicas.
+    /// The lease for leader election of the operator's replicas.
     pub lease: String,
 }
 
@@ -63,8 +63,8 @@ impl UnderTest {
         std::iter::once(own).chain(init)
     }
 
-    /// Installs the operator and waits until it works. `folder` is the cluster's. Errors include the output
-    /// of Helm and the status of the pods.
+    /// Installs the operator and waits until it works. `folder` is the folder of the cluster. Errors include
+    /// the output of Helm and the status of the pods.
     pub(super) async fn install(
         &self,
         client: &Client,
@@ -91,12 +91,12 @@ impl UnderTest {
                 deploy::install(client, &operator.crds()?).await?;
                 let values = operator.chart_values(chart, images, spec)?;
                 let reference = operator.chart_folder(chart).display().to_string();
-                let of = Chart { reference, repository: None, version: None };
-                let wanted = Wanted { release: &chart.release, namespace: &place.namespace, chart: &of };
-                let put =
-                    Helm::on_path().put(wanted, &values, &kubeconfig_in(folder), &folder.join("helm")).await;
-                with_what_pods_say(put, client, &place.namespace).await?;
-                OF_OPERATORS
+                let source = Chart { reference, repository: None, version: None };
+                let release = ReleaseOf { name: &chart.release, namespace: &place.namespace, chart: &source };
+                let (kubeconfig, folder) = (kubeconfig_in(folder), folder.join("helm"));
+                let installed = Helm::on_path().install_chart(release, &values, &kubeconfig, &folder).await;
+                with_status_of_pods(installed, client, &place.namespace).await?;
+                CHART_ROLLOUT
             }
         };
         deployment_ready_in(client, &place.namespace, &place.deployment, limit).await?;
@@ -104,7 +104,7 @@ impl UnderTest {
     }
 }
 
-/// Waits until the API server reaches the operator's webhooks through their Service. kube-proxy writes its
+/// Waits until the API server reaches the operator's webhooks through their Service. kube-proxy updates its
 /// rules a moment after the pods are ready.
 async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");

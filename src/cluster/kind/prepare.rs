@@ -25,7 +25,7 @@ use crate::ClusterError;
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     pub kubernetes: Kubernetes,
-    /// The schedulers. One that is neither built nor given needs a chart.
+    /// The schedulers. A scheduler that is neither built nor given needs a chart.
     pub schedulers: &'a BTreeSet<Scheduler>,
     pub given: &'a BTreeMap<Scheduler, Arc<GivenScheduler>>,
     /// Charts of the schedulers that helm installs. The others are built.
@@ -47,23 +47,23 @@ pub struct Wanted<'a> {
 pub struct OperatorByChart<'a> {
     pub operator: &'a Arc<Operator>,
     pub chart: &'a OperatorChart,
-    /// The program of its init containers.
+    /// The program of the operator's init containers.
     pub init: Option<&'a Path>,
 }
 
-/// Builds what is missing. First reports everything that the host lacks, because builds take minutes.
+/// Builds what is missing. First checks everything that the host must have, because builds take minutes.
 pub async fn prepare(
     wanted: Wanted<'_>,
     progress: &dyn Progress,
 ) -> Result<(KindSpec, Toolbox), ClusterError> {
     let by_chart: BTreeSet<_> = wanted.releases.iter().map(|release| release.scheduler).collect();
     let built: BTreeSet<_> = wanted.schedulers.difference(&by_chart).copied().collect();
-    let engine = host_for(&wanted, &built).await?;
+    let engine = check_host(&wanted, &built).await?;
     let config = config::for_host(wanted.config, &engine.cgroup_version)?;
     let toolbox = Toolbox::prepare_only(wanted.components(&built), wanted.overrides, progress).await?;
     let node_image = match wanted.node_image {
         Some(image) => image.to_owned(),
-        None => node_image::any(wanted.kubernetes, wanted.overrides, progress).await?,
+        None => node_image::published_or_built(wanted.kubernetes, wanted.overrides, progress).await?,
     };
     host::check_node_image(&node_image).await?;
     let operator = match wanted.operator {
@@ -79,7 +79,7 @@ pub async fn prepare(
         node_image,
         config,
         operator,
-        // Runs as root: only root may write to the kubelet's plugin folder.
+        // The plugin runs as root, because only root may write to the kubelet's plugin folder.
         plugin_image: images::of_reference(PLUGIN, None, None).await?,
         schedulers,
         releases: wanted.releases.to_vec(),
@@ -98,13 +98,13 @@ impl Wanted<'_> {
     }
 }
 
-/// A scheduler with images of its programs, or `None` if it does not become Deployments.
+/// Builds the images of a scheduler's programs. Returns `None` if it does not run as Deployments.
 async fn deployed(
     scheduler: Scheduler,
     given: Option<&Arc<GivenScheduler>>,
     toolbox: &Toolbox,
 ) -> Result<Option<DeployedScheduler>, ClusterError> {
-    let mut made = Vec::new();
+    let mut images = Vec::new();
     for name in in_cluster::programs(installation(scheduler)) {
         let path = match given {
             Some(given) => given.program(name).map(|program| &program.path),
@@ -112,10 +112,10 @@ async fn deployed(
         };
         // The user may not have given an optional program.
         if let Some(path) = path {
-            made.push(images::of_program(name, path, Some(NOBODY)).await?);
+            images.push(images::of_program(name, path, Some(NOBODY)).await?);
         }
     }
-    let deployed = DeployedScheduler { scheduler, images: made, given: given.cloned() };
+    let deployed = DeployedScheduler { scheduler, images, given: given.cloned() };
     Ok((!deployed.images.is_empty()).then_some(deployed))
 }
 
@@ -130,7 +130,7 @@ pub async fn can_install_charts() -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// The reference controller with images of its programs.
+/// Builds the images of the reference controller.
 async fn reference(program: &OwnProgram) -> Result<UnderTest, ClusterError> {
     Ok(UnderTest::Reference {
         program: program.clone(),
@@ -158,15 +158,16 @@ impl OperatorByChart<'_> {
     }
 }
 
-/// Checks the host for helm if a chart needs it, an engine, cargo, and what the builds of components need.
-async fn host_for(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<Engine, ClusterError> {
+/// Checks that the host has a Docker engine, cargo, helm if a chart needs it, and what the builds of
+/// components need.
+async fn check_host(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<Engine, ClusterError> {
     let mut components: Vec<_> = wanted.components(built).collect();
-    if wanted.node_image.is_none() && !node_image::is_there(wanted.kubernetes).await {
+    if wanted.node_image.is_none() && !node_image::is_pulled(wanted.kubernetes).await {
         components.extend(components_of_node_image(wanted.kubernetes));
     }
-    let ours = components.into_iter().filter(|component| !wanted.overrides.contains_key(component.name));
-    let mut checks = preflight::checks(&Toolbox::to_build(ours).await).await;
-    // The GPU plugin is always linked here, and so is pause for a node image that is built here.
+    let not_given = components.into_iter().filter(|component| !wanted.overrides.contains_key(component.name));
+    let mut checks = preflight::checks(&Toolbox::to_build(not_given).await).await;
+    // Cargo always links the GPU plugin, and for a new node image also the pause program.
     checks.push(Check::new("cargo", images::can_link().await));
     if !wanted.releases.is_empty() || wanted.operator.is_some() {
         checks.push(Check::new("helm", Helm::on_path().version().await));

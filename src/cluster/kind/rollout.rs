@@ -1,4 +1,4 @@
-//! When the pods of a kind cluster are ready, and why they are not.
+//! Waits until the pods of a kind cluster are ready, and reports why they are not.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ use crate::ClusterError;
 
 /// How long containers of loaded images may take to become ready.
 pub(super) const ROLLOUT: Duration = Duration::from_secs(90);
-/// How long the objects of a chart may take to become ready after helm returns: a registry provides their
+/// How long the pods of a chart may take to become ready after helm returns, including the pull of their
 /// images.
-pub(super) const OF_OPERATORS: Duration = Duration::from_secs(300);
+pub(super) const CHART_ROLLOUT: Duration = Duration::from_secs(300);
 
-/// Adds the status of the namespace's pods to a failure of Helm. Helm itself reports only that it timed out.
-pub(super) async fn with_what_pods_say<T>(
-    made: Result<T, ProgramError>,
+/// Adds the status of the namespace's pods to a failure of Helm, which itself reports only a timeout.
+pub(super) async fn with_status_of_pods<T>(
+    result: Result<T, ProgramError>,
     client: &Client,
     namespace: &str,
 ) -> Result<T, ProgramError> {
-    match made {
+    match result {
         Err(ProgramError::Command { command, reason }) => {
-            let reason = format!("{reason}\n{}", pods_say(client, namespace).await);
+            let reason = format!("{reason}\n{}", status_of_pods(client, namespace).await);
             Err(ProgramError::Command { command, reason })
         }
-        made => made,
+        other => other,
     }
 }
 
@@ -88,33 +88,33 @@ pub(super) async fn daemon_set_ready(
 }
 
 async fn not_rolled_out(client: &Client, namespace: &str, what: String, limit: Duration) -> ClusterError {
-    let last = pods_say(client, namespace).await;
+    let last = status_of_pods(client, namespace).await;
     ClusterError::NotReady { what, seconds: limit.as_secs(), last }
 }
 
 /// The status of a namespace's pods that do not run, and the end of each pod's log.
-async fn pods_say(client: &Client, namespace: &str) -> String {
+async fn status_of_pods(client: &Client, namespace: &str) -> String {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     if let Ok(found) = pods.list(&ListParams::default()).await {
         for pod in &found {
             let object = serde_json::to_value(pod).unwrap_or_default();
             let logs = kube::api::LogParams { tail_lines: Some(10), ..Default::default() };
             let log = pods.logs(&pod.name_any(), &logs).await.unwrap_or_default();
             if !log.is_empty() || object["status"]["phase"] != "Running" {
-                said.push(format!("{}\n{log}", not_ready(&object)));
+                lines.push(format!("{}\n{log}", not_ready(&object)));
             }
         }
     }
-    said.join("\n")
+    lines.join("\n")
 }
 
 /// Why a node or a pod is not ready, from its status.
 pub(super) fn not_ready(object: &Value) -> String {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
-    let said = conditions
+    let messages = conditions
         .filter(|condition| condition["status"] != "True")
         .filter_map(|condition| condition["message"].as_str());
-    format!("{name}: {}", said.collect::<Vec<_>>().join("; "))
+    format!("{name}: {}", messages.collect::<Vec<_>>().join("; "))
 }

@@ -19,7 +19,7 @@ pub struct KindSpec {
     pub config: Value,
     pub operator: UnderTest,
     pub plugin_image: Image,
-    /// The schedulers that become Deployments of images built here. The node image contains kube-scheduler.
+    /// The schedulers that run as Deployments of images built here. The node image contains kube-scheduler.
     pub schedulers: Vec<DeployedScheduler>,
     pub releases: Vec<Release>,
     pub controller: ControllerSpec,

@@ -1,5 +1,4 @@
-//! kube-apiserver: RBAC, tokens and client certificates, and the Workload API as far as the cluster's gates
-//! enable it.
+//! kube-apiserver, with RBAC, tokens, client certificates, and the cluster's feature gates.
 
 use std::path::Path;
 
@@ -42,10 +41,10 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
         "--service-account-issuer=https://kubernetes.default.svc".into(),
         "--service-cluster-ip-range=10.96.0.0/16".into(),
         "--authorization-mode=RBAC".into(),
-        // Pods here need no token, and KWOK's nodes need no taints from a lifecycle controller.
+        // Pods here need no token. KWOK's nodes are Ready from the start, so they need no `not-ready` taint.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".into(),
     ];
-    // Requests must not wait for those of other clients.
+    // Without these limits, a request never waits for requests of other clients.
     let unlimited =
         ["enable-priority-and-fairness=false", "max-requests-inflight=0", "max-mutating-requests-inflight=0"];
     args.extend(unlimited.map(|flag| format!("--{flag}")));

@@ -1,9 +1,9 @@
-//! Who bound which pod, and what the operator under test has written. The API server's audit log records
-//! these requests, those of the users that run TrainJobs, and no others.
+//! The API server's audit log. It records bindings, the writes of the operator under test, and all requests
+//! of the users that run TrainJobs.
 //!
-//! The history shows that a pod got a node. The audit log shows who requested it, because each scheduler has
-//! its own user. No history contains a write that changed nothing or that was rejected. The API server writes
-//! a line when it answers the request, moments after a watch has delivered the result.
+//! The history shows that a pod was bound, and the audit log shows by which scheduler, because each has its
+//! own user. Only the audit log contains writes that changed nothing or that were rejected. The API server
+//! writes a line when it answers the request, moments after a watch has delivered the result.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub struct Forbidden {
     pub action: String,
 }
 
-/// A write that the operator under test requested, regardless of the response.
+/// A write that the operator under test requested, whether it succeeded or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorWrite {
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
@@ -41,25 +41,25 @@ pub struct OperatorWrite {
     /// The object's name, if the request has one.
     pub name: String,
     pub code: u64,
-    /// When the API server received it.
+    /// When the API server received the request.
     pub at: Timestamp,
 }
 
-/// The audit policy. It records the writes of `operators`, the possible users of the operator under test, and
-/// all requests of `audited`.
+/// The audit policy. It records bindings, the writes of the users `operators`, and all requests of the users
+/// `audited`.
 pub(super) fn policy(operators: &[String], audited: &[&str]) -> Value {
-    let of_group = |group: &str, resources: &[&str]| json!({"group": group, "resources": resources});
-    // No clause covers these.
+    let resources = |group: &str, names: &[&str]| json!({"group": group, "resources": names});
+    // No clause covers writes of these.
     let excepted = [
-        of_group("", &["events"]),
-        of_group("events.k8s.io", &["events"]),
-        of_group("coordination.k8s.io", &["leases"]),
-        of_group("authentication.k8s.io", &[]),
-        of_group("authorization.k8s.io", &[]),
+        resources("", &["events"]),
+        resources("events.k8s.io", &["events"]),
+        resources("coordination.k8s.io", &["leases"]),
+        resources("authentication.k8s.io", &[]),
+        resources("authorization.k8s.io", &[]),
     ];
     let writes = ["create", "update", "patch", "delete", "deletecollection"];
     let mut rules = vec![
-        json!({"level": "Metadata", "verbs": ["create"], "resources": [of_group("", &["pods/binding"])]}),
+        json!({"level": "Metadata", "verbs": ["create"], "resources": [resources("", &["pods/binding"])]}),
     ];
     if !audited.is_empty() {
         rules.push(json!({"level": "Metadata", "users": audited}));
@@ -77,7 +77,7 @@ pub(super) fn policy(operators: &[String], audited: &[&str]) -> Value {
     })
 }
 
-/// Makes `kube-apiserver` write the log into one file of unlimited size.
+/// Flags that make `kube-apiserver` write the log to one file of unlimited size.
 pub(super) fn args(policy: &Path, log: &Path) -> [String; 3] {
     [
         format!("--audit-policy-file={}", policy.display()),
@@ -86,29 +86,31 @@ pub(super) fn args(policy: &Path, log: &Path) -> [String; 3] {
     ]
 }
 
-/// The bindings in a namespace, in request order. Skips an incomplete last line.
+/// The bindings in a namespace, in the order of the requests. Skips an incomplete last line.
 pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
     Ok(bindings_in(&read(log)?, namespace))
 }
 
-/// The requests of these users that were rejected for lack of rights, in any namespace, without duplicates.
+/// The requests of these users in any namespace that were rejected because of missing rights, without
+/// duplicates.
 pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, ClusterError> {
     let text = read(log)?;
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let is_its = |event: &Value| event["user"]["username"].as_str().is_some_and(|user| users.contains(&user));
+    let is_of_users =
+        |event: &Value| event["user"]["username"].as_str().is_some_and(|user| users.contains(&user));
     let mut found = Vec::new();
-    for event in events.filter(|event| event["responseStatus"]["code"] == 403 && is_its(event)) {
+    for event in events.filter(|event| event["responseStatus"]["code"] == 403 && is_of_users(event)) {
         let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let action = format!("{} {}", field(&event["verb"]), field(&event["objectRef"]["resource"]));
-        let one = Forbidden { user: field(&event["user"]["username"]), action };
-        if !found.contains(&one) {
-            found.push(one);
+        let request = Forbidden { user: field(&event["user"]["username"]), action };
+        if !found.contains(&request) {
+            found.push(request);
         }
     }
     Ok(found)
 }
 
-/// The writes of these users in a namespace since then, in request order.
+/// The writes of these users in a namespace since this time, in the order of the requests.
 pub(super) fn operator_writes(
     log: &Path,
     operators: &[String],
@@ -121,16 +123,16 @@ pub(super) fn operator_writes(
 fn read(log: &Path) -> Result<String, ClusterError> {
     match std::fs::read_to_string(log) {
         Ok(text) => Ok(text),
-        // The first request creates the file.
+        // The API server creates the file with the first request.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(source) => Err(ClusterError::file(log)(source)),
     }
 }
 
 fn events(text: &str, namespace: &str) -> impl Iterator<Item = Value> {
-    // Most lines belong to other cases, so they are not parsed.
-    let its = memmem::Finder::new(namespace).into_owned();
-    let lines = text.lines().filter(move |line| its.find(line.as_bytes()).is_some());
+    // Most lines belong to other cases. Skip them without parsing.
+    let finder = memmem::Finder::new(namespace).into_owned();
+    let lines = text.lines().filter(move |line| finder.find(line.as_bytes()).is_some());
     let events = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
     events.filter(move |event| event["objectRef"]["namespace"] == namespace)
 }
@@ -142,14 +144,14 @@ fn writes_in(text: &str, operators: &[String], namespace: &str, since: Timestamp
         if at < since || !operators.iter().any(|operator| operator == user) {
             return None;
         }
-        let of = |key: &str| event["objectRef"][key].as_str().unwrap_or_default().to_owned();
-        let subresource = of("subresource");
+        let field = |key: &str| event["objectRef"][key].as_str().unwrap_or_default().to_owned();
+        let subresource = field("subresource");
         let slash = if subresource.is_empty() { "" } else { "/" };
         Some(OperatorWrite {
             verb: event["verb"].as_str().unwrap_or_default().to_owned(),
-            group: of("apiGroup"),
-            resource: format!("{}{slash}{subresource}", of("resource")),
-            name: of("name"),
+            group: field("apiGroup"),
+            resource: format!("{}{slash}{subresource}", field("resource")),
+            name: field("name"),
             code: event["responseStatus"]["code"].as_u64().unwrap_or_default(),
             at,
         })
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn only_bindings_that_were_made_in_the_namespace_count() {
+    fn only_successful_bindings_in_the_namespace_count() {
         let text =
             [line("a", "bound", 201), line("b", "elsewhere", 201), line("a", "refused", 409)].join("\n");
         let cut = format!("{text}\n{}", &line("a", "half", 201)[..40]);
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_of_the_operator_count_whatever_came_of_them() {
+    fn rejected_writes_of_the_operator_count_too() {
         let line = |user: &str, second: u32, name: &str, code: u16| {
             let object = json!({"resource": "podgangs", "subresource": "status", "apiGroup": "scheduler.grove.io",
                 "namespace": "a", "name": name});
@@ -201,18 +203,18 @@ mod tests {
         let text = [
             line("operator", 1, "before", 200),
             line("operator", 2, "idle", 200),
-            line("somebody", 3, "another", 200),
+            line("another-user", 3, "another", 200),
             line("operator", 4, "refused", 409),
         ];
         let since = "2026-01-01T00:00:02Z".parse().expect("a time");
         let found = writes_in(&text.join("\n"), &["operator".to_owned()], "a", since);
-        let said: Vec<_> = found.iter().map(|write| (write.name.as_str(), write.code)).collect();
-        assert_eq!(said, [("idle", 200), ("refused", 409)]);
+        let writes: Vec<_> = found.iter().map(|write| (write.name.as_str(), write.code)).collect();
+        assert_eq!(writes, [("idle", 200), ("refused", 409)]);
         assert_eq!((found[0].verb.as_str(), found[0].resource.as_str()), ("patch", "podgangs/status"));
     }
 
     #[test]
-    fn a_cluster_where_nothing_was_bound_has_no_log_yet() {
+    fn a_missing_log_has_no_bindings() {
         let folder = tempfile::tempdir().expect("folder");
         assert_eq!(bindings(&folder.path().join(FILE), "a").expect("no error"), []);
     }

@@ -1,10 +1,10 @@
 //! The order in which a control plane starts, and the handling of a scheduler that fails to start.
 //!
-//! Two things determine the order. A scheduler waits indefinitely for missing CRDs, so all CRDs come first,
-//! including the controller's. The garbage collector looks for new kinds only every 30 s, so it starts after
-//! them. The rest starts concurrently: the controller, and each scheduler with the objects that it needs.
+//! Two things determine the order. A scheduler waits indefinitely for missing CRDs, so all CRDs are installed
+//! first, including the controller's. The garbage collector looks for new kinds only every 30 s, so
+//! kube-controller-manager starts after the CRDs are installed. Then the controller and the schedulers start
+//! concurrently.
 
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use conformance_contract::scheduler::Scheduler;
@@ -15,10 +15,11 @@ use conformance_install::trainer;
 use conformance_programs::ProgramError;
 use conformance_programs::home::{self, ClusterHome};
 use futures::future::{join_all, join3, try_join_all};
+use parking_lot::Mutex;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::{LocalCluster, NotUp, Processes, Programs, start};
+use super::{LocalCluster, NotReady, Processes, Programs, start};
 use crate::node_pools::NodePools;
 use crate::{ClusterError, SchedulerFailure, access, deploy, rights_of_all};
 
@@ -27,8 +28,8 @@ const CLUSTER_MIB: u64 = 1024;
 
 impl LocalCluster {
     /// Starts a control plane. If a scheduler other than kube-scheduler does not become ready, the control
-    /// plane continues without it: [`LocalCluster::failed_schedulers`]. A failure kills all processes that
-    /// were started.
+    /// plane continues without it ([`LocalCluster::failed_schedulers`]). Any other failure kills all
+    /// processes.
     pub async fn start(name: &str, spec: ClusterSpec, programs: Programs) -> Result<Self, ClusterError> {
         home::require_space(&home::state(), CLUSTER_MIB, "for a cluster", home::STATE_VARIABLE)?;
         let home = ClusterHome::take(name)?;
@@ -36,7 +37,7 @@ impl LocalCluster {
         let layout = start::Layout::new(&home.path, &spec)?;
         let client = access::client(&layout.admin).await?;
         let others = spec.schedulers.iter().filter(|scheduler| **scheduler != Scheduler::KUBE);
-        let not_up = others.map(|scheduler| (*scheduler, NotUp::Starting)).collect();
+        let not_ready = others.map(|scheduler| (*scheduler, NotReady::Starting)).collect();
         let mut cluster = Self {
             home,
             programs,
@@ -44,7 +45,7 @@ impl LocalCluster {
             spec: Mutex::new(spec),
             processes: Processes::default(),
             proxies: Default::default(),
-            not_up: Mutex::new(not_up),
+            not_ready: Mutex::new(not_ready),
             node_pools: NodePools::Simulated(client),
             operator_log_from: Default::default(),
             ready_in: Duration::ZERO,
@@ -69,7 +70,7 @@ impl LocalCluster {
         cluster.start_part(Part::ControllerManager).await?;
         let schedulers =
             join_all(cluster.starting().into_iter().map(|scheduler| cluster.start_scheduler(scheduler)));
-        // The trainer checks only once which scheduler CRDs exist; all are installed by now.
+        // The trainer checks only once which CRDs of schedulers exist, so it starts after they are installed.
         let (controller, trainer, _) =
             join3(cluster.start_controller(), cluster.start_trainer(), schedulers).await;
         controller.and(trainer)?;
@@ -81,7 +82,7 @@ impl LocalCluster {
     async fn install_trainer(&self) -> Result<(), ClusterError> {
         let spec = self.spec();
         let Some(trainer) = &spec.trainer else { return Ok(()) };
-        let port = |part| self.layout.place(part).map_or(0, |place| place.other);
+        let port = |part| self.layout.home(part).map_or(0, |home| home.other);
         let ports = Part::OF_TRAINER.map(port);
         let objects =
             trainer::objects(trainer, &self.programs.trainer_plugin, &self.layout.ca_bundle, ports).await?;
@@ -99,7 +100,7 @@ impl LocalCluster {
     pub(super) async fn controller_objects(&self) -> Result<Vec<Value>, ClusterError> {
         let spec = self.spec();
         let objects = match &spec.operator {
-            Some(operator) => operator.objects(self.layout.operator_place(operator)?, &spec.controller)?,
+            Some(operator) => operator.objects(self.layout.operator_home(operator)?, &spec.controller)?,
             None => self.programs.controller.manifests(self.layout.webhook_flags()).await?,
         };
         Ok(altered(objects, &spec))
@@ -115,19 +116,16 @@ impl LocalCluster {
 
     /// The schedulers other than kube-scheduler that are still starting.
     fn starting(&self) -> Vec<Scheduler> {
-        let not_up = self.not_up();
-        not_up
-            .iter()
-            .filter(|(_, why)| matches!(why, NotUp::Starting))
-            .map(|(scheduler, _)| *scheduler)
-            .collect()
+        let not_ready = self.not_ready.lock();
+        let starting = not_ready.iter().filter(|(_, state)| matches!(state, NotReady::Starting));
+        starting.map(|(scheduler, _)| *scheduler).collect()
     }
 
     async fn install_api(&self, scheduler: Scheduler) {
         let spec = self.spec();
         let install = async {
             let install = installation(scheduler);
-            let mut objects = install.crds(install.brought(&spec).map(|given| &**given)).await?;
+            let mut objects = install.crds(install.given_scheduler(&spec)).await?;
             objects.extend(install.roles());
             deploy::install(&self.client(), &objects).await
         };
@@ -140,7 +138,7 @@ impl LocalCluster {
     async fn start_scheduler(&self, scheduler: Scheduler) {
         let spec = self.spec();
         let objects = (installation(scheduler).objects)();
-        let up = async {
+        let started = async {
             let client = self.client();
             try_join_all(objects.iter().map(|object| deploy::apply_when_served(&client, object))).await?;
             for part in spec.parts_of(scheduler) {
@@ -148,8 +146,8 @@ impl LocalCluster {
             }
             self.scheduler_ready(scheduler).await
         };
-        match up.await {
-            Ok(()) => drop(self.not_up().remove(&scheduler)),
+        match started.await {
+            Ok(()) => drop(self.not_ready.lock().remove(&scheduler)),
             Err(error) => self.give_up(scheduler, error).await,
         }
     }
@@ -167,20 +165,20 @@ impl LocalCluster {
             }
         }
         tracing::warn!(scheduler = scheduler.name(), %failure, "the cluster continues without a scheduler");
-        self.not_up().insert(scheduler, NotUp::Failed(failure));
+        self.not_ready.lock().insert(scheduler, NotReady::Failed(failure));
     }
 }
 
-/// The objects with the patches from the spec.
+/// Applies the patches from the spec to the objects.
 fn altered(mut objects: Vec<Value>, spec: &ClusterSpec) -> Vec<Value> {
     let name = |object: &Value| {
         let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         format!("{} {}", field(&object["kind"]), field(&object["metadata"]["name"]))
     };
     for (altered, patch) in &spec.altered {
-        objects.iter_mut().filter(|object| name(object) == *altered).for_each(|object| {
+        for object in objects.iter_mut().filter(|object| name(object) == *altered) {
             patch.apply(object);
-        });
+        }
     }
     objects
 }

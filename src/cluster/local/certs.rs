@@ -1,7 +1,7 @@
 //! One certificate authority per cluster, and one identity per component with a token and a certificate.
 //!
-//! The API server looks up a token at no cost. It verifies a client certificate with every request, which
-//! took a twentieth of its processor time. Only connections to a fault proxy need certificates.
+//! Direct connections use tokens, because the API server verifies a client certificate with every request,
+//! which took a twentieth of its processor time. Only connections through a fault proxy use certificates.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -34,7 +34,7 @@ pub(super) const CERTIFICATE: &str = "certificate";
 /// The harness: cluster administrator.
 pub(super) const ADMIN: Identity<'static> =
     Identity { file: "admin", user: "grove-conformance", group: Some("system:masters") };
-/// kube-controller-manager. Its controllers use their own service accounts.
+/// kube-controller-manager itself. Each of its controllers uses a service account.
 pub(super) const CONTROLLER_MANAGER: Identity<'static> =
     Identity { file: "kube-controller-manager", user: "system:kube-controller-manager", group: None };
 /// KWOK acts as every kubelet.
@@ -76,7 +76,7 @@ pub(super) struct ServiceAccountKeys {
     pub public: PathBuf,
 }
 
-fn wrong(error: impl std::fmt::Display) -> ClusterError {
+fn failed(error: impl std::fmt::Display) -> ClusterError {
     ClusterError::Certificates(error.to_string())
 }
 
@@ -88,7 +88,7 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let issuer =
-            CertifiedIssuer::self_signed(params, KeyPair::generate().map_err(wrong)?).map_err(wrong)?;
+            CertifiedIssuer::self_signed(params, KeyPair::generate().map_err(failed)?).map_err(failed)?;
         home::write(&folder.join("ca.crt"), issuer.pem())?;
         Ok(Self { issuer, folder: folder.into() })
     }
@@ -106,7 +106,7 @@ impl Authority {
     pub(super) fn serving(&self, name: &str, names: &[&str]) -> Result<KeyFiles, ClusterError> {
         let names: Vec<String> =
             names.iter().chain(&["127.0.0.1", "localhost"]).map(|n| (*n).to_owned()).collect();
-        let mut params = CertificateParams::new(names).map_err(wrong)?;
+        let mut params = CertificateParams::new(names).map_err(failed)?;
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let (certificate, key) = self.sign(params)?;
@@ -125,7 +125,7 @@ impl Authority {
             private: self.folder.join("service-account.key"),
             public: self.folder.join("service-account.pub"),
         };
-        let pair = KeyPair::generate().map_err(wrong)?;
+        let pair = KeyPair::generate().map_err(failed)?;
         home::write(&keys.private, pair.serialize_pem())?;
         home::write(&keys.public, pair.public_key_pem())?;
         Ok(keys)
@@ -136,8 +136,8 @@ impl Authority {
         self.folder.join("tokens.csv")
     }
 
-    /// A kubeconfig for `server` with a token for `identity`, and with a client certificate as another user
-    /// ([`CERTIFICATE`]).
+    /// Writes a kubeconfig for `server` and `identity`. Its user [`TOKEN`] has a token, and its user
+    /// [`CERTIFICATE`] a client certificate.
     pub(super) fn kubeconfig(&self, identity: Identity<'_>, server: &str) -> Result<PathBuf, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, identity.user);
@@ -167,7 +167,7 @@ impl Authority {
         Ok(path)
     }
 
-    /// A token derived from the identity's key. The API server reads it when it starts.
+    /// Adds a token for an identity to [`Authority::tokens`], which the API server reads when it starts.
     fn token(&self, Identity { user, group, .. }: Identity<'_>, key: &str) -> Result<String, ClusterError> {
         let token = hex(&Sha256::digest(key));
         let path = self.tokens();
@@ -179,8 +179,8 @@ impl Authority {
 
     fn sign(&self, mut params: CertificateParams) -> Result<(String, String), ClusterError> {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
-        let key = KeyPair::generate().map_err(wrong)?;
-        let certificate = params.signed_by(&key, &self.issuer).map_err(wrong)?;
+        let key = KeyPair::generate().map_err(failed)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(failed)?;
         Ok((certificate.pem(), key.serialize_pem()))
     }
 }

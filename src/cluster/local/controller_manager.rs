@@ -1,5 +1,5 @@
-//! kube-controller-manager with the controllers that a run needs: garbage collection, namespaces, the
-//! finalizer of PodGroups, claims of deleted pods, volumes for other workloads, and the basics of RBAC.
+//! kube-controller-manager with the controllers that a run needs: for garbage collection, namespaces, the
+//! finalizer of PodGroups, claims, volumes, service accounts and aggregated ClusterRoles.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ pub(super) fn args(
         format!("--root-ca-file={}", ca.display()),
         format!("--tls-cert-file={}", serving.certificate.display()),
         format!("--tls-private-key-file={}", serving.key.display()),
-        // At the default of 20 requests per second, the garbage collection of 1,000 objects takes most of a
+        // At the default of 20 requests per second, the garbage collection of 1,000 objects takes almost a
         // minute.
         "--kube-api-qps=1000".into(),
         "--kube-api-burst=2000".into(),

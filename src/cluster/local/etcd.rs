@@ -1,5 +1,5 @@
-//! etcd: one member, no TLS on loopback, no fsync, because a test cluster's data need not survive a power
-//! cut.
+//! etcd: one member, without TLS on loopback. It does not fsync, because the data of a test cluster may be
+//! lost in a power failure.
 
 use std::path::Path;
 

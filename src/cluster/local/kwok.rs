@@ -1,5 +1,5 @@
-//! KWOK acts as the kubelets: it maintains node leases, runs bound pods and completes the deletion of pods.
-//! Nodes are created Ready (see [`crate::nodes`]), so no stage makes them Ready.
+//! KWOK acts as the kubelets: it runs bound pods and completes the deletion of pods. Nodes are created Ready
+//! ([`crate::nodes`]), so no stage makes them Ready.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// immediately.
 const STAGES: &str = include_str!("kwok-stages.yaml");
 
-/// The suite's stages and further ones.
+/// The stages file, with additional stages.
 pub(super) fn stages(further: &[Value]) -> String {
     // JSON is valid YAML.
     let further = further.iter().map(|stage| format!("---\n{stage}\n"));

@@ -1,12 +1,12 @@
-//! One control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK
-//! and the controller under test, with its own loopback ports, CA, credentials and folder.
+//! A control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK
+//! and the controller under test. No two control planes share loopback ports, a CA, credentials or a folder.
 //!
-//! One file per component defines how it is started, `bring_up` the order, and `readiness` when it works.
-//! Everything that a case may break is a [`Part`]: a case can stop it, start it again, or start it with other
-//! settings. [`LocalCluster::dead`] distinguishes a part that exited by itself from one that was stopped on
-//! purpose.
+//! One file per component defines its command line, `bring_up` the order of the start, and `readiness` when a
+//! component works. Everything that a case may break is a [`Part`]: a case can stop it, start it again, or
+//! start it with other settings. [`LocalCluster::dead`] returns only a part that exited by itself, not one
+//! that the harness stopped.
 //!
-//! Any part can be started behind a fault proxy (`proxied`): its kubeconfig then points to the proxy.
+//! Any part can be started behind a fault proxy (`proxied`). Its kubeconfig then points to the proxy.
 //!
 //! If a scheduler other than kube-scheduler does not start, or exits by itself, the cluster continues without
 //! it. [`LocalCluster::failed_schedulers`] returns the reason.
@@ -38,7 +38,6 @@ pub use start::Programs;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use conformance_contract::scheduler::Scheduler;
@@ -49,21 +48,23 @@ use conformance_programs::home::ClusterHome;
 use conformance_programs::process::Process;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::process::Signal;
 
 use super::node_pools::NodePools;
 use super::{ClusterError, SchedulerFailure};
 
-/// The parts that should be running. Dropping it kills them.
+/// The processes that the harness started and has not stopped. Dropping this kills them.
 #[derive(Default)]
 struct Processes(Mutex<BTreeMap<Part, Process>>);
 
+/// The state of a scheduler that is not ready.
 #[derive(Debug, Clone)]
-enum NotUp {
+enum NotReady {
     Starting,
-    /// It never became ready.
+    /// The scheduler never became ready.
     Failed(SchedulerFailure),
-    /// It was ready, and one of its processes exited by itself.
+    /// The scheduler was ready, and one of its processes exited by itself.
     Ended(SchedulerFailure),
 }
 
@@ -75,12 +76,12 @@ pub struct LocalCluster {
     spec: Mutex<ClusterSpec>,
     processes: Processes,
     proxies: proxies::Proxies,
-    /// The schedulers other than kube-scheduler that failed or are still starting.
-    not_up: Mutex<BTreeMap<Scheduler, NotUp>>,
+    /// The schedulers other than kube-scheduler that are not ready.
+    not_ready: Mutex<BTreeMap<Scheduler, NotReady>>,
     node_pools: NodePools,
     /// The length of the operator's log when the operator was last started.
     operator_log_from: AtomicU64,
-    /// From the first process until the controller answers `/readyz` and each scheduler is ready or has
+    /// From the start of the first process until the controller is ready and each scheduler is ready or has
     /// failed.
     pub ready_in: Duration,
     /// The rights of every service account before the operator was installed.
@@ -116,71 +117,73 @@ impl LocalCluster {
 
     /// The current spec, including changes by [`LocalCluster::respecify`].
     pub fn spec(&self) -> ClusterSpec {
-        self.spec.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.spec.lock().clone()
     }
 
     /// Changes the spec for parts that are started from now on.
     pub fn respecify(&self, change: impl FnOnce(&mut ClusterSpec)) {
-        change(&mut self.spec.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.spec.lock());
     }
 
     /// The parts of the spec, except those of schedulers that never became ready.
     pub fn parts(&self) -> Vec<Part> {
-        let not_up = self.not_up().clone();
-        let given_up = |part: &Part| {
-            let why = part.scheduler().and_then(|scheduler| not_up.get(&scheduler));
-            matches!(why, Some(NotUp::Failed(_)))
+        let not_ready = self.not_ready.lock().clone();
+        let has_failed = |part: &Part| {
+            let state = part.scheduler().and_then(|scheduler| not_ready.get(&scheduler));
+            matches!(state, Some(NotReady::Failed(_)))
         };
-        self.spec().parts().filter(|part| !given_up(part)).collect()
+        self.spec().parts().filter(|part| !has_failed(part)).collect()
     }
 
     /// The schedulers other than kube-scheduler that did not become ready or have exited by themselves. The
     /// cluster continues without them. Each has a reason with the end of its log.
     pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, SchedulerFailure> {
         for (scheduler, part) in self.ended_schedulers() {
-            // The end of the log is read only once, not with every call.
-            let death = self.lock().get(&part).and_then(Process::death);
+            // Read the end of the log only once, not with every call.
+            let death = self.running_parts().get(&part).and_then(Process::death);
             if let Some(death) = death {
-                self.not_up().insert(scheduler, NotUp::Ended(ClusterError::from(death).into()));
+                self.not_ready.lock().insert(scheduler, NotReady::Ended(ClusterError::from(death).into()));
             }
         }
-        let failed = |(scheduler, why): (&Scheduler, &NotUp)| match why {
-            NotUp::Failed(failure) | NotUp::Ended(failure) => Some((*scheduler, failure.clone())),
-            NotUp::Starting => None,
-        };
-        self.not_up().iter().filter_map(failed).collect()
+        let mut failed = BTreeMap::new();
+        for (scheduler, state) in &*self.not_ready.lock() {
+            if let NotReady::Failed(failure) | NotReady::Ended(failure) = state {
+                failed.insert(*scheduler, failure.clone());
+            }
+        }
+        failed
     }
 
     /// Whether a scheduler other than kube-scheduler was ready and has exited by itself.
     pub fn has_ended(&self, scheduler: Scheduler) -> bool {
         drop(self.failed_schedulers());
-        matches!(self.not_up().get(&scheduler), Some(NotUp::Ended(_)))
+        matches!(self.not_ready.lock().get(&scheduler), Some(NotReady::Ended(_)))
     }
 
-    /// The schedulers other than kube-scheduler with a process that exited by itself and whose failure is not
-    /// recorded yet.
+    /// The schedulers other than kube-scheduler that were ready, with a process that exited by itself. Omits
+    /// those whose failure is already recorded.
     fn ended_schedulers(&self) -> Vec<(Scheduler, Part)> {
-        let not_up = self.not_up().clone();
-        let running = self.lock();
+        let not_ready = self.not_ready.lock().clone();
+        let running = self.running_parts();
         let ended = running.iter().filter(|(_, process)| process.ended().is_some());
         let others = ended.filter_map(|(part, _)| Some((part.scheduler()?, *part)));
-        others.filter(|(of, _)| *of != Scheduler::KUBE && !not_up.contains_key(of)).collect()
+        others.filter(|(of, _)| *of != Scheduler::KUBE && !not_ready.contains_key(of)).collect()
     }
 
-    /// Who bound which pod in a namespace, from the API server's audit log. A binding is logged once its
-    /// request is answered. A watch may deliver the pod a moment earlier.
+    /// The bindings in a namespace and their users, from the API server's audit log. The API server logs a
+    /// binding when it answers the request. A watch may deliver the pod a moment earlier.
     pub fn bindings(&self, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
         audit::bindings(&self.layout.audit_log(), namespace)
     }
 
-    /// The requests of the users that run TrainJobs that were rejected for lack of rights.
+    /// The requests that the API server rejected because a user that runs TrainJobs lacks rights.
     pub fn forbidden(&self) -> Result<Vec<Forbidden>, ClusterError> {
-        audit::forbidden(&self.layout.audit_log(), &self.spec().audited())
+        audit::forbidden(&self.layout.audit_log(), &self.spec().audited_users())
     }
 
-    /// The writes that the operator under test has requested in a namespace since then, from the API server's
-    /// audit log. It includes writes that changed nothing or were rejected, but not those of Leases and
-    /// Events.
+    /// The writes that the operator under test has requested in a namespace since this time, from the API
+    /// server's audit log. They include writes that changed nothing or were rejected. Writes of Leases and
+    /// Events are omitted.
     pub fn operator_writes(
         &self,
         namespace: &str,
@@ -190,28 +193,30 @@ impl LocalCluster {
         audit::operator_writes(&self.layout.audit_log(), &users, namespace, since)
     }
 
-    /// Resident memory of all its parts, in bytes.
+    /// Resident memory of all parts of the cluster, in bytes.
     pub fn resident_bytes(&self) -> u64 {
-        self.lock().values().filter_map(Process::resident_bytes).sum()
+        self.running_parts().values().filter_map(Process::resident_bytes).sum()
     }
 
     /// The first part that should be running and has exited, as an error with its log. Ignores schedulers
     /// other than kube-scheduler, without which the cluster continues: [`LocalCluster::failed_schedulers`].
     pub fn dead(&self) -> Option<ClusterError> {
         let part = *self.dead_parts().first()?;
-        self.lock().get(&part).and_then(Process::death).map(Into::into)
+        self.running_parts().get(&part).and_then(Process::death).map(Into::into)
     }
 
-    /// How the operator under test exited by itself, if no other part exited. Otherwise a missing API server
-    /// may be the cause.
+    /// The error of the operator under test if it exited by itself and no other part did. The exit of another
+    /// part, such as the API server, may be the cause of the operator's.
     pub fn operator_death(&self) -> Option<ClusterError> {
-        let only = self.dead_parts() == [Part::Controller];
-        only.then(|| self.lock().get(&Part::Controller).and_then(Process::death)).flatten().map(Into::into)
+        if self.dead_parts() != [Part::Controller] {
+            return None;
+        }
+        self.running_parts().get(&Part::Controller).and_then(Process::death).map(Into::into)
     }
 
     fn dead_parts(&self) -> Vec<Part> {
         let counts = |part: &Part| part.scheduler().is_none_or(|scheduler| scheduler == Scheduler::KUBE);
-        let running = self.lock();
+        let running = self.running_parts();
         let ended = running.iter().filter(|(part, process)| counts(part) && process.ended().is_some());
         ended.map(|(part, _)| *part).collect()
     }
@@ -234,10 +239,11 @@ impl LocalCluster {
             self.operator_log_from.store(length, Ordering::Relaxed);
         }
         let running = self.programs.launcher.start(&process, &self.log(part)).await?;
-        self.lock().insert(part, running);
+        self.running_parts().insert(part, running);
         if let Some(scheduler) = part.scheduler() {
-            // A restarted scheduler no longer counts as failed.
-            self.not_up().retain(|of, why| *of != scheduler || !matches!(why, NotUp::Ended(_)));
+            // A restarted scheduler no longer counts as ended.
+            let mut not_ready = self.not_ready.lock();
+            not_ready.retain(|of, state| *of != scheduler || !matches!(state, NotReady::Ended(_)));
         }
         Ok(())
     }
@@ -245,7 +251,7 @@ impl LocalCluster {
     /// Stops a part on purpose: SIGKILL, or SIGTERM with 5 s of grace. Returns false if the part did not exit
     /// within the grace period.
     pub async fn stop_part(&self, part: Part, signal: Signal) -> bool {
-        let process = self.lock().remove(&part);
+        let process = self.running_parts().remove(&part);
         match process {
             Some(process) if signal == Signal::TERM => process.stop(Duration::from_secs(5)).await,
             Some(process) => {
@@ -256,15 +262,15 @@ impl LocalCluster {
         }
     }
 
-    /// Waits until a part has exited by itself, forgets it, and returns its exit code. Fails if it still runs
-    /// after `limit`.
+    /// Waits until a part has exited by itself, and returns its exit code. After that, the part counts as
+    /// stopped. Fails if it still runs after `limit`.
     pub async fn ended(&self, part: Part, limit: Duration) -> Result<Option<i32>, ClusterError> {
-        let Some(process) = self.lock().remove(&part) else { return Ok(None) };
+        let Some(process) = self.running_parts().remove(&part) else { return Ok(None) };
         if tokio::time::timeout(limit, process.wait()).await.is_ok() {
             return Ok(process.exit_code());
         }
         let name = process.name.clone();
-        self.lock().insert(part, process);
+        self.running_parts().insert(part, process);
         Err(ClusterError::NotReady {
             what: format!("the exit of {name}"),
             seconds: limit.as_secs(),
@@ -281,11 +287,11 @@ impl LocalCluster {
     }
 
     pub fn pid(&self, part: Part) -> Option<u32> {
-        self.lock().get(&part).map(|process| process.pid)
+        self.running_parts().get(&part).map(|process| process.pid)
     }
 
-    /// Ends the cluster: sends SIGTERM to the controller and kills everything else. Removes its folder unless
-    /// `keep`.
+    /// Stops the cluster: sends SIGTERM to the controller and kills all other parts. Removes its folder
+    /// unless `keep`.
     pub async fn stop(&self, keep: bool) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::TERM).await;
         let parts: Vec<_> = Part::all().collect();
@@ -298,12 +304,8 @@ impl LocalCluster {
         Ok(())
     }
 
-    fn not_up(&self) -> std::sync::MutexGuard<'_, BTreeMap<Scheduler, NotUp>> {
-        self.not_up.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Part, Process>> {
-        self.processes.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn running_parts(&self) -> MutexGuard<'_, BTreeMap<Part, Process>> {
+        self.processes.0.lock()
     }
 }
 
@@ -315,7 +317,7 @@ impl std::fmt::Debug for LocalCluster {
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        for process in self.0.get_mut().unwrap_or_else(PoisonError::into_inner).values() {
+        for process in self.0.get_mut().values() {
             process.signal(Signal::KILL);
         }
     }

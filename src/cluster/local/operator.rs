@@ -10,28 +10,29 @@ use conformance_programs::process::Process;
 
 use super::{LocalCluster, webhooks};
 use crate::ClusterError;
-use crate::plain_http::{ask, plain_client};
+use crate::plain_http::{get, plain_client};
 
+/// The number of log lines in an error.
 const TAIL: usize = 15;
 
 impl LocalCluster {
-    /// Waits until an operator reports that it is ready and its webhooks answer. Returns its answer or log
-    /// line.
+    /// Waits until an operator is ready and its webhooks answer. Returns the answer or the log line that
+    /// shows that it is ready.
     pub(super) async fn operator_ready(&self, operator: &Operator) -> Result<String, ClusterError> {
-        let place = self.layout.operator_place(operator)?;
+        let home = self.layout.operator_home(operator)?;
         let name = &operator.description.name;
         let tail = || home::tail(&self.log(Part::Controller), TAIL);
         let readiness = &operator.description.readiness;
         let limit = Duration::from_secs(readiness.seconds);
-        let client = plain_client(place.health)?;
+        let client = plain_client(home.health)?;
         let begin = Instant::now();
-        let said = loop {
+        let message = loop {
             let last = match (&readiness.path, &readiness.log_line) {
-                (Some(path), _) => match ask(&client, path, Duration::from_secs(2)).await {
+                (Some(path), _) => match get(&client, path, Duration::from_secs(2)).await {
                     Ok(answer) => break answer,
-                    Err(last) => last,
+                    Err(error) => error.to_string(),
                 },
-                (None, words) => match self.logged(words.as_deref().unwrap_or_default()) {
+                (None, text) => match self.logged(text.as_deref().unwrap_or_default()) {
                     Some(line) => break line,
                     None => "no line of its log contains readiness.logLine".into(),
                 },
@@ -45,23 +46,26 @@ impl LocalCluster {
             }
             tokio::time::sleep(Duration::from_millis(25)).await;
         };
-        let gave_up = || self.dead_operator(operator).is_some();
-        if let Some((url, last)) = webhooks::silent_webhook(operator, place, gave_up).await? {
+        let has_exited = || self.dead_operator(operator).is_some();
+        if let Some((url, last)) = webhooks::silent_webhook(operator, home, has_exited).await? {
             return Err(self.dead_operator(operator).unwrap_or_else(|| {
+                let last = last.to_string();
                 OperatorError::Webhook { operator: name.clone(), url, last, tail: tail() }.into()
             }));
         }
-        Ok(said)
+        Ok(message)
     }
 
-    /// Why an operator's process has exited.
+    /// The error of an operator whose process has exited.
     fn dead_operator(&self, operator: &Operator) -> Option<ClusterError> {
-        let how = self.lock().get(&Part::Controller).and_then(Process::ended)?;
+        let how = self.running_parts().get(&Part::Controller).and_then(Process::ended)?;
         let command = self.layout.process(Part::Controller, &self.spec(), &self.programs);
         let command = command.map(|process| {
-            let env = process.env.iter().map(|(name, value)| format!("{name}={value}"));
-            let program = std::iter::once(process.program.display().to_string());
-            env.chain(program).chain(process.args).collect::<Vec<_>>().join(" ")
+            let mut words: Vec<_> =
+                process.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            words.push(process.program.display().to_string());
+            words.extend(process.args);
+            words.join(" ")
         });
         let error = OperatorError::Ended {
             operator: operator.description.name.clone(),
@@ -73,10 +77,10 @@ impl LocalCluster {
     }
 
     /// The first log line with this text since the operator's start.
-    fn logged(&self, words: &str) -> Option<String> {
+    fn logged(&self, text: &str) -> Option<String> {
         let from = self.operator_log_from.load(Ordering::Relaxed);
         let log = std::fs::read(self.log(Part::Controller)).ok()?;
-        let text = String::from_utf8_lossy(log.get(usize::try_from(from).ok()?..)?).into_owned();
-        text.lines().find(|line| line.contains(words)).map(str::to_owned)
+        let log = String::from_utf8_lossy(log.get(usize::try_from(from).ok()?..)?).into_owned();
+        log.lines().find(|line| line.contains(text)).map(str::to_owned)
     }
 }

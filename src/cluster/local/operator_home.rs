@@ -11,7 +11,7 @@ use super::controller::ControllerPorts;
 use crate::ClusterError;
 
 /// Creates an operator's kubeconfig, certificates and folder in a new cluster, under the name `file`.
-pub(super) fn place(
+pub(super) fn create(
     operator: &Operator,
     file: &str,
     authority: &Authority,
@@ -26,7 +26,7 @@ pub(super) fn place(
     let identity = Identity { file, user: user(operator), group };
     let serving = authority.serving(file, &[])?;
     let folder = folder.join(file);
-    home::make(&folder)?;
+    home::create_folder(&folder)?;
     Ok(OperatorHome {
         kubeconfig: authority.kubeconfig(identity, server)?,
         certificates: [serving.certificate, serving.key, authority.bundle_file()],
@@ -43,9 +43,11 @@ fn user(operator: &Operator) -> &str {
     identity.map_or(&operator.description.name, |identity| &identity.user)
 }
 
-/// The possible users of the operator under test.
+/// The users that the operator under test may have, before and after an upgrade.
 pub(super) fn users(spec: &ClusterSpec) -> Vec<String> {
     let upgrade = spec.upgrade.iter().flat_map(|upgrade| upgrade.from.iter().chain(&upgrade.to));
-    let given = spec.operator.iter().chain(upgrade).map(|operator| user(operator).to_owned());
-    given.chain([CONTROLLER.user.to_owned()]).collect()
+    let mut users: Vec<_> =
+        spec.operator.iter().chain(upgrade).map(|operator| user(operator).to_owned()).collect();
+    users.push(CONTROLLER.user.to_owned());
+    users
 }

@@ -59,17 +59,17 @@ impl Provider for LocalCluster {
     }
 
     fn metrics(&self) -> Result<MetricsPage, &'static str> {
-        const UNSAID: &str = "the operator's description has no `metrics`";
-        const NOWHERE: &str = "the cluster has no port for the operator's metrics";
+        const NOT_DESCRIBED: &str = "the operator's description has no `metrics`";
+        const NO_PORT: &str = "the cluster has no port for the operator's metrics";
         let (port, path, names) = match &self.spec().operator {
             None => (self.layout.controller.metrics, "/metrics".to_owned(), MetricNames::default()),
             Some(operator) => {
-                let place = self.layout.operator_place(operator).map_err(|_| NOWHERE)?;
-                let Metrics { path, names } = operator.description.metrics.clone().ok_or(UNSAID)?;
-                (place.metrics, path, names)
+                let home = self.layout.operator_home(operator).map_err(|_| NO_PORT)?;
+                let Metrics { path, names } = operator.description.metrics.clone().ok_or(NOT_DESCRIBED)?;
+                (home.metrics, path, names)
             }
         };
-        Ok(MetricsPage { client: plain_client(port).map_err(|_| NOWHERE)?, path, names })
+        Ok(MetricsPage { client: plain_client(port).map_err(|_| NO_PORT)?, path, names })
     }
 
     async fn healthy(&self) -> Result<(), ClusterError> {
@@ -78,22 +78,27 @@ impl Provider for LocalCluster {
 
     fn logs(&self, scheduler: Scheduler) -> Logs {
         let spec = self.spec();
-        let of_trainer = spec.parts().filter(|part| part.is_of_trainer());
-        let operators = std::iter::once(Part::Controller).chain(of_trainer);
-        let parts: Vec<_> = operators.chain(Part::of_scheduler(scheduler)).collect();
-        let paths = parts.iter().map(|part| self.log(*part));
-        // A scheduler that kube-scheduler stands in for has no log.
+        let mut parts = vec![Part::Controller];
+        parts.extend(spec.parts().filter(|part| part.is_of_trainer()));
+        parts.extend(Part::of_scheduler(scheduler));
         let length = |path: &Path| std::fs::metadata(path).map(|log| log.len());
-        let there = paths.filter_map(|path| Some((path.clone(), length(&path).ok()?)));
-        let mut files: Vec<_> = there.collect();
-        // An upgrade's second operator will create one.
+        let mut files = Vec::new();
+        for part in &parts {
+            let path = self.log(*part);
+            // A scheduler that kube-scheduler stands in for has no log.
+            if let Ok(length) = length(&path) {
+                files.push((path, length));
+            }
+        }
+        // The new operator of an upgrade creates its log when it starts.
         let next = spec.upgrade.map(|upgrade| self.controller_log(upgrade.to.as_deref()));
         files.extend(next.filter(|next| files.iter().all(|(path, _)| path != next)).map(|next| (next, 0)));
         // A fault proxy creates its log when a case starts the proxy.
-        files.extend(parts.iter().map(|part| self.fault_log(*part)).map(|path| {
+        for part in parts {
+            let path = self.fault_log(part);
             let length = length(&path).unwrap_or(0);
-            (path, length)
-        }));
+            files.push((path, length));
+        }
         Logs { files, ..Logs::now(scheduler) }
     }
 
@@ -117,7 +122,7 @@ impl Provider for LocalCluster {
     }
 
     async fn end(&self, keep: bool) -> Result<(), ClusterError> {
-        // The report names the logs of a part that exited by itself, so keep them.
+        // Keep the logs of a part that exited by itself, because the report names them.
         let failed = self.dead().is_some() || !self.failed_schedulers().is_empty();
         self.stop(keep || failed).await
     }

@@ -1,13 +1,12 @@
 //! Fault proxies between parts of the cluster and its API server, one per part and so per identity.
 //!
-//! A part's kubeconfig points to the proxy while [`ClusterSpec::proxied`] contains the part, and otherwise to
-//! the API server. It is written when the part starts; nothing else of the part changes. A proxy keeps its
-//! rules while the part is stopped and started again.
+//! While [`ClusterSpec::proxied`] contains a part, the part's kubeconfig points to the proxy instead of the
+//! API server. The kubeconfig is written when the part starts. A proxy keeps its rules when the part is
+//! stopped and started again.
 
 use std::collections::btree_map::Entry;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::part::Part;
@@ -22,31 +21,31 @@ use super::certs::{CERTIFICATE, TOKEN};
 use crate::ClusterError;
 
 impl LocalCluster {
-    /// Controls the fault proxy of a part. The first call starts the proxy. The part uses it once it is
-    /// started while [`ClusterSpec::proxied`] contains it. Fails for a part that sends no requests to the API
-    /// server.
+    /// Returns the handle of a part's fault proxy, which the first call starts. The part uses the proxy from
+    /// its next start on, if [`ClusterSpec::proxied`] contains the part. Fails for a part that sends no
+    /// requests to the API server.
     pub fn proxy(&self, part: Part) -> Result<ProxyHandle, ClusterError> {
         let missing = || ProgramError::NoProgram {
             program: format!("a fault proxy of {}, which does not use the API server", part.program()),
             reason: "cannot start",
         };
         let kubeconfig = self.layout.kubeconfig(part).ok_or_else(missing)?;
-        self.running(part, kubeconfig, |proxy| proxy.handle())
+        self.with_proxy(part, kubeconfig, |proxy| proxy.handle())
     }
 
-    /// Calls `look` with a part's proxy, which is started if it does not run.
-    fn running<T>(
+    /// Calls `read` with a part's proxy. Starts the proxy if it does not run.
+    fn with_proxy<T>(
         &self,
         part: Part,
         kubeconfig: &Path,
-        look: impl FnOnce(&Proxy) -> T,
+        read: impl FnOnce(&Proxy) -> T,
     ) -> Result<T, ClusterError> {
-        let mut proxies = self.proxies.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut proxies = self.proxies.0.lock();
         let (proxy, _) = match proxies.entry(part) {
-            Entry::Occupied(there) => there.into_mut(),
-            Entry::Vacant(place) => place.insert(self.start_proxy(part, kubeconfig)?),
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(self.start_proxy(part, kubeconfig)?),
         };
-        Ok(look(proxy))
+        Ok(read(proxy))
     }
 
     /// The log of a part's fault proxies, as JSON lines.
@@ -58,10 +57,11 @@ impl LocalCluster {
     pub(super) fn route(&self, part: Part, spec: &ClusterSpec) -> Result<(), ClusterError> {
         let Some(kubeconfig) = self.layout.kubeconfig(part) else { return Ok(()) };
         if spec.proxied.contains(&part) {
-            return lead(kubeconfig, &self.running(part, kubeconfig, Proxy::url)?, CERTIFICATE);
+            let url = self.with_proxy(part, kubeconfig, Proxy::url)?;
+            return set_server(kubeconfig, &url, CERTIFICATE);
         }
-        self.proxies.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&part);
-        lead(kubeconfig, &self.layout.server(), TOKEN)
+        self.proxies.0.lock().remove(&part);
+        set_server(kubeconfig, &self.layout.server(), TOKEN)
     }
 
     fn start_proxy(&self, part: Part, kubeconfig: &Path) -> Result<(Proxy, Port), ClusterError> {
@@ -70,7 +70,7 @@ impl LocalCluster {
         let port = ports::reserve()?;
         let log = self.fault_log(part);
         if let Some(folder) = log.parent() {
-            home::make(folder)?;
+            home::create_folder(folder)?;
         }
         let config = ProxyConfig {
             name: part.program().into(),
@@ -109,14 +109,14 @@ fn identity(configuration: &Value) -> Result<Credentials, ClusterError> {
     Ok(Credentials { certificate: pem("client-certificate-data")?, key: pem("client-key-data")? })
 }
 
-/// Writes the server and the user to a kubeconfig, unless they are current.
-fn lead(kubeconfig: &Path, server: &str, user: &str) -> Result<(), ClusterError> {
+/// Writes the server and the user to a kubeconfig, unless it has this server already.
+fn set_server(kubeconfig: &Path, server: &str, user: &str) -> Result<(), ClusterError> {
     let mut configuration = configuration(kubeconfig)?;
-    let there = &mut configuration["clusters"][0]["cluster"]["server"];
-    if there == server {
+    let current = &mut configuration["clusters"][0]["cluster"]["server"];
+    if current == server {
         return Ok(());
     }
-    *there = server.into();
+    *current = server.into();
     configuration["contexts"][0]["context"]["user"] = user.into();
     Ok(home::write(kubeconfig, configuration.to_string())?)
 }
@@ -127,22 +127,22 @@ mod tests {
     use crate::local::certs::{Authority, CONTROLLER};
 
     #[test]
-    fn a_kubeconfig_leads_elsewhere_and_back() {
+    fn the_server_of_a_kubeconfig_is_replaced_and_restored() {
         let folder = tempfile::tempdir().expect("folder");
         let authority = Authority::new(folder.path()).expect("an authority");
         let path = authority.kubeconfig(CONTROLLER, "https://127.0.0.1:1").expect("a kubeconfig");
         let before = std::fs::read_to_string(&path).expect("a file");
-        let of = |configuration: &Value| identity(configuration).expect("an identity");
-        let direct = of(&configuration(&path).expect("JSON"));
-        lead(&path, "https://127.0.0.1:2", CERTIFICATE).expect("written");
-        let led = configuration(&path).expect("JSON");
-        assert_eq!(led["clusters"][0]["cluster"]["server"], "https://127.0.0.1:2");
-        assert_eq!(led["contexts"][0]["context"]["user"], CERTIFICATE);
+        let identity_in = |configuration: &Value| identity(configuration).expect("an identity");
+        let direct = identity_in(&configuration(&path).expect("JSON"));
+        set_server(&path, "https://127.0.0.1:2", CERTIFICATE).expect("written");
+        let proxied = configuration(&path).expect("JSON");
+        assert_eq!(proxied["clusters"][0]["cluster"]["server"], "https://127.0.0.1:2");
+        assert_eq!(proxied["contexts"][0]["context"]["user"], CERTIFICATE);
         assert!(
             direct.certificate.starts_with("-----BEGIN CERTIFICATE") && direct.key.contains("PRIVATE KEY")
         );
-        assert_eq!(of(&led).key, direct.key, "whoever asks is the same");
-        lead(&path, "https://127.0.0.1:1", TOKEN).expect("written");
+        assert_eq!(identity_in(&proxied).key, direct.key, "the identity is the same");
+        set_server(&path, "https://127.0.0.1:1", TOKEN).expect("written");
         assert_eq!(std::fs::read_to_string(&path).expect("a file"), before);
     }
 }

@@ -1,11 +1,11 @@
 //! The running fault proxies of a cluster.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 use conformance_install::part::Part;
 use conformance_programs::ports::Port;
 use conformance_proxy::Proxy;
+use parking_lot::Mutex;
 
 #[derive(Default)]
 pub(super) struct Proxies(pub(super) Mutex<BTreeMap<Part, (Proxy, Port)>>);

@@ -1,4 +1,4 @@
-//! When a part works: the harness polls it until it reports ready or exits.
+//! Polls the parts of a cluster until they report that they are ready, or exit.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use kube::Client;
 
 use super::LocalCluster;
 use crate::ClusterError;
-use crate::plain_http::{ask, plain_client};
+use crate::plain_http::{get, plain_client};
 
 /// How long a part of the control plane may take.
 const CONTROL_PLANE: Duration = Duration::from_secs(60);
@@ -25,9 +25,12 @@ impl LocalCluster {
 
     /// Checks that the API server reports ready within 5 s.
     pub(super) async fn apiserver_answers(&self) -> Result<(), ClusterError> {
-        let not_ready =
-            |last: String| ClusterError::NotReady { what: "the API server".into(), seconds: 5, last };
-        ask(&self.client(), "/readyz", Duration::from_secs(5)).await.map(drop).map_err(not_ready)
+        const LIMIT: Duration = Duration::from_secs(5);
+        get(&self.client(), "/readyz", LIMIT).await.map(drop).map_err(|error| ClusterError::NotReady {
+            what: "the API server".into(),
+            seconds: LIMIT.as_secs(),
+            last: error.to_string(),
+        })
     }
 
     /// Waits until the controller reports ready, and returns its message. Fails early if a part exits.
@@ -44,7 +47,7 @@ impl LocalCluster {
     pub async fn scheduler_ready(&self, scheduler: Scheduler) -> Result<(), ClusterError> {
         let parts: Vec<_> = self.spec().parts_of(scheduler).collect();
         let dead = || {
-            let running = self.lock();
+            let running = self.running_parts();
             parts.iter().find_map(|part| running.get(part).and_then(Process::death)).map(ClusterError::from)
         };
         try_join_all(parts.iter().map(|part| self.part_ready(*part, &dead))).await.map(drop)
@@ -63,12 +66,12 @@ impl LocalCluster {
         dead: &(impl Fn() -> Option<ClusterError> + Sync),
     ) -> Result<(), ClusterError> {
         let Some(path) = part.process().and_then(|process| process.health) else { return Ok(()) };
-        let client = plain_client(self.layout.place(part)?.health)?;
+        let client = plain_client(self.layout.home(part)?.health)?;
         ready(part.program(), &client, path, SCHEDULER, dead).await.map(drop)
     }
 }
 
-/// Polls until the response is 200. A request every 25 ms is no load for a process that is just starting.
+/// Polls every 25 ms until the response is 200.
 async fn ready(
     what: &str,
     client: &Client,
@@ -78,14 +81,15 @@ async fn ready(
 ) -> Result<String, ClusterError> {
     let begin = Instant::now();
     loop {
-        let last = match ask(client, path, Duration::from_secs(2)).await {
+        let error = match get(client, path, Duration::from_secs(2)).await {
             Ok(text) => return Ok(text),
-            Err(last) => last,
+            Err(error) => error,
         };
         if let Some(death) = dead() {
             return Err(death);
         }
         if begin.elapsed() > limit {
+            let last = error.to_string();
             return Err(ClusterError::NotReady { what: what.into(), seconds: limit.as_secs(), last });
         }
         tokio::time::sleep(Duration::from_millis(25)).await;

@@ -20,11 +20,12 @@ use super::controller::{self, ControllerPorts};
 use super::{apiserver, audit, controller_manager, etcd, kwok, operator_home};
 use crate::ClusterError;
 
-/// Environment variables for every part, all of which are Go programs. Go serves each request in a goroutine,
-/// whose stack grows with its depth. A twentieth of the time went into copying stacks, so they start at the
-/// size that most reach.
+/// Environment variables for the Go runtime of a part.
+///
+/// Go serves each request in a goroutine, and copies the goroutine's stack whenever it grows. These copies
+/// took a twentieth of the processor time. With `adaptivestackstart`, a stack starts at the average size.
 fn go_runtime(spec: &ClusterSpec, part: Part) -> impl Iterator<Item = (String, String)> {
-    let variables = spec.memory.of_go(part, spec.schedulers.len());
+    let variables = spec.memory.go_variables(part, spec.schedulers.len());
     variables.into_iter().chain([("GODEBUG".to_owned(), "adaptivestackstart=1".to_owned())])
 }
 
@@ -49,7 +50,7 @@ impl Programs {
     }
 }
 
-/// Files and ports, fixed for a cluster's life, so that a restarted part uses the same ones.
+/// The files and ports of a cluster. They do not change, so a restarted part uses the same ones.
 #[derive(Debug)]
 pub(super) struct Layout {
     folder: PathBuf,
@@ -58,7 +59,7 @@ pub(super) struct Layout {
     kwok: Port,
     _controller_ports: [Port; 3],
     pub controller: ControllerPorts,
-    /// Serving certificate for loopback, shared by API server and controller.
+    /// Serving certificate for loopback, for the API server, the controller and fault proxies.
     pub serving: KeyFiles,
     /// CA certificate, PEM.
     pub ca_bundle: String,
@@ -87,21 +88,21 @@ impl Layout {
             let Some(process) = part.process() else { continue };
             let identity = Identity { file: process.name, user: process.user, group: None };
             let ports = [ports::reserve()?, ports::reserve()?];
-            let place = ProcessHome {
+            let home = ProcessHome {
                 kubeconfig: authority.kubeconfig(identity, &server)?,
                 folder: folder.join(part.program()),
                 health: ports[0].number,
                 other: ports[1].number,
             };
-            home::make(&place.folder)?;
+            home::create_folder(&home.folder)?;
             if part.is_of_trainer() {
                 for (file, from) in
-                    trainer::certificates(&place).iter().zip([&serving.certificate, &serving.key])
+                    trainer::certificates(&home).iter().zip([&serving.certificate, &serving.key])
                 {
                     home::write(file, std::fs::read(from).map_err(ClusterError::file(from))?)?;
                 }
             }
-            processes.insert(part, (place, ports));
+            processes.insert(part, (home, ports));
         }
         let controller =
             ControllerPorts { webhook: webhook.number, health: health.number, metrics: metrics.number };
@@ -111,7 +112,7 @@ impl Layout {
             if operators.iter().all(|(known, _)| known != given) {
                 let name = &given.description.name;
                 let file = if operators.is_empty() { name.clone() } else { format!("{name}-next") };
-                let home = operator_home::place(given, &file, &authority, &server, folder, controller)?;
+                let home = operator_home::create(given, &file, &authority, &server, folder, controller)?;
                 operators.push((given.clone(), home));
             }
         }
@@ -143,7 +144,7 @@ impl Layout {
     }
 
     /// The files and ports of an operator. Fails if the cluster was created without it.
-    pub(super) fn operator_place(&self, operator: &Operator) -> Result<&OperatorHome, ClusterError> {
+    pub(super) fn operator_home(&self, operator: &Operator) -> Result<&OperatorHome, ClusterError> {
         let home = self.operators.iter().find(|(known, _)| **known == *operator).map(|(_, home)| home);
         home.ok_or_else(|| {
             ClusterError::from(ProgramError::NoProgram {
@@ -162,14 +163,13 @@ impl Layout {
         match part {
             Part::Etcd | Part::Apiserver => None,
             Part::OfScheduler(_) | Part::OfTrainer(_) => {
-                self.processes.get(&part).map(|(place, _)| place.kubeconfig.as_path())
+                self.processes.get(&part).map(|(home, _)| home.kubeconfig.as_path())
             }
             Part::Kwok => Some(&self.kwok_config),
             Part::ControllerManager => Some(&self.controller_manager),
             Part::Controller => {
-                // The layout does not know which of an upgrade's two operators runs. Both have the same
-                // rights.
-                let operator = self.operators.first().map(|(_, place)| &place.kubeconfig);
+                // Both operators of an upgrade have the same rights, so either kubeconfig works.
+                let operator = self.operators.first().map(|(_, home)| &home.kubeconfig);
                 Some(operator.unwrap_or(&self.controller_config))
             }
         }
@@ -181,14 +181,14 @@ impl Layout {
 
     /// The files and ports of a process of a scheduler or of the trainer. Fails if the cluster was created
     /// without it.
-    pub(super) fn place(&self, part: Part) -> Result<&ProcessHome, ClusterError> {
+    pub(super) fn home(&self, part: Part) -> Result<&ProcessHome, ClusterError> {
         let missing = || {
             ClusterError::from(ProgramError::NoProgram {
                 program: part.program().into(),
                 reason: "the cluster was created without",
             })
         };
-        self.processes.get(&part).map(|(place, _)| place).ok_or_else(missing)
+        self.processes.get(&part).map(|(home, _)| home).ok_or_else(missing)
     }
 
     /// How to start a part. Writes its configuration file if it has one.
@@ -199,11 +199,11 @@ impl Layout {
         programs: &Programs,
     ) -> Result<ProcessSpec, ClusterError> {
         if let (Part::Controller, Some(operator)) = (part, &spec.operator) {
-            return Ok(operator.process(self.operator_place(operator)?, &spec.controller)?);
+            return Ok(operator.process(self.operator_home(operator)?, &spec.controller)?);
         }
         let Command { args, env } = self.command(part, spec)?;
-        let of_trainer = spec.given_trainer().filter(|_| part == Part::TRAINER);
-        let given = match of_trainer {
+        let given_trainer = spec.given_trainer().filter(|_| part == Part::TRAINER);
+        let given = match given_trainer {
             Some(trainer) => Some((trainer.program.path.clone(), args.clone())),
             None => {
                 part.described().and_then(|(install, process)| install.given_process(process, &args, spec))
@@ -221,6 +221,7 @@ impl Layout {
         Ok(ProcessSpec { name: part.program().into(), program, args, env })
     }
 
+    /// The arguments and the environment of a part, except the controller of another operator.
     fn command(&self, part: Part, spec: &ClusterSpec) -> Result<Command, ClusterError> {
         let config = self.folder.join("config");
         let args = match part {
@@ -238,14 +239,13 @@ impl Layout {
                 audit_policy: &write(
                     &config,
                     "audit-policy.yaml",
-                    audit::policy(&operator_home::users(spec), &spec.audited()),
+                    audit::policy(&operator_home::users(spec), &spec.audited_users()),
                 )?,
                 audit_log: &self.audit_log(),
             }),
             Part::OfScheduler(_) | Part::OfTrainer(_) => {
-                let place = self.place(part)?;
-                let start = part.process().map(|process| process.start);
-                return Ok(start.map_or(Ok(Command::default()), |start| start(place, spec))?);
+                let Some(process) = part.process() else { return Ok(Command::default()) };
+                return Ok((process.start)(self.home(part)?, &spec.start_settings(part))?);
             }
             Part::Kwok => kwok::args(
                 &self.kwok_config,

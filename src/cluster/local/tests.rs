@@ -51,7 +51,7 @@ fn controller_manager_argv() {
 }
 
 #[test]
-fn jobs_have_a_controller_where_train_jobs_run() {
+fn the_job_controller_runs_only_for_train_jobs() {
     let gates = Gates::default().with("WorkloadWithJob", true);
     let args = |with_jobs| {
         let paths = [Path::new("K"), Path::new("S"), Path::new("C")];
@@ -65,7 +65,7 @@ fn jobs_have_a_controller_where_train_jobs_run() {
 }
 
 #[test]
-fn without_the_workload_api_no_podgroup_controller_is_asked_for() {
+fn the_podgroup_controller_does_not_run_without_the_workload_api() {
     let gates = Gates::workload_api(Kubernetes::V1_36).with("GenericWorkload", false);
     let args =
         controller_manager::args(Path::new("K"), Path::new("S"), Path::new("C"), &serving(), &gates, false);
@@ -81,7 +81,7 @@ fn scheduler_argv_and_configuration() {
 }
 
 #[test]
-fn a_stand_in_is_one_more_profile() {
+fn a_scheduler_that_kube_scheduler_stands_in_for_adds_a_profile() {
     let configuration = kube_scheduler::configuration(Path::new("K"), &["kai-scheduler"]);
     insta::assert_yaml_snapshot!(configuration["profiles"], @r"
     - schedulerName: default-scheduler

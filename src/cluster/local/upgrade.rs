@@ -1,5 +1,5 @@
-//! Replaces one operator by another, as an upgrade of its chart does. The old one ends, the new one's CRDs,
-//! webhooks and other objects are applied over the old ones, and the new one starts.
+//! Replaces one operator by another, as an upgrade of the chart does. It stops the old operator, applies the
+//! new operator's objects over the old objects, and starts the new operator.
 
 use conformance_install::part::Part;
 use conformance_programs::ProgramError;
@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::LocalCluster;
 use crate::{ClusterError, deploy};
 
-/// Leftover webhook configurations must be deleted: without a server they reject every write. Other leftover
-/// objects are harmless.
+/// The kinds of objects that must be deleted if the new operator does not have them. Webhooks without a
+/// server would reject every write. Other leftover objects are harmless.
 const WEBHOOKS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
 impl LocalCluster {
@@ -29,7 +29,7 @@ impl LocalCluster {
         });
         let new = self.controller_objects().await?;
         deploy::install(&self.client(), &new).await?;
-        for object in left_webhooks(&old, &new) {
+        for object in webhooks_to_delete(&old, &new) {
             deploy::delete(&self.client(), object).await?;
         }
         Ok(())
@@ -37,7 +37,7 @@ impl LocalCluster {
 }
 
 /// The webhook configurations that the new operator does not have.
-fn left_webhooks<'a>(old: &'a [Value], new: &'a [Value]) -> impl Iterator<Item = &'a Value> {
+fn webhooks_to_delete<'a>(old: &'a [Value], new: &'a [Value]) -> impl Iterator<Item = &'a Value> {
     let is_webhook = |object: &&Value| WEBHOOKS.iter().any(|kind| object["kind"] == *kind);
     let same =
         |a: &Value, b: &Value| a["kind"] == b["kind"] && a["metadata"]["name"] == b["metadata"]["name"];
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_webhooks_that_nobody_serves_any_more_go() {
+    fn only_webhooks_without_a_server_are_deleted() {
         let object = |kind: &str, name: &str| json!({"kind": kind, "metadata": {"name": name}});
         let old = [
             object("CustomResourceDefinition", "podgangs"),
@@ -60,7 +60,7 @@ mod tests {
             object(WEBHOOKS[1], "rules"),
         ];
         let new = [object(WEBHOOKS[1], "defaults")];
-        let left: Vec<_> = left_webhooks(&old, &new).cloned().collect();
-        assert_eq!(left, [old[1].clone(), old[3].clone()]);
+        let deleted: Vec<_> = webhooks_to_delete(&old, &new).cloned().collect();
+        assert_eq!(deleted, [old[1].clone(), old[3].clone()]);
     }
 }

@@ -1,4 +1,4 @@
-//! Checks that an operator's webhooks answer. Like the API server, it uses TLS and trusts only the cluster's
+//! Checks that an operator's webhooks answer, with TLS and the trust of the API server: only the cluster's
 //! CA.
 
 use std::time::{Duration, Instant};
@@ -10,29 +10,30 @@ use kube::{Client, Config};
 use serde_json::json;
 
 use crate::ClusterError;
+use crate::plain_http::NoAnswer;
 
 /// How long a ready operator may take to serve its webhooks.
 const LIMIT: Duration = Duration::from_secs(15);
 /// Timeout of one request.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Sends requests to each webhook of an operator until it answers. Returns the first that does not, and its
-/// last response. `gave_up` ends the wait.
+/// Sends requests to each webhook of an operator until it answers. Returns the URL of the first that does
+/// not, and the last error. Stops early if `has_exited`.
 pub(super) async fn silent_webhook(
     operator: &Operator,
-    place: &OperatorHome,
-    gave_up: impl Fn() -> bool,
-) -> Result<Option<(String, String)>, ClusterError> {
+    home: &OperatorHome,
+    has_exited: impl Fn() -> bool,
+) -> Result<Option<(String, NoAnswer)>, ClusterError> {
     let webhooks = &operator.description.webhooks;
     if webhooks.is_empty() {
         return Ok(None);
     }
-    let client = client(place).await?;
+    let client = client(home).await?;
     let begin = Instant::now();
     for webhook in webhooks {
-        while let Err(last) = ask(&client, &webhook.path).await {
-            if begin.elapsed() > LIMIT || gave_up() {
-                return Ok(Some((format!("https://127.0.0.1:{}{}", place.webhook, webhook.path), last)));
+        while let Err(last) = probe(&client, &webhook.path).await {
+            if begin.elapsed() > LIMIT || has_exited() {
+                return Ok(Some((format!("https://127.0.0.1:{}{}", home.webhook, webhook.path), last)));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -41,27 +42,25 @@ pub(super) async fn silent_webhook(
 }
 
 /// The request is not an AdmissionReview, so every response except 404 counts as an answer.
-async fn ask(client: &Client, path: &str) -> Result<(), String> {
-    let request = http::Request::post(path).body(Body::empty()).map_err(|error| error.to_string())?;
+async fn probe(client: &Client, path: &str) -> Result<(), NoAnswer> {
+    let request = http::Request::post(path).body(Body::empty())?;
     match tokio::time::timeout(ANSWER, client.send(request)).await {
-        Ok(Ok(answer)) if answer.status() == http::StatusCode::NOT_FOUND => {
-            Err("404: nothing is served at that path".into())
-        }
+        Ok(Ok(answer)) if answer.status() == http::StatusCode::NOT_FOUND => Err(NoAnswer::NotServed),
         Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("no answer".into()),
+        Ok(Err(error)) => Err(NoAnswer::Failed(Box::new(error))),
+        Err(_) => Err(NoAnswer::Timeout),
     }
 }
 
-async fn client(place: &OperatorHome) -> Result<Client, ClusterError> {
+async fn client(home: &OperatorHome) -> Result<Client, ClusterError> {
     let unusable = |reason: String| ClusterError::Certificates(reason);
-    let bundle = k8s_openapi::ByteString(place.ca_bundle.clone().into_bytes());
+    let bundle = k8s_openapi::ByteString(home.ca_bundle.clone().into_bytes());
     let file: Kubeconfig = serde_json::from_value(json!({
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "webhooks",
         "clusters": [{"name": "webhooks", "cluster": {
-            "server": format!("https://127.0.0.1:{}", place.webhook), "certificate-authority-data": bundle}}],
+            "server": format!("https://127.0.0.1:{}", home.webhook), "certificate-authority-data": bundle}}],
         "users": [{"name": "nobody", "user": {}}],
         "contexts": [{"name": "webhooks", "context": {"cluster": "webhooks", "user": "nobody"}}],
     }))

@@ -12,34 +12,38 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use tokio::task::JoinSet;
 
-use super::pods::{Stage, has_ended, job_says, share, stage};
+use super::pods::{Stage, failure_of, has_ended, share, stage};
 use super::{CONTAINER, SuiteRun};
 use crate::ClusterError;
 
 /// How long a pod may take to be scheduled and to pull its image.
-const STARTS: Duration = Duration::from_secs(300);
+const START: Duration = Duration::from_secs(300);
 /// How long a pod may wait for a reason that rarely resolves itself. Also the limit for the remaining logs.
-const BELIEVED: Duration = Duration::from_secs(60);
+const HOPELESS: Duration = Duration::from_secs(60);
 /// Pause between checks of the limits.
 const TICK: Duration = Duration::from_secs(1);
 
 pub trait Follower: Send + Sync {
-    /// A line that a share's pod logged, or a line about the pod. Shares count from 0.
+    /// Receives a line that a share's pod logged, or a line about the pod. Shares are numbered from 0.
     fn line(&self, share: usize, text: &str);
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Why the last pod of a share failed, by share. Omits shares whose last pod succeeded.
+    /// Why the last pod of a share failed, by share. Shares whose last pod succeeded have no entry.
     pub failed: BTreeMap<usize, String>,
     /// The Job's failure message, if it failed.
     pub job: Option<String>,
 }
 
+/// The state of a run so far.
 #[derive(Default)]
-struct Known {
+struct Progress {
+    /// By pod.
     stages: BTreeMap<String, Stage>,
+    /// The pods whose logs are forwarded.
     followed: BTreeSet<String>,
+    /// The share of each waiting pod, and when it was first seen.
     waiting: BTreeMap<String, (usize, Instant)>,
     ended: Ended,
 }
@@ -57,35 +61,36 @@ pub async fn follow(
     let only = watcher::Config::default().fields(&format!("metadata.name={}", run.name()));
     let mut changed_jobs = watcher(jobs, only).default_backoff().boxed();
     let mut tick = tokio::time::interval(TICK);
-    let (mut known, mut logs) = (Known::default(), JoinSet::new());
+    let (mut progress, mut logs) = (Progress::default(), JoinSet::new());
     loop {
         tokio::select! {
             pod = changed_pods.next() => match pod {
-                Some(Ok(pod)) => known.look_at(&pod, &pods, follower, &mut logs),
+                Some(Ok(pod)) => progress.update(&pod, &pods, follower, &mut logs),
                 Some(Err(error)) => tracing::debug!(%error, "restarting the watch of the run's pods"),
                 None => {}
             },
             job = changed_jobs.next() => match job {
                 Some(Ok(watcher::Event::Apply(job) | watcher::Event::InitApply(job))) if has_ended(&job) => {
-                    known.ended.job = job_says(&job);
+                    progress.ended.job = failure_of(&job);
                     // Wait a moment for the last log lines.
-                    let _ = tokio::time::timeout(BELIEVED, async { while logs.join_next().await.is_some() {} }).await;
-                    return Ok(known.ended);
+                    let _ = tokio::time::timeout(HOPELESS, async { while logs.join_next().await.is_some() {} }).await;
+                    return Ok(progress.ended);
                 }
-                Some(Ok(watcher::Event::Delete(_))) => return Err(ClusterError::Gone { what: format!("Job {}", run.name()) }),
+                Some(Ok(watcher::Event::Delete(_))) => return Err(ClusterError::Deleted { what: format!("Job {}", run.name()) }),
                 _ => {}
             },
-            _ = tick.tick() => known.in_time()?,
+            _ = tick.tick() => progress.check_limits()?,
         }
     }
 }
 
-impl Known {
-    fn look_at(&mut self, pod: &Pod, pods: &Api<Pod>, follower: &Arc<dyn Follower>, logs: &mut JoinSet<()>) {
+impl Progress {
+    /// Records a changed pod, reports it, and starts to forward its log.
+    fn update(&mut self, pod: &Pod, pods: &Api<Pod>, follower: &Arc<dyn Follower>, logs: &mut JoinSet<()>) {
         let (name, share, stage) = (pod.name_any(), share(pod), stage(pod));
-        let is_gone = pod.metadata.deletion_timestamp.is_some() && matches!(stage, Stage::Waits { .. });
+        let is_deleted = pod.metadata.deletion_timestamp.is_some() && matches!(stage, Stage::Waits { .. });
         match &stage {
-            Stage::Waits { .. } if !is_gone => {
+            Stage::Waits { .. } if !is_deleted => {
                 self.waiting.entry(name.clone()).or_insert((share, Instant::now()));
             }
             _ => drop(self.waiting.remove(&name)),
@@ -96,7 +101,7 @@ impl Known {
         if matches!(stage, Stage::Runs(_) | Stage::Succeeded | Stage::Failed(_))
             && self.followed.insert(name.clone())
         {
-            logs.spawn(log(pods.clone(), name.clone(), share, follower.clone()));
+            logs.spawn(forward_log(pods.clone(), name.clone(), share, follower.clone()));
         }
         match &stage {
             Stage::Waits { reason, hopeless: true } => {
@@ -117,10 +122,10 @@ impl Known {
     }
 
     /// Fails if a pod has waited too long.
-    fn in_time(&self) -> Result<(), ClusterError> {
+    fn check_limits(&self) -> Result<(), ClusterError> {
         for (name, (share, since)) in &self.waiting {
             let Some(Stage::Waits { reason, hopeless }) = self.stages.get(name) else { continue };
-            let limit = if *hopeless { BELIEVED } else { STARTS };
+            let limit = if *hopeless { HOPELESS } else { START };
             if since.elapsed() > limit {
                 return Err(ClusterError::NotReady {
                     what: format!("pod {name} of shard {}", share + 1),
@@ -134,17 +139,17 @@ impl Known {
 }
 
 /// Forwards a pod's log to its end. A broken stream does not end the run.
-async fn log(pods: Api<Pod>, name: String, share: usize, follower: Arc<dyn Follower>) {
+async fn forward_log(pods: Api<Pod>, name: String, share: usize, follower: Arc<dyn Follower>) {
     let params = LogParams { follow: true, container: Some(CONTAINER.into()), ..LogParams::default() };
     let lines = match pods.log_stream(&name, &params).await {
         Ok(stream) => stream.lines(),
         Err(error) => return tracing::debug!(%error, name, "cannot follow the log of a pod"),
     };
-    let passed = lines.try_for_each(|line| {
+    let forwarded = lines.try_for_each(|line| {
         follower.line(share, &line);
         futures::future::ready(Ok(()))
     });
-    if let Err(error) = passed.await {
+    if let Err(error) = forwarded.await {
         tracing::debug!(%error, name, "the log of a pod was cut off");
     }
 }

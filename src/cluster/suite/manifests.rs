@@ -19,15 +19,15 @@ const NAME: &str = "grove-conformance";
 pub struct SuiteRun {
     pub run: String,
     pub image: String,
-    /// How many pods split the cases.
+    /// The number of pods among which the cases are split.
     pub shares: usize,
     pub args: Vec<String>,
     /// The label of nodes that are leased to cases, `KEY=VALUE`. The suite's pods do not run there.
-    pub lent: Option<String>,
+    pub leased_nodes: Option<String>,
 }
 
 impl SuiteRun {
-    /// The name of its namespace, its Job, and its other objects.
+    /// The name of the run's namespace, Job, and other objects.
     pub fn name(&self) -> String {
         format!("{NAME}-{}", self.run)
     }
@@ -53,7 +53,7 @@ impl SuiteRun {
         let template = &mut spec["template"];
         template["metadata"]["labels"][names::RUN] = self.run.clone().into();
         let pod = &mut template["spec"];
-        if let Some((key, value)) = self.lent.as_deref().and_then(|label| label.split_once('=')) {
+        if let Some((key, value)) = self.leased_nodes.as_deref().and_then(|label| label.split_once('=')) {
             let elsewhere =
                 json!({"matchExpressions": [{"key": key, "operator": "NotIn", "values": [value]}]});
             pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
@@ -99,13 +99,13 @@ fn documents(text: &str) -> Result<Vec<Value>, ClusterError> {
 mod tests {
     use super::*;
 
-    fn run(shares: usize, lent: Option<&str>) -> SuiteRun {
+    fn run(shares: usize, leased_nodes: Option<&str>) -> SuiteRun {
         SuiteRun {
             run: "1f2e3d".into(),
             image: "registry.example/suite:1".into(),
             shares,
             args: vec!["run".into(), "--provider=existing".into()],
-            lent: lent.map(str::to_owned),
+            leased_nodes: leased_nodes.map(str::to_owned),
         }
     }
 
@@ -123,9 +123,9 @@ mod tests {
         assert_eq!(spec["template"]["spec"]["containers"][0]["image"], "registry.example/suite:1");
     }
 
-    /// All names contain the run's id, so that two runs do not conflict and `clean` finds the objects.
+    /// Without the run's name and label, two runs would conflict, and `clean` would not find the objects.
     #[test]
-    fn every_name_and_label_is_the_runs() {
+    fn every_object_has_the_name_and_the_label_of_the_run() {
         let run = run(2, None);
         let mut objects = run.rights().unwrap();
         objects.push(run.job().unwrap());
@@ -150,9 +150,8 @@ mod tests {
         }
     }
 
-    /// The two Jobs differ only in the fields that make one of them Indexed.
     #[test]
-    fn both_jobs_run_the_same_pod() {
+    fn the_pods_of_both_jobs_differ_only_in_the_shard() {
         let pod = |text: &str| {
             let mut template = documents(text).unwrap().remove(0)["spec"]["template"].take();
             let args = template["spec"]["containers"][0]["args"].as_array_mut().unwrap();

@@ -1,8 +1,8 @@
 //! Runs the suite inside a cluster, as pods of a Job, one for each share of the cases.
 //!
-//! [`SuiteRun`] describes such a run, from `manifests/suite/`. [`submit`] creates its objects, [`follow`]
-//! watches it to its end, and [`results`] stores the report of a pod in ConfigMaps and reads it back. The
-//! command line defines what the pods run and processes their reports.
+//! [`SuiteRun`] builds the objects of such a run from `manifests/suite/`. [`submit`] creates them, [`follow`]
+//! watches the run until it ends, and [`results`] stores the reports of the pods in ConfigMaps and reads them
+//! back. The command line sets the arguments of the pods and merges their reports.
 
 pub mod follow;
 mod manifests;
@@ -15,7 +15,7 @@ pub use manifests::SuiteRun;
 /// The name of the suite's container.
 const CONTAINER: &str = "suite";
 
-/// The run id of the pod of a share, from 0. It distinguishes the objects of the pods.
+/// The run id of a share's pod, which distinguishes the objects of the pods. Shares are numbered from 0.
 pub fn run_of_share(run: &str, index: usize) -> String {
     format!("{run}s{}", index + 1)
 }

@@ -16,23 +16,23 @@ const HOPELESS: [&str; 5] = [
     "ErrImageNeverPull",
     "CreateContainerConfigError",
 ];
-/// Limits of the termination message in a reason. The whole log has already been forwarded.
+/// Limits of the termination message in a reason. The whole log was already forwarded.
 const LINES: usize = 5;
 const CHARACTERS: usize = 400;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It has not started.
+    /// The pod has not started.
     Waits {
         reason: String,
         /// Whether the reason rarely resolves itself.
         hopeless: bool,
     },
-    /// Its container runs on this node.
+    /// The pod's container runs on this node.
     Runs(String),
-    /// It has stored its results.
+    /// The pod has stored its results.
     Succeeded,
-    /// It ended without storing its results, or was removed.
+    /// The pod ended without storing its results, or was removed.
     Failed(String),
 }
 
@@ -60,6 +60,8 @@ pub(super) fn stage(pod: &Pod) -> Stage {
             let how = status.reason.unwrap_or_else(|| "it failed".into());
             return Stage::Failed(with(how, status.message.as_deref()));
         }
+        // After exit code 0, the phase becomes Succeeded a moment later. Until then, the pod counts as
+        // waiting.
         _ => {}
     }
     if running.is_some() {
@@ -70,18 +72,19 @@ pub(super) fn stage(pod: &Pod) -> Stage {
         let hopeless = HOPELESS.contains(&reason.as_str());
         return Stage::Waits { reason: with(reason, waiting.message.as_deref()), hopeless };
     }
-    let refused = status.conditions.unwrap_or_default();
-    let refused =
-        refused.into_iter().find(|condition| condition.status == "False" && condition.message.is_some());
-    let reason = refused.and_then(|condition| condition.message).unwrap_or_default();
+    let conditions = status.conditions.unwrap_or_default();
+    let unmet =
+        conditions.into_iter().find(|condition| condition.status == "False" && condition.message.is_some());
+    let reason = unmet.and_then(|condition| condition.message).unwrap_or_default();
     Stage::Waits { reason, hopeless: false }
 }
 
+/// Appends the end of a message.
 fn with(what: String, message: Option<&str>) -> String {
     let lines: Vec<_> = message.unwrap_or_default().lines().filter(|line| !line.trim().is_empty()).collect();
     let end = lines[lines.len().saturating_sub(LINES)..].join("\n");
     let cut = match end.char_indices().nth(CHARACTERS) {
-        Some((place, _)) => format!("{}…", &end[..place]),
+        Some((index, _)) => format!("{}…", &end[..index]),
         None => end,
     };
     if cut.is_empty() { what } else { format!("{what}: {cut}") }
@@ -96,7 +99,7 @@ pub(super) fn has_ended(job: &Job) -> bool {
 }
 
 /// The message of a failed Job.
-pub(super) fn job_says(job: &Job) -> Option<String> {
+pub(super) fn failure_of(job: &Job) -> Option<String> {
     let conditions = job.status.as_ref()?.conditions.as_ref()?;
     let failed =
         conditions.iter().find(|condition| condition.type_ == "Failed" && condition.status == "True")?;
@@ -133,7 +136,7 @@ mod tests {
         json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}}),
         Stage::Failed("it exceeded its memory limit".into())
     )]
-    #[case::said_why(
+    #[case::with_a_message(
         "Failed",
         ended(3, "connecting\n\nerror: the identity may not list pods\n"),
         Stage::Failed("it exited with code 3: connecting\nerror: the identity may not list pods".into())
@@ -143,18 +146,22 @@ mod tests {
         json!({"waiting": {"reason": "ErrImageNeverPull", "message": "not present"}}),
         Stage::Waits { reason: "ErrImageNeverPull: not present".into(), hopeless: true }
     )]
-    #[case::begins(
+    #[case::starting(
         "Pending",
         json!({"waiting": {"reason": "ContainerCreating"}}),
         Stage::Waits { reason: "ContainerCreating".into(), hopeless: false }
     )]
-    fn how_far_a_pod_is(#[case] phase: &str, #[case] state: Value, #[case] wanted: Stage) {
+    fn the_stage_of_a_pod_follows_its_container(
+        #[case] phase: &str,
+        #[case] state: Value,
+        #[case] wanted: Stage,
+    ) {
         let pod = pod(phase, state);
         assert_eq!((stage(&pod), share(&pod)), (wanted, 1));
     }
 
     #[test]
-    fn a_pod_without_a_node_says_why() {
+    fn a_pending_pod_waits_for_the_reason_of_its_condition() {
         let mut pod = pod("Pending", json!({}));
         pod.status = serde_json::from_value(json!({"phase": "Pending", "conditions": [{
             "type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}]}))
@@ -163,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_its_kubelet_evicted_says_why() {
+    fn an_evicted_pod_fails_with_the_reason_of_the_kubelet() {
         let mut pod = pod("Failed", json!({}));
         pod.status = serde_json::from_value(
             json!({"phase": "Failed", "reason": "Evicted", "message": "low on memory"}),
@@ -181,8 +188,12 @@ mod tests {
         true,
         Some("index 1 failed")
     )]
-    fn a_job_has_ended(#[case] status: Value, #[case] wanted: bool, #[case] says: Option<&str>) {
+    fn a_job_has_ended_when_it_is_complete_or_failed(
+        #[case] status: Value,
+        #[case] wanted: bool,
+        #[case] message: Option<&str>,
+    ) {
         let job: Job = serde_json::from_value(json!({"metadata": {}, "status": status})).unwrap();
-        assert_eq!((has_ended(&job), job_says(&job).as_deref()), (wanted, says));
+        assert_eq!((has_ended(&job), failure_of(&job).as_deref()), (wanted, message));
     }
 }

@@ -1,11 +1,11 @@
 //! Stores the results of a pod in ConfigMaps of its namespace, and reads them back.
 //!
 //! A ConfigMap takes 1 MiB, so an archive is split into smaller chunks, each in a ConfigMap. The head, a
-//! ConfigMap that is written last, has the number of chunks and the archive's digest. Chunks without a head
-//! are ignored. So a pod that is killed while it stores its results leaves none. If an earlier pod of its
-//! share has left some, the digest does not match.
+//! ConfigMap that is written last, has the number of chunks and the archive's digest. Readers ignore chunks
+//! without a head, so a pod that is killed while it stores its results leaves none. The digest does not match
+//! if some chunks belong to an earlier pod of the same share.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -35,7 +35,7 @@ pub struct Head {
     pub chunks: usize,
     /// SHA-256 of the archive, in hexadecimal.
     pub sha256: String,
-    /// What was omitted from the archive to save space, as text.
+    /// A text that lists what the archive omits to save space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
 }
@@ -44,6 +44,16 @@ pub struct Head {
 pub struct Stored {
     pub head: Head,
     pub archive: Vec<u8>,
+}
+
+/// Why the results of a share cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Incomplete {
+    /// The ConfigMaps of these chunks are missing.
+    #[error("its results {} are missing", .0.join(", "))]
+    Missing(Vec<String>),
+    #[error("its results are a mix of two pods' results")]
+    Mixed,
 }
 
 fn head_name(index: usize) -> String {
@@ -59,7 +69,7 @@ fn hexadecimal(archive: &[u8]) -> String {
 }
 
 /// Splits an archive into a head and chunks.
-fn cut(index: usize, shares: usize, archive: &[u8], left_out: Option<String>) -> (Head, Vec<ConfigMap>) {
+fn split(index: usize, shares: usize, archive: &[u8], left_out: Option<String>) -> (Head, Vec<ConfigMap>) {
     let chunks: Vec<_> = archive
         .chunks(CHUNK)
         .enumerate()
@@ -82,11 +92,11 @@ pub async fn store(
     left_out: Option<String>,
 ) -> Result<(), ClusterError> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let (head, chunks) = cut(index, shares, archive, left_out);
+    let (head, chunks) = split(index, shares, archive, left_out);
     let text = serde_json::to_string(&head)
         .map_err(|error| ClusterError::api("store results", kube::Error::SerdeError(error)))?;
     // Without a head, readers ignore the chunks.
-    removed(&maps, &head_name(index)).await?;
+    delete(&maps, &head_name(index)).await?;
     for chunk in &chunks {
         replace(&maps, chunk).await?;
     }
@@ -103,12 +113,13 @@ pub async fn store(
 }
 
 async fn replace(maps: &Api<ConfigMap>, map: &ConfigMap) -> Result<(), ClusterError> {
-    removed(maps, &map.name_any()).await?;
-    let made = maps.create(&PostParams::default(), map).await;
-    made.map(drop).map_err(|source| ClusterError::api(format!("create ConfigMap {}", map.name_any()), source))
+    delete(maps, &map.name_any()).await?;
+    let created = maps.create(&PostParams::default(), map).await;
+    let failed = |source| ClusterError::api(format!("create ConfigMap {}", map.name_any()), source);
+    created.map(drop).map_err(failed)
 }
 
-async fn removed(maps: &Api<ConfigMap>, name: &str) -> Result<(), ClusterError> {
+async fn delete(maps: &Api<ConfigMap>, name: &str) -> Result<(), ClusterError> {
     match maps.delete(name, &DeleteParams::default()).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         done => {
@@ -117,11 +128,11 @@ async fn removed(maps: &Api<ConfigMap>, name: &str) -> Result<(), ClusterError> 
     }
 }
 
-/// The results in a namespace, by share. If the results of a share are incomplete, the value is the reason.
+/// The results in a namespace, by share.
 pub async fn fetch(
     client: &Client,
     namespace: &str,
-) -> Result<BTreeMap<usize, Result<Stored, String>>, ClusterError> {
+) -> Result<BTreeMap<usize, Result<Stored, Incomplete>>, ClusterError> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let heads = maps
         .list(&ListParams::default().labels(&format!("{HEAD}=head")))
@@ -133,30 +144,26 @@ pub async fn fetch(
         let Ok(head) = serde_json::from_str::<Head>(text) else {
             return Err(ClusterError::Results { namespace: namespace.into(), name: map.name_any() });
         };
-        let (index, mut archive, mut missing) = (head.index, Vec::new(), BTreeSet::new());
+        let (index, mut archive, mut missing) = (head.index, Vec::new(), Vec::new());
         for chunk in 0..head.chunks {
             let name = chunk_name(index, chunk);
             let found = maps.get_opt(&name).await;
             let found = found.map_err(|source| ClusterError::api(format!("get ConfigMap {name}"), source))?;
             match found.and_then(|found| found.binary_data?.remove(KEY)) {
                 Some(ByteString(bytes)) => archive.extend(bytes),
-                None => drop(missing.insert(name)),
+                None => missing.push(name),
             }
         }
-        fetched.insert(index, whole(head, archive, &missing));
+        let stored = if !missing.is_empty() {
+            Err(Incomplete::Missing(missing))
+        } else if hexadecimal(&archive) != head.sha256 {
+            Err(Incomplete::Mixed)
+        } else {
+            Ok(Stored { head, archive })
+        };
+        fetched.insert(index, stored);
     }
     Ok(fetched)
-}
-
-fn whole(head: Head, archive: Vec<u8>, missing: &BTreeSet<String>) -> Result<Stored, String> {
-    if !missing.is_empty() {
-        let missing: Vec<_> = missing.iter().map(String::as_str).collect();
-        return Err(format!("its results {} are missing", missing.join(", ")));
-    }
-    match hexadecimal(&archive) == head.sha256 {
-        true => Ok(Stored { head, archive }),
-        false => Err("its results are a mix of two pods' results".into()),
-    }
 }
 
 #[cfg(test)]

@@ -22,14 +22,14 @@ fn client(maps: Maps) -> Client {
             let missing = json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": ""});
             let (code, answer) = match method {
                 Method::POST => {
-                    let made: ConfigMap = serde_json::from_slice(&raw).unwrap();
+                    let created: ConfigMap = serde_json::from_slice(&raw).unwrap();
                     let bytes: usize =
-                        made.binary_data.iter().flatten().map(|(_, bytes)| bytes.0.len()).sum();
+                        created.binary_data.iter().flatten().map(|(_, bytes)| bytes.0.len()).sum();
                     assert!(bytes < 1024 * 1024, "{bytes}");
-                    let made = serde_json::to_value(made).unwrap();
-                    let name = made["metadata"]["name"].as_str().unwrap().to_owned();
-                    assert!(maps.insert(name, made.clone()).is_none(), "it was there");
-                    (201, made)
+                    let created = serde_json::to_value(created).unwrap();
+                    let name = created["metadata"]["name"].as_str().unwrap().to_owned();
+                    assert!(maps.insert(name, created.clone()).is_none(), "the ConfigMap existed");
+                    (201, created)
                 }
                 Method::DELETE => match maps.remove(&name) {
                     Some(_) => (200, json!({"kind": "Status", "status": "Success"})),
@@ -53,15 +53,15 @@ fn client(maps: Maps) -> Client {
 }
 
 fn archive(bytes: usize, seed: u8) -> Vec<u8> {
-    (0..bytes).map(|place| (place % 251) as u8 ^ seed).collect()
+    (0..bytes).map(|index| (index % 251) as u8 ^ seed).collect()
 }
 
 #[rstest]
 #[case::small(10, 1)]
-#[case::a_whole_chunk(CHUNK, 1)]
-#[case::more(2 * CHUNK + 1, 3)]
+#[case::one_full_chunk(CHUNK, 1)]
+#[case::several_chunks(2 * CHUNK + 1, 3)]
 #[tokio::test]
-async fn what_was_stored_is_fetched(#[case] bytes: usize, #[case] chunks: usize) {
+async fn stored_results_are_fetched_unchanged(#[case] bytes: usize, #[case] chunks: usize) {
     let maps = Maps::default();
     let client = client(maps.clone());
     let (first, second) = (archive(bytes, 1), archive(bytes, 2));
@@ -76,7 +76,7 @@ async fn what_was_stored_is_fetched(#[case] bytes: usize, #[case] chunks: usize)
 }
 
 #[tokio::test]
-async fn a_second_pod_takes_the_place_of_the_first() {
+async fn a_second_pod_replaces_the_results_of_the_first() {
     let client = client(Maps::default());
     store(&client, "ns", (0, 1), &archive(2 * CHUNK, 1), None).await.unwrap();
     store(&client, "ns", (0, 1), &archive(100, 2), None).await.unwrap();
@@ -85,7 +85,7 @@ async fn a_second_pod_takes_the_place_of_the_first() {
 }
 
 #[tokio::test]
-async fn results_that_are_torn_are_told_from_whole_ones() {
+async fn missing_and_mixed_chunks_are_reported() {
     let maps = Maps::default();
     let client = client(maps.clone());
     store(&client, "ns", (0, 2), &archive(2 * CHUNK, 1), None).await.unwrap();
@@ -97,12 +97,12 @@ async fn results_that_are_torn_are_told_from_whole_ones() {
         maps.get_mut("results-2-2").unwrap()["binaryData"] = other["binaryData"].clone();
     }
     let fetched = fetch(&client, "ns").await.unwrap();
-    assert_eq!(fetched[&0].as_ref().unwrap_err(), "its results results-1-2 are missing");
-    assert_eq!(fetched[&1].as_ref().unwrap_err(), "its results are a mix of two pods' results");
+    assert_eq!(fetched[&0].as_ref().unwrap_err().to_string(), "its results results-1-2 are missing");
+    assert_eq!(fetched[&1].as_ref().unwrap_err().to_string(), "its results are a mix of two pods' results");
 }
 
 #[tokio::test]
-async fn a_head_of_another_version_is_named() {
+async fn a_head_of_another_version_is_an_error() {
     let maps = Maps::default();
     let head = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {(KEY): "{}"},
         "metadata": {"name": "results-1", "labels": {(HEAD): "head"}}});

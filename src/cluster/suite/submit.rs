@@ -1,4 +1,4 @@
-//! Creates a run in a cluster, and removes it. Missing rights are reported before anything is created.
+//! Creates a run in a cluster, and removes it. Checks the user's rights before it creates anything.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use kube::api::{Api, DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::{Client, ResourceExt};
 
 use super::{SuiteRun, run_of_share};
-use crate::existing::{Right, granted};
 use crate::polling::{names_left, until_complete};
+use crate::rights::{Right, granted};
 use crate::sweep::{self, RunLabel};
 use crate::{ClusterError, deploy};
 
@@ -28,14 +28,14 @@ const NEEDED: [(&[&str], &str, &str); 10] = [
     (&["get"], "", "pods/log"),
     (&["get", "list"], "", "configmaps"),
 ];
-/// How long the pods of an interrupted run may take to end: the Job's grace period and a little more.
-const EMPTIED: Duration = Duration::from_secs(150);
+/// How long the pods of an interrupted run may take to be deleted: a little more than their grace period.
+const PODS_DELETED: Duration = Duration::from_secs(150);
 /// Annotation of a run's namespace: the label of the nodes that it leases.
-const LENT: &str = "conformance.grove.io/nodes-where";
+const LEASED_NODES: &str = "conformance.grove.io/nodes-where";
 
-/// Checks that the client's user has all these rights. Kubernetes also refuses to grant the pods rights that
-/// the user lacks; a dry run checks that.
-pub async fn may(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
+/// Checks that the client's user has all these rights, and with a dry run also those of the pods. Kubernetes
+/// does not let a user grant rights that the user does not have.
+pub async fn check_rights(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let right = |verb: &'static str, group: &str, resource: &str| Right {
         verb,
         group: group.into(),
@@ -63,38 +63,39 @@ pub async fn may(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
 pub async fn submit(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     for mut object in run.rights()? {
         let is_namespace = object["kind"] == "Namespace";
-        if let Some(label) = run.lent.as_deref().filter(|_| is_namespace) {
-            object["metadata"]["annotations"][LENT] = label.into();
+        if let Some(label) = run.leased_nodes.as_deref().filter(|_| is_namespace) {
+            object["metadata"]["annotations"][LEASED_NODES] = label.into();
         }
-        deploy::create_unless_there(client, &object).await?;
+        deploy::create_unless_exists(client, &object).await?;
         if is_namespace {
-            nodes_are_free(client, run).await?;
+            check_nodes_are_free(client, run).await?;
         }
     }
-    deploy::create_unless_there(client, &run.job()?).await
+    deploy::create_unless_exists(client, &run.job()?).await
 }
 
-/// Two runs that lease nodes with the same label would each lease all of them. If two start at once, the
-/// older one continues. Within the same second, the name decides.
-async fn nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
-    let Some(label) = &run.lent else { return Ok(()) };
+/// Fails if an older run leases nodes with the same label, because each run would lease all of them. The
+/// namespace shows the age of a run in seconds. If two runs have the same age, the name decides.
+async fn check_nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
+    let Some(label) = &run.leased_nodes else { return Ok(()) };
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let found = namespaces.list(&ListParams::default().labels(names::RUN)).await;
     let found = found.map_err(|source| ClusterError::api("list the namespaces of runs", source))?;
-    let lends = |namespace: &&Namespace| {
-        namespace.annotations().get(LENT) == Some(label) && namespace.metadata.deletion_timestamp.is_none()
+    let leases_the_nodes = |namespace: &&Namespace| {
+        namespace.annotations().get(LEASED_NODES) == Some(label)
+            && namespace.metadata.deletion_timestamp.is_none()
     };
     let age =
         |namespace: &Namespace| (namespace.creation_timestamp().map(|time| time.0), namespace.name_any());
-    match found.iter().filter(lends).min_by_key(|namespace| age(namespace)) {
+    match found.iter().filter(leases_the_nodes).min_by_key(|namespace| age(namespace)) {
         Some(first) if first.name_any() != run.name() => {
-            Err(ClusterError::NodesLent { label: label.clone(), namespace: first.name_any() })
+            Err(ClusterError::NodesLeased { label: label.clone(), namespace: first.name_any() })
         }
         _ => Ok(()),
     }
 }
 
-/// Ends the run's pods, with their grace period.
+/// Deletes the run's Job, so that its pods end within their grace period.
 pub async fn end(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let jobs: Api<Job> = Api::namespaced(client.clone(), &run.name());
     match jobs.delete(&run.name(), &DeleteParams::background()).await {
@@ -103,8 +104,8 @@ pub async fn end(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     }
 }
 
-/// Removes everything that the run and its killed pods have left. Continues after a failure and returns the
-/// first error.
+/// Removes all objects of the run, and those that killed pods have left. Continues after a failure and
+/// returns the first error.
 pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let mut removed = Ok(());
     let shares = (0..run.shares).map(|index| run_of_share(&run.run, index));
@@ -115,9 +116,9 @@ pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError>
 }
 
 /// Waits until all pods of the run are deleted.
-pub async fn emptied(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
+pub async fn until_without_pods(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &run.name());
-    until_complete("the deletion of the run's pods", EMPTIED, || async {
+    until_complete("the deletion of the run's pods", PODS_DELETED, || async {
         let found = pods.list(&ListParams::default()).await;
         found
             .map(|found| names_left(&found))

@@ -51,46 +51,46 @@ fn client(
     Client::new(service, "default")
 }
 
-fn run(lent: Option<&str>) -> SuiteRun {
+fn run(leased_nodes: Option<&str>) -> SuiteRun {
     SuiteRun {
         run: "b".into(),
         image: "suite:1".into(),
         shares: 2,
         args: vec!["run".into()],
-        lent: lent.map(str::to_owned),
+        leased_nodes: leased_nodes.map(str::to_owned),
     }
 }
 
-fn namespace(run: &str, made: &str, lent: &str) -> Value {
-    json!({"metadata": {"name": format!("grove-conformance-{run}"), "creationTimestamp": made,
-        "labels": {(names::RUN): run}, "annotations": {(LENT): lent}}})
+fn namespace(run: &str, created: &str, leased_nodes: &str) -> Value {
+    json!({"metadata": {"name": format!("grove-conformance-{run}"), "creationTimestamp": created,
+        "labels": {(names::RUN): run}, "annotations": {(LEASED_NODES): leased_nodes}}})
 }
 
 #[tokio::test]
-async fn who_may_not_make_jobs_is_told_before_anything_is_made() {
+async fn a_missing_right_is_reported_before_anything_is_created() {
     let log = Arc::<Mutex<Vec<String>>>::default();
     let client = client("create jobs", false, Vec::new(), log.clone());
-    match may(&client, &run(None)).await {
+    match check_rights(&client, &run(None)).await {
         Err(ClusterError::Rights { missing }) => assert_eq!(missing, ["create jobs.batch"]),
         other => panic!("{other:?}"),
     }
-    assert!(log.lock().unwrap().is_empty(), "nothing is made");
+    assert!(log.lock().unwrap().is_empty(), "nothing is created");
 }
 
 #[tokio::test]
-async fn who_may_not_give_pods_their_rights_is_told_before_anything_is_made() {
+async fn a_right_that_cannot_be_granted_is_reported_before_anything_is_created() {
     let log = Arc::<Mutex<Vec<String>>>::default();
     let client = client("", true, Vec::new(), log.clone());
-    let error = may(&client, &run(None)).await.unwrap_err().to_string();
+    let error = check_rights(&client, &run(None)).await.unwrap_err().to_string();
     assert!(error.contains("RBAC permissions not currently held"), "{error}");
-    assert!(log.lock().unwrap().is_empty(), "nothing is made");
+    assert!(log.lock().unwrap().is_empty(), "nothing is created");
 }
 
 #[tokio::test]
-async fn a_run_is_made_with_its_job_last() {
+async fn the_job_is_created_last() {
     let log = Arc::<Mutex<Vec<String>>>::default();
     let client = client("", false, Vec::new(), log.clone());
-    may(&client, &run(None)).await.unwrap();
+    check_rights(&client, &run(None)).await.unwrap();
     submit(&client, &run(None)).await.unwrap();
     insta::assert_snapshot!(log.lock().unwrap().join("\n"), @r"
     ClusterRole grove-conformance-b (dry run)
@@ -112,18 +112,19 @@ async fn a_run_is_made_with_its_job_last() {
 #[case::of_one_second(&[("a", "2026-11-24T10:00:01Z", "pool=lent")], false)]
 #[case::of_one_second_and_behind(&[("c", "2026-11-24T10:00:01Z", "pool=lent")], true)]
 #[tokio::test]
-async fn two_runs_do_not_share_out_the_same_nodes(
+async fn only_the_oldest_run_may_lease_the_nodes(
     #[case] others: &[(&str, &str, &str)],
-    #[case] goes_on: bool,
+    #[case] continues: bool,
 ) {
-    let mut namespaces: Vec<_> = others.iter().map(|(run, made, lent)| namespace(run, made, lent)).collect();
+    let mut namespaces: Vec<_> =
+        others.iter().map(|(run, created, leased_nodes)| namespace(run, created, leased_nodes)).collect();
     namespaces.push(namespace("b", "2026-11-24T10:00:01Z", "pool=lent"));
     let log = Arc::<Mutex<Vec<String>>>::default();
     let submitted = submit(&client("", false, namespaces, log.clone()), &run(Some("pool=lent"))).await;
     match submitted {
-        Ok(()) => assert!(goes_on),
-        Err(ClusterError::NodesLent { namespace, .. }) => {
-            assert_eq!((goes_on, namespace.as_str()), (false, "grove-conformance-a"));
+        Ok(()) => assert!(continues),
+        Err(ClusterError::NodesLeased { namespace, .. }) => {
+            assert_eq!((continues, namespace.as_str()), (false, "grove-conformance-a"));
             assert_eq!(*log.lock().unwrap(), ["Namespace grove-conformance-b"], "no Job");
         }
         Err(other) => panic!("{other}"),

@@ -16,34 +16,34 @@ pub enum Feature {
     /// The hard gang of a whole PodGang is bound atomically, not each podgroup separately.
     #[serde(rename = "AtomicPodGang")]
     AtomicPodGang,
-    /// A required topology level holds all pods of a gang in one domain.
+    /// All pods of a gang are bound in one domain of a required topology level.
     #[serde(rename = "TopologyRequired")]
     TopologyRequired,
-    /// Constraints on scaling groups.
+    /// Scaling groups can have topology constraints.
     #[serde(rename = "TopologyPerGroup")]
     TopologyPerGroup,
-    /// Constraints on cliques.
+    /// Cliques can have topology constraints.
     #[serde(rename = "TopologyPerClique")]
     TopologyPerClique,
-    /// Constraints on PodCliqueSet, scaling group and clique at once.
+    /// PodCliqueSet, scaling group and clique can have topology constraints at the same time.
     #[serde(rename = "TopologyNested")]
     TopologyNested,
-    /// A required topology level of a PodCliqueSet holds all gangs of a replica in one domain.
+    /// All gangs of a replica are bound in one domain of the PodCliqueSet's required topology level.
     #[serde(rename = "TopologyPerReplica")]
     TopologyPerReplica,
-    /// Preferred topology levels.
+    /// Topology levels can be preferred instead of required.
     #[serde(rename = "TopologyPreferred")]
     TopologyPreferred,
-    /// ClusterTopologyBindings become, or are compared with, the backend's own topology resource.
+    /// The operator creates the backend's topology resource from a ClusterTopologyBinding or compares them.
     #[serde(rename = "TopologyResource")]
     TopologyResource,
-    /// Backend resources that were deleted or edited by hand are restored.
+    /// The operator restores backend resources that were deleted or edited by hand.
     #[serde(rename = "SelfHealing")]
     SelfHealing,
     /// A PodGang is a tree of kube-scheduler's CompositePodGroups.
     #[serde(rename = "CompositePodGroup")]
     CompositePodGroup,
-    /// The scheduler reads PodGangs itself; the features of its profile are tested.
+    /// The scheduler reads PodGangs itself, and the features that its user declares are tested.
     #[serde(rename = "External")]
     External,
     /// The pods run on real kubelets, whose behaviour is tested.
@@ -58,7 +58,7 @@ pub enum Feature {
     /// A gang with some pods bound and others waiting for a volume releases its capacity.
     #[serde(rename = "StuckGangRelease")]
     StuckGangRelease,
-    /// A pod lost before its replica is updated is recreated from its old template.
+    /// A pod that is deleted before its replica is updated is recreated from the old template.
     #[serde(rename = "RevisionedRestore")]
     RevisionedRestore,
     /// A clique or scaling group of 0 replicas is idle, and the others stay a gang.
@@ -73,7 +73,7 @@ pub enum Feature {
     /// The operator exposes metrics of its gangs.
     #[serde(rename = "Metrics")]
     Metrics,
-    /// Scale configurations become HorizontalPodAutoscalers.
+    /// The operator creates a HorizontalPodAutoscaler for each scale configuration.
     #[serde(rename = "Autoscaling")]
     Autoscaling,
     /// Cliques start in the order that the PodCliqueSet requests.
@@ -85,7 +85,7 @@ pub enum Feature {
     /// All pods of all replicated Jobs of a TrainJob are bound atomically.
     #[serde(rename = "AtomicTrainJob")]
     AtomicTrainJob,
-    /// A required topology level of a replicated Job.
+    /// A replicated Job can have a required topology level.
     #[serde(rename = "TopologyPerJob")]
     TopologyPerJob,
     /// The policy of a training runtime puts the pods of its TrainJobs into a queue of KAI.
@@ -166,8 +166,8 @@ impl Feature {
 
 impl Feature {
     /// Whether a backend with that workload can declare it.
-    pub fn speaks_of(self, workload: Workload) -> bool {
-        let of_train_jobs = matches!(
+    pub fn applies_to(self, workload: Workload) -> bool {
+        let is_about_train_jobs = matches!(
             self,
             Feature::TrainJob
                 | Feature::AtomicTrainJob
@@ -176,13 +176,13 @@ impl Feature {
                 | Feature::JobWorkload
         );
         match workload {
-            Workload::PodCliqueSets => !of_train_jobs,
-            Workload::TrainJobs => of_train_jobs || self == Feature::TopologyRequired,
+            Workload::PodCliqueSets => !is_about_train_jobs,
+            Workload::TrainJobs => is_about_train_jobs || self == Feature::TopologyRequired,
             Workload::PlainPods => false,
         }
     }
 
-    /// The clauses that show it: those that require it, and those that also show it.
+    /// The clauses that are evidence for it: its own clauses, and those of other features that also show it.
     pub fn shown_by(self) -> impl Iterator<Item = &'static Clause> {
         CLAUSES.iter().filter(move |clause| clause.feature == Some(self) || clause.also_shows == Some(self))
     }
@@ -241,12 +241,9 @@ mod tests {
     #[case(Feature::QueueLabel, &["TRN-01", "TRN-02"])]
     #[case(Feature::JobWorkload, &["TRN-15"])]
     #[case(Feature::TopologyPerJob, &["TRN-20"])]
-    fn a_feature_is_shown_by_the_clauses_of_the_contracts_table(
-        #[case] feature: Feature,
-        #[case] table: &[&str],
-    ) {
+    fn a_feature_is_shown_by_its_clauses(#[case] feature: Feature, #[case] clauses: &[&str]) {
         let shown_by: Vec<_> = feature.shown_by().map(|clause| clause.id).collect();
-        assert!(table.iter().all(|id| shown_by.contains(id)), "{feature}: {shown_by:?}");
+        assert!(clauses.iter().all(|id| shown_by.contains(id)), "{feature}: {shown_by:?}");
     }
 
     #[test]

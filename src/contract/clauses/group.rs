@@ -1,4 +1,4 @@
-//! The parts of the contract: the subject of each, and the backend if there is only one.
+//! Groups: the parts of the contract, each with a prefix for the ids of its clauses.
 
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ pub struct Group {
     /// The kind of workload it is about.
     pub workload: Workload,
     /// Whether it is about the lifecycle of a PodCliqueSet after its creation.
-    pub is_later_life: bool,
+    pub is_about_lifecycle: bool,
 }
 
 /// The workload of a part of the contract, or of a target.
@@ -36,7 +36,7 @@ pub enum Workload {
 /// The backend of every profile of type External, regardless of its `schedulerName`, which the user chooses.
 pub const EXTERNAL: &str = "external";
 
-/// The part of a clause with that id, such as `AON` for `AON-02`.
+/// The group of the clause with that id, such as `AON` for `AON-02`.
 pub fn group(clause: &str) -> Option<&'static Group> {
     let (prefix, _) = clause.split_once('-')?;
     GROUPS.iter().find(|group| group.id == prefix)

@@ -1,4 +1,4 @@
-//! How severe a violation of a clause is, and what can decide it.
+//! How severe a violation of a clause is, which programs can cause it, and where a run can detect it.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Level {
     /// MUST: promised by Grove's documentation, API, proposals or tests, or essential to gang scheduling.
     Required,
-    /// SHOULD: only this suite asks for it.
+    /// SHOULD: only this suite recommends it.
     Recommended,
 }
 

@@ -63,12 +63,13 @@ impl<'a> Source<'a> {
         Some(format!("https://github.com/{repository}/issues/{number}"))
     }
 
-    /// The link text: the file's name with its first line, otherwise the source as written.
+    /// The link text: for a file its folder, name and first line, otherwise the source as written.
     pub fn name(self) -> String {
         match self.file() {
             Some(file) => {
-                let folders = file.path.rsplit('/').take(2).collect::<Vec<_>>();
-                format!("{}:{}", folders.into_iter().rev().collect::<Vec<_>>().join("/"), file.lines.0)
+                let mut end: Vec<_> = file.path.rsplit('/').take(2).collect();
+                end.reverse();
+                format!("{}:{}", end.join("/"), file.lines.0)
             }
             None => self.0.trim_start_matches("https://").to_owned(),
         }
@@ -99,12 +100,12 @@ mod tests {
     #[case("grove:docs/a.md")]
     #[case("grove#one")]
     #[case("elsewhere#1")]
-    fn what_nobody_can_look_up_has_none(#[case] source: &'static str) {
+    fn an_unknown_source_has_no_address(#[case] source: &'static str) {
         assert_eq!(Source(source).address(), None);
     }
 
     #[test]
-    fn a_file_is_called_by_its_folder_and_line() {
+    fn the_link_text_of_a_file_is_its_folder_name_and_line() {
         assert_eq!(Source("grove:docs/user-guide/a.md#L3-L5").name(), "user-guide/a.md:3");
         assert_eq!(Source("grove#209").name(), "grove#209");
     }

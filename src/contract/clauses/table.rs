@@ -49,7 +49,7 @@ static CONTRACT: LazyLock<(Vec<Group>, Vec<Clause>)> = LazyLock::new(|| {
             about: file.about,
             backend: file.backend,
             workload: file.workload,
-            is_later_life: file.later_life,
+            is_about_lifecycle: file.later_life,
         });
     }
     (groups, clauses)
@@ -61,17 +61,17 @@ pub static CLAUSES: LazyLock<&'static [Clause]> = LazyLock::new(|| &CONTRACT.1);
 /// Every part of the contract.
 pub static GROUPS: LazyLock<&'static [Group]> = LazyLock::new(|| &CONTRACT.0);
 
-/// A file of `contract/`. Its data is never freed.
+/// A file of `contract/`. Its data stays until the process ends.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GroupFile {
-    #[serde(deserialize_with = "kept")]
+    #[serde(deserialize_with = "static_text")]
     group: &'static str,
-    #[serde(deserialize_with = "kept")]
+    #[serde(deserialize_with = "static_text")]
     title: &'static str,
-    #[serde(default, deserialize_with = "kept_if_any")]
+    #[serde(default, deserialize_with = "optional_static_text")]
     about: Option<&'static str>,
-    #[serde(default, deserialize_with = "kept_if_any")]
+    #[serde(default, deserialize_with = "optional_static_text")]
     backend: Option<&'static str>,
     #[serde(default)]
     workload: Workload,
@@ -83,11 +83,11 @@ struct GroupFile {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ClauseEntry {
-    #[serde(deserialize_with = "kept")]
+    #[serde(deserialize_with = "static_text")]
     id: &'static str,
-    #[serde(deserialize_with = "kept")]
+    #[serde(deserialize_with = "static_text")]
     title: &'static str,
-    #[serde(deserialize_with = "kept")]
+    #[serde(deserialize_with = "static_text")]
     requirement: &'static str,
     level: Level,
     feature: Option<Feature>,
@@ -96,35 +96,35 @@ struct ClauseEntry {
     #[serde(default)]
     environment: Environment,
     sources: Vec<String>,
-    #[serde(deserialize_with = "kept")]
+    #[serde(deserialize_with = "static_text")]
     rationale: &'static str,
-    #[serde(default, deserialize_with = "kept_if_any")]
+    #[serde(default, deserialize_with = "optional_static_text")]
     split_from: Option<&'static str>,
-    #[serde(default = "first_version", deserialize_with = "kept")]
+    #[serde(default = "first_version", deserialize_with = "static_text")]
     since: &'static str,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     of_external: bool,
     #[serde(default)]
     needs_topology: bool,
     #[serde(default)]
     only_on: Vec<String>,
-    #[serde(default, deserialize_with = "kept_if_any")]
+    #[serde(default, deserialize_with = "optional_static_text")]
     not_in_scope: Option<&'static str>,
     #[serde(default)]
     across_kinds: bool,
     #[serde(default)]
     restates: Vec<String>,
-    #[serde(default, deserialize_with = "kept_if_any")]
+    #[serde(default, deserialize_with = "optional_static_text")]
     rests_on: Option<&'static str>,
     also_shows: Option<Feature>,
-    #[serde(default, deserialize_with = "kept_if_any")]
+    #[serde(default, deserialize_with = "optional_static_text")]
     not_tested: Option<&'static str>,
 }
 
 impl ClauseEntry {
     fn clause(self) -> Clause {
-        let restates: Vec<&'static str> = self.restates.into_iter().map(keep).collect();
-        let sources: Vec<Source> = self.sources.into_iter().map(|source| Source(keep(source))).collect();
+        let restates: Vec<&'static str> = self.restates.into_iter().map(leak).collect();
+        let sources: Vec<Source> = self.sources.into_iter().map(|source| Source(leak(source))).collect();
         Clause {
             id: self.id,
             title: self.title,
@@ -138,9 +138,9 @@ impl ClauseEntry {
             rationale: self.rationale,
             split_from: self.split_from,
             since: self.since,
-            of_external: self.of_external,
+            applies_to_external: self.of_external,
             needs_topology: self.needs_topology,
-            only_on: self.only_on.into_iter().map(keep).collect::<Vec<_>>().leak(),
+            only_on: self.only_on.into_iter().map(leak).collect::<Vec<_>>().leak(),
             not_in_scope: self.not_in_scope,
             across_kinds: self.across_kinds,
             restates: restates.leak(),
@@ -151,23 +151,25 @@ impl ClauseEntry {
     }
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-/// The default for clauses older than the contract's version field.
+/// The default for the clauses of the first version, which do not state it.
 fn first_version() -> &'static str {
     "0.1.0"
 }
 
-fn keep(text: String) -> &'static str {
+fn leak(text: String) -> &'static str {
     text.leak()
 }
 
-fn kept<'de, D: serde::Deserializer<'de>>(value: D) -> Result<&'static str, D::Error> {
-    String::deserialize(value).map(keep)
+fn static_text<'de, D: serde::Deserializer<'de>>(value: D) -> Result<&'static str, D::Error> {
+    String::deserialize(value).map(leak)
 }
 
-fn kept_if_any<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<&'static str>, D::Error> {
-    Option::<String>::deserialize(value).map(|text| text.map(keep))
+fn optional_static_text<'de, D: serde::Deserializer<'de>>(
+    value: D,
+) -> Result<Option<&'static str>, D::Error> {
+    Option::<String>::deserialize(value).map(|text| text.map(leak))
 }

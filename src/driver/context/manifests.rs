@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Stop, TestContext};
 
 impl TestContext {
-    /// A PodCliqueSet of the manifest as it will be sent: on the case's nodes, for the target's backend.
+    /// A PodCliqueSet of the manifest as the case submits it: on the case's nodes, for the target's backend.
     pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
         self.manifest_for(self.target, name)
     }
@@ -25,19 +25,19 @@ impl TestContext {
         documents
             .into_iter()
             .find(|document| document["metadata"]["name"] == name)
-            .map(|document| self.at_home_for(target, document))
+            .map(|document| self.prepare_manifest_for(target, document))
             .ok_or_else(|| refused(format!("the manifest has no document named {name}")))
     }
 
     /// Sets the namespace, the node pool and, unless the PodCliqueSet names one, the target's backend.
-    pub fn at_home(&self, pcs: Value) -> Value {
-        self.at_home_for(self.target, pcs)
+    pub fn prepare_manifest(&self, pcs: Value) -> Value {
+        self.prepare_manifest_for(self.target, pcs)
     }
 
-    fn at_home_for(&self, target: Target, mut pcs: Value) -> Value {
+    fn prepare_manifest_for(&self, target: Target, mut pcs: Value) -> Value {
         pcs["metadata"]["namespace"] = self.namespace.clone().into();
-        schedulers::of(target).claim(&mut pcs);
-        let slot = self.test_cluster.cluster.node_pools().slots().filter(|_| self.pods_are_scarce());
+        schedulers::of(target).assign(&mut pcs);
+        let slot = self.test_cluster.cluster.node_pools().slots().filter(|_| self.is_limited_by_pods());
         for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
             let pod = &mut clique["spec"]["podSpec"];
             pod["nodeSelector"][names::POOL] = self.namespace.clone().into();
@@ -66,6 +66,7 @@ impl TestContext {
         self.submitted.insert(name.to_owned(), object.clone()).is_none()
     }
 
+    /// Submits a PodCliqueSet, which need not be from the manifest.
     pub async fn submit_value(&mut self, pcs: Value) -> Result<Vec<Gang>, Stop> {
         let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         self.submitted.insert(name.clone(), pcs.clone());

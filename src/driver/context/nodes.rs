@@ -6,13 +6,13 @@ use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_contract::names;
 use conformance_history::Pod;
 
-use super::{Awaited, Loss, Stop, TestContext};
+use super::{Awaited, Disruption, Stop, TestContext};
 use crate::case::Nodes;
 use crate::limits;
 
 impl TestContext {
     /// Adds the nodes of this step. Returns once the target's scheduler knows their topology domains.
-    pub async fn nodes_join(&mut self, step: u32) -> Result<(), Stop> {
+    pub async fn add_nodes(&mut self, step: u32) -> Result<(), Stop> {
         let groups = self.case.nodes.iter().filter(|group| group.joining == step);
         let first = self.nodes.len();
         let joining: Vec<_> = groups
@@ -21,29 +21,30 @@ impl TestContext {
             .map(|(index, group)| self.node(group, first + index))
             .collect();
         let pools = self.test_cluster.cluster.node_pools();
-        let joined = pools.add(&self.namespace, joining, self.pods_are_scarce()).await?;
+        let joined = pools.add(&self.namespace, joining, self.is_limited_by_pods()).await?;
         self.nodes.extend(joined);
         self.until_domains_known().await
     }
 
-    /// Drains the node that joined last, as an administrator would: cordons it, evicts its pods, removes it.
-    pub async fn node_leaves(&mut self) -> Result<(), Stop> {
+    /// Drains the node that joined last, as an administrator would: cordons it, evicts its pods and removes
+    /// it.
+    pub async fn drain_last_node(&mut self) -> Result<(), Stop> {
         let Some(node) = self.nodes.pop() else { return Ok(()) };
         let pools = self.test_cluster.cluster.node_pools();
         pools.close(&node).await?;
-        let on_it = |pod: &Pod<'_>| pod.node() == Some(node.name.as_str());
+        let is_on_node = |pod: &Pod<'_>| pod.node() == Some(node.name.as_str());
         let pods: Vec<_> =
-            self.look(|live| live.pods().filter(on_it).map(|pod| pod.name().to_owned()).collect());
+            self.look(|live| live.pods().filter(is_on_node).map(|pod| pod.name().to_owned()).collect());
         for pod in &pods {
-            self.lose_pod_by(Loss::Evicted, pod).await?;
+            self.disrupt_pod(Disruption::Evicted, pod).await?;
         }
         let condition = Awaited::of_harness(format!("node {} without pods", node.name));
-        self.until(condition, limits::REACTION, |live| !live.pods().any(|pod| on_it(&pod))).await?;
+        self.until(condition, limits::REACTION, |live| !live.pods().any(|pod| is_on_node(&pod))).await?;
         Ok(pools.take(&node).await?)
     }
 
     /// Whether pod capacity limits the case, and not only GPUs.
-    pub fn pods_are_scarce(&self) -> bool {
+    pub fn is_limited_by_pods(&self) -> bool {
         self.case.nodes.iter().any(|group| group.pods != PODS)
     }
 

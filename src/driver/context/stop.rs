@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 /// Who is responsible for the awaited state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
-    /// The implementation, by the first clause that the case decides on its target.
+    /// The implementation. A timeout breaks the first clause that the case decides on its target.
     Case,
     Clause(&'static str),
     /// The harness and its cluster; no clause applies.
     Harness,
 }
 
-/// An awaited state and who is responsible for it. A plain string means [`Duty::Case`].
+/// An awaited state, and who is responsible for it. A plain string means [`Duty::Case`].
 #[derive(Debug, Clone)]
 pub struct Awaited<'a> {
     pub(crate) condition: Cow<'a, str>,
@@ -61,7 +61,7 @@ impl From<String> for Awaited<'_> {
 }
 
 #[derive(Debug)]
-pub struct Waited {
+pub struct Timeout {
     pub condition: String,
     pub duty: Duty,
     pub limit: &'static str,
@@ -73,7 +73,7 @@ pub struct Waited {
     pub situation: String,
 }
 
-impl Waited {
+impl Timeout {
     fn headline(&self) -> String {
         let slowed = match self.slowness > 1.0 {
             true => format!(", × {:.1} for a slow API server", self.slowness),
@@ -83,11 +83,11 @@ impl Waited {
     }
 }
 
-impl fmt::Display for Waited {
+impl fmt::Display for Timeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.headline())?;
-        if let Some(figure) = &self.too_slow {
-            write!(f, "\nthe machine was too slow to decide: {figure}")?;
+        if let Some(evidence) = &self.too_slow {
+            write!(f, "\nthe machine was too slow to decide: {evidence}")?;
         }
         write!(f, "\n{}", self.situation)
     }
@@ -96,7 +96,7 @@ impl fmt::Display for Waited {
 /// A required event that did not happen, on a machine that was fast enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breach {
-    /// The clause that demands it; `None` means the first clause that the case decides on its target.
+    /// The clause that demands the event; `None` means the first clause that the case decides on its target.
     pub clause: Option<String>,
     pub message: String,
 }
@@ -116,7 +116,7 @@ impl Breach {
 pub enum Stop {
     /// A timeout. [`Stop::breach`] returns the clause that it breaks.
     #[error("{0}")]
-    Wait(Box<Waited>),
+    Timeout(Box<Timeout>),
     /// The API server refused a request that the case needs.
     #[error("{action}: {reason}")]
     Refused {
@@ -129,21 +129,23 @@ pub enum Stop {
     /// The operator under test exited by itself; the rest of the cluster works.
     #[error("the operator under test exited: {0}")]
     OperatorEnded(ClusterError),
-    /// Read from a saved history.
+    /// Why the driver stopped, as read from a saved history.
     #[error("the driver stopped: {reason}")]
     Recorded {
         reason: String,
-        /// The breach that was recorded.
+        /// The required event that did not happen, if that stopped the driver.
         breach: Option<Breach>,
     },
 }
 
 impl Stop {
-    /// Replaces the responsible clause of a timeout.
+    /// Replaces the clause that a timeout breaks.
     #[must_use]
     pub fn owed_by(self, clause: &'static str) -> Self {
         match self {
-            Self::Wait(waited) => Self::Wait(Box::new(Waited { duty: Duty::Clause(clause), ..*waited })),
+            Self::Timeout(timeout) => {
+                Self::Timeout(Box::new(Timeout { duty: Duty::Clause(clause), ..*timeout }))
+            }
             stop => stop,
         }
     }
@@ -151,16 +153,16 @@ impl Stop {
     /// The clause that a timeout breaks, if the implementation is responsible.
     pub fn breach(&self) -> Option<Breach> {
         match self {
-            Self::Wait(waited) if waited.too_slow.is_none() => {
-                let clause = match waited.duty {
+            Self::Timeout(timeout) if timeout.too_slow.is_none() => {
+                let clause = match timeout.duty {
                     Duty::Case => None,
                     Duty::Clause(clause) => Some(clause.to_owned()),
                     Duty::Harness => return None,
                 };
-                Some(Breach { clause, message: waited.headline() })
+                Some(Breach { clause, message: timeout.headline() })
             }
             Self::Recorded { breach, .. } => breach.clone(),
-            Self::Wait(_) | Self::Refused { .. } | Self::Cluster(_) | Self::OperatorEnded(_) => None,
+            Self::Timeout(_) | Self::Refused { .. } | Self::Cluster(_) | Self::OperatorEnded(_) => None,
         }
     }
 
@@ -169,23 +171,24 @@ impl Stop {
         let is_cluster = matches!(self, Self::Cluster(_));
         let breach = self.breach().map(|breach| breach.detail());
         let ended = match self {
-            Self::OperatorEnded(death) => Some(death.to_string()),
+            Self::OperatorEnded(error) => Some(error.to_string()),
             _ => None,
         };
         json!({
             "cluster": is_cluster,
-            "wait": matches!(self, Self::Wait(_)),
+            "wait": matches!(self, Self::Timeout(_)),
             "reason": self.to_string(),
             "breach": breach,
             "operatorEnded": ended,
         })
     }
 
+    /// Reads why the driver stopped from a saved history.
     pub fn recorded(history: &History) -> Option<Self> {
         let (_, mark) = history.marks(SharedMark::Stopped).next()?;
         let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();
-        if let Some(death) = mark.detail["operatorEnded"].as_str() {
-            return Some(Self::OperatorEnded(ClusterError::Recorded(death.to_owned())));
+        if let Some(error) = mark.detail["operatorEnded"].as_str() {
+            return Some(Self::OperatorEnded(ClusterError::Recorded(error.to_owned())));
         }
         Some(match mark.detail["cluster"] == true {
             true => Self::Cluster(ClusterError::Recorded(reason)),
@@ -201,8 +204,8 @@ mod tests {
 
     use super::*;
 
-    fn waited(duty: Duty, too_slow: Option<&str>) -> Stop {
-        Stop::Wait(Box::new(Waited {
+    fn timeout(duty: Duty, too_slow: Option<&str>) -> Stop {
+        Stop::Timeout(Box::new(Timeout {
             condition: "4 pods bound".into(),
             duty,
             limit: "scheduling",
@@ -218,12 +221,12 @@ mod tests {
     #[case::of_a_clause(Duty::Clause("AON-01"), None, Some(Some("AON-01")))]
     #[case::of_the_harness(Duty::Harness, None, None)]
     #[case::on_a_slow_machine(Duty::Case, Some("a read took 2.4 s"), None)]
-    fn a_wait_that_ran_out_breaks_a_clause_in_its_run_and_in_a_replay(
+    fn a_timeout_breaks_the_same_clause_in_a_run_and_in_a_replay(
         #[case] duty: Duty,
         #[case] too_slow: Option<&str>,
         #[case] wanted: Option<Option<&str>>,
     ) {
-        let stop = waited(duty, too_slow);
+        let stop = timeout(duty, too_slow);
         let clause = |stop: &Stop| stop.breach().map(|breach| breach.clause);
         let wanted = wanted.map(|clause| clause.map(str::to_owned));
         assert_eq!(clause(&stop), wanted);
@@ -234,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_says_what_shows_that_the_machine_is_too_slow() {
+    fn a_timeout_shows_why_the_machine_was_too_slow() {
         let lines = [
             "waited 45.0 s (scheduling, × 1.5 for a slow API server) for: 4 pods bound",
             "the machine was too slow to decide: a read took 2.4 s (limit 2 s)",
             "  pods: 4, 0 bound, 0 gated",
         ];
-        let said = waited(Duty::Case, Some("a read took 2.4 s (limit 2 s)")).to_string();
-        assert_eq!(said.lines().collect::<Vec<_>>(), lines);
+        let message = timeout(Duty::Case, Some("a read took 2.4 s (limit 2 s)")).to_string();
+        assert_eq!(message.lines().collect::<Vec<_>>(), lines);
     }
 }

@@ -12,7 +12,7 @@ use kube::Api;
 use kube::api::ListParams;
 use serde_json::json;
 
-use super::{Awaited, Stop, TestContext, Waited};
+use super::{Awaited, Stop, TestContext, Timeout};
 use crate::diagnostics;
 use crate::limits::{self, Limit};
 use crate::recorder::Unsettled;
@@ -23,9 +23,9 @@ impl TestContext {
         &self,
         condition: impl Into<Awaited<'_>>,
         limit: Limit,
-        holds: impl Fn(&Live) -> bool,
+        is_reached: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
-        self.until_in(&self.namespace, condition, limit, holds).await
+        self.until_in(&self.namespace, condition, limit, is_reached).await
     }
 
     /// Like [`TestContext::until`], for cluster-scoped objects.
@@ -33,9 +33,9 @@ impl TestContext {
         &self,
         condition: impl Into<Awaited<'_>>,
         limit: Limit,
-        holds: impl Fn(&Live) -> bool,
+        is_reached: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
-        self.until_in("", condition, limit, holds).await
+        self.until_in("", condition, limit, is_reached).await
     }
 
     /// Like [`TestContext::until`], for any namespace.
@@ -44,21 +44,21 @@ impl TestContext {
         namespace: &str,
         condition: impl Into<Awaited<'_>>,
         limit: Limit,
-        holds: impl Fn(&Live) -> bool,
+        is_reached: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
         let awaited = condition.into();
         let begin = Instant::now();
         let recorder = &self.test_cluster.recorder;
         let mut changes = recorder.follow(namespace);
         let wait = async {
-            while !recorder.look(namespace, &holds) {
+            while !recorder.look(namespace, &is_reached) {
                 if changes.changed().await.is_err() {
                     std::future::pending::<()>().await;
                 }
             }
         };
         let is_in_time = self.within(limit, wait).await.is_some();
-        if is_in_time || self.holds_after_all(namespace, &holds).await {
+        if is_in_time || self.is_reached_when_caught_up(namespace, &is_reached).await {
             tracing::debug!(
                 case = self.case.id,
                 condition = &*awaited.condition,
@@ -67,19 +67,19 @@ impl TestContext {
             );
             return Ok(());
         }
-        Err(self.ran_out(awaited, limit, begin).await)
+        Err(self.timed_out(awaited, limit, begin).await)
     }
 
     /// Checks the condition again after the recorder has caught up, because a watch may have been silent.
-    async fn holds_after_all(&self, namespace: &str, holds: impl Fn(&Live) -> bool) -> bool {
+    async fn is_reached_when_caught_up(&self, namespace: &str, is_reached: impl Fn(&Live) -> bool) -> bool {
         let is_followed = !namespace.is_empty();
         is_followed
             && self.settled_in(namespace).await.is_ok()
-            && self.test_cluster.recorder.look(namespace, holds)
+            && self.test_cluster.recorder.look(namespace, is_reached)
     }
 
-    /// Waits until `done`, or until nothing was written for a while. It gives up on a controller that never
-    /// stops writing, which GANG-11 covers.
+    /// Waits until `done` is true, or until no object has changed for [`limits::SILENCE`]. The wait ends
+    /// after [`limits::REACTION`] if a controller never stops writing, which GANG-11 covers.
     pub async fn until_settled(&self, done: impl Fn(&Live) -> bool) {
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         let settled = async {
@@ -99,8 +99,9 @@ impl TestContext {
         self.test_cluster.recorder.settle(namespace, self.length(limits::SETTLE)).await
     }
 
-    /// The outcome of a timeout: the cluster's failure if there is one, else the timeout, which is marked.
-    pub async fn ran_out(&self, condition: impl Into<Awaited<'_>>, limit: Limit, begin: Instant) -> Stop {
+    /// The error of a wait that timed out: the cluster's failure if there is one, else the timeout. A mark
+    /// records the timeout.
+    pub async fn timed_out(&self, condition: impl Into<Awaited<'_>>, limit: Limit, begin: Instant) -> Stop {
         let awaited = condition.into();
         if let Err(error) = self.test_cluster.cluster.healthy().await {
             return error.into();
@@ -113,8 +114,8 @@ impl TestContext {
             "tooSlow": self.too_slow(limit, begin),
             "revision": revision,
         });
-        self.mark(SharedMark::WaitRanOut, detail);
-        self.waited(awaited, limit, begin, self.look(diagnostics::describe))
+        self.mark(SharedMark::WaitTimedOut, detail);
+        self.timeout(awaited, limit, begin, self.look(diagnostics::describe))
     }
 
     /// The current resourceVersion, if the API server reports it.
@@ -124,7 +125,8 @@ impl TestContext {
         listed.metadata.resource_version?.parse().ok()
     }
 
-    pub fn waited<'a>(
+    /// The error of a wait that started at `begin` and timed out.
+    pub fn timeout<'a>(
         &self,
         condition: impl Into<Awaited<'a>>,
         limit: Limit,
@@ -132,7 +134,7 @@ impl TestContext {
         situation: String,
     ) -> Stop {
         let Awaited { condition, duty } = condition.into();
-        Stop::Wait(Box::new(Waited {
+        Stop::Timeout(Box::new(Timeout {
             condition: condition.into_owned(),
             duty,
             limit: limit.name,
@@ -143,17 +145,17 @@ impl TestContext {
         }))
     }
 
-    /// Polls something that is not watched until there is an answer.
-    pub(crate) async fn until_answered<T, F: Future<Output = Result<Option<T>, Stop>> + Send>(
+    /// Polls something that no watch covers until `request` returns a value.
+    pub(crate) async fn poll_until<T, F: Future<Output = Result<Option<T>, Stop>> + Send>(
         &self,
         condition: Awaited<'_>,
         limit: Limit,
-        ask: impl Fn() -> F + Send,
+        request: impl Fn() -> F + Send,
     ) -> Result<T, Stop> {
         let begin = Instant::now();
-        match answered(|| self.length_since(limit, begin), ask).await? {
-            Some(answer) => Ok(answer),
-            None => Err(self.waited(condition, limit, begin, String::new())),
+        match poll(|| self.length_since(limit, begin), request).await? {
+            Some(value) => Ok(value),
+            None => Err(self.timeout(condition, limit, begin, String::new())),
         }
     }
 
@@ -171,14 +173,14 @@ impl TestContext {
         limit.length.mul_f64(self.scale * self.test_cluster.speed.factor())
     }
 
-    /// The same for a wait that started at `begin`. It restarts after a moment when the machine was too slow
-    /// to decide.
+    /// Like [`TestContext::length`], for a wait that started at `begin`. The limit restarts after a moment
+    /// when the machine was too slow to decide.
     pub fn length_since(&self, limit: Limit, begin: Instant) -> Duration {
-        self.test_cluster.speed.stretched(limit.length.mul_f64(self.scale), begin)
+        self.test_cluster.speed.extended(limit.length.mul_f64(self.scale), begin)
     }
 
-    /// Awaits something for the length of the limit; `None` on a timeout. A slow machine extends the limit,
-    /// and one too slow to decide restarts it.
+    /// Awaits a future for the length of the limit; `None` on a timeout. A slow machine extends the limit,
+    /// and one that is too slow to decide restarts it.
     pub async fn within<T>(&self, limit: Limit, wait: impl Future<Output = T>) -> Option<T> {
         let begin = Instant::now();
         within(|| self.length_since(limit, begin), wait).await
@@ -193,12 +195,12 @@ impl TestContext {
     /// hard gang is bound, it waits for the pods of the hard gang only.
     pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
         let expectations = schedulers::of(self.target);
-        let count = expectations.released_at_first(gang);
+        let count = expectations.initially_released(gang);
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
         let condition = Awaited::demanded_by("GANG-07", condition);
-        // A backend may block a gang by the size of its gang resource until all pods are released
-        // (Koordinator).
-        let is_held = |live: &Live, wanted: &Resource| {
+        // Until all pods are released, a backend such as Koordinator's may set a size in the gang resource
+        // that blocks the gang.
+        let is_blocked = |live: &Live, wanted: &Resource| {
             let found = live.get(wanted.kind, &wanted.name.wanted).and_then(|found| expectations.size(found));
             let size = wanted.size.and_then(|size| u64::try_from(size).ok());
             found.is_some() && found != size
@@ -209,13 +211,13 @@ impl TestContext {
             };
             let of_gang = live.pods().filter(|pod| pod.pod_gang() == Some(&gang.name));
             of_gang.filter(|pod| pod.gates().is_empty()).count() >= count
-                && !schedulers::resources_of(self.target, &gang).iter().any(|wanted| is_held(live, wanted))
+                && !schedulers::resources_of(self.target, &gang).iter().any(|wanted| is_blocked(live, wanted))
         })
         .await
     }
 }
 
-/// Awaits something until `length`, which may change meanwhile, has passed.
+/// Awaits a future until `length` has passed. `length` may change during the wait.
 async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>) -> Option<T> {
     let begin = tokio::time::Instant::now();
     let mut wait = pin!(wait);
@@ -227,16 +229,16 @@ async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>)
     }
 }
 
-/// Polls something that is not watched until there is an answer; `None` if `length` passes without one.
-pub async fn answered<T, E, F: Future<Output = Result<Option<T>, E>> + Send>(
+/// Sends a request repeatedly until it returns a value; `None` if it returns none within `length`.
+async fn poll<T, E, F: Future<Output = Result<Option<T>, E>> + Send>(
     length: impl Fn() -> Duration,
-    ask: impl Fn() -> F,
+    request: impl Fn() -> F,
 ) -> Result<Option<T>, E> {
     let begin = Instant::now();
     loop {
-        let answer = ask().await?;
-        if answer.is_some() || begin.elapsed() > length() {
-            return Ok(answer);
+        let value = request().await?;
+        if value.is_some() || begin.elapsed() > length() {
+            return Ok(value);
         }
         tokio::time::sleep(limits::PACE).await;
     }
@@ -249,7 +251,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_limit_grows_while_it_is_waited_for() {
+    async fn a_limit_that_grows_during_a_wait_extends_the_wait() {
         let begin = tokio::time::Instant::now();
         // Slow from second 8 on.
         let length = || Duration::from_secs(if begin.elapsed() < Duration::from_secs(8) { 10 } else { 30 });

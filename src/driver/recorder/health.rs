@@ -1,4 +1,4 @@
-//! The state of the watches: problems of each kind, logged once, and failures that must stop a run.
+//! The state of the watch of each kind. Problems are logged once; some failures must stop a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use conformance_history::Kind;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Consecutive refusals that the start of an API server does not explain.
+/// Number of consecutive refusals that the start of an API server does not explain.
 const REFUSALS: u32 = 3;
 /// A watch that has been down for this long will not recover. A case restarts an API server in less time.
-const LOST: Duration = Duration::from_secs(120);
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// How long an API server that a case restarts may be down before this is logged.
-const RESTART: Duration = Duration::from_secs(10);
+const LOST_AFTER: Duration = Duration::from_secs(120);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// A watch that has been down for longer is logged. A case may restart an API server within this time.
+const LOGGED_AFTER: Duration = Duration::from_secs(10);
 /// Maximum number of causes that are logged per kind, each once.
 const CAUSES: usize = 8;
 
@@ -38,7 +38,7 @@ pub enum RecorderError {
     #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
     Lost {
         kind: &'static str,
-        /// How long it has been down.
+        /// How long the watch has been down.
         seconds: u64,
         failures: u32,
         last: String,
@@ -62,7 +62,7 @@ impl From<RecorderError> for ClusterError {
 #[derive(Debug, Clone, Default)]
 struct State {
     /// The kind was listed and is watched, or is not served.
-    begun: bool,
+    is_watching: bool,
     trouble: Option<Trouble>,
     /// Causes that were logged.
     logged: BTreeSet<String>,
@@ -86,23 +86,24 @@ impl Health {
         Self(watch::Sender::new(kinds.iter().map(|kind| (kind.name, State::default())).collect()))
     }
 
-    /// Records success. `begun` means that the watch gets events, or that the kind is not served.
-    pub(super) fn is_well(&self, kind: &Kind, begun: bool) {
+    /// Records a successful request. `is_watching` means that the watch gets events, or that the kind is not
+    /// served.
+    pub(super) fn record_success(&self, kind: &Kind, is_watching: bool) {
         self.0.send_if_modified(|states| {
             let state = states.entry(kind.name).or_default();
-            let recovered = begun.then(|| state.trouble.take()).flatten();
+            let recovered = is_watching.then(|| state.trouble.take()).flatten();
             if let Some(Trouble { since, failures, .. }) = &recovered {
                 let seconds = since.elapsed().as_secs_f64();
                 tracing::info!(kind = kind.name, failures, seconds, "the watch is re-established");
             }
-            let news = recovered.is_some() || (begun && !state.begun);
-            state.begun |= begun;
-            news
+            let is_changed = recovered.is_some() || (is_watching && !state.is_watching);
+            state.is_watching |= is_watching;
+            is_changed
         });
     }
 
     /// Records an error. Returns the number of consecutive failures.
-    pub(super) fn failed(&self, kind: &Kind, verb: &'static str, error: &kube::Error) -> u32 {
+    pub(super) fn record_error(&self, kind: &Kind, verb: &'static str, error: &kube::Error) -> u32 {
         let (cause, last, forbidden) = match error {
             kube::Error::Api(status) => {
                 let cause = format!("{} {}", status.code, status.reason);
@@ -110,16 +111,25 @@ impl Health {
             }
             error => (error.to_string(), error.to_string(), false),
         };
-        self.trouble(kind, verb, cause, last, forbidden)
+        self.record_trouble(kind, verb, cause, last, forbidden)
     }
 
-    /// Records that there was no answer. Returns the number of consecutive failures.
-    pub(super) fn unanswered(&self, kind: &Kind, verb: &'static str, limit: Duration) -> u32 {
+    /// Records that the API server did not respond. Returns the number of consecutive failures.
+    pub(super) fn record_no_response(&self, kind: &Kind, verb: &'static str, limit: Duration) -> u32 {
         let last = format!("no response in {} s", limit.as_secs());
-        self.trouble(kind, verb, last.clone(), last, false)
+        self.record_trouble(kind, verb, last.clone(), last, false)
     }
 
-    fn trouble(&self, kind: &Kind, verb: &'static str, cause: String, last: String, forbidden: bool) -> u32 {
+    /// Counts a failure of a kind's watch, and logs each cause once. Returns the number of consecutive
+    /// failures.
+    fn record_trouble(
+        &self,
+        kind: &Kind,
+        verb: &'static str,
+        cause: String,
+        last: String,
+        forbidden: bool,
+    ) -> u32 {
         let mut failures = 0;
         self.0.send_modify(|states| {
             let state = states.entry(kind.name).or_default();
@@ -135,8 +145,8 @@ impl Health {
             trouble.failures += 1;
             trouble.refusals = if forbidden { trouble.refusals + 1 } else { 0 };
             failures = trouble.failures;
-            let lasts = forbidden || trouble.since.elapsed() > RESTART;
-            if lasts && state.logged.len() < CAUSES && state.logged.insert(format!("{verb} {cause}")) {
+            let is_notable = forbidden || trouble.since.elapsed() > LOGGED_AFTER;
+            if is_notable && state.logged.len() < CAUSES && state.logged.insert(format!("{verb} {cause}")) {
                 tracing::warn!(kind = kind.name, verb, error = last, "failed to record this kind, retrying");
             } else {
                 tracing::debug!(kind = kind.name, verb, error = last, "a watch failed, retrying");
@@ -151,21 +161,21 @@ impl Health {
         failure(&self.0.borrow())
     }
 
-    pub(super) async fn has_failed(&self) -> RecorderError {
+    pub(super) async fn wait_for_failure(&self) -> RecorderError {
         let mut states = self.0.subscribe();
         loop {
             if let Some(failure) = failure(&states.borrow_and_update()) {
                 return failure;
             }
             // A watch becomes lost as time passes, without another failure.
-            let _ = tokio::time::timeout(LOOK_AGAIN, states.changed()).await;
+            let _ = tokio::time::timeout(POLL_INTERVAL, states.changed()).await;
         }
     }
 
     /// Waits until every kind is watched or not served. The error names all missing permissions.
-    pub(super) async fn begun(&self, limit: Duration) -> Result<(), RecorderError> {
+    pub(super) async fn wait_until_watching(&self, limit: Duration) -> Result<(), RecorderError> {
         let is_decided = |states: &BTreeMap<&'static str, State>| {
-            states.values().all(|state| state.begun || state.trouble.as_ref().is_some_and(is_forbidden))
+            states.values().all(|state| state.is_watching || state.trouble.as_ref().is_some_and(is_forbidden))
         };
         let mut states = self.0.subscribe();
         let decided = tokio::time::timeout(limit, states.wait_for(is_decided)).await.is_ok();
@@ -174,11 +184,11 @@ impl Health {
             Some(failure) => Err(failure),
             None if decided => Ok(()),
             None => {
-                let late: Vec<_> = states.iter().filter(|(_, state)| !state.begun).collect();
+                let missing: Vec<_> = states.iter().filter(|(_, state)| !state.is_watching).collect();
                 let last =
-                    late.iter().find_map(|(_, state)| state.trouble.as_ref().map(|trouble| &trouble.last));
+                    missing.iter().find_map(|(_, state)| state.trouble.as_ref().map(|trouble| &trouble.last));
                 Err(RecorderError::NotReady {
-                    what: late.iter().map(|(name, _)| **name).collect::<Vec<_>>().join(", "),
+                    what: missing.iter().map(|(name, _)| **name).collect::<Vec<_>>().join(", "),
                     seconds: limit.as_secs(),
                     last: last.cloned().unwrap_or_else(|| "the API server did not respond".into()),
                 })
@@ -196,7 +206,7 @@ fn failure(states: &BTreeMap<&'static str, State>) -> Option<RecorderError> {
         let reason = first.last.clone();
         return Some(RecorderError::Forbidden { rights: forbidden.iter().map(right).collect(), reason });
     }
-    let (kind, lost) = troubles().find(|(_, trouble)| trouble.since.elapsed() >= LOST)?;
+    let (kind, lost) = troubles().find(|(_, trouble)| trouble.since.elapsed() >= LOST_AFTER)?;
     let seconds = lost.since.elapsed().as_secs();
     Some(RecorderError::Lost { kind, seconds, failures: lost.failures, last: lost.last.clone() })
 }
@@ -220,46 +230,46 @@ mod tests {
         *Kind::named("Pod").unwrap()
     }
 
-    fn answer(code: u16, reason: &str) -> kube::Error {
+    fn api_error(code: u16, reason: &str) -> kube::Error {
         let status =
             serde_json::json!({"code": code, "reason": reason, "message": reason, "status": "Failure"});
         kube::Error::Api(serde_json::from_value(status).unwrap())
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_refusal_that_stays_is_fatal_and_one_that_goes_is_not() {
+    async fn repeated_refusals_are_fatal_until_a_request_succeeds() {
         let health = Health::new(&[pod()]);
         for _ in 1..REFUSALS {
-            health.failed(&pod(), "watch", &answer(403, "Forbidden"));
+            health.record_error(&pod(), "watch", &api_error(403, "Forbidden"));
         }
         assert_eq!(health.failure(), None);
-        health.failed(&pod(), "watch", &answer(403, "Forbidden"));
-        let error = health.begun(Duration::from_secs(1)).await.unwrap_err();
+        health.record_error(&pod(), "watch", &api_error(403, "Forbidden"));
+        let error = health.wait_until_watching(Duration::from_secs(1)).await.unwrap_err();
         assert_eq!(error.to_string(), "this identity may not watch pods: Forbidden");
         assert_eq!(health.failure(), Some(error.clone()));
         let shown = ClusterError::from(error).to_string();
         assert!(shown.contains("watch pods"), "{shown}");
-        health.is_well(&pod(), true);
+        health.record_success(&pod(), true);
         assert_eq!(health.failure(), None);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_that_stays_away_is_lost() {
+    async fn a_watch_that_is_down_for_too_long_is_lost() {
         let health = Health::new(&[pod()]);
-        health.failed(&pod(), "list", &answer(500, "InternalError"));
-        health.is_well(&pod(), false);
-        tokio::time::advance(LOST).await;
-        assert_eq!(health.failed(&pod(), "watch", &answer(500, "InternalError")), 2);
+        health.record_error(&pod(), "list", &api_error(500, "InternalError"));
+        health.record_success(&pod(), false);
+        tokio::time::advance(LOST_AFTER).await;
+        assert_eq!(health.record_error(&pod(), "watch", &api_error(500, "InternalError")), 2);
         let lost = health.failure().unwrap().to_string();
         assert_eq!(lost, "the watch of Pod has been down for 120 s, after 2 attempts: InternalError");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_does_not_begin_is_named_with_its_last_error() {
+    async fn a_kind_that_is_not_watched_in_time_is_named_with_its_last_error() {
         let health = Health::new(&[pod(), *Kind::named("Node").unwrap()]);
-        health.is_well(&pod(), true);
-        health.failed(Kind::named("Node").unwrap(), "list", &answer(503, "Overloaded"));
-        let error = health.begun(Duration::from_secs(7)).await.unwrap_err();
+        health.record_success(&pod(), true);
+        health.record_error(Kind::named("Node").unwrap(), "list", &api_error(503, "Overloaded"));
+        let error = health.wait_until_watching(Duration::from_secs(7)).await.unwrap_err();
         assert_eq!(error.to_string(), "Node could not be listed and watched in 7 s: Overloaded");
     }
 }

@@ -1,15 +1,16 @@
-//! What the watches delivered: one log per followed namespace, and the current cluster-scoped objects.
+//! The versions that the watches delivered: one log per followed namespace, and the current cluster-scoped
+//! objects.
 //!
 //! Everything in a case's history is appended to one log under one lock. The position in the log is the order
 //! of events; timestamps are for people. A log includes the cluster-scoped objects that belong to its case.
-//! Otherwise only their latest version is kept. Memory therefore depends on the running cases and the
-//! cluster's size, not on other activity.
+//! Of other objects only the latest version is kept, so memory does not depend on activity elsewhere.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use conformance_history::{Change, Entry, Gap, Live, Mark, Recorded, What, revision};
 use jiff::Timestamp;
+use parking_lot::{RwLock, RwLockReadGuard};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -27,14 +28,15 @@ struct Log {
     keep: Option<Keep>,
     entries: Vec<Entry>,
     live: Live,
-    /// Latest resourceVersion seen of every object ever, by kind and name.
+    /// Latest resourceVersion of every object that was ever delivered, by kind and name.
     seen: HashMap<(String, String), u64>,
     length: watch::Sender<usize>,
 }
 
 impl Log {
-    /// Removes from a version what is not recorded. Returns `false` if nothing is left, or nothing new.
-    fn keeps(&self, kind: &str, change: Change, object: &mut Value) -> bool {
+    /// Removes the fields of a version that are not recorded. Returns `false` if the version is to be
+    /// skipped.
+    fn reduce(&self, kind: &str, change: Change, object: &mut Value) -> bool {
         let Some(keep) = self.keep else { return true };
         let known = self.live.get(kind, name(object));
         let is_new = |object: &mut Value| known.is_none_or(|known| !is_same(known, object));
@@ -47,9 +49,10 @@ impl Log {
     }
 }
 
+/// A list of a kind, to compare with a log.
 #[derive(Debug)]
 pub(super) struct Listed {
-    /// As histories name it.
+    /// The kind's name in histories.
     pub kind: &'static str,
     pub version: Option<u64>,
     pub items: BTreeMap<String, u64>,
@@ -60,7 +63,7 @@ struct Inner {
     /// Cluster-scoped objects.
     cluster: Live,
     cluster_length: watch::Sender<usize>,
-    /// The version that the watch of each kind has reached, by its name in histories.
+    /// The version that the watch of each kind has reached, by the kind's name in histories.
     reached: HashMap<&'static str, u64>,
     moved: watch::Sender<u64>,
 }
@@ -68,7 +71,8 @@ struct Inner {
 #[derive(Clone)]
 pub(super) struct Logs(Arc<RwLock<Inner>>);
 
-/// A namespace is followed while one of these exists. Then its log is dropped and events are ignored.
+/// The recorder follows a namespace while a value of this type exists. When the value is dropped, the
+/// recorder drops the namespace's log and ignores further events there.
 pub struct Tracked {
     logs: Logs,
     namespace: String,
@@ -149,12 +153,13 @@ impl Logs {
         }
     }
 
-    pub(super) fn since(&self, namespace: &str, place: usize) -> Vec<Entry> {
+    pub(super) fn since(&self, namespace: &str, index: usize) -> Vec<Entry> {
         let inner = self.read();
         let log = inner.by_namespace.get(namespace);
-        log.and_then(|log| log.entries.get(place..)).map(<[Entry]>::to_vec).unwrap_or_default()
+        log.and_then(|log| log.entries.get(index..)).map(<[Entry]>::to_vec).unwrap_or_default()
     }
 
+    /// Notifies whenever a watch delivers anything.
     pub(super) fn moved(&self) -> watch::Receiver<u64> {
         self.read().moved.subscribe()
     }
@@ -163,8 +168,9 @@ impl Logs {
     pub(super) fn lacks(&self, namespace: &str, listed: &Listed) -> Option<String> {
         let inner = self.read();
         let kind = listed.kind;
-        // Older events can no longer arrive. This alone is not enough: API servers send bookmarks of a silent
-        // watch once a minute, and never without a watch cache.
+        // A watch that has reached the version of the list has delivered every event up to it. Without new
+        // events, only a bookmark advances the watch. API servers send one per minute, and none without a
+        // watch cache. So the items are compared as well.
         let reached = inner.reached.get(kind).copied();
         if listed.version.is_some() && reached >= listed.version {
             return None;
@@ -176,11 +182,11 @@ impl Logs {
         if let Some((name, version)) = missing {
             return Some(format!("{kind} {name} at resourceVersion {version}"));
         }
-        let mut gone = log.live.of(kind).filter(|object| {
+        let mut deleted = log.live.of(kind).filter(|object| {
             !listed.items.contains_key(name(object))
                 && listed.version.is_none_or(|version| revision(object) <= version)
         });
-        gone.next().map(|object| format!("the deletion of {kind} {}", name(object)))
+        deleted.next().map(|object| format!("the deletion of {kind} {}", name(object)))
     }
 
     /// Records a watch event. The object has its kind set.
@@ -196,9 +202,9 @@ impl Logs {
     /// Records a list of all objects of a kind, at its version. After a lost watch every log gets a gap,
     /// because versions may be missing. Objects that are no longer listed are recorded as deleted.
     pub(super) fn relist(&self, kind: &'static str, items: Vec<Value>, version: &str, lost: Option<&str>) {
-        let place = |object: &Value| (namespace(object).to_owned(), name(object).to_owned());
+        let key = |object: &Value| (namespace(object).to_owned(), name(object).to_owned());
         self.write(|inner| {
-            let here: HashSet<(String, String)> = items.iter().map(place).collect();
+            let listed: HashSet<(String, String)> = items.iter().map(key).collect();
             if let Some(reason) = lost {
                 for log in inner.by_namespace.values_mut() {
                     log.push(What::Gap(Gap { kind: kind.into(), reason: reason.into() }));
@@ -206,9 +212,9 @@ impl Logs {
             }
             let lives = inner.by_namespace.values().map(|log| &log.live).chain([&inner.cluster]);
             let known = lives.flat_map(|live| live.of(kind));
-            let vanished: Vec<Value> =
-                known.filter(|object| !here.contains(&place(object))).cloned().collect();
-            for object in vanished {
+            let deleted: Vec<Value> =
+                known.filter(|object| !listed.contains(&key(object))).cloned().collect();
+            for object in deleted {
                 inner.record(kind, Change::Deleted, object);
             }
             for item in items {
@@ -219,17 +225,17 @@ impl Logs {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inner> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.read()
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
-        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.write())
     }
 }
 
 impl Inner {
     fn record(&mut self, kind: &'static str, change: Change, mut object: Value) {
-        // Keep the names of managers and drop their long field lists.
+        // The names of the managers suffice; their field lists are long.
         if let Some(managers) = object["metadata"]["managedFields"].as_array_mut() {
             for manager in managers.iter_mut().filter_map(Value::as_object_mut) {
                 manager.remove("fieldsV1");
@@ -241,7 +247,7 @@ impl Inner {
             self.record_of_cluster(kind, Recorded { change, object: object.into() });
         } else if let Some(log) = self.by_namespace.get_mut(&namespace) {
             log.seen.insert((kind.to_owned(), name(&object).to_owned()), version);
-            if log.keeps(kind, change, &mut object) {
+            if log.reduce(kind, change, &mut object) {
                 let recorded = Recorded { change, object: object.into() };
                 log.live.apply(&recorded);
                 log.push(What::Object(recorded));
@@ -279,6 +285,7 @@ fn namespace(object: &Value) -> &str {
     object["metadata"]["namespace"].as_str().unwrap_or_default()
 }
 
+/// Whether two versions differ only in their resourceVersion.
 fn is_same(known: &Value, object: &mut Value) -> bool {
     let version = object["metadata"]["resourceVersion"].take();
     object["metadata"]["resourceVersion"] = known["metadata"]["resourceVersion"].clone();
@@ -289,7 +296,7 @@ fn is_same(known: &Value, object: &mut Value) -> bool {
 
 /// Whether a node's new version is only a heartbeat of its kubelet.
 fn is_heartbeat(before: &Value, after: &Value) -> bool {
-    let said = |node: &Value| {
+    let without_heartbeat = |node: &Value| {
         let mut node = node.clone();
         if let Some(metadata) = node["metadata"].as_object_mut() {
             metadata.remove("resourceVersion");
@@ -301,162 +308,9 @@ fn is_heartbeat(before: &Value, after: &Value) -> bool {
         }
         node
     };
-    before["kind"] == "Node" && said(before) == said(after)
+    before["kind"] == "Node" && without_heartbeat(before) == without_heartbeat(after)
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn object(kind: &str, namespace: &str, name: &str, version: u64) -> Value {
-        json!({"kind": kind, "metadata": {"namespace": namespace, "name": name, "resourceVersion": version.to_string()}})
-    }
-
-    fn node(name: &str, version: u64, beat: u64, ready: &str) -> Value {
-        json!({"kind": "Node",
-            "metadata": {"name": name, "resourceVersion": version.to_string(), "labels": {"pool": "ns"}},
-            "status": {"conditions": [{"type": "Ready", "status": ready, "lastHeartbeatTime": beat}]}})
-    }
-
-    fn of_pool(object: &Value) -> bool {
-        object["metadata"]["labels"]["pool"] == "ns"
-    }
-
-    fn told(logs: &Logs, namespace: &str) -> Vec<String> {
-        let line = |entry: Entry| match entry.what {
-            What::Object(Recorded { change, object }) => {
-                format!("{change:?} {} {}", object["kind"].as_str().unwrap(), name(&object))
-            }
-            What::Mark(mark) => format!("mark {}", mark.name),
-            What::Gap(gap) => format!("gap {}", gap.kind),
-        };
-        logs.since(namespace, 0).into_iter().map(line).collect()
-    }
-
-    fn memory(logs: &Logs) -> usize {
-        logs.read().by_namespace.values().map(|log| log.entries.len() + log.seen.len()).sum()
-    }
-
-    #[test]
-    fn of_a_part_only_what_is_new_in_it_is_recorded() {
-        fn named(_: Change, object: &mut Value, _: Option<&Value>) -> bool {
-            if let Some(fields) = object.as_object_mut() {
-                fields.remove("status");
-            }
-            object["kind"] != "Event"
-        }
-        let logs = Logs::new();
-        let _tracked = logs.track("ns", Box::new(of_pool), Some(named));
-        let mut pod = object("Pod", "ns", "a", 1);
-        logs.record("Pod", Change::Added, pod.clone());
-        pod["status"] = json!({"phase": "Running"});
-        pod["metadata"]["resourceVersion"] = json!("2");
-        logs.record("Pod", Change::Modified, pod.clone());
-        logs.record("Event", Change::Added, object("Event", "ns", "e", 3));
-        pod["metadata"]["resourceVersion"] = json!("4");
-        pod["spec"] = json!({"nodeName": "n"});
-        logs.record("Pod", Change::Modified, pod.clone());
-        logs.record("Pod", Change::Deleted, pod);
-        assert_eq!(told(&logs, "ns"), ["Added Pod a", "Modified Pod a", "Deleted Pod a"]);
-        assert_eq!(logs.read().reached.get("Event"), Some(&3), "what is not recorded was seen");
-    }
-
-    #[test]
-    fn what_happens_elsewhere_costs_nothing() {
-        let logs = Logs::new();
-        let tracked = logs.track("ns", Box::new(of_pool), None);
-        for version in 0..10_000 {
-            logs.record("Pod", Change::Modified, object("Pod", "of-others", "p", version));
-            logs.record(
-                "Event",
-                Change::Added,
-                object("Event", "of-others", &format!("e{version}"), version),
-            );
-            logs.record("Node", Change::Modified, node("mine", version, version, "True"));
-            let mut other =
-                node("of-others", version, version, if version % 2 == 0 { "True" } else { "False" });
-            other["metadata"]["labels"] = json!({});
-            logs.record("Node", Change::Modified, other);
-        }
-        assert_eq!(memory(&logs), 1, "a node of the case's own, whose kubelet said nothing new");
-        assert_eq!(logs.look("", |live| live.all().count()), 2);
-        logs.record("Pod", Change::Added, object("Pod", "ns", "p", 10_001));
-        drop(tracked);
-        assert_eq!(memory(&logs), 0);
-        logs.record("Pod", Change::Deleted, object("Pod", "ns", "p", 10_002));
-        assert!(!logs.mark("ns", Mark { name: "late".into(), detail: Value::Null }));
-        assert_eq!((memory(&logs), logs.read().by_namespace.len()), (0, 0), "late events bring nothing back");
-    }
-
-    #[test]
-    fn the_order_is_that_of_arrival() {
-        let logs = Logs::new();
-        let _tracked = logs.track("ns", Box::new(of_pool), None);
-        logs.record("Pod", Change::Added, object("Pod", "ns", "p", 5));
-        logs.record("Node", Change::Added, node("n", 4, 0, "True"));
-        logs.mark("ns", Mark { name: "m".into(), detail: Value::Null });
-        logs.record("Node", Change::Modified, node("n", 6, 1, "False"));
-        let all = ["Added Pod p", "Added Node n", "mark m", "Modified Node n"];
-        assert_eq!(told(&logs, "ns"), all);
-        assert_eq!(logs.since("ns", 3).len(), 1);
-        assert_eq!(logs.since("ns", 9), []);
-    }
-
-    #[test]
-    fn a_log_begins_with_what_belongs_to_it_already() {
-        let logs = Logs::new();
-        logs.record("Node", Change::Added, node("n", 4, 0, "True"));
-        logs.record("ClusterTopologyBinding", Change::Added, object("ClusterTopologyBinding", "", "t", 5));
-        let first = logs.track("ns", Box::new(of_pool), None);
-        let second = logs.track("ns", Box::new(of_pool), None);
-        assert_eq!(told(&logs, "ns"), ["Added Node n"]);
-        drop(first);
-        assert_eq!(told(&logs, "ns"), ["Added Node n"], "somebody still follows it");
-        drop(second);
-        assert!(told(&logs, "ns").is_empty());
-    }
-
-    #[test]
-    fn what_a_later_list_does_not_show_is_gone() {
-        let logs = Logs::new();
-        let _tracked = logs.track("ns", Box::new(of_pool), None);
-        for name in ["stays", "goes"] {
-            logs.record("Pod", Change::Added, object("Pod", "ns", name, 5));
-        }
-        logs.record("Service", Change::Added, object("Service", "ns", "s", 5));
-        logs.record("Node", Change::Added, node("n", 6, 0, "True"));
-        logs.relist("Pod", vec![object("Pod", "ns", "stays", 5)], "9", Some("it was away"));
-        logs.relist("Node", Vec::new(), "9", Some("it was away"));
-        let after = ["gap Pod", "Deleted Pod goes", "Added Pod stays", "gap Node", "Deleted Node n"]
-            .map(str::to_owned);
-        assert_eq!(told(&logs, "ns")[4..], after);
-        let left =
-            logs.look("ns", |live| live.all().map(|object| name(object).to_owned()).collect::<Vec<_>>());
-        assert_eq!(left, ["stays", "s"]);
-        assert_eq!(logs.look("", |live| live.all().count()), 0);
-    }
-
-    #[rstest::rstest]
-    #[case::all_seen(&[("a", 3)], 9, None)]
-    #[case::an_older_one(&[("a", 4)], 9, Some("Pod a at resourceVersion 4"))]
-    #[case::never_seen(&[("a", 3), ("b", 2)], 9, Some("Pod b at resourceVersion 2"))]
-    #[case::gone(&[], 9, Some("the deletion of Pod a"))]
-    #[case::made_since(&[], 2, None)]
-    #[case::the_watch_is_further(&[("b", 2)], 3, None)]
-    fn what_is_listed_and_not_recorded_yet(
-        #[case] items: &[(&str, u64)],
-        #[case] version: u64,
-        #[case] lacks: Option<&str>,
-    ) {
-        let logs = Logs::new();
-        let _tracked = logs.track("ns", Box::new(of_pool), None);
-        logs.record("Pod", Change::Added, object("Pod", "ns", "a", 3));
-        let items = items.iter().map(|(name, version)| ((*name).to_owned(), *version)).collect();
-        let listed = Listed { kind: "Pod", version: Some(version), items };
-        assert_eq!(logs.lacks("ns", &listed).as_deref(), lacks);
-        logs.reached("Pod", &version.to_string());
-        assert_eq!(logs.lacks("ns", &listed), None, "the watch has come so far");
-    }
-}
+#[path = "logs_tests.rs"]
+mod tests;

@@ -14,7 +14,7 @@ use conformance_history::What;
 
 use super::*;
 
-/// Code and body of one response. A watch stays open without a response left, or with [`SILENCE`].
+/// Code and body of one response. A watch stays open if no response is left, or if its code is [`SILENCE`].
 type Answer = (u16, String);
 
 const SILENCE: u16 = 0;
@@ -24,7 +24,7 @@ const SILENCE: u16 = 0;
 struct Server {
     lists: HashMap<&'static str, Vec<Answer>>,
     watches: HashMap<&'static str, Vec<Answer>>,
-    asked: Vec<String>,
+    requests: Vec<String>,
 }
 
 impl Server {
@@ -41,16 +41,16 @@ impl Server {
     /// `None` for a watch that stays open.
     fn answer(&mut self, request: &Request<Body>) -> Option<Answer> {
         let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
-        self.asked.push(format!("{path}?{query}"));
+        self.requests.push(format!("{path}?{query}"));
         if path == "/apis" {
             return Some((200, json!({"kind": "APIGroupList", "groups": []}).to_string()));
         }
         let plural = path.rsplit('/').next().unwrap_or_default();
-        let next = |answers: Option<&mut Vec<Answer>>, keeps: bool| {
+        let next = |answers: Option<&mut Vec<Answer>>, repeats_last: bool| {
             let answers = answers?;
             match answers.len() {
                 0 => None,
-                1 if keeps => answers.first().cloned(),
+                1 if repeats_last => answers.first().cloned(),
                 _ => Some(answers.remove(0)),
             }
         };
@@ -59,7 +59,7 @@ impl Server {
         }
         // The first watch of each kind is accepted, as by a real API server, and ends.
         let plural = self.watches.entry(KINDS.iter().find(|kind| kind.plural == plural)?.plural);
-        next(Some(plural.or_insert_with(|| vec![told(&[])])), false).filter(|(code, _)| *code != SILENCE)
+        next(Some(plural.or_insert_with(|| vec![watched(&[])])), false).filter(|(code, _)| *code != SILENCE)
     }
 
     fn start(self) -> (Client, Arc<Mutex<Self>>) {
@@ -92,7 +92,7 @@ fn listed(version: u64, items: &[Value]) -> Answer {
     (200, json!({"metadata": metadata, "items": items}).to_string())
 }
 
-fn told(events: &[(&str, Value)]) -> Answer {
+fn watched(events: &[(&str, Value)]) -> Answer {
     let line =
         |(change, object): &(&str, Value)| json!({"type": change, "object": object}).to_string() + "\n";
     (200, events.iter().map(line).collect())
@@ -139,7 +139,7 @@ async fn until(recorder: &Recorder, length: usize) -> Vec<String> {
     "this identity may not watch podgangs.scheduler.grove.io: no"
 )]
 #[tokio::test(start_paused = true)]
-async fn every_right_that_is_missing_is_named(#[case] server: Server, #[case] message: &str) {
+async fn every_missing_permission_is_named(#[case] server: Server, #[case] message: &str) {
     let error = Recorder::start(server.start().0, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT)
         .await
         .err()
@@ -152,7 +152,7 @@ async fn every_right_that_is_missing_is_named(#[case] server: Server, #[case] me
 #[case::not_served(vec![refused(404, "NotFound")])]
 #[case::late(vec![refused(500, "InternalError"), refused(503, "Overloaded"), listed(1, &[])])]
 #[tokio::test(start_paused = true)]
-async fn what_passes_is_no_failure(#[case] lists: Vec<Answer>) {
+async fn a_transient_error_of_a_list_is_no_failure(#[case] lists: Vec<Answer>) {
     let (recorder, _tracked) = recorder(Server::default().list("podgangs", lists)).await;
     assert_eq!(recorder.failure(), None);
 }
@@ -168,15 +168,15 @@ async fn a_kind_that_cannot_be_listed_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_goes_on_where_it_was() {
+async fn a_watch_resumes_at_its_last_version() {
     let events = vec![
-        told(&[]),
-        told(&[
+        watched(&[]),
+        watched(&[
             ("ADDED", pod("p", 5)),
             ("BOOKMARK", json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "8"}})),
         ]),
         refused(500, "InternalError"),
-        told(&[("DELETED", pod("p", 9))]),
+        watched(&[("DELETED", pod("p", 9))]),
     ];
     let (client, server) = Server::default().watch("pods", events).start();
     // The first watch ends at once. The second starts after `track`, because nothing here waits.
@@ -184,13 +184,13 @@ async fn a_watch_goes_on_where_it_was() {
     let _tracked = recorder.track("ns", |_| false);
     let log = until(&recorder, 1).await;
     assert_eq!(log.last().map(String::as_str), Some("Deleted p"), "{log:?}");
-    let asked = server.lock().unwrap().asked.clone();
+    let requests = server.lock().unwrap().requests.clone();
     let from = |version: u64| format!("timeoutSeconds=290&resourceVersion={version}");
     for version in [1, 8] {
         let wanted = from(version);
         assert!(
-            asked.iter().any(|path| path.contains("/pods?watch") && path.ends_with(&wanted)),
-            "{asked:#?}"
+            requests.iter().any(|path| path.contains("/pods?watch") && path.ends_with(&wanted)),
+            "{requests:#?}"
         );
     }
     assert_eq!(recorder.failure(), None);
@@ -198,24 +198,24 @@ async fn a_watch_goes_on_where_it_was() {
 
 #[rstest]
 #[case::refused(refused(410, "too old"))]
-#[case::told(told(&[("ERROR", json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}))]))]
+#[case::watched(watched(&[("ERROR", json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}))]))]
 #[tokio::test(start_paused = true)]
-async fn what_a_lost_watch_may_have_missed_is_a_gap(#[case] lost: Answer) {
+async fn a_lost_watch_leaves_a_gap(#[case] lost: Answer) {
     let lists = vec![listed(5, &[]), listed(9, &[pod("new", 7)])];
-    let pods = vec![told(&[]), refused(500, "away"), lost];
+    let pods = vec![watched(&[]), refused(500, "away"), lost];
     let (recorder, _tracked) = recorder(Server::default().list("pods", lists).watch("pods", pods)).await;
     assert_eq!(until(&recorder, 2).await, ["gap of Pod: too old", "Added new"]);
 }
 
 #[rstest]
-#[case::nothing_there(vec![listed(1, &[])], None)]
+#[case::no_objects(vec![listed(1, &[])], None)]
 #[case::behind(
     vec![listed(1, &[]), listed(9, &[pod("p", 7)])],
     Some("the watches did not deliver Pod p at resourceVersion 7 within 20 s")
 )]
 #[case::refused(vec![listed(1, &[]), refused(500, "broken")], Some("failed to list Pod for comparison: "))]
 #[tokio::test(start_paused = true)]
-async fn why_a_log_is_not_whole(#[case] lists: Vec<Answer>, #[case] reason: Option<&str>) {
+async fn settle_reports_why_a_log_is_incomplete(#[case] lists: Vec<Answer>, #[case] reason: Option<&str>) {
     let (recorder, _tracked) = recorder(Server::default().list("pods", lists)).await;
     let settled = recorder.settle("ns", LIMIT).await.map_err(|error| error.to_string());
     match reason {
@@ -227,24 +227,24 @@ async fn why_a_log_is_not_whole(#[case] lists: Vec<Answer>, #[case] reason: Opti
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_is_silent_about_what_a_list_shows_begins_again() {
-    let watches = vec![told(&[]), (SILENCE, String::new()), told(&[("ADDED", pod("p", 7))])];
+async fn a_watch_that_does_not_deliver_a_listed_object_restarts() {
+    let watches = vec![watched(&[]), (SILENCE, String::new()), watched(&[("ADDED", pod("p", 7))])];
     let lists = vec![listed(1, &[]), listed(9, &[pod("p", 7)])];
     let (recorder, _tracked) = recorder(Server::default().list("pods", lists).watch("pods", watches)).await;
     recorder.settle("ns", LIMIT).await.unwrap();
-    assert_eq!(lines(&recorder), ["Added p"], "and no gap, as it goes on where it was");
+    assert_eq!(lines(&recorder), ["Added p"], "without a gap, because it resumes at its last version");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_list_is_asked_for_in_pages() {
+async fn a_long_list_is_requested_in_pages() {
     let more = json!({"metadata": {"resourceVersion": "5", "continue": "more"}, "items": [pod("a", 3)]});
     let (client, server) =
         Server::default().list("pods", vec![(200, more.to_string()), listed(5, &[pod("b", 4)])]).start();
     let (version, items) = list(&client, Kind::named("Pod").unwrap(), Some("ns")).await.unwrap();
     assert_eq!((version.as_str(), items.len()), ("5", 2));
-    let asked = server.lock().unwrap().asked.clone();
+    let requests = server.lock().unwrap().requests.clone();
     assert_eq!(
-        asked,
+        requests,
         ["/api/v1/namespaces/ns/pods?limit=500", "/api/v1/namespaces/ns/pods?limit=500&continue=more"]
     );
 }

@@ -1,6 +1,7 @@
 //! Lists and watches one kind, indefinitely.
 //!
-//! kube's `watcher` lists again by itself after a lost watch. A history must record the loss.
+//! This module does not use kube's `watcher`, which lists again by itself after a lost watch. A history must
+//! record the loss.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -18,11 +19,12 @@ use tokio::time::{sleep, timeout};
 use super::health::Health;
 use super::logs::Logs;
 
-/// Pause before the first retries: an API server that restarts is back soon.
-const SOON: Duration = Duration::from_millis(200);
-/// After this many failures the pause is this long.
-const LATER: (u32, Duration) = (50, Duration::from_secs(1));
-const LIST: Duration = Duration::from_secs(30);
+/// Pause before the first retries. A restarted API server is soon ready.
+const SHORT_PAUSE: Duration = Duration::from_millis(200);
+/// Number of failures after which the pause is [`LONG_PAUSE`].
+const MANY_FAILURES: u32 = 50;
+const LONG_PAUSE: Duration = Duration::from_secs(1);
+const LIST_LIMIT: Duration = Duration::from_secs(30);
 /// Objects per page. A full list of a large cluster would take hundreds of MiB.
 const PAGE: u32 = 500;
 
@@ -33,43 +35,45 @@ pub(super) struct Watching {
     pub health: Health,
 }
 
+/// How a watch that ended continues.
 enum Resume {
-    /// At its last version.
+    /// The watch continues at its last version.
     AtOnce,
-    /// At its last version, after a pause. The API server has failed to answer this many times in a row.
+    /// The watch continues at its last version, after a pause that depends on the number of consecutive
+    /// failures.
     Retry(u32),
-    /// By listing again: versions in between are lost.
+    /// The recorder lists the kind again, for this reason. Versions in between are lost.
     Relist(String),
 }
 
 impl Watching {
-    /// Lists and watches a kind indefinitely. `silent` restarts the watch at its last version. An open
-    /// connection may stop delivering events, as seen for PodCliques on a control plane that had just
-    /// started.
+    /// Lists and watches a kind indefinitely. `silent` restarts the watch at its last version, because an
+    /// open connection may stop delivering events. This was seen for PodCliques on a control plane that had
+    /// just started.
     pub(super) async fn follow(self, kind: Kind, silent: Arc<Notify>) {
         let mut from: Option<String> = None;
         let mut lost: Option<String> = None;
         loop {
             let mut version = match from.take() {
                 Some(version) => version,
-                None => match timeout(LIST, list(&self.client, &kind, None)).await {
+                None => match timeout(LIST_LIMIT, list(&self.client, &kind, None)).await {
                     Ok(Ok((version, items))) => {
                         self.logs.relist(kind.name, items, &version, lost.take().as_deref());
-                        self.health.is_well(&kind, false);
+                        self.health.record_success(&kind, false);
                         version
                     }
                     // The kind may be served later.
                     Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
-                        self.health.is_well(&kind, true);
-                        sleep(SOON).await;
+                        self.health.record_success(&kind, true);
+                        sleep(SHORT_PAUSE).await;
                         continue;
                     }
                     Ok(Err(error)) => {
-                        pause(self.health.failed(&kind, "list", &error)).await;
+                        pause(self.health.record_error(&kind, "list", &error)).await;
                         continue;
                     }
                     Err(_) => {
-                        pause(self.health.unanswered(&kind, "list", LIST)).await;
+                        pause(self.health.record_no_response(&kind, "list", LIST_LIMIT)).await;
                         continue;
                     }
                 },
@@ -110,14 +114,14 @@ impl Watching {
             Err(kube::Error::Api(status)) if status.code == 410 => {
                 return Resume::Relist(status.message.clone());
             }
-            // The kind is no longer served; its objects were deleted before it.
+            // The kind is no longer served. Its objects were deleted before that.
             Err(kube::Error::Api(status)) if status.code == 404 => {
-                self.health.is_well(kind, true);
+                self.health.record_success(kind, true);
                 return Resume::Retry(0);
             }
-            Err(error) => return Resume::Retry(self.health.failed(kind, "watch", &error)),
+            Err(error) => return Resume::Retry(self.health.record_error(kind, "watch", &error)),
         };
-        self.health.is_well(kind, true);
+        self.health.record_success(kind, true);
         loop {
             let (change, object) = match stream.try_next().await {
                 Ok(Some(WatchEvent::Added(object))) => (Change::Added, object),
@@ -132,21 +136,21 @@ impl Watching {
                     return Resume::Relist(status.message.clone());
                 }
                 Ok(Some(WatchEvent::Error(status))) => {
-                    return Resume::Retry(self.health.failed(kind, "watch", &kube::Error::Api(status)));
+                    return Resume::Retry(self.health.record_error(kind, "watch", &kube::Error::Api(status)));
                 }
-                Err(error) => return Resume::Retry(self.health.failed(kind, "watch", &error)),
+                Err(error) => return Resume::Retry(self.health.record_error(kind, "watch", &error)),
                 Ok(None) => return Resume::AtOnce,
             };
             if let Some(at) = object["metadata"]["resourceVersion"].as_str() {
                 *version = at.to_owned();
             }
-            self.logs.record(kind.name, change, named(object, kind));
+            self.logs.record(kind.name, change, with_kind(object, kind));
         }
     }
 }
 
 async fn pause(failures: u32) {
-    sleep(if failures < LATER.0 { SOON } else { LATER.1 }).await;
+    sleep(if failures < MANY_FAILURES { SHORT_PAUSE } else { LONG_PAUSE }).await;
 }
 
 /// Every served `GROUP/VERSION`. Retries until the API server answers; `last` is the last error.
@@ -159,7 +163,7 @@ pub(super) async fn api_versions(client: &Client, last: &mut String) -> BTreeSet
             }
             Err(error) => {
                 *last = error.to_string();
-                sleep(SOON).await;
+                sleep(SHORT_PAUSE).await;
             }
         }
     }
@@ -178,7 +182,7 @@ pub(super) async fn list(
         let request = http::Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError)?;
         let mut list: Value = client.request(request).await?;
         if let Value::Array(items) = list["items"].take() {
-            all.extend(items.into_iter().map(|item| named(item, kind)));
+            all.extend(items.into_iter().map(|item| with_kind(item, kind)));
         }
         let metadata = &list["metadata"];
         match metadata["continue"].as_str().filter(|more| !more.is_empty()) {
@@ -189,7 +193,7 @@ pub(super) async fn list(
 }
 
 /// Sets the kind, which list items lack, to its name in histories, which is unique across groups.
-fn named(mut item: Value, kind: &Kind) -> Value {
+fn with_kind(mut item: Value, kind: &Kind) -> Value {
     item["kind"] = kind.name.into();
     item["apiVersion"] = kind.api_version.into();
     item

@@ -5,14 +5,14 @@ use conformance_contract::target::Target;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-use super::{Columns, Expectations, Made, Name, Resource, schedule_by};
+use super::{CreatedGang, Expectations, Name, Resource, Targets, schedule_by};
 use crate::{Gang, Group};
 
 pub const POD_GROUP: &str = "PodGroup.scheduling.x-k8s.io";
 const MEMBERSHIP: &str = "scheduling.x-k8s.io/pod-group";
 const SCHEDULER: &str = "scheduler-plugins-scheduler";
 
-pub(super) static COLUMNS: Columns = &[(Target::TRAINJOB_COSCHEDULING, &Coscheduling)];
+pub(super) static TARGETS: Targets = &[(Target::TRAINJOB_COSCHEDULING, &Coscheduling)];
 
 #[derive(Debug)]
 pub struct Coscheduling;
@@ -30,7 +30,7 @@ impl Expectations for Coscheduling {
         resource["spec"]["minMember"].as_u64()
     }
 
-    fn faults(&self, _gang: Made<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
+    fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
         Vec::new()
     }
 
@@ -42,7 +42,7 @@ impl Expectations for Coscheduling {
         pod.label(MEMBERSHIP)
     }
 
-    fn claim(&self, pcs: &mut Value) {
+    fn assign(&self, pcs: &mut Value) {
         schedule_by(pcs, SCHEDULER);
     }
 
@@ -59,9 +59,10 @@ impl Expectations for Coscheduling {
         vec![(POD_GROUP, group), ("Pod", pod)]
     }
 
-    /// The plugin reads PodGroups from its own cache, and another cache wakes the queue. A PodGroup may reach
-    /// the plugin's cache too late for the pod's first try, and the pod's next try comes just as early.
-    fn overlooks_gang_resources(&self) -> bool {
+    /// The plugin reads PodGroups from its own cache, but another cache triggers retries. A new PodGroup may
+    /// reach the plugin's cache too late for the first try of a pod, and for the retry that the PodGroup
+    /// triggers.
+    fn may_miss_gang_resources(&self) -> bool {
         true
     }
 }

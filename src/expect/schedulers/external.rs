@@ -6,7 +6,7 @@ use conformance_contract::names;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-use super::{Expectations, Made, Name, Resource, all, schedule_by};
+use super::{CreatedGang, Expectations, Name, Resource, all, schedule_by};
 use crate::{Gang, Group};
 
 impl Expectations for ExternalProfile {
@@ -22,7 +22,7 @@ impl Expectations for ExternalProfile {
         None
     }
 
-    fn faults(&self, _gang: Made<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
+    fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
         Vec::new()
     }
 
@@ -35,22 +35,23 @@ impl Expectations for ExternalProfile {
         all().find_map(|(_, other)| other.named_by(pod))
     }
 
-    /// None if no scheduler runs; otherwise the scheduler is known by its name alone.
+    /// Empty if no scheduler runs. Otherwise the scheduler's name, because nothing else about the scheduler
+    /// is known.
     fn writers(&self) -> &[&'static str] {
         if self.runs { std::slice::from_ref(&self.scheduler) } else { &[] }
     }
 
-    fn claim(&self, pcs: &mut Value) {
+    fn assign(&self, pcs: &mut Value) {
         schedule_by(pcs, self.scheduler);
     }
 
-    /// Only Grove creates PodGangs ([`Expectations::canary_set`]).
+    /// Empty, because only Grove creates PodGangs ([`Expectations::canary_set`]).
     fn plain_gang(&self, _name: &str, _pods: usize) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
-    /// The harness cannot create a PodGang itself, because the operator writes the status that it is
-    /// complete. Therefore the canary is one clique of one pod, whose labels reach the pod.
+    /// The harness cannot create a PodGang itself, because the operator writes the status that reports the
+    /// PodGang as complete. Therefore the canary is one clique of one pod, whose labels reach the pod.
     fn canary_set(&self) -> Option<Value> {
         let clique = json!({"name": "a", "labels": {names::CANARY: "true"}, "spec": {
             "roleName": "a", "replicas": 1, "podSpec": {"schedulerName": self.scheduler},

@@ -1,13 +1,13 @@
 //! KAI (KAI-01, KAI-03): a PodGroup with a leaf subgroup per podgroup, and a parent for the podgroups of each
 //! topology group config. There may be one PodGroup per PodGang, or one per replica of a PodCliqueSet with a
-//! subgroup per PodGang (upstream's pull request 735). The checks depend only on which pods need which
-//! others.
+//! subgroup per PodGang (upstream's pull request 735). The checks accept both, because they compare only
+//! which pods need which other pods.
 
 use conformance_contract::target::Target;
 use conformance_history::{Live, Pod, is_controlled_by};
 use serde_json::{Value, json};
 
-use super::{Columns, Expectations, Made, Name, Resource, differs, list, schedule_by, text};
+use super::{CreatedGang, Expectations, Name, Resource, Targets, differs, list, schedule_by, text};
 use crate::{Gang, Group};
 
 pub const POD_GROUP: &str = "PodGroup.scheduling.run.ai";
@@ -16,7 +16,9 @@ const MEMBERSHIP: &str = "pod-group-name";
 const SUBGROUP: &str = "kai.scheduler/subgroup-name";
 /// Annotation that makes KAI's podgrouper ignore a pod.
 pub const SKIP: &str = "kai.scheduler/skip-podgrouper";
-/// The writer names of KAI's programs: their folders in a checkout, and always `app` in KAI's images.
+/// The field managers and event sources of KAI's programs. A program built from a checkout writes under its
+/// folder's name, and every program of KAI's images writes as `app`. The stand-in for KAI writes as
+/// `kube-scheduler`: it is a kube-scheduler with a profile of KAI's name.
 const PROGRAMS: &[&str] = &[
     "kai-scheduler",
     "kai-binder",
@@ -34,7 +36,7 @@ pub const PODGROUPER: [&str; 2] = ["podgrouper", "app"];
 /// The label or annotation that selects a queue, and the queue of the harness.
 pub const QUEUE: (&str, &str) = ("kai.scheduler/queue", "default-queue");
 
-pub(super) static COLUMNS: Columns = &[(Target::KAI, &Kai)];
+pub(super) static TARGETS: Targets = &[(Target::KAI, &Kai)];
 
 #[derive(Debug)]
 pub struct Kai;
@@ -62,11 +64,11 @@ impl<'a> Tree<'a> {
     }
 
     /// The lowest node above all these leaves.
-    fn above(self, leaves: &[&str]) -> &'a str {
-        let holds = |name: &'a str| leaves.iter().all(|leaf| self.leaves(name).contains(leaf));
+    fn lowest_above(self, leaves: &[&str]) -> &'a str {
+        let has_all = |name: &'a str| leaves.iter().all(|leaf| self.leaves(name).contains(leaf));
         let mut node = "";
         while let Some(child) =
-            self.children(node).map(|child| text(&child["name"])).find(|child| holds(child))
+            self.children(node).map(|child| text(&child["name"])).find(|child| has_all(child))
         {
             node = child;
         }
@@ -95,7 +97,8 @@ impl<'a> Tree<'a> {
         self.is_satisfied(name, |child| self.needs_nothing(child))
     }
 
-    /// Whether a node is satisfied if only these of its children are. A leaf with a minimum never is.
+    /// Whether a node is satisfied if exactly the children that `is_child` selects are satisfied. A leaf with
+    /// a minimum never is.
     fn is_satisfied(self, name: &'a str, is_child: impl Fn(&'a str) -> bool) -> bool {
         let node = self.node(name).unwrap_or(&Value::Null);
         let children: Vec<_> = self.children(name).map(|child| text(&child["name"])).collect();
@@ -110,23 +113,23 @@ impl<'a> Tree<'a> {
         satisfied.count() == children.len()
     }
 
-    /// Why the gang with these leaves is bound only together with other pods. Scaled gangs may need the base
-    /// that is in the same PodGroup.
+    /// Why the gang with these leaves is bound only together with other pods; `None` if it is not. Scaled
+    /// gangs may need the base that is in the same PodGroup.
     fn needs_others(self, leaves: &[&'a str], is_base: bool) -> Option<String> {
-        let mut below = self.above(leaves);
-        while let Some(above) = self.parent(below) {
-            let is_needed = is_base || !above.is_empty();
-            if is_needed && !self.is_satisfied(above, |child| child == below || self.needs_nothing(child)) {
-                return Some(format!("{} requires more than subgroup {below}", what(above)));
+        let mut below = self.lowest_above(leaves);
+        while let Some(parent) = self.parent(below) {
+            let is_needed = is_base || !parent.is_empty();
+            if is_needed && !self.is_satisfied(parent, |child| child == below || self.needs_nothing(child)) {
+                return Some(format!("{} requires more than subgroup {below}", what(parent)));
             }
-            below = above;
+            below = parent;
         }
         None
     }
 
-    /// Why these leaves are not one gang.
+    /// Why these leaves are not one gang; `None` if they are.
     fn does_not_need_all(self, leaves: &[&'a str]) -> Option<String> {
-        let top = self.above(leaves);
+        let top = self.lowest_above(leaves);
         let foreign: Vec<_> = self.leaves(top).into_iter().filter(|leaf| !leaves.contains(leaf)).collect();
         if !foreign.is_empty() {
             return Some(format!("{} also contains {}", what(top), foreign.join(", ")));
@@ -171,14 +174,14 @@ impl Expectations for Kai {
 
     /// Subgroups may have any names (KAI-01). The pods of a podgroup share a leaf of its size. One node is
     /// above exactly the leaves of the PodGang and needs every one of them.
-    fn faults(&self, gang: Made<'_>, _wanted: &Resource, found: &Value) -> Vec<String> {
+    fn faults(&self, gang: CreatedGang<'_>, _wanted: &Resource, found: &Value) -> Vec<String> {
         let tree = Tree(&found["spec"]);
         let mut faults = Vec::new();
         let mut leaves = Vec::new();
         for (podgroup, min) in gang.podgroups {
-            let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(podgroup);
+            let is_of_podgroup = |pod: &Pod<'_>| pod.pod_clique() == Some(podgroup);
             let mut named: Vec<_> =
-                gang.live.pods().filter(is_its).filter_map(|pod| pod.label(SUBGROUP)).collect();
+                gang.live.pods().filter(is_of_podgroup).filter_map(|pod| pod.label(SUBGROUP)).collect();
             named.dedup();
             let leaf = match named[..] {
                 [] => podgroup.as_str(),
@@ -224,11 +227,11 @@ impl Expectations for Kai {
         pod.0["metadata"]["annotations"][MEMBERSHIP].as_str()
     }
 
-    fn looks_at(&self, pod: Pod<'_>) -> bool {
+    fn considers(&self, pod: Pod<'_>) -> bool {
         self.named_by(pod).is_some()
     }
 
-    fn kind_of_any_name(&self) -> Option<&'static str> {
+    fn freely_named_kind(&self) -> Option<&'static str> {
         Some(POD_GROUP)
     }
 
@@ -243,7 +246,7 @@ impl Expectations for Kai {
         unnamed.into_iter().chain(skipped).collect()
     }
 
-    fn claim(&self, pcs: &mut Value) {
+    fn assign(&self, pcs: &mut Value) {
         schedule_by(pcs, "kai-scheduler");
         let metadata = &mut pcs["metadata"];
         if metadata["labels"][QUEUE.0].is_null() && metadata["annotations"][QUEUE.0].is_null() {
@@ -273,11 +276,10 @@ impl Expectations for Kai {
         faults
     }
 
-    fn works_in_sessions(&self) -> bool {
+    fn retries_in_sessions(&self) -> bool {
         true
     }
 
-    /// kube-scheduler's name belongs to the stand-in, which has a profile with KAI's name.
     fn writers(&self) -> &[&'static str] {
         PROGRAMS
     }
@@ -291,7 +293,7 @@ impl Expectations for Kai {
     }
 
     /// KAI's requests to bind a pod, which have the name of the pod.
-    fn is_left_of_a_canary(&self, object: &Value) -> bool {
+    fn is_canary_remnant(&self, object: &Value) -> bool {
         object["kind"] == "BindRequest" && text(&object["metadata"]["name"]).starts_with("canary-")
     }
 

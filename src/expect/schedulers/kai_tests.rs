@@ -35,7 +35,7 @@ fn aggregate() -> Value {
 }
 
 /// One PodGroup per PodGang, whose leaves have the names of its podgroups.
-fn of_one() -> Value {
+fn one_per_gang() -> Value {
     json!({"minMember": 3, "subGroups": [
         subgroup("w-0-a", "", "minMember", 2),
         subgroup("rack", "", "minMember", 1),
@@ -52,9 +52,10 @@ fn faults(spec: Value, podgroups: &[(&str, usize)], is_base: bool, leaf_of: fn(&
     let live = Story::on(Target::KAI).all_added(podgroups.iter().map(pod)).end().end();
     let podgroups: Vec<_> = podgroups.iter().map(|(name, min)| ((*name).to_owned(), *min)).collect();
     let pod_gang = object("PodGang", "g");
-    let made = Made { target: Target::KAI, pod_gang: &pod_gang, podgroups: &podgroups, is_base, live: &live };
+    let gang =
+        CreatedGang { target: Target::KAI, pod_gang: &pod_gang, podgroups: &podgroups, is_base, live: &live };
     let wanted = Kai.resources("g", &podgroups).remove(0);
-    Kai.faults(made, &wanted, &json!({"spec": spec})).join("; ")
+    Kai.faults(gang, &wanted, &json!({"spec": spec})).join("; ")
 }
 
 fn of_replica(spec: Value, podgroups: &[(&str, usize)], is_base: bool) -> String {
@@ -62,14 +63,14 @@ fn of_replica(spec: Value, podgroups: &[(&str, usize)], is_base: bool) -> String
 }
 
 #[test]
-fn either_shape_is_right() {
-    assert_eq!(faults(of_one(), &BASE, true, str::to_owned), "");
+fn both_shapes_match() {
+    assert_eq!(faults(one_per_gang(), &BASE, true, str::to_owned), "");
     assert_eq!(of_replica(aggregate(), &BASE, true), "");
     assert_eq!(of_replica(aggregate(), &SCALED, false), "");
 }
 
 #[test]
-fn a_replica_without_scaled_gangs() {
+fn a_replica_without_scaled_gangs_matches() {
     let spec = json!({"minSubGroup": 1, "subGroups": aggregate()["subGroups"].as_array().unwrap()[7..]});
     assert_eq!(of_replica(spec, &BASE, true), "");
 }
@@ -92,7 +93,7 @@ fn a_replica_without_scaled_gangs() {
     "subgroup 1-base requires more than subgroup leaf-sg-1-b"
 )]
 #[case::no_such_leaf("/subGroups/3/name", json!("other"), "", "subgroup leaf-sg-1-b of podgroup w-0-sg-1-b does not exist")]
-fn what_needs_what(
+fn a_tree_that_requires_too_much_or_too_little_has_faults(
     #[case] field: &str,
     #[case] value: Value,
     #[case] of_base: &str,
@@ -110,12 +111,12 @@ fn what_needs_what(
 }
 
 #[test]
-fn one_root_for_all_needs_them_all() {
+fn one_root_for_all_leaves_requires_them_all() {
     let spec = json!({"subGroups": [
         subgroup("leaf-a", "", "minMember", 2),
         subgroup("leaf-sg-0-b", "", "minMember", 1),
         subgroup("leaf-sg-1-b", "", "minMember", 1),
     ]});
     assert_eq!(of_replica(spec.clone(), &BASE, true), "the PodGroup also contains leaf-sg-1-b");
-    assert_eq!(of_replica(spec, &SCALED, false), "", "it may need the base beside which it is");
+    assert_eq!(of_replica(spec, &SCALED, false), "", "a scaled gang may require its base");
 }

@@ -1,4 +1,4 @@
-//! Koordinator (KOORD-01, KOORD-02): a PodGroup per podgroup. A `groups` annotation joins all those of a
+//! Koordinator (KOORD-01, KOORD-02): a PodGroup per podgroup. A `groups` annotation joins all PodGroups of a
 //! PodGang.
 
 use std::time::Duration;
@@ -8,7 +8,9 @@ use conformance_contract::target::Target;
 use conformance_history::{Live, Pod};
 use serde_json::{Value, json};
 
-use super::{Columns, Expectations, Made, Name, Picture, Resource, differs, list, schedule_by, text};
+use super::{
+    CreatedGang, Expectations, Name, Resource, Targets, TopologyModel, differs, list, schedule_by, text,
+};
 use crate::domains::Domain;
 use crate::{Gang, Group};
 
@@ -16,7 +18,7 @@ pub const POD_GROUP: &str = "PodGroup.scheduling.sigs.k8s.io";
 const MEMBERSHIP: &str = "pod-group.scheduling.sigs.k8s.io";
 pub const GANG: &str = "gang.scheduling.koordinator.sh";
 
-pub(super) static COLUMNS: Columns = &[(Target::KOORDINATOR, &Koordinator)];
+pub(super) static TARGETS: Targets = &[(Target::KOORDINATOR, &Koordinator)];
 
 #[derive(Debug)]
 pub struct Koordinator;
@@ -44,7 +46,7 @@ impl Expectations for Koordinator {
         Some(Duration::from_secs(30))
     }
 
-    fn faults(&self, gang: Made<'_>, resource: &Resource, found: &Value) -> Vec<String> {
+    fn faults(&self, gang: CreatedGang<'_>, resource: &Resource, found: &Value) -> Vec<String> {
         let annotation = |name: &str| &found["metadata"]["annotations"][format!("{GANG}/{name}")];
         let configured =
             |name: &str, default: Value| gang.target.configured(name).cloned().unwrap_or(default);
@@ -61,11 +63,13 @@ impl Expectations for Koordinator {
         ];
         let mut faults: Vec<_> =
             wanted.iter().filter_map(|(field, found, wanted)| differs(field, found, wanted)).collect();
-        faults.extend(self.membership_of_the_group(gang, annotation("groups")));
+        faults.extend(self.groups_fault(gang, annotation("groups")));
         let podgroups = list(&gang.pod_gang["spec"]["podgroups"]).iter();
-        let is_its =
-            |of: &&Value| Name::label(format!("{}-{}", gang.name(), text(&of["name"]))) == resource.name;
-        let references = podgroups.filter(is_its).map(|of| list(&of["podReferences"]).len()).next();
+        let is_same_podgroup = |podgroup: &&Value| {
+            Name::label(format!("{}-{}", gang.name(), text(&podgroup["name"]))) == resource.name
+        };
+        let references =
+            podgroups.filter(is_same_podgroup).map(|podgroup| list(&podgroup["podReferences"]).len()).next();
         // Koordinator rejects a total below the minimum.
         let total = references.filter(|references| Some(*references) >= resource.size);
         faults.extend(total.and_then(|total| {
@@ -88,7 +92,7 @@ impl Expectations for Koordinator {
         index >= group.min
     }
 
-    /// Annotation `total-number`.
+    /// The annotation `total-number` contains the number of pods.
     fn counts_pods(&self) -> bool {
         true
     }
@@ -97,16 +101,16 @@ impl Expectations for Koordinator {
         pod.label(MEMBERSHIP).or_else(|| pod.0["metadata"]["annotations"][format!("{GANG}/name")].as_str())
     }
 
-    fn claim(&self, pcs: &mut Value) {
+    fn assign(&self, pcs: &mut Value) {
         schedule_by(pcs, "koord-scheduler");
     }
 
-    /// Its ClusterNetworkTopology, whose status the scheduler writes.
-    fn picture(&self) -> Option<Picture> {
-        Some(Picture { has: in_the_tree, is_made_by_the_backend: false })
+    /// Koordinator's ClusterNetworkTopology, whose status the scheduler writes.
+    fn topology_model(&self) -> Option<TopologyModel> {
+        Some(TopologyModel { has: model_has_domains, is_maintained_by_backend: false })
     }
 
-    fn released_at_first(&self, gang: &Gang) -> usize {
+    fn initially_released(&self, gang: &Gang) -> usize {
         gang.minimum()
     }
 
@@ -131,7 +135,7 @@ impl Expectations for Koordinator {
 
 impl Koordinator {
     /// The `groups` annotation lists every PodGroup of the PodGang, each once.
-    fn membership_of_the_group(&self, gang: Made<'_>, groups: &Value) -> Option<String> {
+    fn groups_fault(&self, gang: CreatedGang<'_>, groups: &Value) -> Option<String> {
         let namespace = text(&gang.pod_gang["metadata"]["namespace"]);
         let listed: Vec<String> = serde_json::from_str(text(groups)).unwrap_or_default();
         let wanted = self.resources(gang.name(), gang.podgroups);
@@ -149,7 +153,7 @@ impl Koordinator {
 }
 
 /// Whether Koordinator's ClusterNetworkTopology counts the nodes of each rack and block.
-fn in_the_tree(live: &Live, domains: &[Domain<'_>]) -> bool {
+fn model_has_domains(live: &Live, domains: &[Domain<'_>]) -> bool {
     let topology = live.get("ClusterNetworkTopology", "default").unwrap_or(&Value::Null);
     let entries = topology["status"]["detailStatus"].as_array().map(Vec::as_slice).unwrap_or_default();
     domains.iter().all(|domain| {
@@ -197,14 +201,14 @@ mod tests {
             found["metadata"]["annotations"][format!("{GANG}/{name}")] = json!(value);
         }
         let live = &Live::default();
-        let made = Made { target, pod_gang: &pod_gang, podgroups: &podgroups, is_base: true, live };
-        Koordinator.faults(made, &Koordinator.resources("g", &podgroups)[0], &found)
+        let gang = CreatedGang { target, pod_gang: &pod_gang, podgroups: &podgroups, is_base: true, live };
+        Koordinator.faults(gang, &Koordinator.resources("g", &podgroups)[0], &found)
     }
 
     #[rstest::rstest]
     #[case::all(3, Value::Null, &[("total-number", "3")], None)]
     #[case::too_few(3, Value::Null, &[("total-number", "2")], Some(r#"total-number is "2", want "3""#))]
-    #[case::not_said(2, Value::Null, &[], Some(r#"total-number is null, want "2""#))]
+    #[case::without_annotation(2, Value::Null, &[], Some(r#"total-number is null, want "2""#))]
     #[case::below_the_minimum(1, Value::Null, &[], None)]
     #[case::constrained(
         3, json!({"packConstraint": {"required": "k"}}), &[("total-number", "3"), ("network-topology-spec", "{}")], None
@@ -213,7 +217,7 @@ mod tests {
         3, Value::Null, &[("total-number", "3"), ("network-topology-spec", "{}")],
         Some(r#"network-topology-spec is "{}", want null"#)
     )]
-    fn one_thing_wrong(
+    fn a_wrong_annotation_is_a_fault(
         #[case] pods: usize,
         #[case] constraint: Value,
         #[case] annotations: &[(&str, &str)],
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_is_the_one_that_is_declared() {
+    fn a_mode_other_than_the_declared_one_is_a_fault() {
         let declared = BackendDeclaration {
             operator: "mine v1".into(),
             configuration: json!({"gangMode": "NonStrict"}).as_object().unwrap().clone(),
@@ -242,12 +246,12 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_counts_the_nodes_of_each_domain() {
+    fn a_topology_with_a_wrong_node_count_does_not_have_the_domains() {
         let nodes = [node("1"), node("2")];
         let known = |entries: Value| {
             let topology = json!({"kind": "ClusterNetworkTopology", "metadata": {"name": "default"},
                 "status": {"detailStatus": entries}});
-            in_the_tree(&Story::on(Target::KOORDINATOR).added(topology).end().end(), &domains(&nodes))
+            model_has_domains(&Story::on(Target::KOORDINATOR).added(topology).end().end(), &domains(&nodes))
         };
         let entry = |layer: &str, name: &str, count: u32| json!({"topologyInfo": {"topologyLayer": layer, "topologyName": name}, "nodeNum": count});
         assert!(known(json!([entry("blockLayer", "b", 2), entry("rackLayer", "x", 2)])));

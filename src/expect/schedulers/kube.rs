@@ -10,10 +10,10 @@ use conformance_history::Pod;
 use serde_json::{Value, json};
 
 use super::kube_tree::{self, COMPOSITE};
-use super::{Columns, Expectations, Made, Name, Resource, list, text};
+use super::{CreatedGang, Expectations, Name, Resource, Targets, list, text};
 use crate::{Gang, Group};
 
-pub(super) static COLUMNS: Columns = &[
+pub(super) static TARGETS: Targets = &[
     (Target::KUBE_POD_GROUP, &Kube { mapping: Mapping::Flat }),
     (Target::KUBE_POD_GANG, &Kube { mapping: Mapping::Whole }),
     (Target::KUBE_TREE, &Kube { mapping: Mapping::Tree }),
@@ -88,7 +88,7 @@ impl Expectations for Kube {
         resource["spec"]["schedulingPolicy"]["gang"]["minCount"].as_u64()
     }
 
-    fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+    fn faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
         let mut faults = match wanted.kind {
             "PodGroup" => self.pod_group_faults(gang, wanted, found),
             _ => Vec::new(),
@@ -134,7 +134,7 @@ impl Expectations for Kube {
         false
     }
 
-    fn claim(&self, pcs: &mut Value) {
+    fn assign(&self, pcs: &mut Value) {
         let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
         if scope.is_null() {
             *scope = self.mapping.scope().into();
@@ -142,7 +142,7 @@ impl Expectations for Kube {
     }
 
     /// Surplus pods without a PodGroup wait for the hard gang (KUBE-18).
-    fn released_at_first(&self, gang: &Gang) -> usize {
+    fn initially_released(&self, gang: &Gang) -> usize {
         match self.mapping {
             Mapping::Flat => gang.pods(),
             Mapping::Whole | Mapping::Tree => gang.minimum(),
@@ -154,9 +154,9 @@ impl Expectations for Kube {
     }
 
     fn is_refusal(&self, condition: &Value) -> bool {
-        let is_its =
+        let has_type =
             ["PodGroupScheduled", "PodGroupInitiallyScheduled"].iter().any(|own| condition["type"] == *own);
-        is_its && condition["status"] == "False"
+        has_type && condition["status"] == "False"
     }
 
     fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
@@ -180,7 +180,7 @@ pub(super) fn reference(found: &Value) -> (&Value, &str) {
 }
 
 /// Differences between a group and its template.
-pub(super) fn template_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
+pub(super) fn template_faults(gang: CreatedGang<'_>, found: &Value) -> Vec<String> {
     let Some(workload) = gang.live.get("Workload", gang.name()) else { return Vec::new() };
     let (workload_name, template_name) = reference(found);
     let mut faults = Vec::new();
@@ -204,8 +204,9 @@ pub(super) fn template_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
 }
 
 impl Kube {
-    /// Differences from the template, which has the podgroup's name if flat, and from `minReplicas`.
-    fn pod_group_faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+    /// Differences of a PodGroup from its template and from `minReplicas`. In the flat mapping, the template
+    /// has the podgroup's name.
+    fn pod_group_faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
         let mut faults = template_faults(gang, found);
         let (_, template_name) = reference(found);
         let of_podgroup = gang.podgroups.iter().find(|(podgroup, _)| {
@@ -232,7 +233,7 @@ mod tests {
     #[case::flat(Mapping::Flat, Some("w-0-w-0-a"), Some("w-0-w-0-a"), 3)]
     #[case::whole(Mapping::Whole, Some("w-0"), None, 2)]
     #[case::tree(Mapping::Tree, Some("w-0-w-0-a"), None, 2)]
-    fn surplus_joins_where_pods_are_interchangeable(
+    fn surplus_joins_a_pod_group_only_in_the_flat_mapping(
         #[case] mapping: Mapping,
         #[case] member: Option<&str>,
         #[case] surplus: Option<&str>,
@@ -240,26 +241,26 @@ mod tests {
     ) {
         let group =
             Group { clique: "w-0-a".into(), template: "a".into(), min: 2, replicas: 3, scaling_group: None };
-        let gang = Gang { groups: vec![group.clone()], ..Gang::made_by_hand("w-0") };
+        let gang = Gang { groups: vec![group.clone()], ..Gang::named_only("w-0") };
         let kube = Kube { mapping };
         let joined = |index| kube.joins(&gang, &group, index).map(|name| name.to_string());
         assert_eq!((joined(1).as_deref(), joined(2).as_deref()), (member, surplus));
-        assert_eq!(kube.released_at_first(&gang), released);
+        assert_eq!(kube.initially_released(&gang), released);
     }
 
     #[test]
-    fn one_pod_group_per_podgroup_or_one_for_all() {
+    fn each_mapping_has_its_gang_resources() {
         let podgroups = [("w-0-a".to_owned(), 2), ("w-0-b".to_owned(), 3)];
         let [flat, whole, tree] = [Mapping::Flat, Mapping::Whole, Mapping::Tree]
             .map(|mapping| Kube { mapping }.resources("w-0", &podgroups));
-        let said = |resources: &[Resource]| {
+        let described = |resources: &[Resource]| {
             resources.iter().map(|r| (r.kind, r.name.to_string(), r.size)).collect::<Vec<_>>()
         };
         let workload = ("Workload", "w-0".to_owned(), None);
         let group = |name: &str, size| ("PodGroup", name.to_owned(), Some(size));
-        assert_eq!(said(&flat), [workload.clone(), group("w-0-w-0-a", 2), group("w-0-w-0-b", 3)]);
-        assert_eq!(said(&whole), [workload.clone(), group("w-0", 5)]);
+        assert_eq!(described(&flat), [workload.clone(), group("w-0-w-0-a", 2), group("w-0-w-0-b", 3)]);
+        assert_eq!(described(&whole), [workload.clone(), group("w-0", 5)]);
         let root = (COMPOSITE, "w-0".to_owned(), None);
-        assert_eq!(said(&tree), [workload, root, group("w-0-w-0-a", 2), group("w-0-w-0-b", 3)]);
+        assert_eq!(described(&tree), [workload, root, group("w-0-w-0-a", 2), group("w-0-w-0-b", 3)]);
     }
 }

@@ -1,11 +1,11 @@
-//! The tree of CompositePodGroups that a PodGang becomes on Kubernetes 1.37 (KUBE-10). The root is the
-//! PodGang. Below it are a CompositePodGroup per topology group config and a PodGroup per podgroup without
-//! one. Each has the node label key of the corresponding part of the PodGang.
+//! The tree of CompositePodGroups that represents a PodGang on Kubernetes 1.37 (KUBE-10). The root represents
+//! the PodGang. Below it are one CompositePodGroup per topology group config, and one PodGroup per podgroup
+//! without a config. Each has the node label key of the corresponding part of the PodGang.
 
 use serde_json::{Value, json};
 
 use super::kube::{reference, template_faults};
-use super::{Made, Name, Resource, differs, list, text};
+use super::{CreatedGang, Name, Resource, differs, list, text};
 
 pub(super) const COMPOSITE: &str = "CompositePodGroup";
 
@@ -15,7 +15,7 @@ pub(super) fn children(pod_gang: &Value) -> Vec<Resource> {
     configs(pod_gang).map(named).collect()
 }
 
-fn root(gang: Made<'_>) -> Name {
+fn root(gang: CreatedGang<'_>) -> Name {
     Name::object(gang.name().to_owned())
 }
 
@@ -45,7 +45,7 @@ pub(super) fn templates(workload: &Value) -> impl Iterator<Item = (&Value, Optio
 }
 
 /// Faults of an object of the tree, in addition to those of any PodGroup.
-pub(super) fn faults(gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+pub(super) fn faults(gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
     match wanted.kind {
         "Workload" => workload_faults(gang, found),
         COMPOSITE => composite_faults(gang, wanted, found),
@@ -66,7 +66,7 @@ fn config_of<'a>(pod_gang: &'a Value, podgroup: &str) -> Option<&'a Value> {
     configs(pod_gang).find(|config| list(&config["podGroupNames"]).iter().any(|name| name == podgroup))
 }
 
-fn workload_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
+fn workload_faults(gang: CreatedGang<'_>, found: &Value) -> Vec<String> {
     let spec = &found["spec"];
     let mut faults = Vec::new();
     let roots = list(&spec["compositePodGroupTemplates"]).len();
@@ -83,9 +83,9 @@ fn workload_faults(gang: Made<'_>, found: &Value) -> Vec<String> {
     faults
 }
 
-fn composite_faults(gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+fn composite_faults(gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
     let config = configs(gang.pod_gang).find(|config| child(gang.name(), config) == wanted.name);
-    let (parent, says, below) = match config {
+    let (parent, config_spec, below) = match config {
         Some(config) => (Some(root(gang)), config, list(&config["podGroupNames"]).len()),
         None => {
             let outside =
@@ -96,12 +96,17 @@ fn composite_faults(gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<Str
     let count = &found["spec"]["schedulingPolicy"]["gang"]["minGroupCount"];
     let mut faults: Vec<_> = differs("minGroupCount", count, &json!(below)).into_iter().collect();
     faults.extend(template_faults(gang, found));
-    faults.extend(place_faults(gang, found, parent.as_ref(), says));
+    faults.extend(place_faults(gang, found, parent.as_ref(), config_spec));
     faults
 }
 
 /// Checks that a group and its template have the right parents and that the group has the PodGang's key.
-fn place_faults(gang: Made<'_>, found: &Value, parent: Option<&Name>, says: &Value) -> Vec<String> {
+fn place_faults(
+    gang: CreatedGang<'_>,
+    found: &Value,
+    parent: Option<&Name>,
+    config_spec: &Value,
+) -> Vec<String> {
     let mut faults = Vec::new();
     let above = &found["spec"]["parentCompositePodGroupName"];
     if !parent.map_or(above.is_null(), |parent| above.as_str().is_some_and(|above| parent.matches(above))) {
@@ -122,7 +127,7 @@ fn place_faults(gang: Made<'_>, found: &Value, parent: Option<&Name>, says: &Val
         .iter()
         .map(|constraint| constraint["key"].clone())
         .collect();
-    let wanted: Vec<_> = [says["topologyConstraint"]["packConstraint"]["required"].clone()]
+    let wanted: Vec<_> = [config_spec["topologyConstraint"]["packConstraint"]["required"].clone()]
         .into_iter()
         .filter(|key| !key.is_null())
         .collect();

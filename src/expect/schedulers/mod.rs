@@ -26,9 +26,10 @@ use conformance_history::{Live, Pod, controller, list, text};
 use crate::domains::Domain;
 use crate::{Gang, Group};
 
+/// A gang resource that should exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// As histories name it.
+    /// The kind as in histories, for example `PodGroup.scheduling.volcano.sh`.
     pub kind: &'static str,
     pub name: Name,
     /// The minimum number of pods that it binds, if it has one.
@@ -47,8 +48,9 @@ impl Resource {
     }
 }
 
+/// An existing PodGang with which its gang resources are compared.
 #[derive(Debug, Clone, Copy)]
-pub struct Made<'a> {
+pub struct CreatedGang<'a> {
     /// Includes the features that the operator declares.
     pub target: Target,
     pub pod_gang: &'a Value,
@@ -59,7 +61,7 @@ pub struct Made<'a> {
     pub live: &'a Live,
 }
 
-impl Made<'_> {
+impl CreatedGang<'_> {
     pub fn name(&self) -> &str {
         text(&self.pod_gang["metadata"]["name"])
     }
@@ -67,10 +69,10 @@ impl Made<'_> {
 
 /// A topology model that a scheduler uses instead of node labels. New nodes appear in it with a delay.
 #[derive(Debug, Clone, Copy)]
-pub struct Picture {
+pub struct TopologyModel {
     pub has: fn(&Live, &[Domain<'_>]) -> bool,
-    /// Whether the backend under test maintains it. If that fails, a check decides.
-    pub is_made_by_the_backend: bool,
+    /// Whether the backend under test maintains it. Then a check covers a model that is not up to date.
+    pub is_maintained_by_backend: bool,
 }
 
 pub trait Expectations: Sync {
@@ -94,7 +96,7 @@ pub trait Expectations: Sync {
     fn size(&self, resource: &Value) -> Option<u64>;
 
     /// Faults of a gang resource, other than its name and owner.
-    fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String>;
+    fn faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String>;
 
     /// The gang resource that this pod joins; `None` for surplus that joins none (KUBE-08, KUBE-20).
     fn joins(&self, gang: &Gang, group: &Group, index: usize) -> Option<Name>;
@@ -116,13 +118,14 @@ pub trait Expectations: Sync {
         self.named_by(pod)
     }
 
-    /// Whether the scheduler considers this pod of a TrainJob. It may get its membership after creation.
-    fn looks_at(&self, _pod: Pod<'_>) -> bool {
+    /// Whether the scheduler considers this pod of a TrainJob, which may get its membership after creation.
+    fn considers(&self, _pod: Pod<'_>) -> bool {
         true
     }
 
-    /// The kind of its gang resource, if that may have any name and be shared. Pods identify it then.
-    fn kind_of_any_name(&self) -> Option<&'static str> {
+    /// The kind of the gang resource, if the backend chooses its name freely and may share it. Then only pods
+    /// identify it.
+    fn freely_named_kind(&self) -> Option<&'static str> {
         None
     }
 
@@ -150,7 +153,7 @@ pub trait Expectations: Sync {
     }
 
     /// Assigns a PodCliqueSet to this backend, unless its manifest names another.
-    fn claim(&self, pcs: &mut Value);
+    fn assign(&self, pcs: &mut Value);
 
     /// The kind of the topology resources of a ClusterTopologyBinding, if there are any (TOPO-09).
     fn topology_kind(&self) -> Option<&'static str> {
@@ -162,13 +165,13 @@ pub trait Expectations: Sync {
         Vec::new()
     }
 
-    fn picture(&self) -> Option<Picture> {
+    fn topology_model(&self) -> Option<TopologyModel> {
         None
     }
 
     /// The number of pods of a PodGang that are released before any is bound: all, unless surplus stays
     /// gated.
-    fn released_at_first(&self, gang: &Gang) -> usize {
+    fn initially_released(&self, gang: &Gang) -> usize {
         gang.pods()
     }
 
@@ -176,20 +179,20 @@ pub trait Expectations: Sync {
     /// complete names, because another program may have one of them as prefix.
     fn writers(&self) -> &[&'static str];
 
-    /// Prefixes of annotations and labels in which the scheduler records what it did and when.
+    /// Prefixes of the annotations and labels in which the scheduler records its own actions.
     fn own_keys(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// How long the scheduler reserves places for an incomplete gang, if there is a limit. When it expires, a
-    /// try ends differently than usual.
+    /// How long the scheduler reserves nodes for an incomplete gang, if there is a limit. After that time the
+    /// scheduler rejects the waiting pods.
     fn gang_timeout(&self) -> Option<Duration> {
         None
     }
 
-    /// Whether it tries every pending gang in each session. Then a gang that was not bound in two sessions is
-    /// not bound in the next either. Other schedulers retry each pod after a growing pause.
-    fn works_in_sessions(&self) -> bool {
+    /// Whether the scheduler tries every pending gang in each session. Then two sessions without a binding
+    /// show that a gang stays pending. Other schedulers retry each pod after a growing pause.
+    fn retries_in_sessions(&self) -> bool {
         false
     }
 
@@ -198,13 +201,14 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// The condition type that overrides such a refusal once it is True, if refusals are never removed.
-    fn denies_refusal(&self) -> Option<&'static str> {
+    /// The condition type that overrides a refusal once that condition is True. Only for schedulers that
+    /// never remove refusals.
+    fn overrides_refusal(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether an object remains of a canary, other than the canary itself.
-    fn is_left_of_a_canary(&self, _object: &Value) -> bool {
+    /// Whether an object is a remnant of a canary, other than the canary itself.
+    fn is_canary_remnant(&self, _object: &Value) -> bool {
         false
     }
 
@@ -216,9 +220,9 @@ pub trait Expectations: Sync {
         self.plain_gang(name, 1)
     }
 
-    /// Whether the scheduler may try a pod before it sees an older gang resource, and then waits for a
-    /// change.
-    fn overlooks_gang_resources(&self) -> bool {
+    /// Whether the scheduler may try a pod before it sees the gang resource, and then does not retry until
+    /// another change.
+    fn may_miss_gang_resources(&self) -> bool {
         false
     }
 
@@ -228,19 +232,19 @@ pub trait Expectations: Sync {
     }
 }
 
-type Columns = &'static [(Target, &'static dyn Expectations)];
+type Targets = &'static [(Target, &'static dyn Expectations)];
 
 /// The expectations of every target with a description here. Schedulers that read PodGangs directly follow
 /// their profile instead ([`external`]).
-static ALL: [Columns; 5] =
-    [kube::COLUMNS, volcano::COLUMNS, koordinator::COLUMNS, kai::COLUMNS, coscheduling::COLUMNS];
+static ALL: [Targets; 5] =
+    [kube::TARGETS, volcano::TARGETS, koordinator::TARGETS, kai::TARGETS, coscheduling::TARGETS];
 
 fn all() -> impl Iterator<Item = (Target, &'static dyn Expectations)> {
     ALL.into_iter().flatten().copied()
 }
 
 pub fn of(target: Target) -> &'static dyn Expectations {
-    let target = target.of_pod_clique_sets();
+    let target = target.as_pod_clique_set_target();
     if let Some(profile) = target.external() {
         return profile;
     }
@@ -256,16 +260,16 @@ pub fn of(target: Target) -> &'static dyn Expectations {
 }
 
 /// Writers in every cluster: KWOK or kubelets, and Kubernetes' own controllers.
-const OF_EVERY_CLUSTER: [&str; 3] = ["kwok", "kubelet", "kube-controller-manager"];
+const WRITERS_IN_EVERY_CLUSTER: [&str; 3] = ["kwok", "kubelet", "kube-controller-manager"];
 
-/// Whether a field manager or event source may write on its own: the writers of every cluster and those of
-/// the target's own scheduler. Another scheduler must not write there.
-pub fn writes_of_its_own_accord(target: Target, writer: &str) -> bool {
-    OF_EVERY_CLUSTER.contains(&writer) || of(target).writers().contains(&writer)
+/// Whether writes of a field manager or event source are exempt: the writers in every cluster, and those of
+/// the target's own scheduler.
+pub fn is_exempt_writer(target: Target, writer: &str) -> bool {
+    WRITERS_IN_EVERY_CLUSTER.contains(&writer) || of(target).writers().contains(&writer)
 }
 
-pub fn is_left_of_a_canary(object: &Value) -> bool {
-    all().any(|(_, expectations)| expectations.is_left_of_a_canary(object))
+pub fn is_canary_remnant(object: &Value) -> bool {
+    all().any(|(_, expectations)| expectations.is_canary_remnant(object))
 }
 
 pub fn resources_of(target: Target, gang: &Gang) -> Vec<Resource> {
@@ -274,10 +278,10 @@ pub fn resources_of(target: Target, gang: &Gang) -> Vec<Resource> {
 }
 
 /// The existing gang resource that a pod names, for a backend that chooses such names freely.
-pub(crate) fn joined<'a>(pod: Pod<'a>, is_there: impl Fn(&str, &str) -> bool) -> Option<&'a str> {
+pub(crate) fn joined<'a>(pod: Pod<'a>, exists: impl Fn(&str, &str) -> bool) -> Option<&'a str> {
     all().find_map(|(_, expectations)| {
-        let kind = expectations.kind_of_any_name()?;
-        expectations.named_by(pod).filter(|name| is_there(kind, name))
+        let kind = expectations.freely_named_kind()?;
+        expectations.named_by(pod).filter(|name| exists(kind, name))
     })
 }
 
@@ -285,8 +289,8 @@ pub(crate) fn joined<'a>(pod: Pod<'a>, is_there: impl Fn(&str, &str) -> bool) ->
 pub fn kinds() -> Vec<(&'static str, &'static str)> {
     let mut kinds = Vec::new();
     for (target, expectations) in all() {
-        let of_column = expectations.kinds().iter().map(|kind| (*kind, target.backend()));
-        let new: Vec<_> = of_column.filter(|kind| !kinds.contains(kind)).collect();
+        let of_target = expectations.kinds().iter().map(|kind| (*kind, target.backend()));
+        let new: Vec<_> = of_target.filter(|kind| !kinds.contains(kind)).collect();
         kinds.extend(new);
     }
     kinds
@@ -326,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_has_expectations() {
+    fn every_target_has_expectations() {
         for target in TARGETS.into_iter().chain([Target::TRAINJOB_COSCHEDULING]) {
             let described = all().filter(|(of, _)| *of == target).count();
             assert_eq!(described, usize::from(target.external().is_none()), "{target}");
@@ -338,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_borrowed_is_another_backends() {
+    fn a_borrowed_kind_belongs_to_another_backend() {
         for (target, expectations) in all() {
             for borrowed in expectations.borrowed() {
                 let lenders: Vec<_> = kinds().into_iter().filter(|(kind, _)| kind == borrowed).collect();
@@ -354,11 +358,11 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_cut_is_known_by_its_owner() {
+    fn a_truncated_name_is_matched_by_its_owner() {
         let pod_group =
             |name: &str, owner: &str| owned(object(koordinator::POD_GROUP, name), "PodGang", owner);
         let is_of = |gang: &str, found: &Value| {
-            let gang = Gang { groups: group(), ..Gang::made_by_hand(gang) };
+            let gang = Gang { groups: group(), ..Gang::named_only(gang) };
             resources_of(Target::KOORDINATOR, &gang).iter().any(|wanted| wanted.is_of(&gang, found))
         };
         let long = "scaled-".repeat(9);
@@ -373,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_canary_is_made_of_kinds_that_a_history_holds() {
+    fn a_canary_consists_of_kinds_that_a_history_contains() {
         for target in TARGETS.into_iter().chain(TRAIN_JOB_TARGETS) {
             let canary = of(target).canary("canary-x");
             assert!(canary.iter().all(|(kind, _)| Kind::named(kind).is_some()), "{target}: {canary:?}");

@@ -1,5 +1,6 @@
 //! Names of gang resources, as far as the contract defines them. The backend shortens and hashes a name that
-//! is too long for the API, so such a name matches unless it cannot be right.
+//! is too long for the API. The contract does not define the shortened name, so every other name that the API
+//! accepts matches.
 
 /// Maximum length of a DNS label, and of a label value.
 const LABEL: usize = 63;
@@ -53,8 +54,8 @@ impl Name {
 
 impl std::fmt::Display for Name {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let cut = if self.is_exact() { "" } else { " (shortened)" };
-        write!(f, "{}{cut}", self.wanted)
+        let shortened = if self.is_exact() { "" } else { " (shortened)" };
+        write!(f, "{}{shortened}", self.wanted)
     }
 }
 
@@ -65,12 +66,12 @@ mod tests {
     #[rstest::rstest]
     #[case::fits("w-0-a", "w-0-a", true)]
     #[case::another("w-0-a", "w-0-b", false)]
-    #[case::needlessly_cut("w-0-a", "w-0-a-1f2e3d4c", false)]
+    #[case::needlessly_truncated("w-0-a", "w-0-a-1f2e3d4c", false)]
     #[case::dotted("w.x-0-a", "w-x-0-a-1f2e3d4c", true)]
-    #[case::dotted_and_not_cut("w.x-0-a", "w.x-0-a", false)]
+    #[case::dotted_and_not_truncated("w.x-0-a", "w.x-0-a", false)]
     #[case::too_long(&"p".repeat(64), &"p".repeat(63), true)]
-    #[case::not_cut_enough(&"p".repeat(65), &"p".repeat(64), false)]
-    fn dns_labels(#[case] wanted: &str, #[case] found: &str, #[case] matches: bool) {
+    #[case::not_truncated_enough(&"p".repeat(65), &"p".repeat(64), false)]
+    fn a_name_matches_exactly_or_truncated(#[case] wanted: &str, #[case] found: &str, #[case] matches: bool) {
         assert_eq!(Name::dns_label(wanted.to_owned()).matches(found), matches);
     }
 }

@@ -7,7 +7,9 @@ use conformance_contract::target::Target;
 use conformance_history::{Live, Pod, is_controlled_by};
 use serde_json::{Value, json};
 
-use super::{Columns, Expectations, Made, Name, Picture, Resource, differs, list, schedule_by, text};
+use super::{
+    CreatedGang, Expectations, Name, Resource, Targets, TopologyModel, differs, list, schedule_by, text,
+};
 use crate::domains::{Domain, domains};
 use crate::{Gang, Group, hyper_nodes};
 
@@ -17,7 +19,7 @@ const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 /// Volcano's own annotation with the same meaning (VOL-09).
 pub const OWN_GROUP_NAME: &str = "scheduling.volcano.sh/group-name";
 
-pub(super) static COLUMNS: Columns = &[(Target::VOLCANO, &Volcano)];
+pub(super) static TARGETS: Targets = &[(Target::VOLCANO, &Volcano)];
 
 #[derive(Debug)]
 pub struct Volcano;
@@ -27,7 +29,7 @@ fn selects(selector: &Value, pod: Pod<'_>) -> bool {
     let labels = selector["matchLabels"].as_object().into_iter().flatten();
     let mut labels = labels.map(|(key, value)| pod.label(key) == value.as_str());
     let expressions = list(&selector["matchExpressions"]);
-    let holds = |expression: &Value| {
+    let is_satisfied = |expression: &Value| {
         let value = pod.label(text(&expression["key"]));
         let listed = || list(&expression["values"]).iter().any(|listed| listed.as_str() == value);
         match text(&expression["operator"]) {
@@ -38,8 +40,8 @@ fn selects(selector: &Value, pod: Pod<'_>) -> bool {
             _ => false,
         }
     };
-    let says_something = !selector["matchLabels"].is_null() || !expressions.is_empty();
-    says_something && labels.all(|holds| holds) && expressions.iter().all(holds)
+    let is_empty = selector["matchLabels"].is_null() && expressions.is_empty();
+    !is_empty && labels.all(|is_equal| is_equal) && expressions.iter().all(is_satisfied)
 }
 
 impl Expectations for Volcano {
@@ -56,7 +58,7 @@ impl Expectations for Volcano {
         resource["spec"]["minMember"].as_u64()
     }
 
-    fn faults(&self, gang: Made<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
+    fn faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
         let spec = &found["spec"];
         let mut faults: Vec<_> =
             differs("minMember", &spec["minMember"], &json!(wanted.size)).into_iter().collect();
@@ -69,8 +71,10 @@ impl Expectations for Volcano {
             ));
         }
         for (podgroup, min) in gang.podgroups {
-            let is_its = |pod: &Pod<'_>| pod.pod_clique() == Some(podgroup);
-            let own: Vec<_> = gang.live.pods().filter(is_its).collect();
+            let is_of_podgroup = |pod: &Pod<'_>| pod.pod_clique() == Some(podgroup);
+            let own: Vec<_> = gang.live.pods().filter(is_of_podgroup).collect();
+            // Subgroup policies may have any name, so the pods that they select identify them. A podgroup
+            // without pods is found by its name.
             let is_for = |policy: &&Value| match own.is_empty() {
                 true => policy["name"] == podgroup.as_str(),
                 false => own.iter().any(|pod| selects(&policy["labelSelector"], *pod)),
@@ -79,8 +83,10 @@ impl Expectations for Volcano {
                 faults.push(format!("no subgroup policy selects the pods of podgroup {podgroup}"));
                 continue;
             };
-            let others =
-                gang.live.pods().filter(|pod| !is_its(pod) && selects(&policy["labelSelector"], *pod));
+            let others = gang
+                .live
+                .pods()
+                .filter(|pod| !is_of_podgroup(pod) && selects(&policy["labelSelector"], *pod));
             faults.extend(others.map(|pod| {
                 format!("the subgroup policy of podgroup {podgroup} also selects Pod {}", pod.name())
             }));
@@ -88,6 +94,7 @@ impl Expectations for Volcano {
             faults.extend(left_out.map(|pod| {
                 format!("the subgroup policy of podgroup {podgroup} does not select Pod {}", pod.name())
             }));
+            // Volcano forms one subgroup per value of these labels, and a podgroup must be one subgroup.
             for key in list(&policy["matchLabelKeys"]) {
                 let values: BTreeSet<_> = own.iter().map(|pod| pod.label(text(key))).collect();
                 if values.len() > 1 {
@@ -123,9 +130,9 @@ impl Expectations for Volcano {
         differs(GROUP_NAME, &annotations[GROUP_NAME], &json!(gang.name)).into_iter().collect()
     }
 
-    fn claim(&self, pcs: &mut Value) {
+    fn assign(&self, pcs: &mut Value) {
         schedule_by(pcs, "volcano");
-        // Volcano only backfills a pod without requests, outside any gang, which is a separate finding.
+        // Volcano schedules a pod without requests outside any gang (backfill), so each pod needs a request.
         for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
             for container in clique["spec"]["podSpec"]["containers"].as_array_mut().into_iter().flatten() {
                 if container["resources"].is_null() {
@@ -161,8 +168,8 @@ impl Expectations for Volcano {
         );
         for (domain, found) in domains.iter().zip(&found) {
             if !is_controlled_by(found, binding) {
-                let (name, of) = (text(&found["metadata"]["name"]), text(&binding["metadata"]["name"]));
-                faults.push(format!("HyperNode {name} is not controlled by ClusterTopologyBinding {of}"));
+                let (name, owner) = (text(&found["metadata"]["name"]), text(&binding["metadata"]["name"]));
+                faults.push(format!("HyperNode {name} is not controlled by ClusterTopologyBinding {owner}"));
             }
             if tiers.last().is_none_or(|(key, _)| *key != domain.key) {
                 tiers.push((domain.key, BTreeSet::new()));
@@ -182,12 +189,12 @@ impl Expectations for Volcano {
         faults
     }
 
-    fn picture(&self) -> Option<Picture> {
+    fn topology_model(&self) -> Option<TopologyModel> {
         let has = |live: &Live, domains: &[Domain<'_>]| hyper_nodes::of_domains(live, domains).is_ok();
-        Some(Picture { has, is_made_by_the_backend: true })
+        Some(TopologyModel { has, is_maintained_by_backend: true })
     }
 
-    fn works_in_sessions(&self) -> bool {
+    fn retries_in_sessions(&self) -> bool {
         true
     }
 
@@ -203,7 +210,7 @@ impl Expectations for Volcano {
         condition["type"] == "Unschedulable" && condition["status"] == "True"
     }
 
-    fn denies_refusal(&self) -> Option<&'static str> {
+    fn overrides_refusal(&self) -> Option<&'static str> {
         Some("Scheduled")
     }
 
@@ -235,8 +242,8 @@ mod tests {
         let hyper_node = |name: &str, tier: u64, of: &str, members: &[&str]| {
             let member = |name: &&str| json!({"type": of, "selector": {"exactMatch": {"name": name}}});
             let members: Vec<_> = members.iter().map(member).collect();
-            let made = json!({"kind": "HyperNode", "metadata": {"name": name}, "spec": {"tier": tier, "members": members}});
-            owned(made, BINDING, "t")
+            let spec = json!({"tier": tier, "members": members});
+            owned(json!({"kind": "HyperNode", "metadata": {"name": name}, "spec": spec}), BINDING, "t")
         };
         vec![
             node("ns-0", "ns-x"),
@@ -251,13 +258,13 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::as_it_should_be(|_: &mut Vec<Value>| {}, None)]
+    #[case::unchanged(|_: &mut Vec<Value>| {}, None)]
     #[case::missing(|all: &mut Vec<Value>| drop(all.remove(2)), Some("no HyperNode contains exactly the nodes with label topology.kubernetes.io/block=ns-b"))]
-    #[case::of_somebody_else(
+    #[case::without_owner(
         |all: &mut Vec<Value>| all[3]["metadata"]["ownerReferences"] = json!([]),
         Some("HyperNode rack-ns-x is not controlled by ClusterTopologyBinding t")
     )]
-    #[case::of_a_node_that_is_gone(
+    #[case::of_a_deleted_node(
         |all: &mut Vec<Value>| drop(all.remove(1)),
         Some("HyperNode host-ns-1 matches no domain, want it absent")
     )]
@@ -272,9 +279,9 @@ mod tests {
              topology.kubernetes.io/rack",
         )
     )]
-    fn hyper_nodes_of_a_binding(#[case] spoil: fn(&mut Vec<Value>), #[case] fault: Option<&str>) {
+    fn a_wrong_hyper_node_is_a_fault(#[case] change: fn(&mut Vec<Value>), #[case] fault: Option<&str>) {
         let mut all = objects();
-        spoil(&mut all);
+        change(&mut all);
         let live = Story::on(Target::VOLCANO).all_added(all).end().end();
         let binding = live.get(BINDING, "t").expect("added");
         let faults = Volcano.topology_faults(binding, &live, "ns");

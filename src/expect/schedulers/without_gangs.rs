@@ -9,15 +9,15 @@ use conformance_contract::target::Target;
 use conformance_history::{Live, Pod};
 use serde_json::Value;
 
-use super::{Expectations, Made, Name, Picture, Resource, all};
+use super::{CreatedGang, Expectations, Name, Resource, TopologyModel, all};
 use crate::{Gang, Group};
 
-static COLUMNS: LazyLock<Vec<(Target, WithoutGangs)>> =
+static TARGETS: LazyLock<Vec<(Target, WithoutGangs)>> =
     LazyLock::new(|| all().map(|(target, scheduler)| (target, WithoutGangs { scheduler })).collect());
 
 /// The expectations of a target without gang scheduling; `None` for an unknown target.
 pub(super) fn of(target: Target) -> Option<&'static dyn Expectations> {
-    let found = COLUMNS.iter().find(|(known, _)| *known == target);
+    let found = TARGETS.iter().find(|(known, _)| *known == target);
     found.map(|(_, expectations)| expectations as &'static dyn Expectations)
 }
 
@@ -38,7 +38,7 @@ impl Expectations for WithoutGangs {
         None
     }
 
-    fn faults(&self, _gang: Made<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
+    fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
         Vec::new()
     }
 
@@ -50,8 +50,8 @@ impl Expectations for WithoutGangs {
         self.scheduler.named_by(pod)
     }
 
-    fn claim(&self, pcs: &mut Value) {
-        self.scheduler.claim(pcs);
+    fn assign(&self, pcs: &mut Value) {
+        self.scheduler.assign(pcs);
     }
 
     fn topology_kind(&self) -> Option<&'static str> {
@@ -62,8 +62,8 @@ impl Expectations for WithoutGangs {
         self.scheduler.topology_faults(binding, live, pool)
     }
 
-    fn picture(&self) -> Option<Picture> {
-        self.scheduler.picture()
+    fn topology_model(&self) -> Option<TopologyModel> {
+        self.scheduler.topology_model()
     }
 
     fn writers(&self) -> &[&'static str] {
@@ -78,12 +78,12 @@ impl Expectations for WithoutGangs {
         self.scheduler.gang_timeout()
     }
 
-    fn works_in_sessions(&self) -> bool {
-        self.scheduler.works_in_sessions()
+    fn retries_in_sessions(&self) -> bool {
+        self.scheduler.retries_in_sessions()
     }
 
-    fn is_left_of_a_canary(&self, object: &Value) -> bool {
-        self.scheduler.is_left_of_a_canary(object)
+    fn is_canary_remnant(&self, object: &Value) -> bool {
+        self.scheduler.is_canary_remnant(object)
     }
 
     fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
@@ -94,8 +94,8 @@ impl Expectations for WithoutGangs {
         self.scheduler.canary(name)
     }
 
-    fn overlooks_gang_resources(&self) -> bool {
-        self.scheduler.overlooks_gang_resources()
+    fn may_miss_gang_resources(&self) -> bool {
+        self.scheduler.may_miss_gang_resources()
     }
 
     fn canary_set(&self) -> Option<Value> {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operator_that_declares_no_gang_scheduling_is_expected_to_make_no_gang_resources() {
+    fn no_gang_resources_are_expected_without_gang_scheduling() {
         let declaring = |features: Vec<Feature>| {
             Target::KUBE_POD_GROUP
                 .declared_by(BackendDeclaration { features, ..BackendDeclaration::default() })

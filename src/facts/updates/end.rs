@@ -60,7 +60,7 @@ mod tests {
     #[case::no_pod(None, Some("t"), 1, Some("PodClique w-0-worker has 0 of 1 pods"))]
     #[case::not_ended(Some(pod("2", "True")), None, 1, Some("updateProgress.updateEndedAt is not set"))]
     #[case::not_counted(Some(pod("2", "True")), Some("t"), 0, Some("updatedReplicas is 0, want 1"))]
-    fn an_update_lacks_something(
+    fn what_an_update_lacks_is_described(
         #[case] pod: Option<Value>,
         #[case] ended: Option<&str>,
         #[case] updated: usize,

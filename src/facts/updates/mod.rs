@@ -1,7 +1,7 @@
 //! The state of an update of a PodCliqueSet.
 //!
-//! A pod is new if it has what cases change in a template: labels, annotations, and the variable [`REVISION`]
-//! of a container.
+//! A pod is new if its labels, its annotations and the variable [`REVISION`] of its containers match the
+//! current template. When a case changes a template, it changes at least one of these.
 //!
 //! - `templates`: the revision of a pod and of its template
 //! - `state`: the state of a PodCliqueSet at each version of a history
@@ -13,4 +13,4 @@ mod templates;
 
 pub use self::end::{lacks, lacks_pods};
 pub use self::state::{State, Units, first_change, walk};
-pub use self::templates::{REVISION, is_as_asked, is_new, is_of_revision, revision, templates};
+pub use self::templates::{REVISION, has_revision_of, is_new, is_of_revision, revision, templates};

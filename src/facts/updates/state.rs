@@ -19,7 +19,7 @@ pub struct State<'a> {
     pub pods: BTreeMap<&'a str, Version<'a>>,
     /// `spec.replicas` of PodCliques and groups.
     sizes: BTreeMap<&'a str, usize>,
-    /// How often the templates have changed.
+    /// The number of the current update: how often the templates have changed.
     pub update: usize,
     /// The last change of the templates.
     pub changed: Option<Version<'a>>,
@@ -87,7 +87,7 @@ impl<'a> State<'a> {
         replica.standalone.iter().cloned().chain(of_groups).collect()
     }
 
-    /// Whether a replica has no bound pod, or a clique below its minimum.
+    /// Whether a replica has no bound pod at all, or a clique with fewer Ready pods than its minimum.
     pub fn is_down(&self, replica: &SetReplica) -> bool {
         let cliques = self.cliques(replica);
         !cliques.iter().any(|clique| self.count(&clique.name, is_bound) > 0)
@@ -101,7 +101,7 @@ impl<'a> State<'a> {
         old.map(|old| format!("Pod {} has an old template", old.name())).or_else(|| self.lacks_pods(clique))
     }
 
-    /// What a clique lacks to be complete and Ready, old or new.
+    /// What a clique lacks to be complete and Ready, regardless of its pods' template.
     pub fn lacks_pods(&self, clique: &Clique) -> Option<String> {
         let (size, pods) = (self.size(&clique.name, clique.replicas), self.pods_of(&clique.name));
         let unready = pods.iter().find(|pod| !is_ready(**pod));
@@ -198,22 +198,25 @@ pub struct Units {
     pub name: String,
     pub wanted: usize,
     pub min: usize,
+    /// Ready pods, or available replicas.
     pub up: usize,
+    /// The units of `up` that have no pod of an old template.
     pub replaced: usize,
+    /// Units with a pod of an old template.
     pub old: usize,
 }
 
 /// Calls `visit` with each version of a history and the state of the PodCliqueSet right before it.
 pub fn walk<'a>(history: &'a History, set: &str, mut visit: impl FnMut(&State<'a>, Version<'a>)) {
     let mut state = State::default();
-    for version in in_order(history) {
+    for version in in_order_of_writes(history) {
         visit(&state, version);
         state.apply(version, set);
     }
 }
 
 /// All versions in the order of the writes.
-fn in_order(history: &History) -> Vec<Version<'_>> {
+fn in_order_of_writes(history: &History) -> Vec<Version<'_>> {
     let mut all: Vec<_> = history.versions().filter(|version| !version.pod().is_canary()).collect();
     all.sort_by_cached_key(|version| (version.revision(), version.index));
     all

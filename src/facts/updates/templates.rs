@@ -21,7 +21,7 @@ pub fn is_of_revision(pod: Pod<'_>, wanted: &str) -> bool {
 }
 
 /// Whether a pod has the revision that its PodClique requests.
-pub fn is_as_asked(pod: Pod<'_>, pclq: &Value) -> bool {
+pub fn has_revision_of(pod: Pod<'_>, pclq: &Value) -> bool {
     revision(&pod.0["spec"]) == revision(&pclq["spec"]["podSpec"])
 }
 
@@ -33,7 +33,7 @@ pub fn revision(spec: &Value) -> Option<&str> {
 /// The fields of a PodCliqueSet that determine its pods.
 pub fn templates(pcs: &Value) -> Vec<Value> {
     let template = &pcs["spec"]["template"];
-    let of = |clique: &Value| {
+    let pod_fields = |clique: &Value| {
         json!([
             clique["name"],
             clique["labels"],
@@ -42,7 +42,7 @@ pub fn templates(pcs: &Value) -> Vec<Value> {
             template["priorityClassName"]
         ])
     };
-    list(&template["cliques"]).iter().map(of).collect()
+    list(&template["cliques"]).iter().map(pod_fields).collect()
 }
 
 #[cfg(test)]
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_is_new_with_the_labels_and_the_revision_of_its_template() {
+    fn a_pod_with_other_labels_or_another_revision_is_not_new() {
         let spec = |revision: &str| json!({"containers": [{"env": [{"name": REVISION, "value": revision}]}]});
         let pod = json!({"metadata": {"labels": {"team": "a", "own": "1"}}, "spec": spec("2")});
         let template = |team: &str, revision: &str| {
@@ -60,6 +60,9 @@ mod tests {
         assert!(is_new(Pod(&pod), &template("a", "2")));
         assert!(!is_new(Pod(&pod), &template("b", "2")) && !is_new(Pod(&pod), &template("a", "1")));
         assert!(is_of_revision(Pod(&pod), "2") && !is_of_revision(Pod(&pod), "1"));
-        assert!(is_as_asked(Pod(&pod), &template("b", "2")) && !is_as_asked(Pod(&pod), &template("a", "1")));
+        assert!(
+            has_revision_of(Pod(&pod), &template("b", "2"))
+                && !has_revision_of(Pod(&pod), &template("a", "1"))
+        );
     }
 }

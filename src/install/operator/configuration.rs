@@ -1,15 +1,15 @@
 //! The operator's configuration file in one cluster: the template, with a profile for each enabled backend.
 
+use conformance_programs::source::UnknownPlaceholder;
 use serde_json::{Map, Value, json};
 
-use super::Operator;
-use super::description::Configuration;
-use super::template::{Values, fill_value};
-use crate::cluster_spec::ControllerSpec;
+use super::open::Operator;
+use super::template::{Configuration, Values, fill_value};
+use crate::controller_spec::ControllerSpec;
 
 impl Operator {
-    /// The enabled backends that the operator has, in the order of the spec. Omits the External profile,
-    /// which the harness enables only for the reference controller.
+    /// The enabled backends that the operator has, in the order of the spec. They do not include the External
+    /// profile, which the harness enables only for the reference controller.
     pub(super) fn enabled(&self, spec: &ControllerSpec) -> Vec<String> {
         let profiles = spec.configuration["scheduler"]["profiles"].as_array().into_iter().flatten();
         let names = profiles.filter_map(|profile| profile["name"].as_str());
@@ -21,7 +21,7 @@ impl Operator {
         &self,
         values: &Values,
         spec: &ControllerSpec,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<String>, UnknownPlaceholder> {
         let Some(configuration) = &self.description.configuration else { return Ok(None) };
         self.filled(configuration, values, spec).map(|content| Some(content.to_string()))
     }
@@ -29,13 +29,13 @@ impl Operator {
     /// Fills the placeholders of a template and adds a profile for each enabled backend.
     pub(super) fn filled(
         &self,
-        of: &Configuration,
+        configuration: &Configuration,
         values: &Values,
         spec: &ControllerSpec,
-    ) -> Result<Value, String> {
-        let mut content = fill_value(&of.template, values)?;
-        let place = of.profiles.as_ref().and_then(|pointer| content.pointer_mut(pointer));
-        if let Some(Value::Array(profiles)) = place {
+    ) -> Result<Value, UnknownPlaceholder> {
+        let mut content = fill_value(&configuration.template, values)?;
+        let list = configuration.profiles.as_ref().and_then(|pointer| content.pointer_mut(pointer));
+        if let Some(Value::Array(profiles)) = list {
             profiles.extend(self.enabled(spec).iter().map(|backend| self.profile(backend)));
         }
         Ok(content)

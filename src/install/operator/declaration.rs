@@ -1,5 +1,5 @@
-//! An operator's declaration: the features of the contract that it claims, per release and backend, and the
-//! configuration that it needs for them. The declaration is a file that comes with the operator.
+//! An operator's declaration: a file that comes with the operator. For each release and backend, it states
+//! the features of the contract that the operator claims, and the configuration that it needs for them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::OperatorError;
+use super::error::OperatorError;
 
 const KIND: &str = "ImplementationDeclaration";
 
@@ -32,7 +32,7 @@ pub struct Declaration {
 pub struct Declared {
     #[serde(default)]
     pub features: Vec<Feature>,
-    /// `config` of its profile.
+    /// Fields that are added to `config` in the backend's profile.
     #[serde(default)]
     pub configuration: Map<String, Value>,
     /// Whether the operator acts only on PodGangs that a PodCliqueSet controls.
@@ -61,8 +61,8 @@ impl Declaration {
     pub(super) fn read(text: &str, path: &Path, operator: &str, dir: &Path) -> Result<Self, OperatorError> {
         let mut releases = releases(text, path, operator)?.into_iter();
         let release =
-            releases.find(|release| release.when.holds(dir)).ok_or_else(|| SourceError::Release {
-                of: operator.into(),
+            releases.find(|release| release.when.matches(dir)).ok_or_else(|| SourceError::Release {
+                program: operator.into(),
                 dir: dir.into(),
                 reason: format!("{} has no release that matches the checkout", path.display()),
             })?;
@@ -72,15 +72,15 @@ impl Declaration {
     /// Reads the declaration of an operator without source. Selects the release whose name is the operator's
     /// version, or the only release.
     pub fn of_version(path: &Path, operator: &str, version: &str) -> Result<Self, OperatorError> {
-        let wrong = |reason: String| OperatorError::File { path: path.into(), reason };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let text = std::fs::read_to_string(path).map_err(OperatorError::in_file(path))?;
         let mut releases = releases(&text, path, operator)?;
         let named = releases.iter().position(|release| release.name == version);
         match named.or_else(|| (releases.len() == 1).then_some(0)) {
-            Some(place) => Ok(Self::of(releases.swap_remove(place), &text)),
+            Some(index) => Ok(Self::of(releases.swap_remove(index), &text)),
             None => {
                 let names: Vec<_> = releases.iter().map(|release| release.name.as_str()).collect();
-                Err(wrong(format!("unknown release {version:?}; known: {}", names.join(", "))))
+                let reason = format!("unknown release {version:?}; known: {}", names.join(", "));
+                Err(OperatorError::in_file(path)(reason))
             }
         }
     }
@@ -90,8 +90,8 @@ impl Declaration {
         Self { release: release.name, backends: release.backends, sha256 }
     }
 
-    /// Applies the declaration to a target; `operator` includes the version. A target without a declared
-    /// backend stays unchanged.
+    /// Applies the declaration to a target, unless its backend is not declared. `operator` includes the
+    /// version.
     #[must_use]
     pub fn declared(&self, operator: String, target: Target) -> Target {
         let Some(declared) = self.backends.get(target.backend()).cloned() else { return target };
@@ -101,12 +101,11 @@ impl Declaration {
 }
 
 fn releases(text: &str, path: &Path, operator: &str) -> Result<Vec<Release>, OperatorError> {
-    let wrong = |reason: String| OperatorError::File { path: path.into(), reason };
-    let fields = document(text, KIND).map_err(wrong)?;
-    let file: File =
-        serde_json::from_value(Value::Object(fields)).map_err(|error| wrong(error.to_string()))?;
+    let fields = document(text, KIND).map_err(OperatorError::in_file(path))?;
+    let file: File = serde_json::from_value(Value::Object(fields)).map_err(OperatorError::in_file(path))?;
     if file.implementation != operator {
-        return Err(wrong(format!("implementation: found {}, expected {operator}", file.implementation)));
+        let reason = format!("implementation: found {}, expected {operator}", file.implementation);
+        return Err(OperatorError::in_file(path)(reason));
     }
     Ok(file.releases)
 }

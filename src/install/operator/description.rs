@@ -1,4 +1,4 @@
-//! The description of an operator: a YAML file whose fields docs/operators.md explains.
+//! The description of an operator: a YAML file whose fields docs/your-operator.md explains.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,10 @@ use conformance_programs::source::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::template::{any, fill, fill_value};
-use super::{OperatorChart, OperatorError, RoleFile};
+use super::chart::OperatorChart;
+use super::error::{InvalidDescription, OperatorError};
+use super::roles::RoleFile;
+use super::template::{Configuration, any, fill, fill_value};
 
 const KIND: &str = "OperatorDescription";
 
@@ -20,13 +22,13 @@ const KIND: &str = "OperatorDescription";
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Description {
-    /// The name of its program and its log, and in reports.
+    /// The operator's name in reports. Its program and its log have the same name.
     pub name: String,
     pub organization: Option<String>,
     pub url: Option<String>,
-    /// The folder of its source, relative to the file. By default the folder of the file.
+    /// The folder of the operator's source, relative to this file. By default the folder of this file.
     pub source: Option<PathBuf>,
-    /// Files that identify a folder as its source.
+    /// Files that identify a folder as the operator's source.
     #[serde(default)]
     pub checkout: Vec<String>,
     #[serde(default)]
@@ -43,18 +45,18 @@ pub struct Description {
     /// The operator's own namespace.
     #[serde(default = "default_namespace")]
     pub namespace: String,
-    /// The user of its kubeconfig; an administrator by default.
+    /// The user in the operator's kubeconfig; an administrator by default.
     pub identity: Option<User>,
     #[serde(default)]
     pub roles: Vec<RoleFile>,
-    /// Whether its identity has all rights instead of roles. Then the run does not detect rules that its own
-    /// roles lack.
+    /// Whether the operator's user has all rights instead of roles. Such a run does not detect missing rules
+    /// in the operator's roles.
     #[serde(default)]
     pub cluster_admin: bool,
-    /// Files with CRDs, relative to its source. `*` matches any part of a file name.
+    /// Files with CRDs, relative to the operator's source. `*` matches any part of a file name.
     #[serde(default)]
     pub crds: Vec<String>,
-    /// Other objects that it needs before it starts, with placeholders.
+    /// Other objects that the operator needs before it starts, with placeholders.
     #[serde(default)]
     pub manifests: Vec<Value>,
     #[serde(default)]
@@ -63,14 +65,14 @@ pub struct Description {
     #[serde(default)]
     pub certificates: Certificates,
     pub configuration: Option<Configuration>,
-    /// The backends that it has, by schedulerName.
+    /// The operator's backends, by schedulerName.
     pub backends: BTreeMap<String, Backend>,
     pub readiness: Readiness,
-    /// Where its metrics of gangs are, if it has any.
+    /// Where the operator serves its metrics about gangs, if it has any.
     pub metrics: Option<Metrics>,
-    /// How it is installed in a kind cluster.
+    /// How the harness installs the operator in a kind cluster.
     pub chart: Option<OperatorChart>,
-    /// The file of its declaration, relative to this file.
+    /// The file of the operator's declaration, relative to this file.
     pub declares: Option<PathBuf>,
 }
 
@@ -93,7 +95,7 @@ pub struct Webhook {
     pub name: String,
     pub kind: WebhookKind,
     pub path: String,
-    /// The `rules` of its webhook configuration.
+    /// The `rules` of the webhook configuration.
     pub rules: Vec<Value>,
 }
 
@@ -119,46 +121,25 @@ impl Default for Certificates {
     }
 }
 
-/// A configuration file, or the values of a chart.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Configuration {
-    /// The content, with placeholders.
-    pub template: Value,
-    /// JSON pointer to the list in the template that receives the profile of each enabled backend.
-    pub profiles: Option<String>,
-}
-
-impl Configuration {
-    /// Checks that the template has the list for profiles.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let is_list = |pointer: &String| self.template.pointer(pointer).is_some_and(Value::is_array);
-        match self.profiles.as_ref().filter(|pointer| !is_list(pointer)) {
-            Some(pointer) => Err(format!("the template has no list at {pointer}")),
-            None => Ok(()),
-        }
-    }
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Backend {
-    /// Its profile in the configuration; `{"name": …}` by default.
+    /// The backend's profile in the operator's configuration; `{"name": …}` by default.
     pub profile: Option<Map<String, Value>>,
-    /// The gang scopes that it has, if its scheduler has several targets. By default only the first scope.
+    /// The gang scopes that the backend supports, if its scheduler has several. By default only the first.
     #[serde(default)]
     pub gang_scopes: Vec<String>,
 }
 
-/// The condition for an operator's readiness.
+/// How the harness recognises that an operator is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Readiness {
     /// A path on `{health-port}` that answers 200.
     pub path: Option<String>,
-    /// Text that a line of its log contains.
+    /// Text that a line of the operator's log contains.
     pub log_line: Option<String>,
-    /// The limit in seconds.
+    /// The timeout in seconds.
     #[serde(default = "a_minute")]
     pub seconds: u64,
 }
@@ -176,72 +157,85 @@ fn a_minute() -> u64 {
     60
 }
 
-/// A description, the source folder that it applies to, and the release variant that was selected.
+/// A description for one release of an operator.
 #[derive(Debug)]
 pub(super) struct Read {
     pub description: Description,
+    /// The source folder.
     pub dir: PathBuf,
+    /// The name of the release's variant in the file.
     pub variant: Option<String>,
 }
 
 impl Description {
-    /// Reads a description for the source in `dir`, or, without one, in the folder that the file names.
-    /// `path` is the file, for messages and relative paths.
+    /// Reads a description for the source in `dir`. By default that is the folder that the file names. `path`
+    /// is the path of the file, for messages and relative paths.
     pub(super) fn read(text: &str, path: &Path, dir: Option<&Path>) -> Result<Read, OperatorError> {
-        let wrong = |reason: String| OperatorError::File { path: path.into(), reason };
-        let mut fields = document(text, KIND).map_err(wrong)?;
-        let beside = path.parent().unwrap_or(Path::new("."));
-        let source = fields.get("source").and_then(Value::as_str).map(|folder| beside.join(folder));
-        let given = dir.map(Path::to_owned).or(source).unwrap_or_else(|| beside.to_owned());
-        let of = fields.get("name").and_then(Value::as_str).unwrap_or("the operator").to_owned();
-        let dir = top(&of, &given, &fields)?;
-        let variant = for_release(&mut fields, &dir, path).map_err(|no| match no {
-            NoRelease::Document(reason) => wrong(reason),
-            NoRelease::Refused(reason) => SourceError::Release { of, dir: dir.clone(), reason }.into(),
+        let mut fields = document(text, KIND).map_err(OperatorError::in_file(path))?;
+        let parent = path.parent().unwrap_or(Path::new("."));
+        let source = fields.get("source").and_then(Value::as_str).map(|folder| parent.join(folder));
+        let given = dir.map(Path::to_owned).or(source).unwrap_or_else(|| parent.to_owned());
+        let program = fields.get("name").and_then(Value::as_str).unwrap_or("the operator").to_owned();
+        let dir = top(&program, &given, &fields)?;
+        let variant = for_release(&mut fields, &dir, path).map_err(|error| match error {
+            NoRelease::Variants(_) => OperatorError::in_file(path)(error),
+            NoRelease::Refused(reason) => SourceError::Release { program, dir: dir.clone(), reason }.into(),
         })?;
         let description: Self =
-            serde_json::from_value(Value::Object(fields)).map_err(|error| wrong(error.to_string()))?;
-        description.check().map_err(wrong)?;
+            serde_json::from_value(Value::Object(fields)).map_err(OperatorError::in_file(path))?;
+        description.check().map_err(OperatorError::in_file(path))?;
         Ok(Read { description, dir, variant })
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), InvalidDescription> {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if self.name.is_empty() || !self.name.chars().all(is_name) {
-            return Err(format!("name: {:?}: expected lower-case letters, digits and '-'", self.name));
+            return Err(InvalidDescription::Name(self.name.clone()));
         }
         if self.build.is_some() == self.program.is_some() {
-            return Err("give either build or program".into());
+            return Err(InvalidDescription::BuildOrProgram);
         }
         if self.readiness.path.is_some() == self.readiness.log_line.is_some() {
-            return Err("readiness: give either path or logLine".into());
+            return Err(InvalidDescription::Readiness);
         }
         if !self.backends.contains_key("default-scheduler") {
-            return Err("backends: default-scheduler is missing; every cluster has it".into());
+            return Err(InvalidDescription::NoDefaultScheduler);
         }
         let has_scope = |backend: &str, scope: &str| {
             TARGETS.iter().any(|target| target.backend() == backend && target.scope() == Some(scope))
         };
         for (name, backend) in &self.backends {
             if let Some(scope) = backend.gang_scopes.iter().find(|scope| !has_scope(name, scope)) {
-                return Err(format!("backends: {name}: unknown gang scope {scope:?}"));
+                return Err(InvalidDescription::GangScope { backend: name.clone(), scope: scope.clone() });
             }
         }
         if self.cluster_admin && !self.roles.is_empty() {
-            return Err("give either roles or clusterAdmin".into());
+            return Err(InvalidDescription::RolesOrClusterAdmin);
         }
         if self.identity.is_none() && (self.cluster_admin || !self.roles.is_empty()) {
-            return Err("identity: name the user who has the roles".into());
+            return Err(InvalidDescription::NoIdentity);
         }
-        let any = any();
-        let of = |field: &str, outcome: Result<(), String>| outcome.map_err(|e| format!("{field}: {e}"));
-        of("args", self.args.iter().try_for_each(|arg| fill(arg, &any).map(drop)))?;
-        of("env", self.env.values().try_for_each(|value| fill(value, &any).map(drop)))?;
-        of("manifests", self.manifests.iter().try_for_each(|object| fill_value(object, &any).map(drop)))?;
-        if let Some(configuration) = &self.configuration {
-            of("configuration.template", fill_value(&configuration.template, &any).map(drop))?;
-            of("configuration.profiles", configuration.check())?;
-        }
+        self.check_placeholders()?;
         self.chart.as_ref().map_or(Ok(()), OperatorChart::check)
+    }
+
+    /// Checks that all placeholders exist, outside the chart.
+    fn check_placeholders(&self) -> Result<(), InvalidDescription> {
+        let any = any();
+        for arg in &self.args {
+            fill(arg, &any).map_err(InvalidDescription::in_field("args"))?;
+        }
+        for value in self.env.values() {
+            fill(value, &any).map_err(InvalidDescription::in_field("env"))?;
+        }
+        for object in &self.manifests {
+            fill_value(object, &any).map_err(InvalidDescription::in_field("manifests"))?;
+        }
+        if let Some(configuration) = &self.configuration {
+            fill_value(&configuration.template, &any)
+                .map_err(InvalidDescription::in_field("configuration.template"))?;
+            configuration.check("configuration.profiles")?;
+        }
+        Ok(())
     }
 }

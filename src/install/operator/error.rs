@@ -1,14 +1,15 @@
 //! Errors of an operator that the user gave. Each message includes what to do.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
-use conformance_programs::source::SourceError;
+use conformance_programs::source::{SourceError, UnknownPlaceholder};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
     /// The value of a flag does not name an operator.
     #[error(
-        "operator {word}: {reason}; expected upstream=DIR (a checkout of ai-dynamo/grove), exec:FILE (a description, see docs/operators.md), existing (the one that runs in the cluster) or reference"
+        "operator {word}: {reason}; expected upstream=DIR (a checkout of ai-dynamo/grove), exec:FILE (a description, see docs/your-operator.md), existing (the one that runs in the cluster) or reference"
     )]
     Word { word: String, reason: String },
     /// A description or a declaration is invalid.
@@ -34,8 +35,10 @@ pub enum OperatorError {
 }
 
 impl OperatorError {
-    pub(super) fn in_field(field: &'static str) -> impl Fn(String) -> Self {
-        move |reason| Self::File { path: field.into(), reason }
+    /// Adds the path of the file, or the name of the field, in which something is wrong.
+    pub(super) fn in_file<E: Display>(path: impl Into<PathBuf>) -> impl FnOnce(E) -> Self {
+        let path = path.into();
+        move |reason| Self::File { path, reason: reason.to_string() }
     }
 
     /// Whether the command line, or a file that it names, is wrong.
@@ -45,5 +48,34 @@ impl OperatorError {
             Self::Source(error) => error.is_usage(),
             Self::Ended { .. } | Self::NotReady { .. } | Self::Webhook { .. } => false,
         }
+    }
+}
+
+/// Why the fields of a description contradict each other.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InvalidDescription {
+    #[error("name: {0:?}: expected lower-case letters, digits and '-'")]
+    Name(String),
+    #[error("give either build or program")]
+    BuildOrProgram,
+    #[error("readiness: give either path or logLine")]
+    Readiness,
+    #[error("backends: default-scheduler is missing; every cluster has it")]
+    NoDefaultScheduler,
+    #[error("backends: {backend}: unknown gang scope {scope:?}")]
+    GangScope { backend: String, scope: String },
+    #[error("give either roles or clusterAdmin")]
+    RolesOrClusterAdmin,
+    #[error("identity: name the user who has the roles")]
+    NoIdentity,
+    #[error("{field}: {source}")]
+    Placeholder { field: &'static str, source: UnknownPlaceholder },
+    #[error("{field}: the template has no list at {pointer}")]
+    NoList { field: &'static str, pointer: String },
+}
+
+impl InvalidDescription {
+    pub(super) fn in_field(field: &'static str) -> impl Fn(UnknownPlaceholder) -> Self {
+        move |source| Self::Placeholder { field, source }
     }
 }

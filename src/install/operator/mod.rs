@@ -1,18 +1,18 @@
-//! Any operator, from its source or as a program: the value of `--operator`.
+//! Operators that the user selects with `--operator`, from their source or as programs.
 //!
 //! A [`Description`] is data: how the program is built, started, configured and checked for readiness, and
 //! which API objects it needs. [`open`] reads a description and checks its checkout, without running
-//! anything. [`Opened::build`] builds the program into the component cache. The resulting [`Operator`]
-//! replaces the reference controller in a local cluster: it is the same part, and the same
-//! cases stop and start it.
+//! anything. [`Opened::build`] builds the program into the component cache. In a local cluster, the resulting
+//! [`Operator`] replaces the reference controller. The same cases stop and start it.
 //!
 //! - [`word`]: the values of `--operator`, and the built-in descriptions
-//! - [`description`]: the file's fields; [`template`]: its placeholders
-//! - [`configuration`], [`objects`], [`roles`], [`process`]: the operator in one local cluster
-//! - [`chart`]: the operator in a kind cluster
-//! - [`declaration`]: which features it declares on which backend
+//! - [`description`]: the fields of the file; [`chart`], [`roles`], [`template`]: parts of it
+//! - [`configuration`], [`objects`], [`process`]: the operator in one local cluster
+//! - [`chart_values`]: the operator in a kind cluster
+//! - [`declaration`]: the features that it declares on each backend
 
 mod chart;
+mod chart_values;
 mod configuration;
 mod declaration;
 mod description;
@@ -25,9 +25,12 @@ mod template;
 mod word;
 
 #[cfg(test)]
+mod description_tests;
+#[cfg(test)]
 mod tests;
 
-pub use chart::{InitProgram, OperatorChart, OperatorImages};
+pub use chart::{InitProgram, OperatorChart};
+pub use chart_values::OperatorImages;
 pub use declaration::{Declaration, Declared};
 pub use description::{Description, Metrics, Readiness};
 pub use error::OperatorError;

@@ -1,26 +1,28 @@
-//! The API objects that an operator needs before it starts: its namespace, the CRDs from its source, other
-//! objects of its description, and webhook configurations by URL.
+//! The API objects that an operator needs before it starts: its namespace, CRDs, roles, other objects of its
+//! description, and webhook configurations by URL.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::description::{Webhook, WebhookKind};
+use super::error::OperatorError;
+use super::open::Operator;
+use super::process::OperatorHome;
+use super::roles;
 use super::template::{Values, fill_value};
-use super::{Operator, OperatorError, OperatorHome, roles};
-use crate::cluster_spec::ControllerSpec;
+use crate::controller_spec::ControllerSpec;
 
 impl Operator {
-    pub fn objects(&self, place: &OperatorHome, spec: &ControllerSpec) -> Result<Vec<Value>, OperatorError> {
-        let values = self.values(place, spec);
+    pub fn objects(&self, home: &OperatorHome, spec: &ControllerSpec) -> Result<Vec<Value>, OperatorError> {
+        let values = self.values(home, spec);
         let namespace = &self.description.namespace;
         let mut objects =
             vec![json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})];
         objects.extend(self.crds()?);
-        objects.extend(roles::objects(&self.description, &self.dir, &self.enabled(spec))?);
+        objects.extend(self.role_objects(spec)?);
         for manifest in &self.description.manifests {
-            let wrong = |reason| OperatorError::File { path: "manifests".into(), reason };
-            objects.push(fill_value(manifest, &values).map_err(wrong)?);
+            objects.push(fill_value(manifest, &values).map_err(OperatorError::in_file("manifests"))?);
         }
         for kind in [WebhookKind::Mutating, WebhookKind::Validating] {
             objects.extend(self.webhooks(kind, &values));
@@ -29,39 +31,75 @@ impl Operator {
     }
 
     pub fn crds(&self) -> Result<Vec<Value>, OperatorError> {
-        let of_pattern = |pattern: &String| self.crds_in(pattern);
-        Ok(self.description.crds.iter().map(of_pattern).collect::<Result<Vec<_>, _>>()?.concat())
+        let mut crds = Vec::new();
+        for pattern in &self.description.crds {
+            crds.extend(self.crds_in(pattern)?);
+        }
+        Ok(crds)
     }
 
     fn crds_in(&self, pattern: &str) -> Result<Vec<Value>, OperatorError> {
-        let wrong = |path: &Path, reason: String| OperatorError::File { path: path.into(), reason };
         let files = matching(&self.dir, pattern);
         if files.is_empty() {
-            return Err(wrong(&self.dir.join(pattern), "no such file, but `crds` lists it".into()));
+            let path = self.dir.join(pattern);
+            return Err(OperatorError::in_file(path)("no such file, but `crds` lists it"));
         }
         let mut crds = Vec::new();
         for file in files {
-            let text = std::fs::read_to_string(&file).map_err(|error| wrong(&file, error.to_string()))?;
-            let documents = grove_yaml::documents(&text).map_err(|error| wrong(&file, error.to_string()))?;
+            let text = std::fs::read_to_string(&file).map_err(OperatorError::in_file(&file))?;
+            let documents = grove_yaml::documents(&text).map_err(OperatorError::in_file(&file))?;
             if let Some(other) = documents.iter().find(|crd| crd["kind"] != "CustomResourceDefinition") {
-                return Err(wrong(&file, format!("found a {}, expected a CRD", other["kind"])));
+                let reason = format!("found a {}, expected a CRD", other["kind"]);
+                return Err(OperatorError::in_file(file)(reason));
             }
             crds.extend(documents);
         }
         Ok(crds)
     }
 
+    /// The ClusterRole with its rules, and the binding to the operator's identity. Empty if the description
+    /// has no roles.
+    fn role_objects(&self, spec: &ControllerSpec) -> Result<Vec<Value>, OperatorError> {
+        const RBAC: &str = "rbac.authorization.k8s.io";
+        let Some(identity) = &self.description.identity else { return Ok(Vec::new()) };
+        let name = &self.description.name;
+        let rules = roles::rules(&self.description.roles, &self.dir, &self.enabled(spec))?;
+        let role = match (self.description.cluster_admin, rules.is_empty()) {
+            (true, _) => "cluster-admin",
+            (false, false) => name,
+            (false, true) => return Ok(Vec::new()),
+        };
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": format!("{name}-conformance")},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
+            "subjects": [{"apiGroup": RBAC, "kind": "User", "name": identity.user}],
+        });
+        if self.description.cluster_admin {
+            return Ok(vec![binding]);
+        }
+        let role = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": name},
+            "rules": rules,
+        });
+        Ok(vec![role, binding])
+    }
+
     fn webhooks(&self, kind: WebhookKind, values: &Values) -> Option<Value> {
-        let of_kind = self.description.webhooks.iter().filter(|webhook| webhook.kind == kind);
-        let webhooks: Vec<_> = of_kind.map(|webhook| entry(webhook, values)).collect();
-        (!webhooks.is_empty()).then(|| {
-            json!({
-                "apiVersion": "admissionregistration.k8s.io/v1",
-                "kind": format!("{kind:?}WebhookConfiguration"),
-                "metadata": {"name": self.description.name},
-                "webhooks": webhooks,
-            })
-        })
+        let webhooks = self.description.webhooks.iter().filter(|webhook| webhook.kind == kind);
+        let webhooks: Vec<_> = webhooks.map(|webhook| entry(webhook, values)).collect();
+        if webhooks.is_empty() {
+            return None;
+        }
+        Some(json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": format!("{kind:?}WebhookConfiguration"),
+            "metadata": {"name": self.description.name},
+            "webhooks": webhooks,
+        }))
     }
 }
 
@@ -90,15 +128,14 @@ fn matching(dir: &Path, pattern: &str) -> Vec<PathBuf> {
     let Some((start, end)) = name.split_once('*') else {
         return Some(pattern.clone()).filter(|file| file.is_file()).into_iter().collect();
     };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<_> = entries
-        .filter(|entry| {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
-        })
-        .map(|entry| entry.path())
-        .collect();
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end) {
+            files.push(entry.path());
+        }
+    }
     files.sort();
     files
 }

@@ -1,5 +1,5 @@
-//! Opens the operator that a flag names. It first reads the files and checks the source, so that all errors
-//! are reported before anything is built or started.
+//! Opens the operator that a flag names. Opening reads the files and checks the source, so that all errors in
+//! them are reported before anything is built or started.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,12 @@ use conformance_programs::components::{Program, Progress, Source, digest, hex};
 use conformance_programs::source::{GoBuild, Module, Tree, revision};
 use sha2::{Digest, Sha256};
 
+use super::chart::OperatorChart;
+use super::declaration::Declaration;
 use super::description::{Description, Read};
+use super::error::OperatorError;
+use super::roles;
 use super::word::Word;
-use super::{Declaration, OperatorChart, OperatorError, roles};
 use crate::InstallError;
 
 /// An operator whose program may not be built yet.
@@ -20,11 +23,13 @@ use crate::InstallError;
 pub struct Opened {
     description: Description,
     tree: Tree,
-    /// The folder that `program` is relative to.
-    beside: PathBuf,
+    /// The folder of the description's file, to which `program` is relative.
+    folder: PathBuf,
     variant: Option<String>,
     declaration: Option<Declaration>,
+    /// The value of the flag, with absolute paths.
     word: String,
+    /// SHA-256 of the description, hex.
     sha256: String,
 }
 
@@ -34,58 +39,57 @@ pub struct Operator {
     pub description: Description,
     pub declaration: Option<Declaration>,
     pub version: String,
-    /// The commit, if git knows it.
+    /// The commit of the operator's source, if git knows it.
     pub commit: Option<String>,
-    /// The variant of the description that was selected.
+    /// The variant of the operator's release in the description.
     pub variant: Option<String>,
     /// SHA-256 of the description, hex.
     pub description_sha256: String,
-    /// SHA-256 of its program, hex.
+    /// SHA-256 of the operator's program, hex.
     pub sha256: String,
     pub is_built: bool,
-    /// The value of the flag that names it, with absolute paths.
+    /// The value of the flag that names the operator, with absolute paths.
     pub word: String,
     pub(super) dir: PathBuf,
     pub(super) program: PathBuf,
 }
 
-/// Reads an operator's description and declaration, and selects the release that matches its source.
-/// `declares` replaces the declaration of the description. All errors are usage errors.
+/// Reads an operator's description and declaration for the release of its source. `declares` is a declaration
+/// that replaces the one that the description names. All errors are usage errors.
 pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, OperatorError> {
-    let named = Word::parse(word)?;
-    let word = named.absolute();
-    let (text, path, given) = match &named {
+    let parsed = Word::parse(word)?;
+    let word = parsed.absolute();
+    let (text, path, given) = match &parsed {
         Word::Of(recipe, dir) => {
             (recipe.description.to_owned(), PathBuf::from(recipe.path), Some(dir.as_path()))
         }
         Word::File(path) => (read(path)?, path.clone(), None),
     };
     let Read { description, dir, variant } = Description::read(&text, &path, given)?;
-    let beside = path.parent().unwrap_or(Path::new("")).to_owned();
-    let declared = match (declares, &named, &description.declares) {
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let declared = match (declares, &parsed, &description.declares) {
         (Some(path), ..) => Some((read(path)?, path.to_owned())),
         (None, Word::Of(recipe, _), _) => {
             let (path, text) = recipe.declaration;
             Some((text.to_owned(), path.into()))
         }
-        (None, Word::File(_), Some(file)) => Some((read(&beside.join(file))?, beside.join(file))),
+        (None, Word::File(_), Some(file)) => Some((read(&folder.join(file))?, folder.join(file))),
         (None, Word::File(_), None) => None,
     };
     let declaration = match declared {
         Some((text, path)) => Some(Declaration::read(&text, &path, &description.name, &dir)?),
         None => None,
     };
-    // Check before any build that the roles can be read.
-    roles::objects(&description, &dir, &description.backends.keys().cloned().collect::<Vec<_>>())?;
+    // Unreadable roles are reported before any build.
+    roles::rules(&description.roles, &dir, &description.backends.keys().cloned().collect::<Vec<_>>())?;
     let revision = revision(&dir, &description.version).await;
     let sha256 = hex(&Sha256::digest(&text));
     let tree = Tree { dir, revision };
-    Ok(Opened { description, tree, beside, variant, declaration, word, sha256 })
+    Ok(Opened { description, tree, folder, variant, declaration, word, sha256 })
 }
 
 fn read(path: &Path) -> Result<String, OperatorError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| OperatorError::File { path: path.into(), reason: error.to_string() })
+    std::fs::read_to_string(path).map_err(OperatorError::in_file(path))
 }
 
 impl Opened {
@@ -93,7 +97,7 @@ impl Opened {
         &self.description.name
     }
 
-    /// Whether the operator has a backend. If it declares backends, it must declare this one too.
+    /// Whether the operator has a backend. If there is a declaration, it must have the backend too.
     pub fn has(&self, backend: &str) -> bool {
         let is_declared = |declaration: &Declaration| declaration.backends.contains_key(backend);
         self.description.backends.contains_key(backend) && self.declaration.as_ref().is_none_or(is_declared)
@@ -107,15 +111,16 @@ impl Opened {
     }
 
     /// Splits targets into those in gang scopes that the operator has, and the others. A backend without
-    /// declared scopes has only the first scope of its scheduler.
+    /// `gangScopes` has only the first scope of its scheduler.
     #[must_use]
     pub fn by_scope(&self, targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
-        let mut begun = BTreeSet::new();
+        let mut with_a_scope = BTreeSet::new();
         targets.into_iter().partition(|target| {
-            let its = self.description.backends.get(target.backend()).map(|backend| &backend.gang_scopes);
-            match (target.scope(), its.filter(|its| !its.is_empty())) {
-                (Some(scope), Some(its)) => its.iter().any(|its| its == scope),
-                (Some(_), None) => begun.insert(target.scheduler()),
+            let backend = self.description.backends.get(target.backend());
+            let scopes = backend.map(|backend| &backend.gang_scopes).filter(|scopes| !scopes.is_empty());
+            match (target.scope(), scopes) {
+                (Some(scope), Some(scopes)) => scopes.iter().any(|known| known == scope),
+                (Some(_), None) => with_a_scope.insert(target.scheduler()),
                 (None, _) => true,
             }
         })
@@ -156,7 +161,8 @@ impl Opened {
         self.description.chart.as_ref()
     }
 
-    /// Builds the program of its init containers unless it is cached. Returns `None` if it has none.
+    /// Builds the program of the operator's init containers unless it is cached. Returns `None` if the
+    /// operator has no init containers.
     pub async fn build_init(&self, progress: &dyn Progress) -> Result<Option<PathBuf>, InstallError> {
         let Some(init) = self.chart().and_then(|chart| chart.init.as_ref()) else { return Ok(None) };
         let program = self.built(&init.name, &init.build, progress).await?;
@@ -174,9 +180,8 @@ impl Opened {
     }
 
     fn given(&self, program: &Path) -> Result<Program, InstallError> {
-        let path = self.beside.join(program);
-        let path =
-            path.canonicalize().map_err(|error| OperatorError::File { reason: error.to_string(), path })?;
+        let path = self.folder.join(program);
+        let path = path.canonicalize().map_err(OperatorError::in_file(&path))?;
         Ok(Program {
             name: self.description.name.clone(),
             version: self.tree.revision.version.clone(),
@@ -189,7 +194,8 @@ impl Opened {
 }
 
 impl Operator {
-    /// Whether it has all rights in its cluster. Then the run does not detect rules that its own roles lack.
+    /// Whether the operator has all rights in its cluster. Such a run does not detect missing rules in the
+    /// operator's roles.
     pub fn is_cluster_admin(&self) -> bool {
         self.description.cluster_admin || self.description.identity.is_none()
     }

@@ -1,120 +1,103 @@
-//! The rules of an operator's own ClusterRoles, from its chart: a template that is almost plain YAML, read
-//! without Helm.
+//! The rules of an operator's own ClusterRoles. Its chart has them as templates that are almost plain YAML,
+//! which are read without Helm.
 //!
-//! Only the text after `rules:` is read. It may have blocks from `{{ if … }}` to `{{ end }}`; the description
-//! says when they apply. Any other template text is rejected, because its value is unknown.
+//! Only the text after `rules:` is read. It may have blocks from `{{ if … }}` to `{{ end }}`, and the
+//! description states when each applies. Any other template text is rejected, because its value is unknown.
 
 use std::path::Path;
 
+use grove_yaml::YamlError;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Description, OperatorError};
+use super::error::OperatorError;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoleFile {
     /// A ClusterRole, or a chart's template of one. Relative to the source.
     pub file: String,
-    /// When its `{{ if … }}` blocks apply.
+    /// The `{{ if … }}` blocks in the template.
     #[serde(default)]
     pub blocks: Vec<RoleBlock>,
 }
 
-/// A block of a template. It applies if a backend is enabled, or always, or never.
+/// A block of a template, which applies if a backend is enabled, or always, or never.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoleBlock {
-    /// Text in its condition.
+    /// A part of the block's condition, which identifies the block.
     pub condition: String,
     /// The backend that must be enabled.
     pub backend: Option<String>,
-    /// Whether the block applies, if it depends on no backend.
+    /// Whether a block without `backend` applies.
     #[serde(default)]
     pub taken: bool,
 }
 
-/// The ClusterRole with its rules, and the binding to the operator's identity. Empty if the description has
-/// no roles.
-pub(super) fn objects(
-    description: &Description,
-    dir: &Path,
-    enabled: &[String],
-) -> Result<Vec<Value>, OperatorError> {
-    let Some(identity) = &description.identity else { return Ok(Vec::new()) };
-    let name = &description.name;
-    let mut rules = Vec::new();
-    for file in &description.roles {
-        rules.extend(read(file, dir, enabled)?);
-    }
-    let role = match (description.cluster_admin, rules.is_empty()) {
-        (true, _) => "cluster-admin",
-        (false, false) => name,
-        (false, true) => return Ok(Vec::new()),
-    };
-    let group = "rbac.authorization.k8s.io";
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": format!("{name}-conformance")},
-        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role},
-        "subjects": [{"apiGroup": group, "kind": "User", "name": identity.user}],
-    });
-    let own = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": name},
-        "rules": rules,
-    });
-    Ok(if description.cluster_admin { vec![binding] } else { vec![own, binding] })
+/// Why a template of a ClusterRole cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum RoleError {
+    #[error("line {number}: {problem}: {line}")]
+    Line { number: usize, problem: &'static str, line: String },
+    #[error("a block has no `end`")]
+    NoEnd,
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+    #[error("it has no rules")]
+    NoRules,
 }
 
-fn read(role: &RoleFile, dir: &Path, enabled: &[String]) -> Result<Vec<Value>, OperatorError> {
-    let path = dir.join(&role.file);
-    let wrong = |reason: String| OperatorError::File {
-        reason: format!(
-            "{reason}; or describe the operator with `clusterAdmin: true`, which the report mentions"
-        ),
-        path: path.clone(),
-    };
-    let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
-    rules(&text, &role.blocks, enabled).map_err(wrong)
+/// The rules of all these files.
+pub(super) fn rules(files: &[RoleFile], dir: &Path, enabled: &[String]) -> Result<Vec<Value>, OperatorError> {
+    let mut rules = Vec::new();
+    for role in files {
+        let path = dir.join(&role.file);
+        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+        rules.extend(rules_in(&text, &role.blocks, enabled).map_err(|error| unreadable(&path, &error))?);
+    }
+    Ok(rules)
+}
+
+fn unreadable(path: &Path, error: &dyn std::error::Error) -> OperatorError {
+    let advice = "or describe the operator with `clusterAdmin: true`, which the report mentions";
+    OperatorError::in_file(path)(format!("{error}; {advice}"))
 }
 
 /// The rules of a ClusterRole, or of a template of one.
-fn rules(text: &str, blocks: &[RoleBlock], enabled: &[String]) -> Result<Vec<Value>, String> {
+fn rules_in(text: &str, blocks: &[RoleBlock], enabled: &[String]) -> Result<Vec<Value>, RoleError> {
     let mut plain = String::new();
     // Whether each enclosing block applies.
-    let mut around: Vec<bool> = Vec::new();
-    for (number, line) in text.lines().enumerate().skip_while(|(_, line)| line.trim_end() != "rules:") {
-        let refused = |what: &str| format!("line {}: {what}: {}", number + 1, line.trim());
+    let mut enclosing: Vec<bool> = Vec::new();
+    for (index, line) in text.lines().enumerate().skip_while(|(_, line)| line.trim_end() != "rules:") {
+        let wrong = |problem| RoleError::Line { number: index + 1, problem, line: line.trim().to_owned() };
         let action = line.trim().strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
         let words = action.map(|action| action.trim_matches('-').trim());
         match words {
-            Some("end") => drop(around.pop().ok_or_else(|| refused("`end` without a block"))?),
+            Some("end") => drop(enclosing.pop().ok_or_else(|| wrong("`end` without a block"))?),
             Some(words) if words.starts_with("if ") => {
                 let block = blocks.iter().find(|block| words.contains(&block.condition));
-                let block = block.ok_or_else(|| refused("`blocks` has no entry for this condition"))?;
+                let block = block.ok_or_else(|| wrong("`blocks` has no entry for this condition"))?;
                 let is_enabled = |backend: &String| enabled.contains(backend);
-                around.push(block.backend.as_ref().map_or(block.taken, is_enabled));
+                enclosing.push(block.backend.as_ref().map_or(block.taken, is_enabled));
             }
             _ if line.contains("{{") => {
-                return Err(refused("only `if` and `end` are supported without Helm"));
+                return Err(wrong("only `if` and `end` are supported without Helm"));
             }
-            _ if around.iter().all(|taken| *taken) => {
+            _ if enclosing.iter().all(|taken| *taken) => {
                 plain.push_str(line);
                 plain.push('\n');
             }
             _ => {}
         }
     }
-    if !around.is_empty() {
-        return Err("a block has no `end`".into());
+    if !enclosing.is_empty() {
+        return Err(RoleError::NoEnd);
     }
-    let documents = grove_yaml::documents(&plain).map_err(|error| error.to_string())?;
+    let documents = grove_yaml::documents(&plain)?;
     match documents.first().map(|document| &document["rules"]) {
         Some(Value::Array(rules)) if !rules.is_empty() => Ok(rules.clone()),
-        _ => Err("it has no rules".into()),
+        _ => Err(RoleError::NoRules),
     }
 }
 
@@ -153,18 +136,18 @@ rules:
         vec![block("\"volcano\"", Some("volcano")), block(".Values.more", None)]
     }
 
-    fn groups(text: &str, enabled: &[&str]) -> Result<Vec<String>, String> {
+    fn groups(text: &str, enabled: &[&str]) -> Result<Vec<String>, RoleError> {
         let enabled: Vec<_> = enabled.iter().map(|name| (*name).to_owned()).collect();
-        let rules = rules(text, &blocks(), &enabled)?;
+        let rules = rules_in(text, &blocks(), &enabled)?;
         Ok(rules.iter().map(|rule| rule["apiGroups"][0].as_str().unwrap().to_owned()).collect())
     }
 
     #[test]
-    fn blocks_are_taken_with_their_backend() {
-        assert_eq!(groups(TEMPLATE, &["default-scheduler"]), Ok(vec![String::new()]));
-        assert_eq!(groups(TEMPLATE, &["volcano"]), Ok(vec![String::new(), "scheduling.volcano.sh".into()]));
+    fn a_block_of_a_backend_applies_only_if_the_backend_is_enabled() {
+        assert_eq!(groups(TEMPLATE, &["default-scheduler"]).unwrap(), [""]);
+        assert_eq!(groups(TEMPLATE, &["volcano"]).unwrap(), ["", "scheduling.volcano.sh"]);
         let (head, _) = TEMPLATE.split_once("{{- if").unwrap();
-        assert_eq!(groups(head, &["volcano"]), Ok(vec![String::new()]), "a plain ClusterRole");
+        assert_eq!(groups(head, &["volcano"]).unwrap(), [""], "a plain ClusterRole");
     }
 
     #[rstest]
@@ -174,8 +157,8 @@ rules:
     #[case::open(&TEMPLATE.replacen("{{- end }}", "", 1), "a block has no `end`")]
     #[case::closed("rules:\n{{- end }}\n", "line 2: `end` without a block")]
     #[case::none("kind: ClusterRole\n", "it has no rules")]
-    fn what_is_not_nearly_plain_is_refused(#[case] text: &str, #[case] says: &str) {
-        let error = groups(text, &["volcano"]).unwrap_err();
-        assert!(error.contains(says), "{error}");
+    fn a_template_that_is_not_almost_plain_is_rejected(#[case] text: &str, #[case] message: &str) {
+        let error = groups(text, &["volcano"]).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
     }
 }

@@ -1,10 +1,13 @@
 //! Placeholders in a description: `{webhook-port}`, `{kubeconfig}` and others.
 
+use conformance_programs::source::UnknownPlaceholder;
 pub(super) use conformance_programs::source::{Values, fill};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use serde_json::Value;
+use super::error::InvalidDescription;
 
-pub(super) const NAMES: [&str; 13] = [
+const NAMES: [&str; 13] = [
     "kubeconfig",
     "config",
     "cert-dir",
@@ -20,8 +23,30 @@ pub(super) const NAMES: [&str; 13] = [
     "backends",
 ];
 
+/// A configuration file, or the values of a chart.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Configuration {
+    /// The content, with placeholders.
+    pub template: Value,
+    /// JSON pointer to the list in the template that receives the profile of each enabled backend.
+    pub profiles: Option<String>,
+}
+
+impl Configuration {
+    /// Checks that the template has the list for profiles. `field` is the name of [`Configuration::profiles`]
+    /// in messages.
+    pub(super) fn check(&self, field: &'static str) -> Result<(), InvalidDescription> {
+        let is_list = |pointer: &String| self.template.pointer(pointer).is_some_and(Value::is_array);
+        match self.profiles.as_ref().filter(|pointer| !is_list(pointer)) {
+            Some(pointer) => Err(InvalidDescription::NoList { field, pointer: pointer.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Fills the placeholders in all strings of a value. A string that is only a port becomes a number.
-pub(super) fn fill_value(value: &Value, values: &Values) -> Result<Value, String> {
+pub(super) fn fill_value(value: &Value, values: &Values) -> Result<Value, UnknownPlaceholder> {
     Ok(match value {
         Value::String(text) => {
             let filled = fill(text, values)?;
@@ -34,8 +59,11 @@ pub(super) fn fill_value(value: &Value, values: &Values) -> Result<Value, String
             items.iter().map(|item| fill_value(item, values)).collect::<Result<Vec<_>, _>>()?.into()
         }
         Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| Ok((name.clone(), fill_value(value, values)?));
-            Value::Object(fields.iter().map(field).collect::<Result<_, String>>()?)
+            let mut filled = Map::new();
+            for (name, value) in fields {
+                filled.insert(name.clone(), fill_value(value, values)?);
+            }
+            filled.into()
         }
         other => other.clone(),
     })
@@ -53,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_alone_is_a_number() {
+    fn only_a_string_that_is_a_port_becomes_a_number() {
         let values = [("webhook-port", "1005".to_owned())].into();
         let value = json!({"port": "{webhook-port}", "bind": ["127.0.0.1:{webhook-port}"], "n": 7});
         let expected = json!({"port": 1005, "bind": ["127.0.0.1:1005"], "n": 7});

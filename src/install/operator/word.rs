@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::OperatorError;
+use super::error::OperatorError;
 
 /// A built-in description and its declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) const UPSTREAM: Recipe = Recipe {
 pub(super) enum Word {
     /// A built-in recipe for the source in a folder.
     Of(Recipe, PathBuf),
-    /// The user's description file.
+    /// A description file of the user.
     File(PathBuf),
 }
 
@@ -65,7 +65,7 @@ mod tests {
     #[case("upstream=a:b=c", Word::Of(UPSTREAM, "a:b=c".into()))]
     #[case("exec:op.yaml", Word::File("op.yaml".into()))]
     #[case("exec:a=b.yaml", Word::File("a=b.yaml".into()))]
-    fn words(#[case] word: &str, #[case] expected: Word) {
+    fn a_value_selects_a_recipe_or_a_file(#[case] word: &str, #[case] expected: Word) {
         assert_eq!(Word::parse(word).unwrap(), expected);
     }
 
@@ -75,7 +75,7 @@ mod tests {
     #[case("exec:", "the file is missing")]
     #[case("", "unknown kind of operator")]
     #[case("Upstream=x", "unknown kind of operator")]
-    fn words_that_name_none(#[case] word: &str, #[case] reason: &str) {
+    fn a_value_that_names_no_operator_is_rejected(#[case] word: &str, #[case] reason: &str) {
         let error = Word::parse(word).unwrap_err().to_string();
         assert!(error.contains(reason) && error.contains("expected upstream=DIR"), "{error}");
     }

@@ -9,18 +9,17 @@ use conformance_programs::components::{Program, Source, digest};
 use conformance_programs::source::UNKNOWN;
 use serde_json::Value;
 
-use super::given::{GivenScheduler, crds_of};
+use super::descriptions::installation;
+use super::given::{GivenScheduler, crds_in};
 use super::install::{Given, Install, ProgramSource, SchedulerProcess};
-use super::installation;
 use crate::InstallError;
 
 /// The maximum depth of files below the folder.
 const DEPTH: usize = 8;
 
-/// Finds the programs and CRDs of a scheduler below `path`. A scheduler waits indefinitely for a missing CRD.
-/// Of several programs with the same name, the one nearest to `path` is used. CRDs are identified by their
-/// names in YAML files. The error lists everything that is missing. Returns `None` for a scheduler that
-/// cannot be given in a folder.
+/// Finds the programs and CRDs of a scheduler below `path`. Of several programs with the same name, the one
+/// nearest to `path` is used. CRDs are found by their names in YAML files. The error lists everything that is
+/// missing. Returns `None` for a scheduler that cannot be given in a folder.
 pub fn in_folder(scheduler: Scheduler, path: &Path) -> Result<Option<GivenScheduler>, InstallError> {
     let install = installation(scheduler);
     match &install.programs {
@@ -37,11 +36,11 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// The files below `path`, which the flag names.
+    /// Lists the files below `path`. `flag` is the command line flag with the path, for messages.
     pub(crate) fn below(path: &Path, flag: &'static str) -> Result<Self, InstallError> {
         let no_folder = |source| InstallError::NoProgramFolder { flag, path: path.into(), source };
         let path = path.canonicalize().map_err(no_folder)?;
-        // An unreadable top folder is an error. Unreadable folders below it are skipped.
+        // Only an unreadable top folder is an error. Other unreadable folders are skipped.
         std::fs::read_dir(&path).map_err(no_folder)?;
         let mut all = Vec::new();
         list(&path, DEPTH, &mut all);
@@ -65,7 +64,7 @@ impl Files {
             match self.program(&[name, short]) {
                 Some(path) => programs.push(Program {
                     name: (*name).to_owned(),
-                    // Without a cluster, none of these programs reports its version.
+                    // These programs report their version only in a cluster.
                     version: UNKNOWN.into(),
                     sha256: digest(path)?,
                     path: path.to_owned(),
@@ -92,21 +91,21 @@ impl Files {
 
     /// The nearest program with one of these names.
     pub(crate) fn program(&self, names: &[&str]) -> Option<&Path> {
-        let called = |file: &&PathBuf| {
-            names.iter().any(|name| file.file_name().is_some_and(|is| is == *name)) && is_executable(file)
-        };
-        self.all.iter().find(called).map(PathBuf::as_path)
+        let has_name =
+            |file: &Path| names.iter().any(|name| file.file_name().is_some_and(|found| found == *name));
+        self.all().find(|file| has_name(file) && is_executable(file))
     }
 
-    /// Checks the text of a file first, because parsing every file is slow.
+    /// The CRD of this name. Searches the text of a file first, because parsing every file is slow.
     fn crd(&self, name: &Value) -> Option<Value> {
-        let is_yaml = |file: &&PathBuf| file.extension().is_some_and(|is| is == "yaml" || is == "yml");
+        let is_yaml =
+            |file: &&PathBuf| file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
         self.all.iter().filter(is_yaml).find_map(|file| {
             let text = std::fs::read_to_string(file).ok()?;
             if !text.contains(name.as_str()?) || !text.contains("CustomResourceDefinition") {
                 return None;
             }
-            crds_of(file).ok()?.into_iter().find(|crd| crd["metadata"]["name"] == *name)
+            crds_in(file).ok()?.into_iter().find(|crd| crd["metadata"]["name"] == *name)
         })
     }
 }
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_missing_is_named_at_once() {
+    fn all_missing_programs_and_crds_are_reported() {
         let folder = tempfile::tempdir().expect("folder");
         write(&folder.path().join("scheduler"), "not executable", 0o644);
         write(&folder.path().join("crds/queues.yaml"), &crd("queues.scheduling.run.ai"), 0o644);
@@ -162,16 +161,18 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_wherever_they_are_and_each_crd_once() {
+    fn the_nearest_program_and_each_crd_are_found() {
         let folder = tempfile::tempdir().expect("folder");
         let at = |path: &str| folder.path().join(path);
         write(&at("bin/kai-scheduler"), "near", 0o755);
         write(&at("deep/down/kai-scheduler"), "far", 0o755);
         write(&at("bin/binder"), "", 0o755);
         let own = installation(kai::SCHEDULER).own_crds().expect("KAI's own");
-        let all: Vec<_> = own.iter().filter_map(|of| of["metadata"]["name"].as_str()).map(crd).collect();
+        let all: Vec<_> =
+            own.iter().filter_map(|found| found["metadata"]["name"].as_str()).map(crd).collect();
         write(&at("chart/crds/all.yaml"), &all.join("---\n"), 0o644);
-        let kai = in_folder(kai::SCHEDULER, folder.path()).expect("all is there").expect("it may be given");
+        let kai =
+            in_folder(kai::SCHEDULER, folder.path()).expect("nothing is missing").expect("it may be given");
         let names: Vec<_> = kai.programs.iter().map(|program| program.name.as_str()).collect();
         assert_eq!(names, ["kai-scheduler", "kai-binder"]);
         assert!(kai.programs[0].path.ends_with("bin/kai-scheduler"), "{kai:?}");
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_that_are_not_built_are_given_in_a_folder() {
+    fn a_scheduler_that_is_built_cannot_be_given_in_a_folder() {
         assert_eq!(in_folder(volcano::SCHEDULER, Path::new("/")).expect("nothing is read"), None);
     }
 }

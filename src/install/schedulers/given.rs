@@ -1,4 +1,4 @@
-//! A scheduler that the user provides: programs that replace those of the pinned module, and their CRDs. They
+//! A scheduler that the user gives: programs that replace those of the pinned module, and their CRDs. They
 //! come from a folder ([`super::folder`]) or a working tree ([`super::source`]).
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use conformance_programs::ProgramError;
 use conformance_programs::components::Program;
 use serde_json::Value;
 
-use super::install::manifests;
+use crate::manifests;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenScheduler {
@@ -16,7 +16,8 @@ pub struct GivenScheduler {
     pub programs: Vec<Program>,
     /// The CRDs. If empty, those of the scheduler's description are used.
     pub(super) crds: Vec<Value>,
-    /// Flags that a program of this release lacks, by program name. The program is started without them.
+    /// Flags that the programs of this release do not have, by program name. The programs are started without
+    /// them.
     pub(super) unknown_flags: BTreeMap<String, Vec<String>>,
 }
 
@@ -26,15 +27,16 @@ impl GivenScheduler {
     }
 
     /// Removes the arguments that the program of a process does not know.
-    pub(crate) fn known(&self, process: &str, mut args: Vec<String>) -> Vec<String> {
+    pub(super) fn known(&self, process: &str, mut args: Vec<String>) -> Vec<String> {
         let unknown = self.unknown_flags.get(process).map_or(&[][..], Vec::as_slice);
         args.retain(|arg| !unknown.iter().any(|flag| arg.split('=').next() == Some(flag)));
         args
     }
 }
 
-pub(super) fn crds_of(path: &Path) -> Result<Vec<Value>, ProgramError> {
-    let mut all = manifests(path)?;
+/// The CRDs in a YAML file.
+pub(super) fn crds_in(path: &Path) -> Result<Vec<Value>, ProgramError> {
+    let mut all = manifests::read(path)?;
     all.retain(|object| object["kind"] == "CustomResourceDefinition");
     Ok(all)
 }

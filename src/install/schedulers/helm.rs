@@ -1,10 +1,8 @@
-//! Schedulers from their Helm charts (`--install helm`), in the user's own versions. [`Helm`] also installs
-//! an operator's chart.
+//! Installs schedulers from their Helm charts (`--install helm`), and operators from theirs.
 //!
-//! A scheduler's own file has the name of its chart, its values, and where its objects are ([`Package`]).
-//! This file has what is common: the selection of the chart, Helm's arguments, and the parsing of Helm's
-//! output. It uses the Helm on PATH, with the user's repositories and logins. A kind cluster runs Helm and
-//! waits for the schedulers.
+//! A scheduler's file has the name of its chart, its values, and where its objects are ([`Package`]). The
+//! user may select another chart or version. This file has the rest: Helm's arguments, and the parsing of its
+//! output. It uses the Helm on PATH, with the user's repositories and logins.
 
 use std::fmt;
 use std::path::Path;
@@ -18,27 +16,13 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use super::in_cluster::Deployed;
-use super::installation;
+use super::descriptions::installation;
 use crate::InstallError;
 
-/// How long helm may take for one chart. A registry provides the images.
-const TIMEOUT: Duration = Duration::from_secs(600);
+pub use super::package::Package;
 
-#[derive(Debug)]
-pub struct Package {
-    /// The release's name. Some charts name objects after it.
-    pub release: &'static str,
-    /// The release's namespace, which may differ from that of the pods.
-    pub namespace: &'static str,
-    /// The default chart: an OCI reference, or its name in `repository`.
-    pub chart: &'static str,
-    pub repository: Option<&'static str>,
-    pub version: &'static str,
-    pub values: fn() -> Value,
-    /// Where the objects of the chart are.
-    pub deployed: Deployed,
-}
+/// How long helm may take for one chart, including the pull of its images.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A chart, as an argument of helm.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,29 +93,28 @@ impl Release {
         Ok(Self { chart, ..self })
     }
 
-    fn wanted(&self) -> Wanted<'_> {
-        let Package { release, namespace, .. } = *self.package;
-        Wanted { release, namespace, chart: &self.chart }
+    fn release(&self) -> ReleaseOf<'_> {
+        ReleaseOf { name: self.package.release, namespace: self.package.namespace, chart: &self.chart }
     }
 
-    /// The arguments of helm that install it.
+    /// The arguments with which helm installs the release.
     pub fn args(&self, kubeconfig: &Path, values: &Path) -> Vec<String> {
-        self.wanted().args(kubeconfig, values)
+        self.release().args(kubeconfig, values)
     }
 }
 
 /// A release of any chart.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
-    pub release: &'a str,
+pub struct ReleaseOf<'a> {
+    pub name: &'a str,
     pub namespace: &'a str,
     pub chart: &'a Chart,
 }
 
-impl Wanted<'_> {
+impl ReleaseOf<'_> {
     fn args(&self, kubeconfig: &Path, values: &Path) -> Vec<String> {
         let mut args: Vec<String> =
-            ["upgrade", "--install", self.release, &self.chart.reference].map(str::to_owned).into();
+            ["upgrade", "--install", self.name, &self.chart.reference].map(str::to_owned).into();
         let mut option = |name: &str, value: &str| args.extend([name.to_owned(), value.to_owned()]);
         if let Some(repository) = &self.chart.repository {
             option("--repo", repository);
@@ -197,38 +180,39 @@ impl Helm {
         kubeconfig: &Path,
         folder: &Path,
     ) -> Result<Installed, ProgramError> {
-        self.put(release.wanted(), &(release.package.values)(), kubeconfig, folder).await?;
+        let values = (release.package.values)();
+        self.install_chart(release.release(), &values, kubeconfig, folder).await?;
         self.installed(release, kubeconfig).await
     }
 
     /// Like [`Helm::install`], for any chart.
-    pub async fn put(
+    pub async fn install_chart(
         &self,
-        wanted: Wanted<'_>,
+        release: ReleaseOf<'_>,
         values: &Value,
         kubeconfig: &Path,
         folder: &Path,
     ) -> Result<(), ProgramError> {
-        let file = folder.join(format!("{}.json", wanted.release));
+        let file = folder.join(format!("{}.json", release.name));
         home::write(&file, format!("{values:#}\n"))?;
-        let args = wanted.args(kubeconfig, &file);
+        let args = release.args(kubeconfig, &file);
         self.run(args.iter().map(String::as_str)).await.map(drop)
     }
 
-    /// The installed state of a release.
+    /// Reads what was installed.
     async fn installed(&self, release: &Release, kubeconfig: &Path) -> Result<Installed, ProgramError> {
         let (name, kubeconfig) = (release.package.release, kubeconfig.display().to_string());
-        let place = ["--namespace", release.package.namespace, "--kubeconfig", &kubeconfig];
+        let options = ["--namespace", release.package.namespace, "--kubeconfig", &kubeconfig];
         let filter = format!("^{name}$");
         let list = ["list", "--filter", &filter, "--output", "json"];
-        let said = self.run(list.into_iter().chain(place)).await?;
+        let output = self.run(list.into_iter().chain(options)).await?;
         let listed: Option<Listed> =
-            serde_json::from_str(&said).ok().and_then(|all: Vec<Listed>| all.into_iter().next());
+            serde_json::from_str(&output).ok().and_then(|all: Vec<Listed>| all.into_iter().next());
         let Some(listed) = listed else {
-            let reason = format!("release {name} is not in the output: {}", said.trim());
+            let reason = format!("release {name} is not in the output: {}", output.trim());
             return Err(ProgramError::Command { command: "helm list --output json".into(), reason });
         };
-        let manifest = self.run(["get", "manifest", name].into_iter().chain(place)).await?;
+        let manifest = self.run(["get", "manifest", name].into_iter().chain(options)).await?;
         let chart = &release.chart;
         let version = match &chart.version {
             _ if !listed.app_version.is_empty() => listed.app_version,
@@ -247,7 +231,7 @@ impl Helm {
     async fn run<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Result<String, ProgramError> {
         let mut command = Command::new(self.program);
         command.args(&self.first).args(words);
-        // Use the cluster of --kubeconfig, whatever the user's environment selects.
+        // The environment must not select another cluster than --kubeconfig.
         for variable in ["HELM_KUBECONTEXT", "HELM_KUBEAPISERVER", "HELM_KUBETOKEN"] {
             command.env_remove(variable);
         }

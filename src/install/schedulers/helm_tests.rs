@@ -14,7 +14,7 @@ fn argv(release: &Release) -> String {
     release.args(Path::new("DIR/kubeconfig"), Path::new(&values)).join(" ")
 }
 
-fn told(scheduler: Scheduler) -> String {
+fn values_for(scheduler: Scheduler) -> String {
     format!("{:#}", (pinned(scheduler).package.values)())
 }
 
@@ -31,13 +31,13 @@ fn argv_of_pinned_charts() {
 #[test]
 fn argv_of_an_operators_chart() {
     let chart = Chart { reference: "../grove/operator/charts".into(), repository: None, version: None };
-    let wanted = Wanted { release: "grove-operator", namespace: "grove-system", chart: &chart };
-    let args = wanted.args(Path::new("DIR/kubeconfig"), Path::new("DIR/helm/grove-operator.json"));
+    let release = ReleaseOf { name: "grove-operator", namespace: "grove-system", chart: &chart };
+    let args = release.args(Path::new("DIR/kubeconfig"), Path::new("DIR/helm/grove-operator.json"));
     insta::assert_snapshot!(args.join(" "), @"upgrade --install grove-operator ../grove/operator/charts --namespace grove-system --kubeconfig DIR/kubeconfig --values DIR/helm/grove-operator.json --timeout 600s --create-namespace --wait");
 }
 
 #[test]
-fn argv_of_a_chart_of_the_users() {
+fn argv_of_a_chart_of_the_user() {
     let release = pinned(volcano::SCHEDULER).with_chart("./charts/volcano").expect("a chart");
     insta::assert_snapshot!(argv(&release), @"upgrade --install volcano ./charts/volcano --namespace volcano-system --kubeconfig DIR/kubeconfig --values DIR/helm/volcano.json --timeout 600s --create-namespace --wait");
 }
@@ -49,17 +49,16 @@ fn argv_of_a_chart_of_the_users() {
 #[case::repository("mine/volcano@1.15.1", "mine/volcano@1.15.1")]
 #[case::folder("/home/me@work/volcano", "/home/me@work/volcano")]
 #[case::version("@1.14.4", "volcano@1.14.4 of https://volcano-sh.github.io/helm-charts")]
-fn charts_of_the_users(#[case] words: &str, #[case] chart: &str) {
+fn a_chart_of_the_user_replaces_the_pinned_one(#[case] words: &str, #[case] chart: &str) {
     let release = pinned(volcano::SCHEDULER).with_chart(words).expect("a chart");
     assert_eq!(release.chart.to_string(), chart);
 }
 
-/// A digest or a folder's name is not a version, so helm gets no `--version`.
 #[rstest]
 #[case("oci://example.org/volcano@sha256:0a1b", None)]
 #[case("/home/me@work/volcano", None)]
 #[case("mine/volcano@1.15.1", Some("1.15.1"))]
-fn versions_of_charts(#[case] words: &str, #[case] version: Option<&str>) {
+fn only_text_that_is_a_version_is_passed_to_helm(#[case] words: &str, #[case] version: Option<&str>) {
     let release = pinned(volcano::SCHEDULER).with_chart(words).expect("a chart");
     assert_eq!(release.chart.version.as_deref(), version);
 }
@@ -68,14 +67,14 @@ fn versions_of_charts(#[case] words: &str, #[case] version: Option<&str>) {
 #[case("")]
 #[case("@")]
 #[case("volcano@")]
-fn words_that_name_no_chart(#[case] words: &str) {
+fn a_text_that_names_no_chart_is_rejected(#[case] words: &str) {
     let error = pinned(volcano::SCHEDULER).with_chart(words).expect_err("no chart");
     assert_eq!(error.to_string(), "expected CHART, CHART@VERSION or @VERSION");
 }
 
 #[test]
-fn volcano_is_told_the_suites_configuration() {
-    insta::assert_snapshot!(told(volcano::SCHEDULER), @r#"
+fn values_for_volcano() {
+    insta::assert_snapshot!(values_for(volcano::SCHEDULER), @r#"
     {
       "basic": {
         "image_pull_policy": "IfNotPresent"
@@ -96,8 +95,8 @@ fn volcano_is_told_the_suites_configuration() {
 }
 
 #[test]
-fn koordinator_is_told_to_be_a_scheduler_alone() {
-    insta::assert_snapshot!(told(koord_scheduler::SCHEDULER), @r#"
+fn values_for_koordinator() {
+    insta::assert_snapshot!(values_for(koord_scheduler::SCHEDULER), @r#"
     {
       "descheduler": {
         "replicas": 0
@@ -159,8 +158,8 @@ fn koordinator_is_told_to_be_a_scheduler_alone() {
 }
 
 #[test]
-fn kai_is_told_to_allocate_only() {
-    insta::assert_snapshot!(told(kai::SCHEDULER), @r#"
+fn values_for_kai() {
+    insta::assert_snapshot!(values_for(kai::SCHEDULER), @r#"
     {
       "admission": {
         "enabled": false
@@ -220,7 +219,7 @@ fn helm(script: &str) -> (Helm, tempfile::TempDir) {
 }
 
 #[tokio::test]
-async fn what_is_installed_is_what_helm_lists() {
+async fn the_version_is_the_one_that_helm_lists() {
     let (helm, folder) = helm(
         r#"case $1 in
         upgrade) ;;
@@ -234,7 +233,7 @@ async fn what_is_installed_is_what_helm_lists() {
     assert_eq!((installed.release.as_str(), installed.version.as_str()), ("volcano", "1.15.1"));
     assert_eq!(installed.sha256.len(), 64);
     let values = std::fs::read_to_string(folder.path().join("volcano.json")).expect("values");
-    assert_eq!(values.trim_end(), told(volcano::SCHEDULER));
+    assert_eq!(values.trim_end(), values_for(volcano::SCHEDULER));
 }
 
 /// A chart may lack an application version.
@@ -242,7 +241,10 @@ async fn what_is_installed_is_what_helm_lists() {
 #[case::of_the_chart("mine/volcano@1.15.1", "1.15.1")]
 #[case::nothing("./volcano", "unknown")]
 #[tokio::test]
-async fn a_chart_without_a_version_of_what_is_in_it(#[case] words: &str, #[case] version: &str) {
+async fn without_an_application_version_the_version_of_the_chart_is_used(
+    #[case] words: &str,
+    #[case] version: &str,
+) {
     let (helm, folder) = helm(r#"[ "$1" != list ] || echo '[{"name":"volcano","chart":"volcano-0.0.0"}]'"#);
     let release = pinned(volcano::SCHEDULER).with_chart(words).expect("a chart");
     let installed = helm.install(&release, Path::new("kubeconfig"), folder.path()).await.expect("installed");
@@ -256,19 +258,19 @@ async fn a_chart_without_a_version_of_what_is_in_it(#[case] words: &str, #[case]
 )]
 #[case::lists_nothing("[ \"$1\" != list ] || echo '[]'", &["release kai-scheduler is not in the output", "[]"])]
 #[tokio::test]
-async fn a_chart_that_is_not_installed(#[case] script: &str, #[case] says: &[&str]) {
+async fn a_failed_installation_is_an_error(#[case] script: &str, #[case] messages: &[&str]) {
     let (helm, folder) = helm(script);
     let release = pinned(kai::SCHEDULER);
-    let made = helm.install(&release, Path::new("kubeconfig"), folder.path()).await;
-    let error = made.expect_err("it is not installed").to_string();
-    assert!(says.iter().all(|words| error.contains(words)), "{error}");
+    let installed = helm.install(&release, Path::new("kubeconfig"), folder.path()).await;
+    let error = installed.expect_err("it is not installed").to_string();
+    assert!(messages.iter().all(|message| error.contains(message)), "{error}");
 }
 
 #[tokio::test]
-async fn helm_that_is_not_there_says_what_to_do() {
+async fn a_missing_helm_is_reported_with_advice() {
     let helm = Helm { program: "/nowhere/helm", first: Vec::new() };
     let error = helm.version().await.expect_err("there is none").to_string();
-    for says in ["`/nowhere/helm version --short` failed", "put `helm` on PATH", "--install manifests"] {
-        assert!(error.contains(says), "{says}: {error}");
+    for message in ["`/nowhere/helm version --short` failed", "put `helm` on PATH", "--install manifests"] {
+        assert!(error.contains(message), "{message}: {error}");
     }
 }

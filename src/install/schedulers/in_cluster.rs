@@ -1,9 +1,9 @@
 //! Schedulers as Deployments, for clusters with real nodes. Each scheduler has a namespace. Each of its
 //! processes has RBAC objects, a configuration, a Deployment and a PodDisruptionBudget.
 //!
-//! The configuration is that of the local control plane; only the address of the API server differs. A test
-//! of this module writes the same objects to `manifests/volcano`, `manifests/koordinator` and `manifests/kai`
-//! for users. CRDs come from the scheduler's own module or checkout.
+//! The configuration is the same as on a local control plane, except for the address of the API server. A
+//! test of this module writes the objects to `manifests/volcano`, `manifests/koordinator` and `manifests/kai`
+//! for users. The CRDs are those of the scheduler's module or checkout.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,47 +12,24 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_programs::images::Image;
 use serde_json::{Value, json};
 
+use super::deployed::Deployment;
+use super::descriptions::installation;
 use super::given::GivenScheduler;
 use super::install::{Install, SchedulerProcess};
-use super::{installation, rbac};
+use super::rbac;
+
+pub use super::deployed::Deployed;
 
 /// The port of the health endpoints.
 const HEALTH: u16 = 11251;
 
-/// Where a scheduler's pods are, whether these manifests, kubeadm or a chart ([`super::helm`]) created them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deployed {
-    pub namespace: &'static str,
-    /// Labels that select its pods in the namespace; empty if all pods there are its own.
-    pub labels: &'static str,
-    /// The Deployments that are available once it works.
-    pub deployments: &'static [&'static str],
-}
-
-impl Deployed {
-    /// A scheduler in a namespace of its own.
-    pub const fn alone(namespace: &'static str, deployments: &'static [&'static str]) -> Self {
-        Self { namespace, labels: "", deployments }
-    }
-}
-
-/// The differences between processes that become Deployments.
-#[derive(Debug)]
-pub(crate) struct Deployment {
-    pub configuration: Option<fn() -> Value>,
-    /// The arguments, from the path of the configuration file and the port of the health endpoint on all
-    /// addresses.
-    pub args: fn(&Path, u16) -> Vec<String>,
-    pub env: &'static [(&'static str, &'static str)],
-}
-
-/// A scheduler that becomes Deployments, with the images of its programs.
+/// A scheduler that runs as Deployments, with the images of its programs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeployedScheduler {
     pub scheduler: Scheduler,
     /// One image per process.
     pub images: Vec<Image>,
-    /// The scheduler as the user gave it, if the programs are the user's.
+    /// The scheduler as the user gave it, if the programs come from the user.
     pub given: Option<Arc<GivenScheduler>>,
 }
 
@@ -82,14 +59,15 @@ impl DeployedScheduler {
         let mut objects =
             vec![json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})];
         for (process, image) in self.processes() {
-            if let Some(its) = &process.deployment {
-                objects.extend(self.objects_of(process, its, &image.reference));
+            if let Some(deployment) = &process.deployment {
+                objects.extend(self.objects_of(process, deployment, &image.reference));
             }
         }
         objects
     }
 
-    fn objects_of(&self, process: &SchedulerProcess, its: &Deployment, image: &str) -> Vec<Value> {
+    /// The ServiceAccount, RBAC objects, configuration, Deployment and PodDisruptionBudget of one process.
+    fn objects_of(&self, process: &SchedulerProcess, deployment: &Deployment, image: &str) -> Vec<Value> {
         let name = installation(self.scheduler).name_of(process);
         let namespace = self.namespace();
         let labels = json!({"app.kubernetes.io/name": name});
@@ -104,10 +82,10 @@ impl DeployedScheduler {
                 "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "containers": [self.container(process, its, image)],
+            "containers": [self.container(process, deployment, image)],
             "volumes": [{"name": "tmp", "emptyDir": {}}],
         });
-        if let Some(configuration) = its.configuration {
+        if let Some(configuration) = deployment.configuration {
             objects.push(json!({
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
@@ -126,15 +104,15 @@ impl DeployedScheduler {
             "metadata": metadata,
             "spec": {
                 "replicas": 1,
-                // Two schedulers with the same name would compete for the same pods.
+                // During a rolling update, two schedulers would compete for the same pods.
                 "strategy": {"type": "Recreate"},
                 "selector": {"matchLabels": labels},
                 "template": {"metadata": {"labels": labels}, "spec": pod},
             },
         }));
-        // With one replica, `minAvailable: 1` would block a drain indefinitely. This pod may be evicted: a
-        // new one starts on another node, and gangs wait until then. Without `AlwaysAllow`, a pod that never
-        // becomes ready could not be evicted.
+        // With one replica, `minAvailable: 1` would block a drain indefinitely. The pod may be evicted,
+        // because gangs only wait until a new pod starts on another node. Without `AlwaysAllow`, a pod that
+        // never becomes ready could not be evicted.
         objects.push(json!({
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
@@ -148,14 +126,14 @@ impl DeployedScheduler {
         objects
     }
 
-    fn container(&self, process: &SchedulerProcess, its: &Deployment, image: &str) -> Value {
-        let args = (its.args)(&Path::new(FOLDER).join(FILE), HEALTH);
+    fn container(&self, process: &SchedulerProcess, deployment: &Deployment, image: &str) -> Value {
+        let args = (deployment.args)(&Path::new(FOLDER).join(FILE), HEALTH);
         let args = match &self.given {
             Some(given) => given.known(process.name, args),
             None => args,
         };
         let mut mounts = vec![json!({"name": "tmp", "mountPath": "/tmp"})];
-        if its.configuration.is_some() {
+        if deployment.configuration.is_some() {
             mounts.insert(0, json!({"name": "configuration", "mountPath": FOLDER, "readOnly": true}));
         }
         let mut container = json!({
@@ -177,8 +155,8 @@ impl DeployedScheduler {
             container["livenessProbe"] = json!({"httpGet": get, "periodSeconds": 10});
             container["readinessProbe"] = json!({"httpGet": get, "periodSeconds": 2});
         }
-        if !its.env.is_empty() {
-            let env = its.env.iter().map(|(name, value)| json!({"name": name, "value": value}));
+        if !deployment.env.is_empty() {
+            let env = deployment.env.iter().map(|(name, value)| json!({"name": name, "value": value}));
             container["env"] = env.collect();
         }
         container
@@ -189,7 +167,7 @@ impl DeployedScheduler {
 const FOLDER: &str = "/etc/scheduler";
 const FILE: &str = "scheduler.yaml";
 
-/// The programs of a scheduler that become Deployments, in the order of their processes.
+/// The programs of a scheduler that run as Deployments, in the order of their processes.
 pub fn programs(install: &Install) -> impl Iterator<Item = &'static str> {
     install.processes.iter().filter(|process| process.deployment.is_some()).map(|process| process.name)
 }
@@ -215,7 +193,8 @@ mod tests {
         DeployedScheduler { scheduler, images, given: None }
     }
 
-    fn is_written(file: &str, objects: &[Value]) {
+    /// Compares a file of `manifests/` with these objects, or writes it.
+    fn assert_file(file: &str, objects: &[Value]) {
         let mut text =
             "# Written by: WRITE_MANIFESTS=1 cargo test -p conformance-install --lib manifests_of_schedulers\n".to_owned();
         for object in objects {
@@ -234,19 +213,19 @@ mod tests {
     #[test]
     fn manifests_of_schedulers() {
         for (scheduler, folder) in CASES {
-            is_written(&format!("{folder}/scheduler.yaml"), &complete(scheduler).objects());
+            assert_file(&format!("{folder}/scheduler.yaml"), &complete(scheduler).objects());
         }
-        is_written("kai/queues.yaml", &(installation(kai::SCHEDULER).objects)());
+        assert_file("kai/queues.yaml", &(installation(kai::SCHEDULER).objects)());
     }
 
     #[test]
-    fn every_scheduler_that_becomes_deployments_has_manifests() {
+    fn every_deployable_scheduler_has_manifests() {
         let deployable = ALL.iter().filter(|install| install.is_deployable());
         assert!(deployable.map(|install| install.scheduler).eq(CASES.map(|(scheduler, _)| scheduler)));
     }
 
     #[test]
-    fn a_program_that_was_not_given_has_no_objects() {
+    fn an_optional_program_that_was_not_given_has_no_objects() {
         let mut kai = complete(kai::SCHEDULER);
         kai.images.retain(|image| image.program != "kai-podgrouper");
         assert_eq!(kai.deployments().collect::<Vec<_>>(), ["kai-scheduler", "kai-binder"]);
@@ -254,11 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn a_release_is_not_started_with_a_flag_that_it_does_not_have() {
+    fn a_deployment_omits_the_flags_that_its_program_does_not_know() {
         let unknown_flags = [("kai-scheduler".to_owned(), vec!["--log-json".to_owned()])].into();
         let given = GivenScheduler { programs: Vec::new(), crds: Vec::new(), unknown_flags };
         let older = DeployedScheduler { given: Some(Arc::new(given)), ..complete(kai::SCHEDULER) };
-        let knows = |kai: &DeployedScheduler| Value::from(kai.objects()).to_string().contains("--log-json");
-        assert_eq!((knows(&older), knows(&complete(kai::SCHEDULER))), (false, true));
+        let has_flag =
+            |kai: &DeployedScheduler| Value::from(kai.objects()).to_string().contains("--log-json");
+        assert_eq!((has_flag(&older), has_flag(&complete(kai::SCHEDULER))), (false, true));
     }
 }

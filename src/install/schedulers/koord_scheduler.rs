@@ -1,10 +1,10 @@
 //! Koordinator's koord-scheduler: gangs by its Coscheduling plugin, topology by the ClusterNetworkTopology
 //! `default`.
 //!
-//! It does not need its manager (webhooks, SLOs): the scheduler itself maintains the status of PodGroups. A
-//! gang that does not fit goes to the backoff queue. Kubernetes pops pods from that queue early when it has
-//! nothing else to do, so the gang is retried continuously. The feature gate for that
-//! (SchedulerPopFromBackoffQ) keeps its default. The log is kept short.
+//! The scheduler does not need Koordinator's manager (webhooks, SLOs), because it maintains the status of
+//! PodGroups itself. A gang that does not fit goes to the backoff queue. With the feature gate
+//! SchedulerPopFromBackoffQ, which is on by default, an idle scheduler pops pods from that queue early, so it
+//! retries the gang continuously.
 
 use std::path::Path;
 
@@ -13,13 +13,12 @@ use conformance_programs::components::{Component, Module, Purpose};
 use conformance_programs::{ProgramError, module};
 use serde_json::{Value, json};
 
-use super::helm::Package;
-use super::in_cluster::{Deployed, Deployment};
+use super::deployed::{Deployed, Deployment};
 use super::install::{
-    Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess, recipe,
+    Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess, StartSettings, recipe,
 };
+use super::package::Package;
 use super::rbac::{self, Right};
-use crate::cluster_spec::ClusterSpec;
 
 pub const SCHEDULER: Scheduler = Scheduler::named("koord-scheduler");
 
@@ -51,8 +50,8 @@ pub(crate) static INSTALL: Install = Install {
 
 static MODULE: Module = module!(
     "koordinator",
-    // Koordinator has no version of its own for this. The gates follow the embedded kube-scheduler, and build
-    // metadata does not affect them.
+    // The version of the embedded kube-scheduler determines the feature gates. Build metadata does not affect
+    // them.
     "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.2+koordinator.v1.8.0 \
      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
 );
@@ -86,9 +85,9 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
 /// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from Koordinator
 /// 1.8.0.
 ///
-/// It starts the informers of what every profile needs (`pkg/util/transformer`: Devices;
-/// `frameworkext/indexer`: Reservations; `frameworkext/networktopology`: ClusterNetworkTopologies) and of the
-/// plugins in a profile. Here its own plugins are Coscheduling and DefaultPreBind. So it does not need:
+/// The scheduler starts informers for every profile (`pkg/util/transformer`: Devices; `frameworkext/indexer`:
+/// Reservations; `frameworkext/networktopology`: ClusterNetworkTopologies) and for the plugins in a profile.
+/// Of Koordinator's plugins, the profile here has Coscheduling and DefaultPreBind. So it does not need:
 ///
 /// - NodeMetrics (LoadAwareScheduling), NodeResourceTopologies (NodeNUMAResource), ElasticQuotas
 ///   (ElasticQuota) and ConfigMaps (DeviceShare)
@@ -121,16 +120,11 @@ pub(super) const RIGHTS: &[Right] = &[
 /// would break gangs.
 pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
     let gangs = !off.contains(&COSCHEDULING);
-    let coscheduling = |extra: Value| {
-        let mut plugin = json!({"name": COSCHEDULING});
-        if let (Some(plugin), Value::Object(extra)) = (plugin.as_object_mut(), extra) {
-            plugin.extend(extra);
-        }
-        if gangs { vec![plugin] } else { Vec::new() }
-    };
-    let enabled = || json!({"enabled": coscheduling(Value::Null)});
-    let mut bound = coscheduling(Value::Null);
-    bound.push(json!({"name": "DefaultPreBind"}));
+    let if_gangs = |plugin: Value| if gangs { vec![plugin] } else { Vec::new() };
+    let coscheduling = || if_gangs(json!({"name": COSCHEDULING}));
+    let enabled = || json!({"enabled": coscheduling()});
+    let mut pre_bind = coscheduling();
+    pre_bind.push(json!({"name": "DefaultPreBind"}));
     let arguments = json!([{"name": COSCHEDULING, "args": {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "CoschedulingArgs",
@@ -147,12 +141,12 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
             "plugins": {
                 "preEnqueue": enabled(),
                 "preFilter": enabled(),
-                "postFilter": {"disabled": [{"name": "*"}], "enabled": coscheduling(Value::Null)},
+                "postFilter": {"disabled": [{"name": "*"}], "enabled": coscheduling()},
                 "preScore": enabled(),
-                "score": {"enabled": coscheduling(json!({"weight": 1}))},
+                "score": {"enabled": if_gangs(json!({"name": COSCHEDULING, "weight": 1}))},
                 "reserve": enabled(),
                 "permit": enabled(),
-                "preBind": {"enabled": bound},
+                "preBind": {"enabled": pre_bind},
                 "postBind": enabled(),
             },
             "pluginConfig": if gangs { arguments } else { json!([]) },
@@ -160,18 +154,19 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
     })
 }
 
-fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ProgramError> {
-    let path = place.write("scheduler.yaml", &configuration(&place.kubeconfig, &spec.off(SCHEDULER)))?;
-    Ok(Command { args: args(place, &path), env: Vec::new() })
+fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
+    let path = home.write("scheduler.yaml", &configuration(&home.kubeconfig, &settings.plugins_off))?;
+    Ok(Command { args: args(home, &path), env: Vec::new() })
 }
 
-/// Arguments of `koord-scheduler`. If a gang fails before the scheduler knows its PodGroup, only the flush of
-/// unschedulable pods retries it. Its default is five minutes, so it is shortened here.
-pub fn args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
-    flags(configuration, "127.0.0.1", place.health)
+pub fn args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
+    flags(configuration, "127.0.0.1", home.health)
 }
 
 /// The flags on any kind of cluster. The health endpoint is on `address` and `port`.
+///
+/// Only the flush of unschedulable pods retries a gang that failed before the scheduler knew its PodGroup. By
+/// default the flush takes five minutes.
 pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     vec![
         format!("--config={}", configuration.display()),
@@ -184,9 +179,9 @@ pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     ]
 }
 
-/// The chart also contains Koordinator's manager, descheduler and node agents. The chart creates the
-/// namespace of its pods. The release is in another namespace, as in Koordinator's instructions: helm would
-/// create the release's namespace first, and the chart would then fail.
+/// The chart also contains Koordinator's manager, descheduler and node agents. It creates the namespace of
+/// its pods, and fails if that namespace exists. Helm creates the release's namespace first, so the release
+/// is in another one, as in Koordinator's instructions.
 pub static PACKAGE: Package = Package {
     release: "koordinator",
     namespace: "default",
@@ -198,10 +193,10 @@ pub static PACKAGE: Package = Package {
 };
 
 /// The chart's values: only the scheduler, with one replica. The chart has no values for the scheduler's
-/// configuration and most of its flags. So more plugins run than with [`configuration`], including
-/// preemption, and unschedulable pods are flushed after five minutes.
+/// configuration and most of its flags. So preemption and other plugins run that [`configuration`] omits, and
+/// unschedulable pods are flushed after five minutes.
 fn values() -> Value {
-    // The node agents cannot be turned off and tolerate every taint. No node has this label.
+    // The node agents cannot be turned off and tolerate every taint, so they select a label that no node has.
     let nowhere = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
         "nodeSelectorTerms": [{
             "matchExpressions": [{"key": "conformance.grove.io/koordinator", "operator": "Exists"}],
@@ -224,7 +219,8 @@ fn values() -> Value {
     })
 }
 
-/// The only ClusterNetworkTopology that it reads: the layers that Grove's keys map to, widest first.
+/// The ClusterNetworkTopology `default`, the only one that the scheduler reads. It has a layer for each of
+/// Grove's topology keys, widest first.
 fn objects() -> Vec<Value> {
     let layer = |layer: &str, label: &str| json!({"topologyLayer": layer, "labelKey": [label]});
     let below = |parent: &str, mut layer: Value| {

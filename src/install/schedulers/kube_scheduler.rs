@@ -6,15 +6,16 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_programs::ProgramError;
 use serde_json::{Value, json};
 
-use super::in_cluster::Deployed;
-use super::install::{Command, Crds, Install, ProcessHome, ProgramSource, SchedulerProcess, recipe};
-use crate::cluster_spec::{ClusterSpec, Gates};
+use super::deployed::Deployed;
+use super::install::{
+    Command, Crds, Install, ProcessHome, ProgramSource, SchedulerProcess, StartSettings, recipe,
+};
+use crate::gates::Gates;
 
-/// kube-scheduler needs nothing in addition to what a cluster has.
 pub(crate) static INSTALL: Install = Install {
     scheduler: Scheduler::KUBE,
-    // There is no health check: the endpoint is on a separate TLS port. kube-scheduler is ready before the
-    // first pod is created.
+    // The health endpoint of kube-scheduler is on a separate TLS port, so the harness does not poll it. The
+    // process is ready before the first pod is created.
     processes: &[SchedulerProcess {
         name: "kube-scheduler",
         user: USER,
@@ -35,12 +36,11 @@ pub(crate) static INSTALL: Install = Install {
     package: None,
 };
 
-/// Its role is built into Kubernetes.
+/// The role of this user is built into Kubernetes.
 pub const USER: &str = "system:kube-scheduler";
 
-/// KubeSchedulerConfiguration. Leader election is off: the lease of a killed leader would delay its successor
-/// by 15 s. `stands_in_for` names schedulers whose pods kube-scheduler binds too, one by one; each adds a
-/// profile.
+/// KubeSchedulerConfiguration, with one more profile for each scheduler that kube-scheduler stands in for.
+/// Leader election is off: the lease of a killed leader would delay its successor by 15 s.
 pub fn configuration(kubeconfig: &Path, stands_in_for: &[&str]) -> Value {
     let mut configuration = json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -59,9 +59,9 @@ pub fn configuration(kubeconfig: &Path, stands_in_for: &[&str]) -> Value {
     configuration
 }
 
-fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ProgramError> {
-    let path = place.write("scheduler.yaml", &configuration(&place.kubeconfig, &spec.stood_in_for()))?;
-    Ok(Command { args: args(&path, &spec.scheduler_gates), env: Vec::new() })
+fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
+    let path = home.write("scheduler.yaml", &configuration(&home.kubeconfig, &settings.stands_in_for))?;
+    Ok(Command { args: args(&path, settings.gates), env: Vec::new() })
 }
 
 pub fn args(configuration: &Path, gates: &Gates) -> Vec<String> {

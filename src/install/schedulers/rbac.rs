@@ -1,15 +1,15 @@
-//! The rights of a scheduler's users, and of its ServiceAccount if it is a Deployment: tables of [`Right`]s,
-//! from which this module builds a ClusterRole and its binding.
+//! The rights of a scheduler's users, and of its ServiceAccount if it is a Deployment. They are tables of
+//! [`Right`]s, from which this module builds a ClusterRole and its binding.
 //!
-//! A table lists only what the scheduler's informers watch and what it writes, according to its source, for
-//! the configuration and flags that this suite uses. So no scheduler can change another's resources. An
-//! informer without its right never syncs, and the scheduler then schedules nothing. [`FRAMEWORK`] is common
-//! to the schedulers that embed kube-scheduler's framework; the other tables are in each scheduler's file. To
-//! enable more of a scheduler (leader election, preemption, another plugin), add the right to its table.
+//! According to its source, a scheduler watches and writes exactly the resources in its tables, with the
+//! configuration and flags of this suite. So it cannot change resources of another scheduler. A scheduler
+//! with a missing right schedules nothing, because its informer never syncs. [`FRAMEWORK`] is for all
+//! schedulers that embed kube-scheduler's framework, and the file of a scheduler has its other tables. To
+//! enable leader election, preemption or another plugin, add the right to the table.
 
 use serde_json::{Value, json};
 
-/// The verbs of an informer and of single reads.
+/// The verbs of an informer.
 const READ: &[&str] = &["get", "list", "watch"];
 
 /// Verbs on some resources of one API group.
@@ -36,7 +36,7 @@ impl Right {
         Self::new(group, resources, READ)
     }
 
-    /// Whether it allows an informer on a resource.
+    /// Whether the right allows an informer on a resource.
     #[cfg(test)]
     pub(super) fn reads(&self, group: &str, resource: &str) -> bool {
         self.group == group && self.resources.contains(&resource) && self.verbs == READ
@@ -50,9 +50,9 @@ impl Right {
 /// What kube-scheduler's framework watches and writes in a scheduler that embeds it: Kubernetes 1.34.1 in
 /// Volcano, 1.35.2 in Koordinator.
 ///
-/// From `pkg/scheduler` (`scheduler.go`, `eventhandlers.go`, `framework/plugins`), compared with the built-in
-/// roles `system:kube-scheduler` and `system:volume-scheduler` (`bootstrappolicy/policy.go`). It omits the
-/// rights of these roles that no scheduler uses here:
+/// The sources are `pkg/scheduler` (`scheduler.go`, `eventhandlers.go`, `framework/plugins`) and the built-in
+/// roles `system:kube-scheduler` and `system:volume-scheduler` (`bootstrappolicy/policy.go`). This table
+/// omits the rights of these roles that no scheduler uses here:
 ///
 /// - `leases` (no leader election)
 /// - `tokenreviews` and `subjectaccessreviews` (no secure port)
@@ -60,7 +60,7 @@ impl Right {
 /// - rights behind feature gates that are off by default: `devicetaintrules`, `workloads`, claims that the
 ///   scheduler creates for extended resources, and `pods/finalizers` for their owners
 pub(super) const FRAMEWORK: &[Right] = &[
-    // Pods and the objects that select them, nodes, and volumes.
+    // Pods, the objects that select them, nodes, and volumes.
     Right::read(
         "",
         &[
@@ -74,7 +74,7 @@ pub(super) const FRAMEWORK: &[Right] = &[
         ],
     ),
     Right::read("apps", &["replicasets", "statefulsets"]),
-    // The preemption plugin's informer runs although the plugin never runs.
+    // The informer of the preemption plugin starts although the plugin is off.
     Right::read("policy", &["poddisruptionbudgets"]),
     // The informers of DynamicResourceAllocation start even if no pod has a claim.
     Right::read("resource.k8s.io", &["deviceclasses", "resourceclaims", "resourceslices"]),
@@ -84,7 +84,7 @@ pub(super) const FRAMEWORK: &[Right] = &[
         &["csidrivers", "csinodes", "csistoragecapacities", "storageclasses", "volumeattachments"],
     ),
     Right::new("", &["pods/binding"], &["create"]),
-    // VolumeBinding, for a pod whose volumes wait for their first consumer.
+    // For the plugin VolumeBinding, which binds volumes with `WaitForFirstConsumer`.
     Right::new("", &["persistentvolumeclaims", "persistentvolumes"], &["update"]),
 ];
 
@@ -148,9 +148,9 @@ mod tests {
             "grove-conformance:kai-binder",
             "grove-conformance:kai-podgrouper",
         ] {
-            assert!(roles.iter().any(|role| role["metadata"]["name"] == name), "{name} is not there");
+            assert!(roles.iter().any(|role| role["metadata"]["name"] == name), "{name} is missing");
         }
-        // The suite's pods look for leftovers, which may be of any kind.
+        // The suite's pods search for leftovers of any kind.
         let lists = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["list"]});
         for role in &roles {
             let is_suite = role["metadata"]["name"] == conformance_programs::own_program::SUITE;

@@ -1,8 +1,8 @@
 //! The scheduler of kubernetes-sigs/scheduler-plugins: kube-scheduler 1.35 with more plugins, here with
 //! Coscheduling. It is a target for the gangs of TrainJobs. PodCliqueSets have no backend for it.
 //!
-//! It does not need its controller, which maintains the status of PodGroups: the scheduler reads only their
-//! spec.
+//! The scheduler does not need the controller of scheduler-plugins, which maintains the status of PodGroups.
+//! It reads only their spec.
 
 use std::path::Path;
 
@@ -11,14 +11,13 @@ use conformance_programs::components::{Component, Module, Purpose};
 use conformance_programs::{ProgramError, module};
 use serde_json::{Value, json};
 
-use super::in_cluster::Deployed;
+use super::deployed::Deployed;
 use super::install::{
-    Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess, recipe,
+    Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess, StartSettings, recipe,
 };
 use super::rbac::{self, Right};
-use crate::cluster_spec::ClusterSpec;
 
-/// The `schedulerName` of its chart.
+/// The `schedulerName` in the chart of scheduler-plugins.
 pub const SCHEDULER: Scheduler = Scheduler::named("scheduler-plugins-scheduler");
 
 pub(crate) static INSTALL: Install = Install {
@@ -46,7 +45,8 @@ pub(crate) static INSTALL: Install = Install {
 
 static MODULE: Module = module!(
     "scheduler-plugins",
-    // The gates follow the embedded kube-scheduler, and build metadata does not affect them.
+    // The version of the embedded kube-scheduler determines the feature gates. Build metadata does not affect
+    // them.
     "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.4+scheduler-plugins.v0.35.4-devel \
      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
 );
@@ -74,9 +74,9 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
 /// scheduler-plugins 0.35.4.
 ///
 /// The role of its chart (`manifests/install/charts/as-a-second-scheduler/templates/rbac.yaml`) is for all
-/// its plugins. This is the part that Coscheduling (`pkg/coscheduling`) and the default plugins use: no
-/// preemption, no leader election, no ElasticQuotas, no NodeResourceTopologies, and no writes of PodGroups,
-/// which its controller does.
+/// its plugins. This is the part that Coscheduling (`pkg/coscheduling`) and the default plugins use. It has
+/// no rights for preemption, leader election, ElasticQuotas and NodeResourceTopologies. Only the controller
+/// of scheduler-plugins writes PodGroups.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("scheduling.x-k8s.io", &["podgroups"]),
     // The condition of a pod that does not fit.
@@ -116,8 +116,8 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
     })
 }
 
-fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ProgramError> {
-    let path = place.write("scheduler.yaml", &configuration(&place.kubeconfig, &spec.off(SCHEDULER)))?;
+fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
+    let path = home.write("scheduler.yaml", &configuration(&home.kubeconfig, &settings.plugins_off))?;
     Ok(Command { args: args(&path), env: Vec::new() })
 }
 

@@ -12,11 +12,11 @@ use conformance_programs::source::{
     Buildable, Module, NoRelease, SourceError, Tree, VersionFrom, document, for_release, revision, top,
 };
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::given::{GivenScheduler, crds_of};
-use super::install::Install;
-use super::{ALL, install::Recipe, of_program};
+use super::descriptions::{ALL, of_program};
+use super::given::{GivenScheduler, crds_in};
+use super::install::{Install, Recipe};
 
 const KIND: &str = "SchedulerSource";
 
@@ -26,14 +26,14 @@ const KIND: &str = "SchedulerSource";
 struct Description {
     /// The repository's name, for messages.
     repository: String,
-    /// Files that identify a folder as its source.
+    /// Files that identify a folder as the scheduler's source.
     #[serde(rename = "checkout")]
     _checkout: Vec<String>,
     version: VersionFrom,
     build: Build,
     #[serde(default)]
     crds: Vec<String>,
-    /// Flags that its programs lack, by process name.
+    /// Flags that the scheduler's programs do not have, by process name.
     #[serde(default)]
     unknown_flags: BTreeMap<String, Vec<String>>,
 }
@@ -64,7 +64,7 @@ pub fn names() -> Vec<&'static str> {
 }
 
 impl SchedulerSource {
-    /// Checks the working tree of the scheduler with this program, without running or building anything.
+    /// Checks a working tree of the scheduler whose first program has this name, without building anything.
     pub async fn open(name: &str, dir: &Path) -> Result<Self, SourceError> {
         let install = of_program(name).ok_or_else(|| SourceError::Unknown {
             name: name.into(),
@@ -88,7 +88,7 @@ impl SchedulerSource {
         &self.tree.revision.version
     }
 
-    /// The names of its programs, and whether each is built.
+    /// The names of the scheduler's programs, and whether each is built.
     pub async fn programs_built(&self) -> Result<Vec<(&'static str, bool)>, ProgramError> {
         let module = self.module().await?;
         Ok(self.programs().map(|(name, package)| (name, module.is_built(name, package))).collect())
@@ -103,17 +103,23 @@ impl SchedulerSource {
     pub async fn build(&self, progress: &dyn Progress) -> Result<GivenScheduler, ProgramError> {
         let Description { crds, unknown_flags, .. } = &self.description;
         // Read the CRDs first, so that a missing file is reported before the build, which takes minutes.
-        let read = |file: &String| crds_of(&self.tree.dir.join(file));
-        let crds = crds.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
+        let mut found_crds = Vec::new();
+        for file in crds {
+            found_crds.extend(crds_in(&self.tree.dir.join(file))?);
+        }
         let module = self.module().await?;
-        let missing = self.programs().filter(|(name, package)| !module.is_built(name, package));
-        let planned = missing.map(|(name, _)| PlannedBuild { names: name.into(), seconds: None });
-        progress.planned(&planned.collect::<Vec<_>>());
+        let mut planned = Vec::new();
+        for (name, package) in self.programs() {
+            if !module.is_built(name, package) {
+                planned.push(PlannedBuild { names: name.into(), seconds: None });
+            }
+        }
+        progress.planned(&planned);
         let mut programs = Vec::new();
         for (name, package) in self.programs() {
             programs.push(module.build(name, package, progress).await?);
         }
-        Ok(GivenScheduler { programs, crds, unknown_flags: unknown_flags.clone() })
+        Ok(GivenScheduler { programs, crds: found_crds, unknown_flags: unknown_flags.clone() })
     }
 
     /// Name and package of the program of each process that the recipe builds.
@@ -127,23 +133,24 @@ impl SchedulerSource {
 }
 
 impl Recipe {
-    /// The recipe for the release in a checkout, and the top of the checkout.
+    /// The recipe for the release in a checkout, and the absolute path of the checkout.
     fn read(&self, dir: &Path) -> Result<(Description, PathBuf), SourceError> {
-        let wrong = |reason: String| SourceError::Recipe { path: self.path, reason };
-        let mut fields = document(self.text, KIND).map_err(wrong)?;
-        let of = fields.get("repository").and_then(Value::as_str).unwrap_or(self.path).to_owned();
-        let dir = top(&of, dir, &fields)?;
-        for_release(&mut fields, &dir, Path::new(self.path)).map_err(|no| match no {
-            NoRelease::Document(reason) => wrong(reason),
-            NoRelease::Refused(reason) => SourceError::Release { of, dir: dir.clone(), reason },
+        let wrong = |error: &dyn std::error::Error| SourceError::Recipe {
+            path: self.path,
+            reason: error.to_string(),
+        };
+        let mut fields = document(self.text, KIND).map_err(|error| wrong(&error))?;
+        let repository = fields.get("repository").and_then(Value::as_str).unwrap_or(self.path).to_owned();
+        let dir = top(&repository, dir, &fields)?;
+        for_release(&mut fields, &dir, Path::new(self.path)).map_err(|error| match error {
+            NoRelease::Variants(_) => wrong(&error),
+            NoRelease::Refused(reason) => {
+                SourceError::Release { program: repository, dir: dir.clone(), reason }
+            }
         })?;
-        let description: Description = from(fields).map_err(wrong)?;
+        let description = serde_json::from_value(Value::Object(fields)).map_err(|error| wrong(&error))?;
         Ok((description, dir))
     }
-}
-
-fn from(fields: Map<String, Value>) -> Result<Description, String> {
-    serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

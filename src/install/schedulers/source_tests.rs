@@ -33,12 +33,12 @@ async fn opened(folder: &TempDir) -> SchedulerSource {
 }
 
 #[test]
-fn every_recipe_names_processes_and_files_of_its_scheduler() {
+fn every_recipe_matches_the_processes_of_its_scheduler() {
     for install in ALL {
         let recipe = &install.recipe;
         let mut fields = document(recipe.text, KIND).unwrap();
         fields.remove("variants");
-        let description = from(fields).unwrap();
+        let description: Description = serde_json::from_value(Value::Object(fields)).unwrap();
         let processes: Vec<_> = install.processes.iter().map(|process| process.name).collect();
         let build = &description.build;
         assert!(build.programs.keys().all(|name| processes.contains(&name.as_str())), "{}", recipe.path);
@@ -48,7 +48,7 @@ fn every_recipe_names_processes_and_files_of_its_scheduler() {
         for package in build.programs.values() {
             let folder = package.trim_start_matches("./");
             let is_input = build.inputs.iter().any(|input| folder.starts_with(input.as_str()));
-            assert!(is_input, "{}: a change of {package} would not be noticed", recipe.path);
+            assert!(is_input, "{}: a change of {package} would not lead to a new build", recipe.path);
         }
     }
     assert_eq!(
@@ -59,10 +59,10 @@ fn every_recipe_names_processes_and_files_of_its_scheduler() {
 
 #[rstest]
 #[case::newest(&[TOPOLOGIES, EMBEDDED, LOG_FORMAT], true, true)]
-#[case::without_a_choice_of_the_log(&[TOPOLOGIES, EMBEDDED], false, true)]
-#[case::without_a_choice_of_the_label(&[TOPOLOGIES], false, false)]
+#[case::without_the_log_flag(&[TOPOLOGIES, EMBEDDED], false, true)]
+#[case::without_both_flags(&[TOPOLOGIES], false, false)]
 #[tokio::test]
-async fn a_release_is_started_with_the_flags_that_it_has(
+async fn flags_that_a_release_does_not_have_are_removed(
     #[case] files: &[&str],
     #[case] log: bool,
     #[case] label: bool,
@@ -81,7 +81,7 @@ async fn a_release_is_started_with_the_flags_that_it_has(
 }
 
 #[tokio::test]
-async fn a_release_that_cannot_be_judged_is_refused() {
+async fn a_release_that_is_too_old_is_rejected() {
     let folder = kai(&[]);
     let error = SchedulerSource::open("kai-scheduler", folder.path()).await.unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("v0.12.0 is the first"), "{error}");
@@ -94,58 +94,62 @@ async fn a_release_that_cannot_be_judged_is_refused() {
     "",
     "is not a checkout of volcano-sh/volcano: it lacks config/crd/volcano/bases"
 )]
-#[case::a_backend_and_no_program(
+#[case::a_backend_instead_of_a_program(
     "volcano",
     "",
     "known: kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler"
 )]
 #[tokio::test]
-async fn folders_and_names_that_do_not_serve(#[case] name: &str, #[case] dir: &str, #[case] says: &str) {
+async fn a_wrong_folder_or_name_is_a_usage_error(
+    #[case] name: &str,
+    #[case] dir: &str,
+    #[case] message: &str,
+) {
     let kai = kai(&[TOPOLOGIES]);
     let dir = if dir.is_empty() { kai.path() } else { Path::new(dir) };
     let error = SchedulerSource::open(name, dir).await.unwrap_err();
-    assert!(error.is_usage() && error.to_string().contains(says), "{error}");
+    assert!(error.is_usage() && error.to_string().contains(message), "{error}");
 }
 
 #[tokio::test]
-async fn a_tree_for_a_newer_go_says_which() {
+async fn the_error_for_a_newer_go_names_its_version() {
     let folder = kai(&[TOPOLOGIES]);
     put(folder.path(), "go.mod", "module m\n\ngo 9.99.9\n");
-    let error = opened(&folder).await.build(&Told::default()).await.unwrap_err();
+    let error = opened(&folder).await.build(&Recorded::default()).await.unwrap_err();
     let ProgramError::Source(error) = error else { panic!("{error}") };
     assert!(!error.is_usage() && error.to_string().contains("Go 9.99.9 or newer builds it"), "{error}");
 }
 
 #[tokio::test]
-async fn kubernetes_without_tags_says_what_it_lacks() {
+async fn the_error_for_kubernetes_without_tags_says_so() {
     let folder = folder(&["cmd/kube-scheduler/scheduler.go", "pkg/scheduler/scheduler.go"]);
     put(folder.path(), "go.mod", "module k8s.io/kubernetes\n\ngo 1.21\n");
     let source = SchedulerSource::open("kube-scheduler", folder.path()).await.unwrap();
-    let error = source.build(&Told::default()).await.unwrap_err().to_string();
+    let error = source.build(&Recorded::default()).await.unwrap_err().to_string();
     assert!(error.contains("git tags"), "{error}");
 }
 
 /// Records the progress of a build.
 #[derive(Default)]
-struct Told(Mutex<Vec<String>>);
+struct Recorded(Mutex<Vec<String>>);
 
-impl Told {
-    fn tell(&self, words: String) {
-        self.0.lock().unwrap().push(words);
+impl Recorded {
+    fn add(&self, line: String) {
+        self.0.lock().unwrap().push(line);
     }
 }
 
-impl Progress for Told {
+impl Progress for Recorded {
     fn planned(&self, builds: &[PlannedBuild]) {
         let names: Vec<_> = builds.iter().map(|build| &*build.names).collect();
-        self.tell(format!("planned {}", names.join(" ")));
+        self.add(format!("planned {}", names.join(" ")));
     }
     fn building(&self, name: &str, version: &str) {
-        self.tell(format!("building {name} {version}"));
+        self.add(format!("building {name} {version}"));
     }
     fn compiled(&self, _: &str, _: &str, _: usize) {}
     fn built(&self, name: &str, version: &str, _: f64) {
-        self.tell(format!("built {name} {version}"));
+        self.add(format!("built {name} {version}"));
     }
     fn waiting(&self, _: &str) {}
 }
@@ -157,38 +161,38 @@ async fn a_tree_is_built_once_per_content() {
     for go in [EMBEDDED, LOG_FORMAT] {
         put(folder.path(), go, "package p\n");
     }
-    // Content that no other test or earlier run has built.
+    // No other test or earlier run has built this content.
     let unique = format!("package main\n\n// {}\nfunc main() {{}}\n", folder.path().display());
     put(folder.path(), "cmd/scheduler/main.go", &unique);
     let build = async || {
-        let told = Told::default();
-        let given = opened(&folder).await.build(&told).await.unwrap();
-        (given, told.0.into_inner().unwrap())
+        let progress = Recorded::default();
+        let given = opened(&folder).await.build(&progress).await.unwrap();
+        (given, progress.0.into_inner().unwrap())
     };
-    let (first, told) = build().await;
-    assert_eq!(told[0], "planned kai-scheduler kai-binder kai-podgrouper");
-    assert_eq!(told[1..3], ["building kai-scheduler unknown", "built kai-scheduler unknown"]);
+    let (first, log) = build().await;
+    assert_eq!(log[0], "planned kai-scheduler kai-binder kai-podgrouper");
+    assert_eq!(log[1..3], ["building kai-scheduler unknown", "built kai-scheduler unknown"]);
     let names: Vec<_> = first.programs.iter().map(|program| program.name.as_str()).collect();
     assert_eq!(names, ["kai-scheduler", "kai-binder", "kai-podgrouper"]);
     let crds = installation(kai::SCHEDULER).crds(Some(&first)).await.unwrap();
-    assert_eq!(crds.len(), 3, "the tree's own, and not those that are written here");
+    assert_eq!(crds.len(), 3, "the CRDs of the tree, not those of this suite");
 
-    put(folder.path(), "README.md", "no input");
-    let (second, told) = build().await;
-    assert_eq!(told, ["planned "]);
+    put(folder.path(), "README.md", "not an input");
+    let (second, log) = build().await;
+    assert_eq!(log, ["planned "]);
     assert_eq!(second.programs[0].path, first.programs[0].path);
 
     put(folder.path(), "cmd/scheduler/main.go", &unique.replace("{}", "{ println(1) }"));
-    let (third, told) = build().await;
-    assert_eq!(told.len(), 7, "{told:?}");
+    let (third, log) = build().await;
+    assert_eq!(log.len(), 7, "{log:?}");
     assert_ne!(third.programs[0].sha256, first.programs[0].sha256);
 
     put(folder.path(), "cmd/scheduler/main.go", "package main\n\nfunc main() { nothing() }\n");
-    let error = opened(&folder).await.build(&Told::default()).await.unwrap_err().to_string();
-    for says in
+    let error = opened(&folder).await.build(&Recorded::default()).await.unwrap_err().to_string();
+    for message in
         ["building kai-scheduler unknown failed; log: ", "build-kai-scheduler.log", "undefined: nothing"]
     {
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(message), "{error}");
     }
     for program in [&first, &third].into_iter().flat_map(|given| &given.programs) {
         std::fs::remove_dir_all(program.path.parent().unwrap()).unwrap();

@@ -1,10 +1,11 @@
-//! Complete configuration, argv and objects of every scheduler. Those of kube-scheduler are in the tests of
-//! the local control plane.
+//! The complete configuration, argv and objects of every scheduler, except kube-scheduler. The tests of the
+//! local control plane have those of kube-scheduler.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS};
 use conformance_programs::components::Purpose;
 use rstest::rstest;
@@ -15,7 +16,7 @@ use super::*;
 use crate::catalogue::catalogue;
 use crate::cluster_spec::ClusterSpec;
 
-fn place(program: &str) -> ProcessHome {
+fn home(program: &str) -> ProcessHome {
     ProcessHome {
         kubeconfig: format!("DIR/pki/{program}.kubeconfig").into(),
         folder: format!("DIR/{program}").into(),
@@ -26,10 +27,10 @@ fn place(program: &str) -> ProcessHome {
 
 #[test]
 fn volcano() {
-    let place = place("vc-scheduler");
+    let home = home("vc-scheduler");
     insta::assert_yaml_snapshot!((
-        volcano::args(&place, Path::new("DIR/vc-scheduler/scheduler.conf")),
-        volcano::environment(&place),
+        volcano::args(&home, Path::new("DIR/vc-scheduler/scheduler.conf")),
+        volcano::environment(&home),
         volcano::configuration(&[]),
         (volcano::INSTALL.objects)(),
     ));
@@ -37,33 +38,33 @@ fn volcano() {
 
 #[test]
 fn koord_scheduler() {
-    let place = place("koord-scheduler");
+    let home = home("koord-scheduler");
     insta::assert_yaml_snapshot!((
-        koord_scheduler::args(&place, Path::new("DIR/koord-scheduler/scheduler.yaml")),
-        koord_scheduler::configuration(&place.kubeconfig, &[]),
+        koord_scheduler::args(&home, Path::new("DIR/koord-scheduler/scheduler.yaml")),
+        koord_scheduler::configuration(&home.kubeconfig, &[]),
         (koord_scheduler::INSTALL.objects)(),
     ));
 }
 
 #[test]
 fn scheduler_plugins() {
-    let place = place("scheduler-plugins-scheduler");
+    let home = home("scheduler-plugins-scheduler");
     insta::assert_yaml_snapshot!((
         scheduler_plugins::args(Path::new("DIR/scheduler-plugins-scheduler/scheduler.yaml")),
-        scheduler_plugins::configuration(&place.kubeconfig, &[]),
+        scheduler_plugins::configuration(&home.kubeconfig, &[]),
     ));
-    let without = scheduler_plugins::configuration(&place.kubeconfig, &[scheduler_plugins::COSCHEDULING]);
+    let without = scheduler_plugins::configuration(&home.kubeconfig, &[scheduler_plugins::COSCHEDULING]);
     assert!(!without.to_string().contains(scheduler_plugins::COSCHEDULING), "{without}");
 }
 
 #[test]
 fn kai() {
-    let place = place("kai-scheduler");
+    let home = home("kai-scheduler");
     insta::assert_yaml_snapshot!((
-        kai::scheduler_args(&place, Path::new("DIR/kai-scheduler/scheduler.yaml")),
-        kai::binder_args(&place),
-        kai::pod_grouper_args(&place),
-        kai::environment(&place),
+        kai::scheduler_args(&home, Path::new("DIR/kai-scheduler/scheduler.yaml")),
+        kai::binder_args(&home),
+        kai::pod_grouper_args(&home),
+        kai::environment(&home),
         kai::configuration(false),
         (kai::INSTALL.objects)(),
     ));
@@ -90,20 +91,20 @@ fn koordinator_without_gangs_or_topology() {
 }
 
 #[tokio::test]
-async fn kai_has_an_api_without_its_folder() {
+async fn kai_has_crds_even_if_it_is_not_given() {
     let crds = installation(kai::SCHEDULER).crds(None).await.expect("the built-in CRDs");
     let names: Vec<_> = crds.iter().map(|crd| &crd["metadata"]["name"]).collect();
     assert_eq!(names.len(), 4, "{names:?}");
 }
 
 #[test]
-fn a_scheduler_writes_its_own_groups_and_pods_only() {
+fn a_scheduler_may_not_write_to_groups_of_other_schedulers() {
     for scheduler in all().filter(|scheduler| *scheduler != Scheduler::KUBE) {
-        writes_its_own_only(scheduler);
+        assert_writes_only_its_own(scheduler);
     }
 }
 
-fn writes_its_own_only(scheduler: Scheduler) {
+fn assert_writes_only_its_own(scheduler: Scheduler) {
     let roles = installation(scheduler).roles();
     let (bindings, roles): (Vec<_>, Vec<_>) =
         roles.iter().partition(|object| object["kind"] == "ClusterRoleBinding");
@@ -116,32 +117,31 @@ fn writes_its_own_only(scheduler: Scheduler) {
     let groups: Vec<_> = writes.flat_map(|rule| rule["apiGroups"].as_array().expect("groups")).collect();
     assert!(groups.iter().all(|group| *group != "*" && *group != "grove.io"), "{groups:?}");
     for other in all().filter(|other| *other != scheduler) {
-        let theirs = (installation(other).objects)();
+        let of_other = (installation(other).objects)();
         let group = |object: &Value| {
             object["apiVersion"].as_str().and_then(|v| v.split('/').next()).map(str::to_owned)
         };
         assert!(
-            theirs.iter().filter_map(group).all(|group| groups.iter().all(|own| **own != *group)),
+            of_other.iter().filter_map(group).all(|group| groups.iter().all(|own| **own != *group)),
             "{other:?}"
         );
     }
 }
 
-/// An informer without the list right never syncs. These are the CRDs whose informers a scheduler waits for.
+/// A scheduler waits for the informers of its CRDs. Without the right to list, they never sync.
 #[rstest]
 #[case(volcano::SCHEDULER, &volcano::CRDS)]
 #[case(koord_scheduler::SCHEDULER, &koord_scheduler::CRDS)]
 #[case(scheduler_plugins::SCHEDULER, &scheduler_plugins::CRDS)]
-fn a_scheduler_reads_the_kinds_that_it_waits_for(#[case] scheduler: Scheduler, #[case] crds: &ModuleCrds) {
+fn a_scheduler_may_read_the_kinds_of_its_crds(#[case] scheduler: Scheduler, #[case] crds: &ModuleCrds) {
     for file in crds.files {
         let (group, resource) = file.trim_end_matches(".yaml").split_once('_').expect("group_resource.yaml");
         assert!(may_read(installation(scheduler).processes, group, resource), "{group} {resource}");
     }
 }
 
-/// Only the scheduler itself waits for each of them.
 #[test]
-fn kai_reads_the_kinds_that_it_waits_for() {
+fn kais_scheduler_may_read_the_kinds_of_its_crds() {
     let kai = installation(kai::SCHEDULER);
     for crd in kai.own_crds().expect("KAI's own") {
         let (group, resource) = (&crd["spec"]["group"], &crd["spec"]["names"]["plural"]);
@@ -155,7 +155,6 @@ fn may_read(processes: &[SchedulerProcess], group: &str, resource: &str) -> bool
     rights.any(|right| right.reads(group, resource))
 }
 
-/// Kind clusters never evict stale gangs.
 #[test]
 fn only_a_local_kai_may_delete_pods() {
     let deletes = |right: &rbac::Right| right.resources.contains(&"pods") && right.verbs.contains(&"delete");
@@ -167,17 +166,17 @@ fn only_a_local_kai_may_delete_pods() {
 }
 
 #[test]
-fn schedulers_are_told_apart_by_name_and_by_users() {
+fn no_two_schedulers_have_the_same_name_or_user() {
     let names: BTreeSet<_> = all().collect();
     assert_eq!(names.len(), ALL.len());
-    assert_eq!(all().next(), Some(Scheduler::KUBE), "the one that every cluster has is the first");
-    // COEX-01 reads from the audit log who bound a pod.
+    assert_eq!(all().next(), Some(Scheduler::KUBE), "the first is the scheduler that every cluster has");
+    // COEX-01 identifies the scheduler that bound a pod by its user in the audit log.
     let mut users = BTreeSet::new();
     for install in ALL {
         let own: BTreeSet<_> = install.processes.iter().map(|process| process.user).collect();
         assert!(
             own.contains(install.user),
-            "{:?}: its binder is the user of none of its processes",
+            "{:?}: none of its processes has the user that binds its pods",
             install.user
         );
         for process in install.processes {
@@ -190,9 +189,8 @@ fn schedulers_are_told_apart_by_name_and_by_users() {
     }
 }
 
-/// The programs of a scheduler and its other data must match.
 #[test]
-fn every_scheduler_has_the_programs_that_it_names() {
+fn the_programs_of_a_scheduler_match_its_processes() {
     let known: Vec<_> =
         Kubernetes::ALL.into_iter().flat_map(catalogue).map(|one| (one.name, one.purpose)).collect();
     for install in ALL {
@@ -222,28 +220,19 @@ fn every_scheduler_has_the_programs_that_it_names() {
 }
 
 #[test]
-fn every_scheduler_that_is_judged_is_described() {
+fn every_target_has_a_scheduler_with_a_description() {
     for target in TARGETS.into_iter().chain(TRAIN_JOB_TARGETS) {
         assert!(all().any(|scheduler| scheduler == target.scheduler()), "{target}");
     }
 }
 
-/// A scheduler whose programs were not given does not run, and the report says how to give them. A scheduler
-/// without a Deployment does not run on kind.
 #[test]
-fn only_kai_is_missing_without_its_folder() {
+fn without_given_programs_only_kai_is_missing() {
     let (install, spec) = (installation(kai::SCHEDULER), ClusterSpec::with([kai::SCHEDULER]));
     assert_eq!(install.given(&spec).count(), 0);
-    assert!(
-        install
-            .missing(&spec)
-            .is_some_and(|says| says.starts_with("KAI binaries not found (--kai-dir or --kai-source)"))
-    );
-    assert!(
-        install
-            .missing_in_kind(&spec)
-            .is_some_and(|says| says.starts_with("KAI binaries not found (--kai-dir or --kai-source)"))
-    );
+    for reason in [install.missing(&spec), install.missing_in_kind(&spec)] {
+        assert!(reason.unwrap().starts_with("KAI binaries not found (--kai-dir or --kai-source)"));
+    }
     for other in ALL.iter().filter(|other| other.scheduler != kai::SCHEDULER) {
         let is_in_kind = other.is_deployable() || other.scheduler == Scheduler::KUBE;
         assert_eq!((other.missing(&spec), other.missing_in_kind(&spec).is_none()), (None, is_in_kind));

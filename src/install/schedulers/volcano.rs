@@ -1,7 +1,7 @@
 //! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
 //!
-//! Plugins for queue shares (`proportion`, `capacity`) are omitted: they block gangs for reasons that no
-//! clause covers. The suite replaces the queue controller: it creates the queues Open.
+//! The plugins for queue shares (`proportion`, `capacity`) are omitted: they block gangs for reasons that no
+//! clause covers. The suite creates the queues with the state Open, which the queue controller would set.
 
 use std::path::Path;
 
@@ -10,13 +10,12 @@ use conformance_programs::components::{Amendment, Component, Module, Purpose};
 use conformance_programs::{ProgramError, module};
 use serde_json::{Value, json};
 
-use super::helm::Package;
-use super::in_cluster::{Deployed, Deployment};
+use super::deployed::{Deployed, Deployment};
 use super::install::{
-    Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess, recipe,
+    Command, Crds, Install, ModuleCrds, ProcessHome, ProgramSource, SchedulerProcess, StartSettings, recipe,
 };
+use super::package::Package;
 use super::rbac::{self, Right};
-use crate::cluster_spec::ClusterSpec;
 
 pub const SCHEDULER: Scheduler = Scheduler::named("volcano");
 
@@ -48,8 +47,8 @@ pub(crate) static INSTALL: Install = Install {
 static MODULE: Module =
     module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.15.1", Some(&APIS));
 
-/// Volcano 1.15.1 is built with an API that is part of its repository, not of its module. The newest
-/// volcano.sh/apis on module proxies lacks one of its constants.
+/// Volcano 1.15.1 builds against the copy of volcano.sh/apis in its repository. The newest volcano.sh/apis on
+/// module proxies lacks one constant of that copy.
 static APIS: Amendment = Amendment {
     module: "volcano.sh/apis",
     version: "v1.14.0",
@@ -89,11 +88,13 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
 
 /// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from Volcano 1.15.1.
 ///
-/// Its informers are those of `addEventHandler` in `pkg/scheduler/cache/cache.go`. Its writes are those of
-/// that file, of `framework/session.go` and of the plugins of [`configuration`]. This is the part of the
-/// ClusterRole in its chart (`installer/helm/chart/volcano/templates/scheduler.yaml`) that the actions and
-/// flags here use: no eviction, no leader election, no NumaTopology, no node shards, and no device sharing.
-/// It writes no ResourceClaims, because the predicate of DynamicResourceAllocation is off by default.
+/// The scheduler's informers are those of `addEventHandler` in `pkg/scheduler/cache/cache.go`. Its writes are
+/// those of that file, of `framework/session.go` and of the plugins of [`configuration`].
+///
+/// The ClusterRole in its chart (`installer/helm/chart/volcano/templates/scheduler.yaml`) has more rights.
+/// The actions and flags here do not use eviction, leader election, NumaTopology, node shards and device
+/// sharing. It writes no ResourceClaims, because the predicate of DynamicResourceAllocation is off by
+/// default.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("", &["resourcequotas"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
@@ -104,8 +105,8 @@ pub(super) const RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch"]),
     // The CRD has no status subresource.
     Right::new("scheduling.volcano.sh", &["podgroups"], &["update"]),
-    // At its start it creates the queues `root` and `default` if they are missing, and exits if it may not.
-    // (1.14 always creates them, and updates what `root` guarantees.)
+    // When it starts, it creates the queues `root` and `default` if they are missing, and exits if it may
+    // not. Volcano 1.14 always creates them and updates the guarantee of `root`.
     Right::new("scheduling.volcano.sh", &["queues"], &["create"]),
     Right::new("scheduling.volcano.sh", &["queues/status"], &["update"]),
 ];
@@ -125,29 +126,27 @@ pub fn configuration(off: &[&str]) -> Value {
             }}),
         ],
     ];
-    let tiers: Vec<_> = tiers
-        .into_iter()
-        .map(|mut plugins| {
-            plugins.retain(|plugin| plugin["name"].as_str().is_none_or(|name| !off.contains(&name)));
-            json!({"plugins": plugins})
-        })
-        .collect();
-    json!({"actions": "enqueue, allocate, backfill", "tiers": tiers})
+    let mut enabled = Vec::new();
+    for mut plugins in tiers {
+        plugins.retain(|plugin| plugin["name"].as_str().is_none_or(|name| !off.contains(&name)));
+        enabled.push(json!({"plugins": plugins}));
+    }
+    json!({"actions": "enqueue, allocate, backfill", "tiers": enabled})
 }
 
-fn start(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ProgramError> {
-    let path = place.write("scheduler.conf", &configuration(&spec.off(SCHEDULER)))?;
-    Ok(Command { args: args(place, &path), env: environment(place) })
+fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
+    let path = home.write("scheduler.conf", &configuration(&settings.plugins_off))?;
+    Ok(Command { args: args(home, &path), env: environment(home) })
 }
 
-/// Arguments of `vc-scheduler`. It exits if its configuration is invalid, instead of using a built-in one.
-pub fn args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
-    let mut args = vec![format!("--kubeconfig={}", place.kubeconfig.display())];
-    args.extend(flags(configuration, &format!("127.0.0.1:{}", place.health)));
+pub fn args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
+    let mut args = vec![format!("--kubeconfig={}", home.kubeconfig.display())];
+    args.extend(flags(configuration, &format!("127.0.0.1:{}", home.health)));
     args
 }
 
-/// The flags on any kind of cluster. `health` is the address of the health endpoint.
+/// The flags on any kind of cluster. `health` is the address of the health endpoint. With these flags, an
+/// invalid configuration makes the scheduler exit instead of using a built-in one.
 pub fn flags(configuration: &Path, health: &str) -> Vec<String> {
     vec![
         format!("--scheduler-conf={}", configuration.display()),
@@ -159,7 +158,7 @@ pub fn flags(configuration: &Path, health: &str) -> Vec<String> {
         "--enable-healthz=true".into(),
         format!("--healthz-address={health}"),
         "--cache-dumper=false".into(),
-        // This avoids one more CRD, NumaTopology.
+        // With this gate on, the scheduler would need one more CRD, NumaTopology.
         "--feature-gates=ResourceTopology=false".into(),
         "--v=2".into(),
     ]
@@ -176,8 +175,8 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("volcano-system", &["volcano-scheduler"]),
 };
 
-/// The chart's values: only the scheduler, with those of [`flags`] that the chart supports. The chart cannot
-/// make it reject an invalid configuration.
+/// The chart's values: only the scheduler, with those of [`flags`] that the chart supports. The chart has no
+/// value for `--disable-default-scheduler-config`.
 fn values() -> Value {
     json!({
         // The images may be loaded into the nodes. By default the chart always pulls them.
@@ -197,12 +196,12 @@ fn values() -> Value {
     })
 }
 
-/// By default, all instances on a machine share the socket that changes the log level.
-pub fn environment(place: &ProcessHome) -> Vec<(String, String)> {
-    vec![("DEBUG_SOCKET_DIR".into(), place.folder.display().to_string())]
+/// By default, all instances on a machine would share one socket for changes of the log level.
+pub fn environment(home: &ProcessHome) -> Vec<(String, String)> {
+    vec![("DEBUG_SOCKET_DIR".into(), home.folder.display().to_string())]
 }
 
-/// The queues that the scheduler would create itself, but Open.
+/// The queues that the scheduler would create itself. Only the queue controller or the suite sets them Open.
 fn objects() -> Vec<Value> {
     let queue = |name: &str, reclaimable: bool| {
         json!({

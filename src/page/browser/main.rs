@@ -1,6 +1,6 @@
-//! Tests of the page in a headless Chromium. Each check of `checks.js` drives a copy of the page, and
-//! `--dump-dom` prints what it found. The tests are ignored if no Chromium is in PATH, and their names then
-//! give the reason. GROVE_CONFORMANCE_REPORT is the folder of a real report, which is opened as well.
+//! Tests of the page in a headless Chromium. Each check of `checks.js` uses a copy of the page, and
+//! `--dump-dom` prints the result. Without a Chromium in PATH the tests are ignored, and their names give the
+//! reason. GROVE_CONFORMANCE_REPORT may name the folder of a real report, which is then opened as well.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -76,7 +76,7 @@ fn printed(browser: &str) -> Result<(), Failed> {
     if bytes > 10_000 { Ok(()) } else { Err(format!("the PDF has {bytes} bytes").into()) }
 }
 
-/// Without scripts a browser shows what is in the file.
+/// Without scripts a browser shows the text of the file.
 fn without_scripts() -> Result<(), Failed> {
     let page = sample::page();
     let wanted = ["Not conformant", "2 of 3 pods are bound", "bound to n0", "VOL-01", "aon/one-pod-short"];

@@ -3,7 +3,7 @@
 
 use conformance_contract::clauses::{CLAUSES, Feature};
 use conformance_contract::target::Target;
-use conformance_history::testing::{Story, canary, gated, its_gang, object, one_clique, worker};
+use conformance_history::testing::{Story, canary, gated, object, one_clique, one_clique_gang, worker};
 use conformance_history::{History, SharedMark};
 use conformance_report::{
     CaseResult, Features, Judgement, Outcome, Report, TargetReport, Violation, testing,
@@ -32,7 +32,7 @@ fn history() -> History {
         .mark(SharedMark::Submitted, json!({"name": "short"}))
         .added(one_clique("short", 3))
         .later(1)
-        .added(its_gang("short", 3))
+        .added(one_clique_gang("short", 3))
         .added(object("PodGroup.scheduling.volcano.sh", "short-0"));
     let story = story.all_added((0..3).map(|index| gated(pod(index, None)))).later(1);
     let mut history = (0..3)

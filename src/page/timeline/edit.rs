@@ -78,14 +78,14 @@ mod tests {
     #[case(json!({"a": {"b": 1}}), json!({"a": null}))]
     #[case(json!({"a": "x"}), json!({"a": {"b": "x"}}))]
     #[case(json!({"labels": {"grove.io/x.y": "1"}}), json!({"labels": {"grove.io/x.y": "2"}}))]
-    fn an_edit_leads_from_one_version_to_the_other(#[case] before: Value, #[case] after: Value) {
+    fn an_applied_edit_gives_the_next_version(#[case] before: Value, #[case] after: Value) {
         let edit = Edit::between(&before, &after);
         assert_eq!(applied(before.clone(), &edit), after);
-        assert_eq!(edit == Edit::default(), before == after, "nothing is said of what stayed");
+        assert_eq!(edit == Edit::default(), before == after, "unchanged fields are not in the edit");
     }
 
     #[test]
-    fn the_first_version_is_set_whole() {
+    fn the_first_version_is_a_complete_edit() {
         let object = json!({"a": {"b": 1}});
         assert_eq!(applied(Value::Null, &Edit::whole(&object)), object);
     }

@@ -1,4 +1,4 @@
-//! Lanes of the timeline: one per object, grouped from the driver's marks down to the nodes.
+//! Lanes of the timeline: one per object, in sections from the driver's marks to the nodes.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ impl Section {
 
 /// A time span that an object spent in one phase, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Stretch {
+pub(crate) struct PhaseSpan {
     pub from: u64,
     pub to: u64,
     pub phase: Phase,
@@ -61,8 +61,8 @@ pub(crate) struct Lane<'a> {
     pub name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<&'a str>,
-    /// The object's phases in order. There are gaps while the object does not exist.
-    pub stretches: Vec<Stretch>,
+    /// The object's phases in order, without the times in which the object does not exist.
+    pub stretches: Vec<PhaseSpan>,
     #[serde(skip)]
     order: Order<'a>,
 }
@@ -81,14 +81,16 @@ pub(super) struct Lanes<'a> {
     lanes: Vec<Lane<'a>>,
     places: BTreeMap<(&'a str, &'a str), usize>,
     /// The current phase of each lane's object and its start.
-    now: BTreeMap<usize, (u64, Phase)>,
+    current: BTreeMap<usize, (u64, Phase)>,
 }
 
 impl<'a> Lanes<'a> {
+    /// The lane of the driver's marks.
     pub(super) fn of_driver(&mut self) -> usize {
         self.lane("", "driver", || (Section::Driver, None, Order::default()))
     }
 
+    /// The lane of an object.
     pub(super) fn of_object(&mut self, version: &Version<'a>) -> usize {
         self.lane(version.kind(), version.name(), || {
             let section = Section::of(version);
@@ -136,21 +138,23 @@ impl<'a> Lanes<'a> {
 
     /// Sets the phase of a lane's object from `at` on, or ends it with `None`.
     pub(super) fn phase(&mut self, lane: usize, at: u64, phase: Option<Phase>) {
-        match self.now.get(&lane).copied() {
-            Some((_, now)) if Some(now) == phase => return,
-            Some((from, now)) => self.lanes[lane].stretches.push(Stretch { from, to: at, phase: now }),
+        match self.current.get(&lane).copied() {
+            Some((_, current)) if Some(current) == phase => return,
+            Some((from, current)) => {
+                self.lanes[lane].stretches.push(PhaseSpan { from, to: at, phase: current });
+            }
             None => {}
         }
         match phase {
-            Some(phase) => self.now.insert(lane, (at, phase)),
-            None => self.now.remove(&lane),
+            Some(phase) => self.current.insert(lane, (at, phase)),
+            None => self.current.remove(&lane),
         };
     }
 
     /// Sorts the lanes and returns the new index of each.
     pub(super) fn in_order(mut self, end: u64) -> (Vec<Lane<'a>>, Vec<usize>) {
-        for (lane, (from, phase)) in std::mem::take(&mut self.now) {
-            self.lanes[lane].stretches.push(Stretch { from, to: end, phase });
+        for (lane, (from, phase)) in std::mem::take(&mut self.current) {
+            self.lanes[lane].stretches.push(PhaseSpan { from, to: end, phase });
         }
         self.lanes.sort_by(|a, b| (a.section, &a.order).cmp(&(b.section, &b.order)));
         let mut places = vec![0; self.lanes.len()];

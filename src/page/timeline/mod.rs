@@ -1,5 +1,5 @@
-//! A history for human readers: one lane per object with its phases, and all events in order, with proofs
-//! marked. The functions are pure and decide no verdict.
+//! The timeline of a history for human readers: one lane per object with its phases, and all events in order.
+//! Events that prove a violation are marked. The functions are pure and decide no verdict.
 
 mod edit;
 mod lane;
@@ -17,7 +17,7 @@ use conformance_report::Violation;
 use edit::Edit;
 use lane::{Lane, Lanes};
 use phase::Phase;
-use words::Sort;
+use words::EventKind;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -36,7 +36,7 @@ pub(crate) struct Event<'a> {
     /// Arrival time in milliseconds.
     pub at: u64,
     pub lane: usize,
-    pub sort: Sort,
+    pub sort: EventKind,
     pub what: String,
     /// The field manager that wrote the version, or the component that reported the Event.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,15 +57,16 @@ pub(crate) struct Event<'a> {
     object: Option<&'a Value>,
 }
 
-/// A clause and a violation that the case found.
-pub(crate) type Broken<'a> = (&'a str, &'a Violation);
+/// A violation that the case found, with its clause.
+pub(crate) type FoundViolation<'a> = (&'a str, &'a Violation);
 
 /// Kind, name and resourceVersion of an observation in a proof.
 type Observed<'a> = (&'a str, &'a str, &'a str);
 
-fn proofs<'a>(broken: &[Broken<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
+/// The clauses whose violations each observation proves.
+fn proofs<'a>(violations: &[FoundViolation<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
     let mut proofs: BTreeMap<Observed<'a>, Vec<&'a str>> = BTreeMap::new();
-    for (clause, violation) in broken {
+    for (clause, violation) in violations {
         for proof in &violation.proof {
             let clauses = proofs.entry((&proof.kind, &proof.name, &proof.resource_version)).or_default();
             if !clauses.contains(clause) {
@@ -77,12 +78,14 @@ fn proofs<'a>(broken: &[Broken<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
 }
 
 impl<'a> Timeline<'a> {
-    pub(crate) fn of(history: &'a Readable, broken: &[Broken<'a>]) -> Self {
+    /// The timeline of a history in which these violations were found. Each entry of the history becomes one
+    /// event.
+    pub(crate) fn of(history: &'a Readable, violations: &[FoundViolation<'a>]) -> Self {
         let entries = &history.history.entries;
         let begin = entries.iter().map(|entry| entry.at).min().unwrap_or(Timestamp::UNIX_EPOCH);
         let since = |at: Timestamp| u64::try_from(at.duration_since(begin).as_millis()).unwrap_or_default();
         let length = entries.iter().map(|entry| since(entry.at)).max().unwrap_or_default();
-        let proofs = proofs(broken);
+        let proofs = proofs(violations);
         let mut lanes = Lanes::default();
         let mut latest: BTreeMap<usize, &Value> = BTreeMap::new();
         let mut first: BTreeMap<&str, (usize, &Value)> = BTreeMap::new();
@@ -106,11 +109,11 @@ impl<'a> Timeline<'a> {
                 What::Mark(mark) => {
                     let words = words::of_mark(&mark.name, &mark.detail);
                     let detail = (!mark.detail.is_null()).then_some(&mark.detail);
-                    Event { detail, ..event(lanes.of_driver(), Sort::Mark, words) }
+                    Event { detail, ..event(lanes.of_driver(), EventKind::Mark, words) }
                 }
                 What::Gap(gap) => {
                     let words = format!("the watch of {} has a gap: {}", gap.kind, gap.reason);
-                    event(lanes.of_driver(), Sort::Gap, words)
+                    event(lanes.of_driver(), EventKind::Gap, words)
                 }
                 What::Object(Recorded { change, object }) => {
                     let version = Version { change: *change, at: entries[index].at, index, object };
@@ -123,11 +126,11 @@ impl<'a> Timeline<'a> {
                         Some(before) => Edit::between(before, object),
                         None => Edit::whole(object),
                     };
-                    let like = like.map(|(place, _)| place);
+                    let like = like.map(|(index, _)| index);
                     let object = Some(object.as_ref());
                     if version.kind() == "Event" {
                         let (words, by) = words::of_event(version.object);
-                        let event = event(lanes.involved(version.object), Sort::Event, words);
+                        let event = event(lanes.involved(version.object), EventKind::Event, words);
                         Event { by, revision, proves, edit: Some(edit(None)), like, object, ..event }
                     } else {
                         let lane = lanes.of_object(&version);
@@ -161,21 +164,22 @@ impl<'a> Timeline<'a> {
         Self { begin, length, lanes, events }
     }
 
+    /// The index of the event that an observation refers to.
     pub(crate) fn find(&self, kind: &str, name: &str, revision: &str) -> Option<usize> {
         self.events.iter().position(|event| {
             let lane = &self.lanes[event.lane];
-            let is_its = match event.sort {
-                Sort::Event => {
+            let is_of_object = match event.sort {
+                EventKind::Event => {
                     kind == "Event" && event.object.is_some_and(|of| of["metadata"]["name"] == name)
                 }
                 _ => lane.kind == kind && lane.name == name,
             };
-            is_its && event.revision == Some(revision)
+            is_of_object && event.revision == Some(revision)
         })
     }
 }
 
-/// A history without `managedFields`, which are reduced to the names of the writers.
+/// A history whose `managedFields` are reduced to the names of the writers.
 #[derive(Debug)]
 pub(crate) struct Readable {
     history: History,

@@ -8,7 +8,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Phase {
-    /// The object exists and no other phase applies.
+    /// The object exists, and no other phase applies.
     Exists,
     /// A pod with a scheduling gate.
     Gated,
@@ -54,12 +54,15 @@ impl Phase {
         }
     }
 
-    /// Schedulers report a scheduled gang differently. kube-scheduler of 1.37 uses `...InitiallyScheduled`.
+    /// Each scheduler reports a scheduled gang in its own way. kube-scheduler 1.37 uses
+    /// `...InitiallyScheduled`.
     fn of_other(object: &Value) -> Self {
         let phase = object["status"]["phase"].as_str();
         if matches!(phase, Some("Running")) {
             Self::Ready
-        } else if SCHEDULED.iter().any(|of_type| is_true(object, of_type)) || phase == Some("Scheduled") {
+        } else if SCHEDULED_CONDITIONS.iter().any(|of_type| is_true(object, of_type))
+            || phase == Some("Scheduled")
+        {
             Self::Bound
         } else if is_true(object, "Initialized") {
             Self::Initialized
@@ -69,7 +72,7 @@ impl Phase {
     }
 }
 
-const SCHEDULED: [&str; 4] =
+const SCHEDULED_CONDITIONS: [&str; 4] =
     ["PodGroupScheduled", "PodGroupInitiallyScheduled", "CompositePodGroupInitiallyScheduled", "Scheduled"];
 
 fn is_true(object: &Value, of_type: &str) -> bool {
@@ -97,7 +100,10 @@ mod tests {
         json!({"metadata": {"deletionTimestamp": "now"}, "spec": {"nodeName": "n"}, "status": ready("True")}),
         Phase::Deleting
     )]
-    fn a_pods_phase(#[case] mut pod: Value, #[case] phase: Phase) {
+    fn the_phase_of_a_pod_follows_from_its_gates_node_and_status(
+        #[case] mut pod: Value,
+        #[case] phase: Phase,
+    ) {
         pod["kind"] = "Pod".into();
         assert_eq!(Phase::of(&Version::of(&pod)), phase);
     }
@@ -111,7 +117,7 @@ mod tests {
     #[case(json!({"conditions": [{"type": "CompositePodGroupInitiallyScheduled", "status": "True"}]}), Phase::Bound)]
     #[case(json!({"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "False"}]}), Phase::Exists)]
     #[case(json!({"phase": "Running"}), Phase::Ready)]
-    fn a_gangs_phase(#[case] status: Value, #[case] phase: Phase) {
+    fn the_phase_of_a_gang_follows_from_its_status(#[case] status: Value, #[case] phase: Phase) {
         let gang = json!({"kind": "PodGang", "status": status});
         assert_eq!(Phase::of(&Version::of(&gang)), phase);
     }

@@ -1,5 +1,7 @@
+//! Tests of a timeline on a history with a gang that is partly bound.
+
 use conformance_history::SharedMark;
-use conformance_history::testing::{Story, canary, gated, its_gang, object, one_clique, worker};
+use conformance_history::testing::{Story, canary, gated, object, one_clique, one_clique_gang, worker};
 use conformance_report::{Proof, Violation};
 use serde_json::json;
 
@@ -25,7 +27,7 @@ fn story() -> Readable {
         .mark(SharedMark::Submitted, json!({"name": "short"}))
         .added(one_clique("short", 2))
         .later(1)
-        .added(its_gang("short", 2))
+        .added(one_clique_gang("short", 2))
         .added(object("PodGroup", "short-0"))
         .added(gated(pod(1, None)))
         .added(gated(pod(0, None)))
@@ -65,7 +67,7 @@ fn bound() -> Violation {
 }
 
 #[test]
-fn lanes_follow_the_way_of_a_gang() {
+fn lanes_are_ordered_from_the_driver_to_the_nodes() {
     let history = story();
     let timeline = Timeline::of(&history, &[]);
     let lanes: Vec<_> =
@@ -88,7 +90,7 @@ fn lanes_follow_the_way_of_a_gang() {
 }
 
 #[test]
-fn a_pods_lane_has_its_phases_up_to_its_end() {
+fn a_lane_has_the_phases_of_its_pod_until_the_deletion() {
     let history = story();
     let timeline = Timeline::of(&history, &[]);
     let stretches = |name: &str| {
@@ -104,52 +106,55 @@ fn a_pods_lane_has_its_phases_up_to_its_end() {
 }
 
 #[test]
-fn events_say_what_happened_and_whom_it_concerns() {
+fn events_are_described_in_the_lane_of_their_object() {
     let history = story();
     let timeline = Timeline::of(&history, &[]);
     let of = |name: &str| {
-        let mine = timeline.events.iter().filter(|event| timeline.lanes[event.lane].name == name);
-        mine.map(|event| (event.at, event.sort, event.what.as_str())).collect::<Vec<_>>()
+        let events = timeline.events.iter().filter(|event| timeline.lanes[event.lane].name == name);
+        events.map(|event| (event.at, event.sort, event.what.as_str())).collect::<Vec<_>>()
     };
     assert_eq!(
         of("driver"),
         [
-            (0, Sort::Mark, "submitted (name short)"),
-            (3_000, Sort::Mark, "scheduler passed"),
-            (6_000, Sort::Gap, "the watch of Pod has a gap: it listed again"),
+            (0, EventKind::Mark, "submitted (name short)"),
+            (3_000, EventKind::Mark, "scheduler passed"),
+            (6_000, EventKind::Gap, "the watch of Pod has a gap: it listed again"),
         ]
     );
     let gate = "gate grove.io/podgang-pending-creation removed";
     assert_eq!(
         of("short-0-worker-1"),
         [
-            (1_000, Sort::Created, "created, gated by grove.io/podgang-pending-creation"),
-            (2_000, Sort::Released, gate),
-            (4_000, Sort::Event, "FailedScheduling: no room"),
+            (1_000, EventKind::Created, "created, gated by grove.io/podgang-pending-creation"),
+            (2_000, EventKind::Released, gate),
+            (4_000, EventKind::Event, "FailedScheduling: no room"),
         ]
     );
-    assert_eq!(of("short-0-worker-0").last(), Some(&(5_000, Sort::Deleted, "deleted")));
+    assert_eq!(of("short-0-worker-0").last(), Some(&(5_000, EventKind::Deleted, "deleted")));
 }
 
 #[test]
-fn what_proves_a_violation_is_lit() {
+fn events_that_prove_a_violation_are_marked() {
     let (history, violation) = (story(), bound());
     let timeline = Timeline::of(&history, &[("AON-02", &violation)]);
-    let lit: Vec<_> = timeline.events.iter().filter(|event| !event.proves.is_empty()).collect();
-    assert_eq!(lit.len(), 1, "an observation that the history does not have lights nothing");
-    assert_eq!((lit[0].what.as_str(), lit[0].proves.as_slice()), ("bound to n0", ["AON-02"].as_slice()));
+    let marked: Vec<_> = timeline.events.iter().filter(|event| !event.proves.is_empty()).collect();
+    assert_eq!(marked.len(), 1, "an observation that is not in the history marks no event");
+    assert_eq!(
+        (marked[0].what.as_str(), marked[0].proves.as_slice()),
+        ("bound to n0", ["AON-02"].as_slice())
+    );
     let place = timeline.find("Pod", "short-0-worker-0", "13").unwrap();
     assert_eq!(timeline.events[place].what, "bound to n0");
     assert_eq!(timeline.find("Pod", "short-0-worker-0", "99"), None);
     assert_eq!(timeline.find("Pod", "short-0-worker-1", "13"), None, "another object's");
     assert_eq!(
         timeline.find("Event", "e1", "14").map(|place| timeline.events[place].sort),
-        Some(Sort::Event)
+        Some(EventKind::Event)
     );
 }
 
 #[test]
-fn an_object_of_the_same_name_begins_anew_in_its_lane() {
+fn a_recreated_object_continues_the_lane_of_its_name() {
     let again = |uid: &str| {
         let mut gang = object("PodGang", "g");
         gang["metadata"]["uid"] = uid.into();
@@ -173,7 +178,7 @@ fn an_object_of_the_same_name_begins_anew_in_its_lane() {
 }
 
 #[test]
-fn who_wrote_a_version_is_kept_and_how_that_is_known_is_not() {
+fn managed_fields_are_reduced_to_the_writer() {
     let by = |manager: &str| {
         let mut pod = gated(pod(0, None));
         pod["metadata"]["managedFields"] = json!([{"manager": manager, "time": "1"}]);
@@ -220,18 +225,18 @@ fn object_of(events: &Value, index: usize) -> Value {
 }
 
 #[test]
-fn every_object_can_be_made_again() {
+fn every_version_can_be_rebuilt_from_the_edits() {
     let history = story();
     let timeline = Timeline::of(&history, &[]);
     let written = serde_json::to_value(&timeline).unwrap();
-    let mut made = 0;
+    let mut rebuilt = 0;
     for (index, entry) in history.history.entries.iter().enumerate() {
         if let What::Object(recorded) = &entry.what {
             assert_eq!(object_of(&written["events"], index), *recorded.object, "{index}");
-            made += 1;
+            rebuilt += 1;
         }
     }
-    assert_eq!(made, timeline.events.iter().filter(|event| event.edit.is_some()).count());
+    assert_eq!(rebuilt, timeline.events.iter().filter(|event| event.edit.is_some()).count());
     let similar = timeline.events.iter().filter(|event| event.like.is_some()).count();
-    assert_eq!(similar, 2, "the second pod and the canary are told by the first pod");
+    assert_eq!(similar, 2, "the second pod and the canary are described by the first pod");
 }

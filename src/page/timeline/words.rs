@@ -1,4 +1,4 @@
-//! Describes the change from one version of an object to the next, and its writer.
+//! Describes the change from one version of an object to the next in words, and finds its writer.
 
 use conformance_history::{Change, Version};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::edit::Edit;
 
-/// The type of an event, which determines its symbol. The last variant that applies wins.
+/// The kind of an event, which determines its symbol. If several apply, the last one in this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Sort {
+pub(crate) enum EventKind {
     Changed,
     Event,
     Mark,
@@ -27,56 +27,60 @@ pub(crate) enum Sort {
 }
 
 /// Fields that change with every write.
-const NOISE: [&str; 4] = ["resourceVersion", "generation", "observedGeneration", "managedFields"];
+const IGNORED: [&str; 4] = ["resourceVersion", "generation", "observedGeneration", "managedFields"];
 
 /// Maximum number of fields that a description lists. A rewritten status has many.
 const NAMED: usize = 4;
 
-/// Describes a version by everything that changed, and returns its most important type.
-pub(super) fn of_version(before: Option<&Value>, version: &Version<'_>, edit: &Edit<'_>) -> (Sort, String) {
+/// Describes everything that changed in a version, and returns its most important kind.
+pub(super) fn of_version(
+    before: Option<&Value>,
+    version: &Version<'_>,
+    edit: &Edit<'_>,
+) -> (EventKind, String) {
     if version.change == Change::Deleted {
-        return (Sort::Deleted, "deleted".to_owned());
+        return (EventKind::Deleted, "deleted".to_owned());
     }
     let Some(before) = before else {
         let pod = version.pod();
         let gates = pod.gates();
         let gated = (!gates.is_empty()).then(|| format!(", gated by {}", gates.join(", ")));
         let bound = pod.node().filter(|_| version.kind() == "Pod").map(|node| format!(", bound to {node}"));
-        let said = [gated, bound].into_iter().flatten().collect::<String>();
-        return (Sort::Created, format!("created{said}"));
+        let details = [gated, bound].into_iter().flatten().collect::<String>();
+        return (EventKind::Created, format!("created{details}"));
     };
     let (old, new) = (Version::of(before), version);
-    let mut said: Vec<(Sort, String)> = Vec::new();
+    let mut changes: Vec<(EventKind, String)> = Vec::new();
     if new.kind() == "Pod" {
-        said.extend(gates(&old, new));
+        changes.extend(gates(&old, new));
         if let (None, Some(node)) = (old.pod().node(), new.pod().node()) {
-            said.push((Sort::Bound, format!("bound to {node}")));
+            changes.push((EventKind::Bound, format!("bound to {node}")));
         }
     }
     if !old.pod().is_terminating() && new.pod().is_terminating() {
-        said.push((Sort::Deleting, "deletion requested".to_owned()));
+        changes.push((EventKind::Deleting, "deletion requested".to_owned()));
     }
-    said.extend(conditions(before, version.object));
-    said.extend(fields(before, edit).map(|words| (Sort::Changed, words)));
-    let sort = said.iter().map(|(sort, _)| *sort).max().unwrap_or(Sort::Changed);
-    let words: Vec<String> = said.into_iter().map(|(_, words)| words).collect();
+    changes.extend(conditions(before, version.object));
+    changes.extend(fields(before, edit).map(|words| (EventKind::Changed, words)));
+    let kind = changes.iter().map(|(kind, _)| *kind).max().unwrap_or(EventKind::Changed);
+    let words: Vec<String> = changes.into_iter().map(|(_, words)| words).collect();
     match words.is_empty() {
-        true => (sort, "written without a change".to_owned()),
-        false => (sort, words.join("; ")),
+        true => (kind, "written without a change".to_owned()),
+        false => (kind, words.join("; ")),
     }
 }
 
-fn gates(old: &Version<'_>, new: &Version<'_>) -> Option<(Sort, String)> {
+fn gates(old: &Version<'_>, new: &Version<'_>) -> Option<(EventKind, String)> {
     let (old, new) = (old.pod().gates(), new.pod().gates());
-    let lost: Vec<&str> = old.iter().filter(|gate| !new.contains(gate)).copied().collect();
-    let sort = if new.is_empty() { Sort::Released } else { Sort::Changed };
-    (!lost.is_empty()).then(|| (sort, format!("gate {} removed", lost.join(", "))))
+    let removed: Vec<&str> = old.iter().filter(|gate| !new.contains(gate)).copied().collect();
+    let kind = if new.is_empty() { EventKind::Released } else { EventKind::Changed };
+    (!removed.is_empty()).then(|| (kind, format!("gate {} removed", removed.join(", "))))
 }
 
 /// Conditions whose status, reason or message changed.
-fn conditions(old: &Value, new: &Value) -> Vec<(Sort, String)> {
+fn conditions(old: &Value, new: &Value) -> Vec<(EventKind, String)> {
     let known = |of_type: &Value| list(old).find(|condition| condition["type"] == *of_type);
-    let turned = list(new).filter_map(|condition| {
+    let changed = list(new).filter_map(|condition| {
         let before = known(&condition["type"]);
         let text = |field: &str| condition[field].as_str().unwrap_or_default();
         let same = |field: &str| before.is_some_and(|before| before[field] == condition[field]);
@@ -84,7 +88,7 @@ fn conditions(old: &Value, new: &Value) -> Vec<(Sort, String)> {
             return None;
         }
         let is_ready = text("type") == "Ready" && text("status") == "True" && !same("status");
-        let sort = if is_ready { Sort::Ready } else { Sort::Changed };
+        let kind = if is_ready { EventKind::Ready } else { EventKind::Changed };
         let mut words = format!("{} {}", text("type"), text("status"));
         for (before, field) in [(", ", "reason"), (": ", "message")] {
             if !text(field).is_empty() {
@@ -92,9 +96,9 @@ fn conditions(old: &Value, new: &Value) -> Vec<(Sort, String)> {
                 words.push_str(text(field));
             }
         }
-        Some((sort, words))
+        Some((kind, words))
     });
-    turned.collect()
+    changed.collect()
 }
 
 fn list(object: &Value) -> impl Iterator<Item = &Value> {
@@ -103,13 +107,13 @@ fn list(object: &Value) -> impl Iterator<Item = &Value> {
 
 /// The other changed fields: scalars with their values, the rest only by path.
 fn fields(before: &Value, edit: &Edit<'_>) -> impl Iterator<Item = String> {
-    let is_told = |path: &[&str]| match path {
+    let is_described_elsewhere = |path: &[&str]| match path {
         ["metadata", "deletionTimestamp" | "deletionGracePeriodSeconds"] => true,
         ["spec", "nodeName" | "schedulingGates"] | ["status", "conditions"] => true,
-        [.., last] => NOISE.contains(last),
+        [.., last] => IGNORED.contains(last),
         [] => false,
     };
-    let set = edit.set.iter().filter(|(path, _)| !is_told(path)).map(|(path, value)| {
+    let set = edit.set.iter().filter(|(path, _)| !is_described_elsewhere(path)).map(|(path, value)| {
         let old = path.iter().fold(before, |object, key| &object[*key]);
         match (simple(old), simple(value)) {
             (Some(old), Some(new)) => format!("{} {old} → {new}", dotted(path)),
@@ -117,14 +121,17 @@ fn fields(before: &Value, edit: &Edit<'_>) -> impl Iterator<Item = String> {
             _ => format!("{} changed", dotted(path)),
         }
     });
-    let unset =
-        edit.unset.iter().filter(|path| !is_told(path)).map(|path| format!("{} removed", dotted(path)));
-    let mut said: Vec<String> = set.chain(unset).collect();
-    if said.len() > NAMED {
-        let more = said.split_off(NAMED).len();
-        said.push(format!("{more} more {}", if more == 1 { "field" } else { "fields" }));
+    let unset = edit
+        .unset
+        .iter()
+        .filter(|path| !is_described_elsewhere(path))
+        .map(|path| format!("{} removed", dotted(path)));
+    let mut words: Vec<String> = set.chain(unset).collect();
+    if words.len() > NAMED {
+        let more = words.split_off(NAMED).len();
+        words.push(format!("{more} more {}", if more == 1 { "field" } else { "fields" }));
     }
-    said.into_iter()
+    words.into_iter()
 }
 
 fn simple(value: &Value) -> Option<String> {
@@ -201,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    fn between(before: &Value, after: &Value) -> (Sort, String) {
+    fn between(before: &Value, after: &Value) -> (EventKind, String) {
         of_version(Some(before), &Version::of(after), &Edit::between(before, after))
     }
 
@@ -210,36 +217,39 @@ mod tests {
     }
 
     #[test]
-    fn a_pods_course_in_words() {
+    fn the_changes_of_a_pod_are_described() {
         let gated = pod(json!({"schedulingGates": [{"name": "g"}, {"name": "h"}]}), json!({}));
         let first = of_version(None, &Version::of(&gated), &Edit::whole(&gated));
-        assert_eq!(first, (Sort::Created, "created, gated by g, h".into()));
+        assert_eq!(first, (EventKind::Created, "created, gated by g, h".into()));
         let half = pod(json!({"schedulingGates": [{"name": "h"}]}), json!({}));
-        assert_eq!(between(&gated, &half), (Sort::Changed, "gate g removed".into()));
+        assert_eq!(between(&gated, &half), (EventKind::Changed, "gate g removed".into()));
         let free = pod(json!({}), json!({}));
-        assert_eq!(between(&half, &free), (Sort::Released, "gate h removed".into()));
+        assert_eq!(between(&half, &free), (EventKind::Released, "gate h removed".into()));
         let why = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "too big"});
         let waits = pod(json!({}), json!({"conditions": [why]}));
-        let said = "PodScheduled False, Unschedulable: too big; status.phase Pending";
+        let words = "PodScheduled False, Unschedulable: too big; status.phase Pending";
         let mut pending = waits.clone();
         pending["status"]["phase"] = "Pending".into();
-        assert_eq!(between(&free, &pending), (Sort::Changed, said.into()));
+        assert_eq!(between(&free, &pending), (EventKind::Changed, words.into()));
         let ready = json!({"type": "Ready", "status": "True"});
         let runs = pod(json!({"nodeName": "n"}), json!({"conditions": [ready], "phase": "Running"}));
-        let (sort, words) = between(&pending, &runs);
+        let (kind, words) = between(&pending, &runs);
         assert_eq!(
-            (sort, words.as_str()),
-            (Sort::Bound, "bound to n; Ready True; status.phase Pending → Running")
+            (kind, words.as_str()),
+            (EventKind::Bound, "bound to n; Ready True; status.phase Pending → Running")
         );
         let mut going = runs.clone();
         going["metadata"]["deletionTimestamp"] = "2026-11-22T10:00:00Z".into();
-        assert_eq!(between(&runs, &going), (Sort::Deleting, "deletion requested".into()));
-        let gone = Version { change: Change::Deleted, ..Version::of(&going) };
-        assert_eq!(of_version(Some(&runs), &gone, &Edit::default()), (Sort::Deleted, "deleted".into()));
+        assert_eq!(between(&runs, &going), (EventKind::Deleting, "deletion requested".into()));
+        let deleted = Version { change: Change::Deleted, ..Version::of(&going) };
+        assert_eq!(
+            of_version(Some(&runs), &deleted, &Edit::default()),
+            (EventKind::Deleted, "deleted".into())
+        );
     }
 
     #[test]
-    fn what_is_long_is_named_and_counted() {
+    fn only_the_first_changed_fields_are_listed() {
         let before = json!({"kind": "X", "spec": {"replicas": 1, "a": {}, "labels": {"x.y/z": "1"}}});
         let after =
             json!({"kind": "X", "spec": {"replicas": 2, "a": [1], "labels": {}, "b": 1, "c": 1, "d": 1}});
@@ -255,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_writer_is_whose_entry_is_new() {
+    fn the_writer_is_the_manager_with_a_new_entry() {
         let entry = |manager: &str, time: &str| json!({"manager": manager, "time": time});
         let with = |entries: Value| json!({"metadata": {"managedFields": entries}});
         let before = with(json!([entry("a", "1"), entry("b", "1")]));
@@ -271,12 +281,16 @@ mod tests {
     #[case("scheduler passed", Value::Null, "scheduler passed")]
     #[case("baseline", json!([{"kind": "Service"}]), "baseline")]
     #[case("scaled", json!({"kind": "PodClique", "replicas": 2, "x": []}), "scaled (kind PodClique, replicas 2)")]
-    fn a_mark_in_words(#[case] name: &str, #[case] detail: Value, #[case] words: &str) {
+    fn a_mark_is_described_with_its_scalar_fields(
+        #[case] name: &str,
+        #[case] detail: Value,
+        #[case] words: &str,
+    ) {
         assert_eq!(of_mark(name, &detail), words);
     }
 
     #[test]
-    fn an_event_in_words() {
+    fn an_event_is_described_with_its_reporter() {
         let event = json!({"reason": "FailedScheduling", "message": "no room", "count": 3, "source": {"component": "s"}});
         assert_eq!(
             of_event(&event),

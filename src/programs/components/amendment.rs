@@ -1,8 +1,9 @@
-//! Adds files to a module for a build, such as a constant that no version on a module proxy has.
+//! Adds files to a module for a build, for example a constant that no version on a module proxy has.
 //!
-//! Go builds only the files of a module, and an overlay must not touch the module cache. So the harness
-//! copies the module from the cache, and `go.mod` replaces it by the copy. `go.sum` does not cover a folder,
-//! so the module's digests are pinned next to its version. Go compares them when it downloads the module.
+//! Go builds only the files of a module, and an overlay must not change the module cache. So the harness
+//! copies the module from the cache, and `go.mod` replaces the module by the copy. `go.sum` does not cover a
+//! folder, so the module's digests are pinned next to its version. Go compares them when it downloads the
+//! module.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,6 +11,7 @@ use std::process::Stdio;
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
+use crate::blocking::in_place;
 use crate::{ProgramError, home};
 
 /// A module that is built from a copy with additional files.
@@ -17,11 +19,11 @@ use crate::{ProgramError, home};
 pub struct Amendment {
     pub module: &'static str,
     pub version: &'static str,
-    /// The digest of its files, as in `go.sum`.
+    /// The digest of the module's files, as in `go.sum`.
     pub sum: &'static str,
-    /// The digest of its `go.mod`, as in `go.sum`.
+    /// The digest of the module's `go.mod`, as in `go.sum`.
     pub go_mod_sum: &'static str,
-    /// The folder of the copy, next to the `go.mod` that replaces the module by it.
+    /// The name of the copy's folder, next to the `go.mod` of the build.
     pub folder: &'static str,
     /// The added files: paths in the module, and contents.
     pub files: &'static [(&'static str, &'static str)],
@@ -54,7 +56,7 @@ impl Amendment {
         format!("{}@{}", self.module, self.version)
     }
 
-    /// The folder in which Go downloads the module. The `go.mod` there does not replace it.
+    /// The folder in which Go runs to download the module. The `go.mod` there has no `replace` line.
     pub(super) fn download_folder(&self, parent: &Path) -> PathBuf {
         parent.join(format!("download-{}", self.folder))
     }
@@ -81,7 +83,7 @@ impl Amendment {
             let Download { sum, .. } = module;
             return Err(NoCopy::Go(format!("{} has the digest {sum}, not {}", self.query(), self.sum)));
         }
-        self.fill(Path::new(&module.dir), parent, &target).map_err(NoCopy::File)
+        in_place(|| self.create_copy(Path::new(&module.dir), parent, &target)).map_err(NoCopy::File)
     }
 
     /// Makes Go download the module into its cache, from a folder whose `go.sum` pins it.
@@ -108,8 +110,9 @@ impl Amendment {
         Err(if is_refused { NoCopy::NotCached } else { NoCopy::Go(reason) })
     }
 
-    /// The rename makes the copy visible to other processes only when it is complete.
-    fn fill(&self, source: &Path, parent: &Path, target: &Path) -> Result<(), ProgramError> {
+    /// Copies the module and adds the files. The final rename makes sure that other processes see only a
+    /// complete copy.
+    fn create_copy(&self, source: &Path, parent: &Path, target: &Path) -> Result<(), ProgramError> {
         let unfinished = tempfile::tempdir_in(parent).map_err(ProgramError::file(parent))?;
         copy(source, unfinished.path())?;
         for (path, content) in self.files {
@@ -132,7 +135,7 @@ impl Amendment {
 
 /// Copies files and folders without their modes: files in the module cache are read-only.
 fn copy(from: &Path, to: &Path) -> Result<(), ProgramError> {
-    home::make(to)?;
+    home::create_folder(to)?;
     for entry in std::fs::read_dir(from).map_err(ProgramError::file(from))? {
         let path = entry.map_err(ProgramError::file(from))?.path();
         let Some(name) = path.file_name() else { continue };
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_has_the_files_of_the_module_and_those_that_are_added() {
+    fn a_copy_has_the_files_of_the_module_and_the_added_files() {
         let (source, parent) = (module(), tempfile::tempdir().unwrap());
         let target = parent.path().join("m");
         // Files in the module cache are read-only.
@@ -180,33 +183,33 @@ mod tests {
             mode.set_readonly(true);
             std::fs::set_permissions(&path, mode).unwrap();
         }
-        amendment(ADDED).fill(source.path(), parent.path(), &target).unwrap();
+        amendment(ADDED).create_copy(source.path(), parent.path(), &target).unwrap();
         for path in ["go.mod", "pkg/there.go", "pkg/added.go"] {
             assert!(!std::fs::metadata(target.join(path)).unwrap().permissions().readonly(), "{path}");
         }
         // Another process that finished later.
-        amendment(ADDED).fill(source.path(), parent.path(), &target).unwrap();
-        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1, "something is left over");
+        amendment(ADDED).create_copy(source.path(), parent.path(), &target).unwrap();
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1, "an unfinished copy is left");
     }
 
     #[test]
     fn a_file_of_the_module_is_not_overwritten() {
         let (source, parent) = (module(), tempfile::tempdir().unwrap());
         let target = parent.path().join("m");
-        let refused = amendment(&[("pkg/there.go", "")]).fill(source.path(), parent.path(), &target);
+        let refused = amendment(&[("pkg/there.go", "")]).create_copy(source.path(), parent.path(), &target);
         assert!(refused.is_err());
         assert!(!target.exists());
     }
 
     #[test]
-    fn another_file_is_another_build() {
+    fn the_hash_changes_with_the_added_files() {
         assert_eq!(digest(&amendment(ADDED)), digest(&amendment(ADDED)));
         assert_ne!(digest(&amendment(ADDED)), digest(&amendment(&[("pkg/added.go", "package other\n")])));
         assert_ne!(digest(&amendment(ADDED)), digest(&amendment(&[("added.go", "package pkg\n")])));
     }
 
     #[tokio::test]
-    async fn a_module_that_is_not_cached_is_not_downloaded_without_leave() {
+    async fn a_missing_module_is_not_downloaded_with_goproxy_off() {
         let parent = tempfile::tempdir().unwrap();
         let answer = amendment(ADDED).copy_into(parent.path(), Some("off")).await;
         assert!(matches!(answer, Err(NoCopy::NotCached)), "{answer:?}");

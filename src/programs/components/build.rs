@@ -1,4 +1,4 @@
-//! Runs Go: builds the programs of one module together, counts compiled packages, and keeps the log.
+//! Runs `go build`: builds the programs of one module together, counts compiled packages, and keeps the log.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -7,32 +7,26 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use super::amendment::NoCopy;
-use super::component::{Component, Module};
+use super::component::Component;
+use super::digests::hex;
+use super::go_module::complete;
+use super::toolchain::Toolchain;
 use crate::{ProgramError, available_memory, home};
 
 /// Free disk space that a build needs, in MiB.
 const SPARE_MIB: u64 = 1024;
 
-/// Compiler flags. The linker drops DWARF anyway (`-s -w`); not writing it saves an eighth of the compile
-/// time.
+/// Compiler flags. The linker drops DWARF anyway (`-s -w`). A compiler that does not write it saves an eighth
+/// of the compile time.
 pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
 
-/// Below this number of processors, packages that compile in parallel keep all processors busy. Several
-/// threads per package would only wait for each other. The output does not depend on it.
+/// With fewer processors, Go compiles each package in one thread. Packages that compile in parallel keep all
+/// processors busy, and more threads would only wait for each other. The output is the same.
 const ONE_THREAD_BELOW: usize = 5;
 
-/// Memory in MiB that a compiler or linker may use before it collects garbage. With less than the lower
-/// bound, Go's default applies.
+/// Memory in MiB that a compiler or linker may use before it collects garbage. With less memory than the
+/// lower bound, Go's default applies.
 const MEMORY_OF_COMPILER_MIB: std::ops::RangeInclusive<u64> = 512..=1536;
-
-#[derive(Debug, Clone)]
-pub struct Toolchain {
-    /// The output of `go env GOVERSION`, for example `go1.26.8`.
-    pub version: String,
-    /// The target platform, for example `linux/amd64`.
-    pub target: String,
-}
 
 /// How a program was built. Written next to the program.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -42,54 +36,10 @@ pub struct BuiltBy {
     pub go: String,
     /// SHA-256 of the program, hex.
     pub sha256: String,
-    /// The program's size. Files from older versions lack it.
+    /// The program's size. Older versions of the suite did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     pub seconds: f64,
-}
-
-impl Toolchain {
-    /// Runs `go env` inside the module, so that Go honours the module's `go` line and GOTOOLCHAIN. Fails if
-    /// Go is missing or too old.
-    pub async fn find(module: &'static Module) -> Result<Self, ProgramError> {
-        let folder = materialise(module)?;
-        Self::in_folder(&folder)
-            .await
-            .map_err(|reason| ProgramError::Go { reason, needed: module.go_version().into() })
-    }
-
-    /// Runs `go env` inside the folder of any module.
-    pub(crate) async fn in_folder(folder: &Path) -> Result<Self, String> {
-        let answer = Command::new("go")
-            .args(["env", "GOVERSION", "GOOS", "GOARCH"])
-            .current_dir(folder)
-            .output()
-            .await
-            .map_err(|e| format!("`go` cannot be run: {e}"))?;
-        if !answer.status.success() {
-            return Err(String::from_utf8_lossy(&answer.stderr).trim().to_owned());
-        }
-        let text = String::from_utf8_lossy(&answer.stdout).into_owned();
-        let mut words = text.split_whitespace();
-        match (words.next(), words.next(), words.next()) {
-            (Some(version), Some(os), Some(arch)) => {
-                Ok(Self { version: version.into(), target: format!("{os}/{arch}") })
-            }
-            _ => Err(format!("`go env` answered {text:?}")),
-        }
-    }
-
-    /// Checks that the `go` on PATH is new enough for a module. `go env` succeeds whatever the module's `go`
-    /// line requires; `go list -m` does not.
-    pub(crate) async fn serves(module: &Path) -> Result<(), String> {
-        let asked =
-            Command::new("go").args(["list", "-m"]).current_dir(module).stdin(Stdio::null()).output().await;
-        let answer = asked.map_err(|e| format!("`go` cannot be run: {e}"))?;
-        let text = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
-        // Ignore other problems of the module: its build reports them.
-        let is_too_old = text.contains("requires go") || text.contains("toolchain");
-        if answer.status.success() || !is_too_old { Ok(()) } else { Err(text) }
-    }
 }
 
 /// Programs of one module that are built together.
@@ -108,6 +58,7 @@ pub(crate) struct Target<'a> {
     pub name: &'a str,
     /// The package, as an argument of `go build`.
     pub package: &'a str,
+    /// The folder in the component cache.
     pub kept_in: PathBuf,
 }
 
@@ -133,46 +84,6 @@ pub(super) fn key(component: &Component, go: &Toolchain) -> String {
     hex(&hash.finalize())[..16].to_owned()
 }
 
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Writes the module's files where Go can work on them. Go also needs the copy from [`complete`] as soon as
-/// it loads packages.
-pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ProgramError> {
-    let mut hash = Sha256::new_with_prefix(format!("{}{}", module.go_mod, module.go_sum));
-    if let Some(amendment) = module.amendment {
-        amendment.hash_into(&mut hash);
-    }
-    let digest = hex(&hash.finalize());
-    let folder = home::cache().join("modules").join(format!("{}-{}", module.name, &digest[..16]));
-    for (name, content) in [("go.mod", module.go_mod), ("go.sum", module.go_sum)] {
-        let path = folder.join(name);
-        if std::fs::read_to_string(&path).ok().as_deref() != Some(content) {
-            home::replace(&path, content)?;
-        }
-    }
-    Ok(folder)
-}
-
-/// Like [`materialise`], and also copies the amended module, which Go may download.
-pub(super) async fn complete(module: &'static Module) -> Result<PathBuf, ProgramError> {
-    let folder = materialise(module)?;
-    if let Some(amendment) = module.amendment {
-        amendment.copy_into(&folder, None).await.map_err(|error| no_copy(module, error))?;
-    }
-    Ok(folder)
-}
-
-pub(super) fn no_copy(module: &'static Module, error: NoCopy) -> ProgramError {
-    let reason = match error {
-        NoCopy::File(error) => return error,
-        NoCopy::NotCached => "GOPROXY=off".to_owned(),
-        NoCopy::Go(reason) => reason,
-    };
-    ProgramError::Modules { module: module.name, reason }
-}
-
 /// The folder with the source of a component's Go module. Downloads the module if Go no longer has it.
 pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramError> {
     let module = component.module;
@@ -192,28 +103,28 @@ pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramErr
         if answer.status.success() {
             Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
         } else {
-            let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
-            Err(missing(format!("`go {}` for {path} failed: {said}", args.join(" "))))
+            let reason = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+            Err(missing(format!("`go {}` for {path} failed: {reason}", args.join(" "))))
         }
     };
-    const WHERE: [&str; 5] = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}"];
-    let mut found = go(&WHERE).await?;
+    const LIST: [&str; 5] = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}"];
+    let mut found = go(&LIST).await?;
     if found.is_empty() {
         go(&["mod", "download"]).await?;
-        found = go(&WHERE).await?;
+        found = go(&LIST).await?;
     }
     if found.is_empty() { Err(missing(format!("Go has no source of {path}"))) } else { Ok(found.into()) }
 }
 
-/// Builds programs into the folder `into`, each under its name. Calls `packages` with the number of packages
-/// compiled so far.
+/// Builds programs into the folder `into`, each under its name. Calls `on_package` with the number of
+/// packages compiled so far.
 pub(super) async fn build(
     build: Build<'_>,
     into: &Path,
     log: &Path,
-    mut packages: impl FnMut(usize),
+    mut on_package: impl FnMut(usize),
 ) -> Result<(), ProgramError> {
-    // Checked before each build: earlier builds may have filled the disk.
+    // Earlier builds may have filled the disk.
     home::require_space(&home::cache(), SPARE_MIB, "to build a component", home::CACHE_VARIABLE)?;
     let failed = |reason: &str| ProgramError::Build {
         component: names(build.programs),
@@ -222,7 +133,7 @@ pub(super) async fn build(
         tail: [reason, &home::tail(log, 15)].join("\n").trim().to_owned(),
     };
     home::write(log, "")?;
-    home::make(into)?;
+    home::create_folder(into)?;
     // Go uses the given name for a single program, and the package names for several.
     let output = match build.programs {
         [only] => into.join(only.name),
@@ -253,7 +164,7 @@ pub(super) async fn build(
         let mut lines = BufReader::new(stderr).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             compiled += 1;
-            packages(compiled);
+            on_package(compiled);
             text.push_str(&line);
             text.push('\n');
         }
@@ -270,8 +181,9 @@ pub(super) fn names(programs: &[Target<'_>]) -> String {
     programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Variables that stop a compiler from collecting garbage before it has used its share of the memory. This
-/// saves an eighth of the compile time. Returns none if the share is small or the user has set one of them.
+/// Environment variables that stop a compiler from collecting garbage before it has used its share of the
+/// memory. This saves an eighth of the compile time. Returns none if the share is small or the user has set
+/// one of them.
 fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'static str, String)> {
     const VARIABLES: [&str; 2] = ["GOGC", "GOMEMLIMIT"];
     // One compiler runs per processor, in addition to `go` itself. Half of the memory is left to other
@@ -291,7 +203,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::super::amendment::Amendment;
-    use super::super::component::Purpose;
+    use super::super::component::{Module, Purpose};
     use super::*;
 
     static PLAIN: Module = module(None);
@@ -324,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_changes_with_program_and_toolchain_only() {
+    fn a_key_changes_with_the_program_and_the_toolchain() {
         let [one, other] = ["example.com/m/one", "example.com/m/other"].map(|name| program(name, &PLAIN));
         assert_eq!(key(&one, &go("go1.26.8")), key(&one, &go("go1.26.8")));
         assert_ne!(key(&one, &go("go1.26.8")), key(&one, &go("go1.26.9")));
@@ -332,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_added_changes_the_key() {
+    fn an_added_file_changes_the_key() {
         let [plain, amended] = [&PLAIN, &AMENDED].map(|module| program("example.com/m", module));
         assert_ne!(key(&plain, &go("go1.26.8")), key(&amended, &go("go1.26.8")));
     }
@@ -343,7 +255,7 @@ mod tests {
     #[case::little(Some(2000), 2, None)]
     #[case::many_processors(Some(30_000), 64, None)]
     #[case::unknown(None, 2, None)]
-    fn a_compiler_has_its_share_of_memory(
+    fn a_compiler_may_use_its_share_of_the_memory(
         #[case] available_mib: Option<u64>,
         #[case] processors: usize,
         #[case] limit: Option<&str>,

@@ -77,15 +77,16 @@ impl Component {
         })
     }
 
-    /// Whether one `go build` builds both.
+    /// Whether the same `go build` builds both.
     pub fn is_built_with(&self, other: &Self) -> bool {
         self.module.name == other.module.name && self.version == other.version
     }
 
-    /// The path by which a `go.mod` requires the program's Go module.
+    /// The path of the Go module that contains the program, as in a `go.mod`.
     pub fn module_path(&self) -> &'static str {
-        let end = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];
-        end.iter().find_map(|end| self.package.split_once(end)).map_or(self.package, |(module, _)| module)
+        let separators = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];
+        let parts = separators.iter().find_map(|separator| self.package.split_once(separator));
+        parts.map_or(self.package, |(module, _)| module)
     }
 }
 

@@ -4,21 +4,26 @@
 //! so an installed binary needs no checkout. The cache folder keeps each program under a hash of all its
 //! inputs. A program is rebuilt only when that hash changes.
 //!
-//! - [`toolbox`] returns their paths and builds missing programs.
-//! - [`build`] runs Go.
+//! - [`toolbox`] provides the programs and builds missing ones.
+//! - [`toolchain`] is the user's Go. [`build`] runs it, in the folder that [`go_module`] writes.
 //! - [`modules`] checks before a build whether Go can get its modules.
 //! - An [`Amendment`] adds files to a module if no downloadable version has what a build needs.
 //! - [`source`] is the folder of a module's source, from which other files such as CRDs are read.
 
 mod amendment;
-pub(crate) mod build;
+mod build;
 pub(crate) mod component;
+mod digests;
+mod go_module;
 pub(crate) mod modules;
 mod toolbox;
+pub(crate) mod toolchain;
 
 pub use amendment::Amendment;
 pub(crate) use build::{Build, COMPILER_FLAGS, Target};
-pub use build::{BuiltBy, Toolchain, hex, source};
+pub use build::{BuiltBy, source};
 pub use component::{Component, Module, Purpose};
-pub use toolbox::{Overrides, PlannedBuild, Program, Progress, Source, Toolbox, digest, must_be_of};
+pub use digests::{digest, hex};
+pub use toolbox::{Overrides, PlannedBuild, Program, Progress, Source, Toolbox, reject_unknown_overrides};
 pub(crate) use toolbox::{built_once, cached};
+pub use toolchain::Toolchain;

@@ -9,8 +9,9 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::amendment::NoCopy;
-use super::build::{materialise, no_copy};
 use super::component::{Component, Module};
+use super::go_module::{materialise, no_copy};
+use super::toolchain::GoError;
 use crate::ProgramError;
 
 /// How long a module proxy may take to answer. The answer is a version and its go.mod.
@@ -35,16 +36,16 @@ pub(crate) async fn to_download(
             None => first_missing(&folder, &components).await.map(|first| (folder, first)),
         };
         if let Some((folder, first)) = missing_first {
-            let unreachable = |reason| ProgramError::Modules { module, reason };
-            reachable(&folder, &first, limit).await.map_err(unreachable)?;
+            let unreachable = |error: GoError| ProgramError::Modules { module, reason: error.to_string() };
+            query(&folder, &first, limit).await.map_err(unreachable)?;
             missing.push(module);
         }
     }
     Ok(missing)
 }
 
-/// The amended module as PATH@VERSION and the folder to download it from, if Go must download it. Otherwise
-/// this copies the module.
+/// Copies the amended module, unless Go must download it first. Then this returns the folder to download it
+/// from, and the module as PATH@VERSION.
 async fn missing_amended(
     module: &'static Module,
     folder: &Path,
@@ -63,55 +64,54 @@ async fn first_missing(folder: &Path, components: &[&Component]) -> Option<Strin
     let mut list = go(folder, &["list", "-mod=readonly", "-deps", "-f", ""]);
     list.args(components.iter().map(|component| component.package));
     let answer = list.env("GOPROXY", "off").env("CGO_ENABLED", "0").output().await.ok()?;
-    let said = said(&answer);
-    let named = said.lines().find_map(|line| line.strip_prefix("go: downloading ")?.split_once(' '));
+    let message = stderr(&answer);
+    let named = message.lines().find_map(|line| line.strip_prefix("go: downloading ")?.split_once(' '));
     let (path, version) = named.unwrap_or((components[0].module_path(), components[0].version));
-    said.contains("module lookup disabled").then(|| format!("{path}@{version}"))
+    message.contains("module lookup disabled").then(|| format!("{path}@{version}"))
 }
 
-/// Asks Go for this version without its source. Go's answer covers GOPROXY, GOPRIVATE, HTTPS_PROXY and
-/// credentials.
-async fn reachable(folder: &Path, module: &str, limit: Duration) -> Result<(), String> {
-    let mut query = go(folder, &["list", "-mod=readonly", "-m", module]);
+/// Makes Go query this version, without its source. The result depends on GOPROXY, GOPRIVATE, HTTPS_PROXY and
+/// credentials, as a download would.
+async fn query(folder: &Path, module: &str, limit: Duration) -> Result<(), GoError> {
+    let mut list = go(folder, &["list", "-mod=readonly", "-m", module]);
     // `direct` uses git, which may prompt for a password.
-    query.env("GIT_TERMINAL_PROMPT", "0");
+    list.env("GIT_TERMINAL_PROMPT", "0");
     let proxy = variable(folder, "GOPROXY").await?;
-    within(limit, query).await.map_err(|reason| format!("{reason} (GOPROXY={proxy})"))
+    run(list, limit).await.map_err(|source| GoError::Proxy { source: Box::new(source), proxy })
 }
 
-async fn within(limit: Duration, mut go: Command) -> Result<(), String> {
+async fn run(mut go: Command, limit: Duration) -> Result<(), GoError> {
     match tokio::time::timeout(limit, go.output()).await {
         Ok(Ok(answer)) if answer.status.success() => Ok(()),
-        Ok(Ok(answer)) => Err(said(&answer)),
-        Ok(Err(error)) => Err(format!("`go` cannot be run: {error}")),
-        Err(_) => Err(format!("no answer within {} s", limit.as_secs())),
+        Ok(Ok(answer)) => Err(GoError::Failed(stderr(&answer))),
+        Ok(Err(error)) => Err(GoError::NotRun(error)),
+        Err(_) => Err(GoError::Timeout(limit)),
     }
 }
 
-/// One of Go's own folders, which need not exist. Fails if there is no such folder, for example with
-/// GOCACHE=off or without a home directory.
+/// The folder in a variable of `go env`, which need not exist. Fails if the variable names none, for example
+/// with GOCACHE=off or without a home directory.
 pub(crate) async fn folder_of_go(
     component: &'static Component,
     name: &'static str,
 ) -> Result<PathBuf, ProgramError> {
     let module = component.module;
-    let failed = |reason| ProgramError::Go { reason, needed: module.go_version().into() };
+    let failed =
+        |error: GoError| ProgramError::Go { reason: error.to_string(), needed: module.go_version().into() };
     let value = variable(&materialise(module)?, name).await.map_err(failed)?;
     let path = PathBuf::from(&value);
     if path.is_absolute() { Ok(path) } else { Err(ProgramError::GoFolder { variable: name, value }) }
 }
 
-async fn variable(folder: &Path, name: &str) -> Result<String, String> {
-    match go(folder, &["env", name]).output().await {
-        Ok(answer) if answer.status.success() => {
-            Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
-        }
-        Ok(answer) => Err(said(&answer)),
-        Err(error) => Err(format!("`go` cannot be run: {error}")),
+async fn variable(folder: &Path, name: &str) -> Result<String, GoError> {
+    let answer = go(folder, &["env", name]).output().await.map_err(GoError::NotRun)?;
+    if !answer.status.success() {
+        return Err(GoError::Failed(stderr(&answer)));
     }
+    Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
 }
 
-fn said(answer: &Output) -> String {
+fn stderr(answer: &Output) -> String {
     String::from_utf8_lossy(&answer.stderr).trim().to_owned()
 }
 
@@ -127,7 +127,7 @@ mod tests {
 
     /// A proxy that accepts connections and never answers, as behind a firewall.
     #[tokio::test]
-    async fn a_silent_proxy_is_not_waited_for() {
+    async fn a_silent_proxy_leads_to_a_timeout() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("go.mod"), "module m\n\ngo 1.20\n").unwrap();
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -135,8 +135,8 @@ mod tests {
         let mut list = go(folder.path(), &["list", "-m", "-versions", "example.com/m"]);
         list.env("GOPROXY", &proxy);
         let begin = std::time::Instant::now();
-        let refused = within(Duration::from_secs(1), list).await.unwrap_err();
-        assert_eq!(refused, "no answer within 1 s");
+        let error = run(list, Duration::from_secs(1)).await.unwrap_err();
+        assert_eq!(error.to_string(), "no answer within 1 s");
         assert!(begin.elapsed() < Duration::from_secs(10));
     }
 }

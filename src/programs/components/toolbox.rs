@@ -1,15 +1,19 @@
-//! Provides programs: the user's own (`--bin NAME=PATH`), cached ones, or newly built ones.
+//! Provides programs: those of the user (`--bin NAME=PATH`), cached ones, or newly built ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::time::Instant;
 
-use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
-use super::build::{self, Build, BuiltBy, Target, Toolchain, hex};
+use super::build::{self, Build, BuiltBy, Target};
 use super::component::Component;
+use super::digests::digest;
+use super::go_module::complete;
+use super::toolchain::Toolchain;
+use crate::blocking::in_place;
 use crate::{ProgramError, home, preflight};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +32,7 @@ pub struct Program {
     /// SHA-256 of the file, hex.
     pub sha256: String,
     pub source: Source,
-    /// The seconds of the build that produced it and other programs, if this call ran that build.
+    /// How many seconds its build took, if this call built it. One build may produce several programs.
     pub built_in: Option<f64>,
 }
 
@@ -79,20 +83,20 @@ impl Toolbox {
         progress: &dyn Progress,
     ) -> Result<Self, ProgramError> {
         let mut programs = BTreeMap::new();
-        let mut ours = Vec::new();
+        let mut not_given = Vec::new();
         // Check given programs before the build, which takes minutes.
         for component in components {
             match overrides.get(component.name) {
                 Some(path) => drop(programs.insert(component.name.to_owned(), given(component, path).await?)),
-                None => ours.push(component),
+                None => not_given.push(component),
             }
         }
-        let to_build = Self::to_build(ours.iter().copied()).await;
-        if !ours.is_empty() {
+        let to_build = Self::to_build(not_given.iter().copied()).await;
+        if !not_given.is_empty() {
             preflight::require(preflight::checks(&to_build).await)?;
         }
         progress.planned(&by_module(&to_build).iter().map(|group| planned(group)).collect::<Vec<_>>());
-        for group in by_module(&ours) {
+        for group in by_module(&not_given) {
             let built = cached_or_built(&group, progress).await?;
             programs.extend(built.into_iter().map(|program| (program.name.clone(), program)));
         }
@@ -133,11 +137,12 @@ impl Toolbox {
     /// Checks each program's digest and the version that it reports.
     pub async fn verify(&self) -> Result<(), ProgramError> {
         for program in self.programs() {
-            program.verify()?;
+            in_place(|| program.verify())?;
             let corrupt = |reason: String| ProgramError::Corrupt { component: program.name.clone(), reason };
-            let said = say_version(&program.path).await.map_err(&corrupt)?;
-            if program.source == Source::Built && !said.contains(program.version.trim_start_matches('v')) {
-                return Err(corrupt(format!("`--version` prints {said:?}, want {}", program.version)));
+            let reported = reported_version(&program.path).await.map_err(|e| corrupt(e.to_string()))?;
+            if program.source == Source::Built && !reported.contains(program.version.trim_start_matches('v'))
+            {
+                return Err(corrupt(format!("`--version` prints {reported:?}, want {}", program.version)));
             }
         }
         Ok(())
@@ -145,7 +150,7 @@ impl Toolbox {
 }
 
 /// Rejects a `--bin` for a program that no cluster here would start.
-pub fn must_be_of(
+pub fn reject_unknown_overrides(
     overrides: &Overrides,
     components: impl Iterator<Item = &'static Component>,
 ) -> Result<(), ProgramError> {
@@ -159,28 +164,23 @@ pub fn must_be_of(
     }
 }
 
-/// SHA-256 of a file, hex.
-pub fn digest(path: &Path) -> Result<String, ProgramError> {
-    let mut hash = Sha256::new();
-    let mut file = File::open(path).map_err(ProgramError::file(path))?;
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        let read = std::io::Read::read(&mut file, &mut buffer).map_err(ProgramError::file(path))?;
-        if read == 0 {
-            return Ok(hex(&hash.finalize()));
-        }
-        hash.update(&buffer[..read]);
-    }
+/// Why a program does not report its version.
+#[derive(Debug, thiserror::Error)]
+enum VersionError {
+    #[error(transparent)]
+    NotRun(#[from] std::io::Error),
+    #[error("`--version` {0}")]
+    Failed(ExitStatus),
 }
 
-async fn say_version(path: &Path) -> Result<String, String> {
-    let answer = Command::new(path).arg("--version").output().await.map_err(|e| e.to_string())?;
+async fn reported_version(path: &Path) -> Result<String, VersionError> {
+    let answer = Command::new(path).arg("--version").output().await?;
     let text = String::from_utf8_lossy(&answer.stdout);
     // Most programs print one line. Volcano prints a line about its API before its version.
-    let said = text.lines().find(|line| line.starts_with("Version:")).or_else(|| text.lines().next());
-    match said {
+    let line = text.lines().find(|line| line.starts_with("Version:")).or_else(|| text.lines().next());
+    match line {
         Some(line) if answer.status.success() => Ok(line.trim().to_owned()),
-        _ => Err(format!("`--version` {}", answer.status)),
+        _ => Err(VersionError::Failed(answer.status)),
     }
 }
 
@@ -188,13 +188,13 @@ async fn given(component: &Component, path: &Path) -> Result<Program, ProgramErr
     let refused =
         |reason: String| ProgramError::Override { name: component.name.into(), path: path.into(), reason };
     let path = path.canonicalize().map_err(|e| refused(e.to_string()))?;
-    let version = say_version(&path).await.map_err(refused)?;
-    let sha256 = digest(&path)?;
+    let version = reported_version(&path).await.map_err(|e| refused(e.to_string()))?;
+    let sha256 = in_place(|| digest(&path))?;
     let name = component.name.to_owned();
     Ok(Program { name, version, path, sha256, source: Source::Given, built_in: None })
 }
 
-/// Groups components by module and version, in the order of the first of each.
+/// Groups components by module and version. The groups are in the order of their first components.
 fn by_module(components: &[&'static Component]) -> Vec<Vec<&'static Component>> {
     let mut groups: Vec<Vec<&'static Component>> = Vec::new();
     for component in components {
@@ -229,7 +229,7 @@ async fn cached_or_built(
     if let Some(programs) = cached {
         return Ok(programs);
     }
-    let source = build::complete(module).await?;
+    let source = complete(module).await?;
     let build = Build { folder: &source, ldflags: &module.ldflags, version, programs: &programs };
     built_once(build, &go, progress).await
 }
@@ -247,29 +247,28 @@ pub(crate) async fn built_once(
             .cloned()
             .collect::<Vec<_>>()
     };
-    // Every process locks them in the same order, to avoid a deadlock.
+    // Every process locks programs in the same order, to avoid a deadlock.
     let mut locks = Vec::new();
     for program in missing() {
-        home::make(&program.kept_in)?;
-        locks.push(hold(program.name, &program.kept_in.join("lock"), progress).await?);
+        home::create_folder(&program.kept_in)?;
+        locks.push(lock(program.name, &program.kept_in.join("lock"), progress).await?);
     }
-    // Another process may have finished some in the meantime.
+    // Another process may have built some in the meantime.
     let to_build = missing();
     let seconds = match &to_build[..] {
         [] => None,
         programs => Some(compile(Build { programs, ..build }, go, progress).await?),
     };
-    let whole = |program: &Target<'_>| {
+    let mut programs = Vec::new();
+    for program in build.programs {
+        let Some(found) = cached(program.name, &program.kept_in) else {
+            let reason = "it was deleted after its build".into();
+            return Err(ProgramError::Corrupt { component: program.name.into(), reason });
+        };
         let is_new = to_build.iter().any(|built| built.name == program.name);
-        let found = cached(program.name, &program.kept_in);
-        found.map(|found| Program { built_in: seconds.filter(|_| is_new), ..found }).ok_or_else(|| {
-            ProgramError::Corrupt {
-                component: program.name.into(),
-                reason: "it was deleted after its build".into(),
-            }
-        })
-    };
-    build.programs.iter().map(whole).collect()
+        programs.push(Program { built_in: seconds.filter(|_| is_new), ..found });
+    }
+    Ok(programs)
 }
 
 /// Builds programs and moves them into the cache. Returns the seconds that it took.
@@ -283,16 +282,16 @@ async fn compile(build: Build<'_>, go: &Toolchain, progress: &dyn Progress) -> R
     build::build(build, &unfinished, &log, |packages| progress.compiled(&names, version, packages)).await?;
     let seconds = start.elapsed().as_secs_f64();
     for Target { name, kept_in, .. } in build.programs {
-        let (made, program) = (unfinished.join(name), kept_in.join(name));
+        let (output, program) = (unfinished.join(name), kept_in.join(name));
         let built = BuiltBy {
             name: (*name).into(),
             version: version.into(),
             go: go.version.clone(),
-            sha256: digest(&made)?,
-            bytes: std::fs::metadata(&made).ok().map(|file| file.len()),
+            sha256: in_place(|| digest(&output))?,
+            bytes: std::fs::metadata(&output).ok().map(|file| file.len()),
             seconds,
         };
-        std::fs::rename(&made, &program).map_err(ProgramError::file(&program))?;
+        std::fs::rename(&output, &program).map_err(ProgramError::file(&program))?;
         // Written last: a folder without this file is an unfinished build.
         let text = serde_json::to_string_pretty(&built).unwrap_or_default();
         home::write(&kept_in.join("built.json"), text)?;
@@ -311,10 +310,10 @@ pub(crate) fn cached(name: &str, folder: &Path) -> Option<Program> {
     let built: BuiltBy =
         serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
     let path = folder.join(name);
-    // Ignore a copy that was cut off.
-    let whole = std::fs::metadata(&path)
+    // Ignore an incomplete copy.
+    let is_complete = std::fs::metadata(&path)
         .is_ok_and(|file| file.is_file() && built.bytes.is_none_or(|bytes| bytes == file.len()));
-    whole.then_some(Program {
+    is_complete.then_some(Program {
         name: built.name,
         version: built.version,
         path,
@@ -324,7 +323,7 @@ pub(crate) fn cached(name: &str, folder: &Path) -> Option<Program> {
     })
 }
 
-async fn hold(name: &str, path: &Path, progress: &dyn Progress) -> Result<File, ProgramError> {
+async fn lock(name: &str, path: &Path, progress: &dyn Progress) -> Result<File, ProgramError> {
     let file = File::options()
         .create(true)
         .truncate(false)
@@ -334,7 +333,7 @@ async fn hold(name: &str, path: &Path, progress: &dyn Progress) -> Result<File, 
     if file.try_lock().is_err() {
         progress.waiting(name);
     }
-    // Polled instead of blocked on: a blocked thread would also delay Ctrl-C.
+    // Poll, because a blocked thread would also delay Ctrl-C.
     while let Err(error) = file.try_lock() {
         if let std::fs::TryLockError::Error(source) = error {
             return Err(ProgramError::File { path: path.into(), source });
@@ -350,15 +349,15 @@ mod tests {
 
     use super::*;
 
-    /// What a killed process, a full disk or an interrupted copy leaves in the cache.
+    /// A killed process, a full disk or an interrupted copy leaves an incomplete program in the cache.
     #[rstest]
-    #[case::whole(Some(4), "prog", true)]
+    #[case::complete(Some(4), "prog", true)]
     #[case::of_an_older_version(None, "prog", true)]
-    #[case::cut_off(Some(4), "pr", false)]
-    fn a_program_that_is_not_whole_is_built_again(
+    #[case::incomplete(Some(4), "pr", false)]
+    fn an_incomplete_program_is_not_cached(
         #[case] bytes: Option<u64>,
         #[case] content: &str,
-        #[case] is_there: bool,
+        #[case] is_cached: bool,
     ) {
         let folder = tempfile::tempdir().unwrap();
         let built = BuiltBy {
@@ -370,8 +369,8 @@ mod tests {
             seconds: 1.0,
         };
         std::fs::write(folder.path().join("etcd"), content).unwrap();
-        assert!(cached("etcd", folder.path()).is_none(), "a build that has not ended");
+        assert!(cached("etcd", folder.path()).is_none(), "its build has not ended");
         std::fs::write(folder.path().join("built.json"), serde_json::to_string(&built).unwrap()).unwrap();
-        assert_eq!(cached("etcd", folder.path()).is_some(), is_there);
+        assert_eq!(cached("etcd", folder.path()).is_some(), is_cached);
     }
 }

@@ -1,5 +1,5 @@
-//! Runs Go on a working tree. The component cache keeps a program under a hash of the tree's content and all
-//! other inputs of the build.
+//! Builds programs from a working tree. The component cache keeps a program under a hash of the tree's
+//! content and all other inputs of the build.
 
 use std::path::PathBuf;
 
@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::checkout::{Revision, content};
 use super::error::SourceError;
 use super::placeholders::{Values, fill};
+use crate::components::toolchain::GoError;
 use crate::components::{
     Build, COMPILER_FLAGS, Program, Progress, Target, Toolchain, built_once, cached, hex,
 };
@@ -23,10 +24,10 @@ pub struct GoBuild {
     pub module: String,
     /// The package, as an argument of `go build` in that folder.
     pub package: String,
-    /// Folders whose files determine the build: the module's own, and those that it replaces modules by.
+    /// Folders whose files determine the build output: that of the module, and those of `replace` lines.
     pub inputs: Vec<String>,
-    /// The value of `-ldflags`. Placeholders: `{version}`, `{commit}`, `{module}` (its path), and
-    /// `{kubernetes}`, the version of Kubernetes that it is or contains, with `{kubernetes-major}` and
+    /// The value of `-ldflags`. Placeholders are `{version}`, `{commit}` and `{module}` (the module's path),
+    /// and for Kubernetes or a module that contains it `{kubernetes}` (the version), `{kubernetes-major}` and
     /// `{kubernetes-minor}`.
     #[serde(default)]
     pub ldflags: String,
@@ -63,11 +64,15 @@ impl Tree {
     pub async fn module(&self, module: Module<'_>) -> Result<Buildable, ProgramError> {
         let folder = self.dir.join(module.folder);
         let go_mod = std::fs::read_to_string(folder.join("go.mod")).unwrap_or_default();
-        let too_old = |reason| SourceError::Go { needed: go_line(&go_mod), module: folder.clone(), reason };
+        let too_old = |error: GoError| SourceError::Go {
+            needed: go_line(&go_mod),
+            module: folder.clone(),
+            reason: error.to_string(),
+        };
         let go = Toolchain::in_folder(&folder).await.map_err(too_old)?;
-        Toolchain::serves(&folder).await.map_err(too_old)?;
+        Toolchain::check_version_for(&folder).await.map_err(too_old)?;
         let ldflags = fill(module.ldflags, &values(&go_mod, &self.revision))
-            .map_err(|reason| SourceError::Flags { module: folder.clone(), reason })?;
+            .map_err(|source| SourceError::Flags { module: folder.clone(), source })?;
         let content = content(&self.dir, module.inputs).await?;
         // GOFLAGS may select another go.mod, or build tags.
         let flags = std::env::var("GOFLAGS").unwrap_or_default();
@@ -81,13 +86,14 @@ impl Tree {
 }
 
 impl Buildable {
-    fn target(&self, name: &str, package: &str) -> PathBuf {
+    /// The folder of a program in the component cache.
+    fn folder_of(&self, name: &str, package: &str) -> PathBuf {
         let hash = hex(&self.key.clone().chain_update(package).finalize());
         home::cache().join("components").join(format!("{name}-{}", &hash[..16]))
     }
 
     pub fn is_built(&self, name: &str, package: &str) -> bool {
-        cached(name, &self.target(name, package)).is_some()
+        cached(name, &self.folder_of(name, package)).is_some()
     }
 
     /// Builds the program of a package, unless it is cached.
@@ -98,13 +104,14 @@ impl Buildable {
         progress: &dyn Progress,
     ) -> Result<Program, ProgramError> {
         let Self { folder, ldflags, version, .. } = self;
-        let programs = [Target { name, package, kept_in: self.target(name, package) }];
+        let programs = [Target { name, package, kept_in: self.folder_of(name, package) }];
         let build = Build { folder, ldflags, version, programs: &programs };
         let [program] =
             <[Program; 1]>::try_from(built_once(build, &self.go, progress).await?).map_err(|_| {
                 ProgramError::NoProgram { program: name.into(), reason: "the build produced no program" }
             })?;
-        // The same content may have been committed or tagged since.
+        // The cache has the version at the time of the build. Since then, the same content may have been
+        // committed or tagged.
         Ok(Program { version: version.clone(), ..program })
     }
 }
@@ -137,27 +144,28 @@ fn values(go_mod: &str, revision: &Revision) -> Values {
 
 /// The version in a module's `replace` line, otherwise the required version.
 fn required<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
-    let version_behind = |words: &[&'a str]| match words {
+    let version_after = |words: &[&'a str]| match words {
         [path, version, ..] if *path == module && version.starts_with('v') => Some(*version),
         _ => None,
     };
-    let lines = || {
-        let words =
-            |line: &'a str| line.split("//").next().unwrap_or("").split_whitespace().collect::<Vec<_>>();
-        go_mod.lines().map(words)
-    };
-    let of = |words: Vec<&'a str>, from: usize| words.get(from..).and_then(version_behind);
-    let start = |words: &[&str]| usize::from(matches!(words.first(), Some(&"require" | &"replace")));
-    let replaced = lines().find_map(|words| {
-        let arrow = words.iter().position(|word| *word == "=>")?;
-        (words.get(start(&words)) == Some(&module)).then(|| of(words, arrow + 1))?
-    });
-    replaced.or_else(|| {
-        lines().find_map(|words| {
-            let from = start(&words);
-            of(words, from)
-        })
-    })
+    let mut required = None;
+    for line in go_mod.lines() {
+        let line = line.split("//").next().unwrap_or("");
+        let words: Vec<_> = line.split_whitespace().collect();
+        // In a block, the lines do not repeat the keyword.
+        let words = match words.as_slice() {
+            ["require" | "replace", rest @ ..] => rest,
+            words => words,
+        };
+        if let Some(arrow) = words.iter().position(|word| *word == "=>")
+            && words[0] == module
+            && let Some(version) = version_after(&words[arrow + 1..])
+        {
+            return Some(version);
+        }
+        required = required.or_else(|| version_after(words));
+    }
+    required
 }
 
 #[cfg(test)]
@@ -192,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_version_is_of_tags_else_of_a_file() {
+    async fn the_version_comes_from_tags_or_else_from_a_file() {
         let from = VersionFrom { git_tags: Some("v[0-9]*".into()), file: Some("VERSION".into()) };
         let folder = folder(&["a.go"]);
         let dir = folder.path().canonicalize().unwrap();
@@ -221,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn content_is_what_a_build_reads() {
+    async fn only_inputs_that_git_does_not_ignore_change_the_content() {
         let folder = folder(&["operator/a.go", "docs/x.md", "operator/.hidden/b.go"]);
         let dir = folder.path().canonicalize().unwrap();
         let inputs = ["operator".to_owned()];
@@ -241,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_input_may_be_a_file_or_not_there() {
+    async fn an_input_may_be_a_file_or_missing() {
         let folder = folder(&["go.mod", "docs/x.md"]);
         let inputs = ["go.mod", "vendor"].map(str::to_owned);
         let now = async || content(folder.path(), &inputs).await.unwrap();
@@ -265,14 +273,14 @@ mod tests {
         Some(("v1.35.2", "1", "35"))
     )]
     #[case::another("module m\nrequire k8s.io/kubernetes-csi v1.35.2\n", "v1", None)]
-    fn which_kubernetes_a_module_is_made_of(
+    fn the_kubernetes_version_comes_from_the_module_itself_or_its_go_mod(
         #[case] go_mod: &str,
         #[case] version: &str,
         #[case] expected: Option<(&str, &str, &str)>,
     ) {
         let values = values(go_mod, &Revision { version: version.into(), commit: None });
-        let of = |name| values.get(name).map(String::as_str);
-        let found = of("kubernetes").zip(of("kubernetes-major")).zip(of("kubernetes-minor"));
+        let value = |name| values.get(name).map(String::as_str);
+        let found = value("kubernetes").zip(value("kubernetes-major")).zip(value("kubernetes-minor"));
         assert_eq!(found.map(|((whole, major), minor)| (whole, major, minor)), expected);
     }
 }

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use tokio::process::Command;
 
 use crate::ProgramError;
+use crate::blocking::in_place;
 use crate::components::hex;
 
 /// Where the version is read: from git tags in a checkout, otherwise from a file.
@@ -27,7 +28,7 @@ pub struct Revision {
     pub commit: Option<String>,
 }
 
-/// The version if no source reports one.
+/// The version if neither git tags nor a file have one.
 pub const UNKNOWN: &str = "unknown";
 
 pub async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
@@ -81,29 +82,31 @@ fn version_in(path: &Path) -> Option<String> {
 /// or without git all files that are not hidden. Missing inputs are skipped, because not every tree has a
 /// vendor folder.
 pub(super) async fn content(dir: &Path, inputs: &[String]) -> Result<String, ProgramError> {
-    let mut files = match is_top(dir).await {
-        true => {
-            let mut args = vec!["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"];
-            args.extend(inputs.iter().map(String::as_str));
-            let listed = git(dir, &args).await.unwrap_or_default();
-            listed.split('\0').map(PathBuf::from).filter(|file| dir.join(file).is_file()).collect()
-        }
-        false => Vec::new(),
-    };
+    let mut files = Vec::new();
+    if is_top(dir).await {
+        let mut args = vec!["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"];
+        args.extend(inputs.iter().map(String::as_str));
+        let listed = git(dir, &args).await.unwrap_or_default();
+        files.extend(listed.split('\0').map(PathBuf::from).filter(|file| dir.join(file).is_file()));
+    }
     if files.is_empty() {
         for input in inputs {
             match dir.join(input) {
                 path if path.is_file() => files.push(input.into()),
-                path if path.is_dir() => below(dir, Path::new(input), &mut files)?,
+                path if path.is_dir() => list(dir, Path::new(input), &mut files)?,
                 _ => {}
             }
         }
     }
     files.sort();
     files.dedup();
+    in_place(|| hash_files(dir, &files))
+}
+
+fn hash_files(dir: &Path, files: &[PathBuf]) -> Result<String, ProgramError> {
     let mut hash = Sha256::new();
     for file in files {
-        let path = dir.join(&file);
+        let path = dir.join(file);
         let bytes = std::fs::read(&path).map_err(ProgramError::file(&path))?;
         hash.update(file.to_string_lossy().as_bytes());
         hash.update([0]);
@@ -113,7 +116,8 @@ pub(super) async fn content(dir: &Path, inputs: &[String]) -> Result<String, Pro
     Ok(hex(&hash.finalize()))
 }
 
-fn below(dir: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ProgramError> {
+/// Adds the files below a folder that are not hidden.
+fn list(dir: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ProgramError> {
     let path = dir.join(folder);
     for entry in std::fs::read_dir(&path).map_err(ProgramError::file(&path))?.flatten() {
         let name = entry.file_name();
@@ -122,7 +126,7 @@ fn below(dir: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Prog
             continue;
         }
         match kind {
-            kind if kind.is_dir() => below(dir, &folder.join(&name), files)?,
+            kind if kind.is_dir() => list(dir, &folder.join(&name), files)?,
             kind if kind.is_file() => files.push(folder.join(&name)),
             _ => {}
         }

@@ -2,33 +2,34 @@
 
 use std::path::PathBuf;
 
+use super::placeholders::UnknownPlaceholder;
+
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// A folder is not a checkout of the expected repository.
-    #[error("{} is not a checkout of {of}: it lacks {}; pass the top folder of its repository", dir.display(), lacks.join(", "))]
+    #[error("{} is not a checkout of {repository}: it lacks {}; pass the top folder of its repository", dir.display(), missing.join(", "))]
     Checkout {
-        /// The repository's name.
-        of: String,
+        repository: String,
         dir: PathBuf,
         /// The missing files.
-        lacks: Vec<String>,
+        missing: Vec<String>,
     },
-    /// No variant matches the release, or the suite does not support it.
-    #[error("{}: this release of {of} is not supported: {reason}", dir.display())]
-    Release { of: String, dir: PathBuf, reason: String },
+    /// No variant matches the release, or the suite does not support the release.
+    #[error("{}: this release of {program} is not supported: {reason}", dir.display())]
+    Release { program: String, dir: PathBuf, reason: String },
     #[error("{}: {reason}\nGo {needed} or newer builds it; install it and put it on PATH, or let Go download it (GOTOOLCHAIN=auto)", module.display())]
     Go {
         module: PathBuf,
         reason: String,
-        /// The `go` line of its go.mod.
+        /// The `go` line of the source's go.mod.
         needed: String,
     },
     /// Linker flags have a placeholder without a value, because the version is unknown.
     #[error(
-        "{}: its version cannot be stamped into its programs: {reason}\nthe version comes from git tags: run `git fetch --tags` in the clone",
+        "{}: its version cannot be stamped into its programs: {source}\nthe version comes from git tags: run `git fetch --tags` in the clone",
         module.display()
     )]
-    Flags { module: PathBuf, reason: String },
+    Flags { module: PathBuf, source: UnknownPlaceholder },
     #[error("{path}: {reason}")]
     Recipe { path: &'static str, reason: String },
     /// No scheduler has this name.

@@ -4,7 +4,7 @@
 //! - [`checkout`]: version, commit and content of a folder
 //! - [`release`]: the common part of a recipe, and the differences between releases
 //! - [`build`]: runs Go on the tree and keeps the programs in the component cache
-//! - [`placeholders`]: `{version}` and others
+//! - [`placeholders`]: fills `{version}` and others in texts
 
 mod build;
 mod checkout;
@@ -15,5 +15,5 @@ mod release;
 pub use build::{Buildable, GoBuild, Module, Tree};
 pub use checkout::{Revision, UNKNOWN, VersionFrom, revision};
 pub use error::SourceError;
-pub use placeholders::{Values, fill};
-pub use release::{NoRelease, When, document, for_release, top};
+pub use placeholders::{UnknownPlaceholder, Values, fill};
+pub use release::{DocumentError, NoRelease, When, document, for_release, top};

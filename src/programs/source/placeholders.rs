@@ -6,8 +6,15 @@ use std::collections::BTreeMap;
 /// The value of each placeholder.
 pub type Values = BTreeMap<&'static str, String>;
 
-/// Fills the placeholders of a text. The error names a placeholder without a value.
-pub fn fill(text: &str, values: &Values) -> Result<String, String> {
+/// A text has a placeholder that has no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown placeholder {{{name}}}; known: {known}")]
+pub struct UnknownPlaceholder {
+    name: String,
+    known: String,
+}
+
+pub fn fill(text: &str, values: &Values) -> Result<String, UnknownPlaceholder> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some(open) = rest.find('{') {
@@ -16,7 +23,7 @@ pub fn fill(text: &str, values: &Values) -> Result<String, String> {
         let name = from[1..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
         match name {
             Some(name) => {
-                let unknown = || format!("unknown placeholder {{{name}}}; known: {}", known(values));
+                let unknown = || UnknownPlaceholder { name: name.to_owned(), known: known(values) };
                 filled.push_str(values.get(name).ok_or_else(unknown)?);
                 rest = &from[name.len() + 2..];
             }
@@ -54,13 +61,13 @@ mod tests {
     #[case(r#"{"a": {}}"#, r#"{"a": {}}"#)]
     #[case("{A} { config } {", "{A} { config } {")]
     #[case("", "")]
-    fn filled(#[case] text: &str, #[case] expected: &str) {
+    fn placeholders_are_filled_and_other_braces_kept(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(fill(text, &values()).unwrap(), expected);
     }
 
     #[test]
-    fn a_placeholder_that_does_not_exist_is_named() {
-        let error = fill("--x={webhook}", &values()).unwrap_err();
+    fn an_unknown_placeholder_is_an_error() {
+        let error = fill("--x={webhook}", &values()).unwrap_err().to_string();
         assert_eq!(error, "unknown placeholder {webhook}; known: {config}, {webhook-port}");
     }
 }

@@ -1,9 +1,10 @@
-//! Documents that cover every release of a program. The differences between releases are in `variants`. The
-//! first variant whose files are in the folder is merged over the rest, as a JSON merge patch. So each field
-//! is written once for all releases or once per variant.
+//! Documents that cover every release of a program. Their field `variants` has the differences between
+//! releases. The first variant that matches the files in the source folder is merged over the rest, as a JSON
+//! merge patch. So each field is written once for all releases or once per variant.
 
 use std::path::{Path, PathBuf};
 
+use grove_yaml::YamlError;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -23,9 +24,9 @@ pub struct When {
 }
 
 impl When {
-    pub fn holds(&self, dir: &Path) -> bool {
-        let is_there = |file: &String| dir.join(file).exists();
-        self.exists.iter().all(is_there) && !self.missing.iter().any(is_there)
+    pub fn matches(&self, dir: &Path) -> bool {
+        let exists = |file: &String| dir.join(file).exists();
+        self.exists.iter().all(exists) && !self.missing.iter().any(exists)
     }
 }
 
@@ -41,58 +42,71 @@ struct Variant {
     with: Map<String, Value>,
 }
 
+/// Why a text is not a document of the expected kind.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+    #[error("expected one YAML document, a mapping")]
+    NoMapping,
+    #[error("{field}: expected {expected}, found {found}")]
+    Field { field: &'static str, expected: String, found: String },
+}
+
 /// Why a document does not apply to a folder.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error)]
 pub enum NoRelease {
-    /// The document is invalid.
-    Document(String),
+    #[error("variants: {0}")]
+    Variants(serde_json::Error),
     /// The suite cannot test the release.
+    #[error("{0}")]
     Refused(String),
 }
 
 /// Reads a document of this kind. Returns it without `apiVersion` and `kind`.
-pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, String> {
-    let mut documents = grove_yaml::documents(text).map_err(|error| error.to_string())?;
+pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentError> {
+    let mut documents = grove_yaml::documents(text)?;
     let (Some(Value::Object(mut fields)), true) = (documents.pop(), documents.is_empty()) else {
-        return Err("expected one YAML document, a mapping".into());
+        return Err(DocumentError::NoMapping);
     };
-    for (field, wanted) in [("apiVersion", API_VERSION), ("kind", kind)] {
+    for (field, expected) in [("apiVersion", API_VERSION), ("kind", kind)] {
         match fields.remove(field) {
-            Some(Value::String(found)) if found == wanted => {}
+            Some(Value::String(found)) if found == expected => {}
             found => {
                 let found = found.map_or("nothing".to_owned(), |found| found.to_string());
-                return Err(format!("{field}: expected {wanted}, found {found}"));
+                return Err(DocumentError::Field { field, expected: expected.to_owned(), found });
             }
         }
     }
     Ok(fields)
 }
 
-/// The absolute path of the folder, if it has the document's `checkout` files. `of` is the repository's name.
-pub fn top(of: &str, dir: &Path, fields: &Map<String, Value>) -> Result<PathBuf, SourceError> {
-    let none = |lacks| SourceError::Checkout { of: of.into(), dir: dir.into(), lacks };
-    let top = dir.canonicalize().map_err(|_| none(vec!["everything: no such folder".into()]))?;
+/// The absolute path of the folder, if it has the files in the document's field `checkout`. `repository` is
+/// the repository's name, for messages.
+pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<PathBuf, SourceError> {
+    let no_checkout =
+        |missing| SourceError::Checkout { repository: repository.into(), dir: dir.into(), missing };
+    let top = dir.canonicalize().map_err(|_| no_checkout(vec!["everything: no such folder".into()]))?;
     let files = fields.get("checkout").and_then(Value::as_array).into_iter().flatten();
     let files = files.filter_map(Value::as_str).map(str::to_owned);
-    let lacks: Vec<_> = files.filter(|file| !top.join(file).exists()).collect();
-    if lacks.is_empty() { Ok(top) } else { Err(none(lacks)) }
+    let missing: Vec<_> = files.filter(|file| !top.join(file).exists()).collect();
+    if missing.is_empty() { Ok(top) } else { Err(no_checkout(missing)) }
 }
 
-/// Merges the variant that matches the folder over the rest of the document, and returns its name. `path` is
-/// the document's.
+/// Merges the variant that matches the folder over the rest of the document, and returns the variant's name.
+/// `path` is the path of the document, for messages.
 pub fn for_release(
     fields: &mut Map<String, Value>,
     dir: &Path,
     path: &Path,
 ) -> Result<Option<String>, NoRelease> {
     let variants = fields.remove("variants").unwrap_or_else(|| Value::Array(Vec::new()));
-    let variants: Vec<Variant> = serde_json::from_value(variants)
-        .map_err(|error| NoRelease::Document(format!("variants: {error}")))?;
+    let variants: Vec<Variant> = serde_json::from_value(variants).map_err(NoRelease::Variants)?;
     if variants.is_empty() {
         return Ok(None);
     }
-    let of_this = variants.iter().find(|variant| variant.when.holds(dir));
-    let variant = of_this.ok_or_else(|| {
+    let matching = variants.iter().find(|variant| variant.when.matches(dir));
+    let variant = matching.ok_or_else(|| {
         let names: Vec<_> = variants.iter().map(|variant| variant.name.as_str()).collect();
         let (path, names) = (path.display(), names.join(", "));
         NoRelease::Refused(format!("no variant in {path} matches it; known: {names}"))
@@ -104,7 +118,7 @@ pub fn for_release(
     Ok(Some(variant.name.clone()))
 }
 
-/// A JSON merge patch of objects (RFC 7386).
+/// Applies a JSON merge patch (RFC 7386).
 fn merge(into: &mut Map<String, Value>, patch: &Map<String, Value>) {
     for (name, value) in patch {
         match (into.get_mut(name), value) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use conformance_check::{idle_writes, said};
+use conformance_check::{harness_statuses, idle_writes};
 use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::clauses::Workload;
 use conformance_contract::ruling::{Broken, Finding};
@@ -17,6 +17,7 @@ use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::{History, SharedMark};
+use conformance_programs::blocking::in_place;
 use conformance_programs::{peak_memory, process};
 use conformance_report::{CaseResult, ExceptedWrites, Seconds};
 use futures::FutureExt;
@@ -29,14 +30,15 @@ use crate::artifacts::Artifacts;
 use crate::environment::requirements::{scheduler_failed, too_small};
 use crate::verdict;
 
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Environment {
     /// Runs a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
-        let clauses = verdict::judged_clauses(case, target);
-        let interrupted = || verdict::not_held(case, target, &conformance_report::interrupted());
-        let absent = || self.absent(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
+        let clauses = verdict::checked_clauses(case, target);
+        let interrupted = || verdict::result_without_run(case, target, &conformance_report::interrupted());
+        let missing =
+            || self.missing_scheduler(target).filter(|_| !clauses.iter().any(|id| verdict::is_contract(id)));
         if clauses.is_empty() {
             let unsupported = verdict::unsupported(case, target);
             let as_if =
@@ -46,7 +48,7 @@ impl Environment {
                 None => unsupported,
             };
         }
-        if let Some(reason) = self.lacks(case, target).or_else(absent) {
+        if let Some(reason) = self.lacks(case, target).or_else(missing) {
             let outcome = Outcome::not_run_announced(reason);
             return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }
@@ -55,8 +57,8 @@ impl Environment {
         loop {
             let failed_before =
                 attempts.last().is_some_and(|last| !verdict::is_expected(last.outcome.verdict));
-            let waiting = self.seats(case, target, failed_before);
-            let Some((place, _seat)) = self.interruption.unless_requested(waiting).await else {
+            let waiting = self.seat(case, target, failed_before);
+            let Some((slot, _seat)) = self.interruption.unless_requested(waiting).await else {
                 break if attempts.is_empty() {
                     interrupted()
                 } else {
@@ -65,9 +67,9 @@ impl Environment {
             };
             let result = {
                 let _running = self.interruption.running();
-                self.end_if_spent(place, case.isolation, target).await;
-                let cluster = self.test_cluster_at(place, case.isolation, target).await;
-                let result = self.attempt_here(case, target, attempts.len(), cluster.clone()).await;
+                self.end_if_broken(slot, case.isolation, target).await;
+                let cluster = self.test_cluster_at(slot, case.isolation, target).await;
+                let result = self.attempt(case, target, attempts.len(), cluster.clone()).await;
                 self.end_of_attempt(case, cluster).await;
                 result
             };
@@ -76,7 +78,7 @@ impl Environment {
             }
             let passed = verdict::is_expected(result.outcome.verdict);
             attempts.push(result);
-            // A race must be seen to pass, regardless of the number of retries.
+            // A known race must pass in one attempt, regardless of the allowed number of retries.
             if attempts.len() < verdict::tries_of_races(&attempts, target) {
                 continue;
             }
@@ -86,25 +88,25 @@ impl Environment {
         }
     }
 
-    /// Waits for a free slot on one of the clusters. A failed case is retried alone, to exclude effects of a
+    /// Waits for a seat on one of the clusters. A failed case is retried alone, to exclude effects of a
     /// loaded machine.
-    async fn seats(
+    async fn seat(
         &self,
         case: &Case,
         target: Target,
         failed_before: bool,
     ) -> (&ClusterSlot, Option<Seat<'_>>) {
-        // A dedicated control plane has one slot.
-        let is_beside = matches!(case.isolation, Isolation::Shared);
-        let is_alone = is_beside && failed_before || case.isolation == Isolation::Exclusive;
-        let turns = self.places(case.isolation, target).iter().map(|place| {
+        // A dedicated control plane has one seat, so its cases are alone anyway.
+        let is_retry = case.isolation == Isolation::Shared && failed_before;
+        let is_alone = is_retry || case.isolation == Isolation::Exclusive;
+        let seats = self.slots(case.isolation, target).iter().map(|slot| {
             let seat = async move {
-                let seat = if is_alone { place.seats.all().await } else { place.seats.one().await };
-                (place, seat)
+                let seat = if is_alone { slot.seats.all().await } else { slot.seats.one().await };
+                (slot, seat)
             };
             Box::pin(seat)
         });
-        select_all(turns).await.0
+        select_all(seats).await.0
     }
 
     /// Ends a control plane that was started for one attempt; the others belong to the run.
@@ -121,7 +123,8 @@ impl Environment {
         }
     }
 
-    async fn attempt_here(
+    /// Runs a case once on a cluster: setup, driver, checks, artifacts and cleanup.
+    async fn attempt(
         &self,
         case: &'static Case,
         target: Target,
@@ -129,7 +132,7 @@ impl Environment {
         cluster: Result<Arc<TestCluster>, Arc<ClusterError>>,
     ) -> CaseResult {
         let failed = |error: &dyn std::fmt::Display| {
-            let clauses = verdict::judged_clauses(case, target);
+            let clauses = verdict::checked_clauses(case, target);
             let outcome = match self.interruption.is_requested() {
                 true => conformance_report::interrupted(),
                 false => Outcome::error(error.to_string()),
@@ -140,11 +143,11 @@ impl Environment {
             Ok(test_cluster) => test_cluster,
             Err(error) => return failed(&error),
         };
-        if let Some(death) = test_cluster.cluster.dead() {
-            return failed(&death);
+        if let Some(error) = test_cluster.cluster.dead() {
+            return failed(&error);
         }
         if let Some(reason) = too_small(&test_cluster, case) {
-            let clauses = verdict::judged_clauses(case, target);
+            let clauses = verdict::checked_clauses(case, target);
             let outcome = Outcome::not_run_announced(reason);
             return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }
@@ -155,30 +158,30 @@ impl Environment {
         let number = self.cases.fetch_add(1, Ordering::Relaxed);
         let namespace = format!("{}-{}-{number}", case.id.replace('/', "-"), self.settings.run);
         let artifacts = Artifacts::begin(&self.settings.out, case, target, &test_cluster, attempt);
-        let beginning =
+        let setup =
             TestContext::begin(case, target, test_cluster.clone(), namespace.clone(), self.settings.scale);
-        let beginning = caught("the setup of the case", beginning);
-        let begun = match self.settings.origin {
-            Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(beginning).await,
+        let setup = caught("the setup of the case", setup);
+        let started = match self.settings.origin {
+            Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(setup).await,
             // The API server may still process a dropped request. In a user's cluster, the case is therefore
             // created completely and then removed.
-            Origin::Up(_) | Origin::Existing { .. } => Some(beginning.await),
+            Origin::Up(_) | Origin::Existing { .. } => Some(setup.await),
         };
-        let mut test = match begun {
+        let mut test = match started {
             Some(Ok(test)) => test,
             Some(Err(stop)) => {
                 let _ = self.release(&test_cluster, &namespace).await;
                 return failed(&stop);
             }
-            None => return verdict::not_held(case, target, &conformance_report::interrupted()),
+            None => return verdict::result_without_run(case, target, &conformance_report::interrupted()),
         };
         let stop = tokio::select! {
             biased;
             () = self.interruption.requested() => return self.interrupted(test, &artifacts, begin).await,
             ended = caught("the case's driver", (case.drive)(&mut test)) => ended.err(),
-            death = death(&test_cluster, target) => Some(Stop::Cluster(death)),
+            error = component_failure(&test_cluster, target) => Some(Stop::Cluster(error)),
         };
-        let judging = Instant::now();
+        let checking = Instant::now();
         let caught_up = test.caught_up().await;
         let stop = match (stop, caught_up) {
             (Some(Stop::Cluster(error)), _) => Some(Stop::Cluster(error)),
@@ -186,43 +189,45 @@ impl Environment {
             // If the watches are behind, the driver's timeout proves nothing.
             (_, Err(unsettled)) => Some(unsettled),
         };
-        // Dedicated: no other case ran on this cluster.
-        let operator_death =
+        // On a dedicated cluster no other case ran, so this case caused the exit.
+        let operator_exit =
             || test_cluster.cluster.operator_death().filter(|_| case.isolation == Isolation::Dedicated);
         let stop = match stop {
             Some(Stop::Cluster(error)) => {
-                Some(operator_death().map_or(Stop::Cluster(error), Stop::OperatorEnded))
+                Some(operator_exit().map_or(Stop::Cluster(error), Stop::OperatorEnded))
             }
             stop => stop,
         };
-        let unheld = said::unheld(&test.history()).map(|why| Stop::Cluster(ClusterError::WrittenOver(why)));
-        let stop = unheld.or(stop);
+        let overwritten_status = harness_statuses::overwritten_status(&test.history())
+            .map(|why| Stop::Cluster(ClusterError::Overwritten(why)));
+        let stop = overwritten_status.or(stop);
         if let Some(stop) = &stop {
             test.mark(SharedMark::Stopped, stop.detail());
         }
         let history = test.history();
-        let (findings, stop) = match judged(case, &history) {
+        let (findings, stop) = match in_place(|| check(case, &history)) {
             Ok(findings) => (findings, stop),
-            // No clause is decided then.
-            Err(defect) => (unknown(case, target), Some(Stop::Cluster(defect))),
+            // If the check panicked, no clause is decided.
+            Err(defect) => (undecided(case, target), Some(Stop::Cluster(defect))),
         };
         let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
         if let Origin::Existing { one_etcd: false, .. } = self.settings.origin {
-            let across = judgements.iter_mut().filter(|judgement| {
+            let across_kinds = judgements.iter_mut().filter(|judgement| {
                 clauses::clause(&judgement.clause).is_some_and(|clause| clause.across_kinds)
             });
-            for judgement in across {
+            for judgement in across_kinds {
                 judgement.outcome = Outcome::not_run_announced(
                     "the order of events of different kinds is known only with a single etcd; pass --one-etcd if there is one",
                 );
                 judgement.violations.clear();
             }
         }
-        if let Some(reason) = self.absent(target) {
-            // Ignore clauses violated only by the stand-in scheduler.
-            let asked = verdict::judged_clauses(case, target);
+        if let Some(reason) = self.missing_scheduler(target) {
+            // Another scheduler stands in for the missing one. Drop the clauses that the case does not check,
+            // because only the stand-in violated them.
+            let checked = verdict::checked_clauses(case, target);
             judgements.retain(|judgement| {
-                verdict::is_contract(&judgement.clause) || asked.contains(&judgement.clause.as_str())
+                verdict::is_contract(&judgement.clause) || checked.contains(&judgement.clause.as_str())
             });
             for judgement in
                 judgements.iter_mut().filter(|judgement| !verdict::is_contract(&judgement.clause))
@@ -239,9 +244,9 @@ impl Environment {
             result = result.left_changed(&format!("failed to restore a node that the case changed: {error}"));
         }
         result.reproduce =
-            Some(self.settings.reproduce.replace("{case}", case.id).replace("{target}", &target.words()));
+            Some(self.settings.reproduce.replace("{case}", case.id).replace("{target}", &target.options()));
         result.duration_seconds = Seconds::from(begin.elapsed());
-        result.overhead_seconds = Some(Seconds::from(test.overhead + judging.elapsed()));
+        result.overhead_seconds = Some(Seconds::from(test.overhead + checking.elapsed()));
         result.negative_verdict_seconds = test.negative_verdict.map(Seconds::from);
         result
     }
@@ -276,7 +281,7 @@ impl Environment {
     /// error.
     async fn release(&self, test_cluster: &TestCluster, pool: &str) -> Result<(), ClusterError> {
         let client = &test_cluster.client;
-        let gone = async {
+        let deleted = async {
             match self.settings.origin {
                 Origin::Local => match self.settings.spec.workload() {
                     Workload::PlainPods => deploy::delete_pods(client, pool, names::GANG).await?,
@@ -292,7 +297,7 @@ impl Environment {
             }
             Ok::<_, ClusterError>(())
         };
-        if let Err(error) = gone.await {
+        if let Err(error) = deleted.await {
             tracing::warn!(namespace = pool, %error, "failed to delete the case's workloads");
         }
         // Nodes must be released even if objects are left.
@@ -303,15 +308,15 @@ impl Environment {
 
 /// Runs a part of a case. A panic becomes the case's error, and the cleanup still runs.
 async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
-    // Only the watches and the cleanup use its state after a panic.
+    // After a panic, only the watches and the cleanup use the case's state.
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.unwrap_or_else(|panic| Err(Stop::Cluster(defect(what, &*panic))))
 }
 
-/// Writes during the case's rest that are allowed.
+/// Writes in the case's idle phase that are allowed.
 fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
-    let excepted = idle_writes::excepted(history).into_iter();
-    excepted.map(|((writer, object), count)| ExceptedWrites { writer, object, count }).collect()
+    let exempt = idle_writes::exempt(history).into_iter();
+    exempt.map(|((writer, object), count)| ExceptedWrites { writer, object, count }).collect()
 }
 
 /// The case's measurements, if any, and the peak memory of the suite, including the checks.
@@ -326,8 +331,8 @@ fn figures(history: &History) -> Map<String, Value> {
 }
 
 /// Runs the case's checks; a panic is an error.
-fn judged(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
-    // A check only reads the history.
+fn check(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
+    // A check only reads the history, so a panic leaves nothing half done.
     let findings = catch_unwind(AssertUnwindSafe(|| verdict::findings(case, history)));
     findings.map_err(|panic| defect("the case's check", &*panic))
 }
@@ -338,29 +343,29 @@ fn defect(what: &'static str, panic: &(dyn Any + Send)) -> ClusterError {
     ClusterError::Defect { what, message: message.unwrap_or_else(|| "no message".into()) }
 }
 
-/// The result if the check panicked: no clause is decided.
-fn unknown(case: &Case, target: Target) -> Vec<Finding> {
+/// The findings if the check panicked: no clause is decided.
+fn undecided(case: &Case, target: Target) -> Vec<Finding> {
     let ruling = || Err(Broken::NotReached("the check panicked".into()));
-    let clauses = verdict::judged_clauses(case, target);
+    let clauses = verdict::checked_clauses(case, target);
     clauses.into_iter().map(|clause| Finding { clause, ruling: ruling() }).collect()
 }
 
-/// Returns when a component that the target needs has ended, or when the cluster cannot be observed any more.
-async fn death(test_cluster: &TestCluster, target: Target) -> ClusterError {
+/// Returns when a component that the target needs has exited, or when the cluster can no longer be observed.
+async fn component_failure(test_cluster: &TestCluster, target: Target) -> ClusterError {
     let ended = async {
         let mut children = process::changes();
         loop {
-            let death = test_cluster.cluster.dead().or_else(|| scheduler_failed(test_cluster, target));
-            if let Some(death) = death {
-                break death;
+            let error = test_cluster.cluster.dead().or_else(|| scheduler_failed(test_cluster, target));
+            if let Some(error) = error {
+                break error;
             }
-            // The next iteration detects failures that end none of our processes.
-            let _ = tokio::time::timeout(LOOK_AGAIN, children.changed()).await;
+            // Poll as well, because some failures do not end a child process of this program.
+            let _ = tokio::time::timeout(POLL_INTERVAL, children.changed()).await;
         }
     };
     tokio::select! {
         biased;
-        death = ended => death,
+        error = ended => error,
         failure = test_cluster.recorder.failed() => failure.into(),
     }
 }
@@ -372,32 +377,32 @@ mod tests {
 
     use super::*;
 
-    fn a_case() -> &'static Case {
+    fn any_case() -> &'static Case {
         conformance_cases::all().find(|case| case.clauses.contains(&"DEL-07")).unwrap()
     }
 
     #[tokio::test]
-    async fn a_panic_is_the_cases_error() {
-        let broken: Result<(), Stop> = caught("the case's driver", async { panic!("no {}", "way") }).await;
+    async fn a_panic_in_a_driver_is_an_error_of_its_case() {
+        let result: Result<(), Stop> = caught("the case's driver", async { panic!("no {}", "way") }).await;
         assert_eq!(
-            broken.unwrap_err().to_string(),
+            result.unwrap_err().to_string(),
             "a defect of the suite: the case's driver panicked: no way"
         );
         assert!(caught("the case's driver", async { Ok(7) }).await.is_ok_and(|number| number == 7));
     }
 
     #[test]
-    fn a_judge_that_panics_leaves_every_clause_an_error() {
-        let case = Case { judge: |_| panic!("at the disco"), ..*a_case() };
+    fn a_check_that_panics_makes_every_clause_an_error() {
+        let case = Case { check: |_| panic!("out of range"), ..*any_case() };
         let history = Story::flat().end();
-        let defect = judged(&case, &history).unwrap_err();
+        let defect = check(&case, &history).unwrap_err();
         let (target, stop) = (history.header.target, Stop::Cluster(defect));
-        let judgements = verdict::judgements(&case, target, &history, &unknown(&case, target), Some(&stop));
+        let judgements = verdict::judgements(&case, target, &history, &undecided(&case, target), Some(&stop));
         assert!(!judgements.is_empty());
         for judgement in judgements {
             assert_eq!(judgement.outcome.verdict, Verdict::Error, "{}", judgement.clause);
             assert!(
-                judgement.outcome.reason().as_ref().is_some_and(|reason| reason.contains("at the disco"))
+                judgement.outcome.reason().as_ref().is_some_and(|reason| reason.contains("out of range"))
             );
         }
     }

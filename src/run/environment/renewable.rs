@@ -1,7 +1,8 @@
 //! A lazily created value that can be replaced after it breaks.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 #[derive(Debug)]
@@ -13,25 +14,25 @@ impl<T: Clone> Renewable<T> {
     }
 
     fn current(&self) -> Arc<OnceCell<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     /// The value, created on the first call.
-    pub(super) async fn get_or_make(&self, make: impl AsyncFnOnce() -> T) -> T {
-        self.current().get_or_init(|| make()).await.clone()
+    pub(super) async fn get_or_create(&self, create: impl AsyncFnOnce() -> T) -> T {
+        self.current().get_or_init(|| create()).await.clone()
     }
 
     pub(super) fn get(&self) -> Option<T> {
         self.current().get().cloned()
     }
 
-    /// Removes the value if `is_spent` returns true; the next call creates another. The value must not be in
+    /// Removes the value if `is_broken` returns true; the next call creates another. The value must not be in
     /// use.
-    pub(super) fn take_if(&self, is_spent: impl FnOnce(&T) -> bool) -> Option<T> {
-        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let spent = current.get().filter(|value| is_spent(value)).cloned()?;
+    pub(super) fn take_if(&self, is_broken: impl FnOnce(&T) -> bool) -> Option<T> {
+        let mut current = self.0.lock();
+        let broken = current.get().filter(|value| is_broken(value)).cloned()?;
         *current = Arc::default();
-        Some(spent)
+        Some(broken)
     }
 }
 
@@ -42,17 +43,17 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_spent_is_made_anew_and_nothing_else() {
+    async fn only_a_broken_value_is_replaced() {
         let cluster = Renewable::new();
         let number = AtomicU32::new(0);
         let next = || number.fetch_add(1, Ordering::Relaxed);
-        let made = async || cluster.get_or_make(async || format!("cluster {}", next())).await;
-        assert_eq!(cluster.take_if(|_| true), None, "nothing was made");
-        assert_eq!((made().await, made().await), ("cluster 0".into(), "cluster 0".into()));
+        let created = async || cluster.get_or_create(async || format!("cluster {}", next())).await;
+        assert_eq!(cluster.take_if(|_| true), None, "nothing was created");
+        assert_eq!((created().await, created().await), ("cluster 0".into(), "cluster 0".into()));
         assert_eq!(cluster.take_if(|_| false), None);
-        assert_eq!(made().await, "cluster 0");
+        assert_eq!(created().await, "cluster 0");
         assert_eq!(cluster.take_if(|_| true).as_deref(), Some("cluster 0"));
         assert_eq!(cluster.get(), None);
-        assert_eq!(made().await, "cluster 1");
+        assert_eq!(created().await, "cluster 1");
     }
 }

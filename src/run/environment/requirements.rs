@@ -14,6 +14,7 @@ use conformance_install::schedulers::installation;
 use super::{Environment, Origin, Settings};
 
 impl Environment {
+    /// Why the clusters of this run do not have a scheduler.
     fn missing(&self, scheduler: Scheduler) -> Option<&'static str> {
         let install = installation(scheduler);
         match &self.settings.origin {
@@ -32,10 +33,11 @@ impl Environment {
 
     /// Why a target's scheduler cannot be tested: the clusters of this run do not have it. Clauses that the
     /// API server alone decides are still tested.
-    pub(super) fn absent(&self, target: Target) -> Option<&'static str> {
+    pub(super) fn missing_scheduler(&self, target: Target) -> Option<&'static str> {
         self.missing(target.scheduler())
     }
 
+    /// Why this run cannot run a case on a target.
     pub(super) fn lacks(&self, case: &Case, target: Target) -> Option<&'static str> {
         let origin = &self.settings.origin;
         let reconfigures = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
@@ -48,7 +50,7 @@ impl Environment {
         {
             return Some(missing);
         }
-        if self.settings.later_life_on.is_some_and(|on| is_anothers_turn(case, target, on)) {
+        if self.settings.lifecycle_scope.is_some_and(|on| runs_in_other_scope(case, target, on)) {
             return Some(
                 "lifecycle cases run in one gang scope per run: pass --every-scope, or --seed to choose another",
             );
@@ -56,6 +58,7 @@ impl Environment {
         case.needs.iter().find_map(|need| self.lacks_need(*need, target))
     }
 
+    /// Why this run does not meet a need of a case, with the option that would.
     fn lacks_need(&self, need: Need, target: Target) -> Option<&'static str> {
         let Settings { origin, spec, .. } = &self.settings;
         let (has, otherwise) = match need {
@@ -67,7 +70,7 @@ impl Environment {
                 match origin {
                     Origin::Local | Origin::Up(_) => true,
                     Origin::Kind(_) => false,
-                    Origin::Existing { connection, .. } => connection.lent.is_none(),
+                    Origin::Existing { connection, .. } => connection.leased_nodes.is_none(),
                 },
                 "the case sets the status of containers, which needs simulated nodes: pass --provider local",
             ),
@@ -115,25 +118,26 @@ impl Environment {
     }
 }
 
-/// If the targets include several gang scopes of one scheduler: the scope that runs lifecycle cases, chosen
-/// by the seed.
-pub fn scope_of_later_life(targets: &[Target], seed: u64) -> Option<Target> {
+/// The gang scope that runs lifecycle cases, chosen by the seed, if the targets include several scopes of one
+/// scheduler.
+pub fn choose_lifecycle_scope(targets: &[Target], seed: u64) -> Option<Target> {
     let scopes: Vec<_> = targets.iter().filter(|target| target.scope().is_some()).collect();
     let scope = usize::try_from(seed % scopes.len().max(1) as u64).unwrap_or_default();
     (scopes.len() > 1).then(|| *scopes[scope])
 }
 
 /// Whether a pure lifecycle case runs in another gang scope of the target's scheduler.
-pub fn is_anothers_turn(case: &Case, target: Target, on: Target) -> bool {
+pub fn runs_in_other_scope(case: &Case, target: Target, scope: Target) -> bool {
     let mut clauses = case.clauses.iter().filter_map(|id| clause(id));
-    target.scheduler() == on.scheduler() && target != on && clauses.all(Clause::is_of_later_life)
+    target.scheduler() == scope.scheduler() && target != scope && clauses.all(Clause::is_lifecycle)
 }
 
 /// Why a case cannot run on a cluster's nodes: there are too few, or it needs a limit on a kubelet's own
 /// `pods`.
 pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<String> {
     let pools = test_cluster.cluster.node_pools();
-    let (there, wanted) = (pools.size()?, case.nodes.iter().map(|nodes| nodes.count as usize).sum::<usize>());
+    let (existing, wanted) =
+        (pools.size()?, case.nodes.iter().map(|nodes| nodes.count as usize).sum::<usize>());
     if case.nodes.iter().any(|nodes| !nodes.stand_in) {
         return Some("the case limits the pods per node, and a kubelet's `pods` capacity is fixed".into());
     }
@@ -143,7 +147,7 @@ pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<Strin
             "the case needs {wanted} nodes, the largest with {gpus} GPUs; the leased nodes have {has} GPUs each"
         ));
     }
-    (wanted > there).then(|| format!("the case needs {wanted} nodes, the cluster has {there}"))
+    (wanted > existing).then(|| format!("the case needs {wanted} nodes, the cluster has {existing}"))
 }
 
 pub(super) fn scheduler_failed(test_cluster: &TestCluster, target: Target) -> Option<ClusterError> {

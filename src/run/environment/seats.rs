@@ -1,53 +1,54 @@
 //! Limits the number of concurrent cases on a cluster.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// The slots of a cluster, granted in the order of requests.
+/// The seats of a cluster, granted in the order of requests. A running case holds one or all of them.
 #[derive(Debug)]
 pub(super) struct Seats {
     free: Semaphore,
     /// Never held across an await.
-    counted: Mutex<Counted>,
+    counts: Mutex<Counts>,
 }
 
 #[derive(Debug)]
-struct Counted {
+struct Counts {
     all: u32,
+    /// The maximum of `all` so far.
     most: u32,
+    /// Number of cases that wait for a seat.
     waiting: u32,
-    /// Number of cases that need or hold all slots. Until they are done, no slot is added or removed.
-    alone: u32,
-    /// Number of slots to remove once their cases are done.
+    /// Number of cases that wait for all seats or hold them. Until they end, no seat is added or removed.
+    exclusive: u32,
+    /// Number of seats to remove once their cases have ended.
     leaving: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct Seat<'a> {
-    of: &'a Seats,
+    seats: &'a Seats,
     permit: Option<SemaphorePermit<'a>>,
-    alone: Option<Alone<'a>>,
+    exclusive: Option<Exclusive<'a>>,
 }
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        let mut counted = self.of.counted();
-        if self.alone.is_none() && counted.leaving > 0 {
-            counted.leaving -= 1;
-            counted.all -= 1;
+        let mut counts = self.seats.counts();
+        if self.exclusive.is_none() && counts.leaving > 0 {
+            counts.leaving -= 1;
+            counts.all -= 1;
             self.permit.take().into_iter().for_each(SemaphorePermit::forget);
         }
     }
 }
 
-/// While a value of this type exists, no slot is added.
+/// While a value of this type exists, no seat is added or removed.
 #[derive(Debug)]
-struct Alone<'a>(&'a Seats);
+struct Exclusive<'a>(&'a Seats);
 
-impl Drop for Alone<'_> {
+impl Drop for Exclusive<'_> {
     fn drop(&mut self) {
-        self.0.counted().alone -= 1;
+        self.0.counts().exclusive -= 1;
     }
 }
 
@@ -55,7 +56,7 @@ struct Waiting<'a>(&'a Seats);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.counted().waiting -= 1;
+        self.0.counts().waiting -= 1;
     }
 }
 
@@ -63,73 +64,75 @@ impl Seats {
     pub(super) fn new(all: u32) -> Self {
         Self {
             free: Semaphore::new(all as usize),
-            counted: Mutex::new(Counted { all, most: all, waiting: 0, alone: 0, leaving: 0 }),
+            counts: Mutex::new(Counts { all, most: all, waiting: 0, exclusive: 0, leaving: 0 }),
         }
     }
 
+    /// Waits for one seat.
     pub(super) async fn one(&self) -> Option<Seat<'_>> {
         self.take(1, None).await
     }
 
+    /// Waits for all seats.
     pub(super) async fn all(&self) -> Option<Seat<'_>> {
         let all = {
-            let mut counted = self.counted();
-            counted.alone += 1;
-            counted.leaving = 0;
-            counted.all
+            let mut counts = self.counts();
+            counts.exclusive += 1;
+            counts.leaving = 0;
+            counts.all
         };
-        self.take(all, Some(Alone(self))).await
+        self.take(all, Some(Exclusive(self))).await
     }
 
     /// Returns `None` only if the semaphore is closed, which never happens.
-    async fn take<'a>(&'a self, seats: u32, alone: Option<Alone<'a>>) -> Option<Seat<'a>> {
-        self.counted().waiting += 1;
+    async fn take<'a>(&'a self, count: u32, exclusive: Option<Exclusive<'a>>) -> Option<Seat<'a>> {
+        self.counts().waiting += 1;
         let waiting = Waiting(self);
-        let permit = self.free.acquire_many(seats).await.ok()?;
+        let permit = self.free.acquire_many(count).await.ok()?;
         drop(waiting);
-        Some(Seat { of: self, permit: Some(permit), alone })
+        Some(Seat { seats: self, permit: Some(permit), exclusive })
     }
 
     pub(super) fn count(&self) -> u32 {
-        self.counted().all
+        self.counts().all
     }
 
-    /// The maximum number of slots so far.
+    /// The maximum number of seats so far.
     pub(super) fn most(&self) -> u32 {
-        self.counted().most
+        self.counts().most
     }
 
+    /// Whether a case waits for a seat.
     pub(super) fn is_wanted(&self) -> bool {
-        self.counted().waiting > 0
+        self.counts().waiting > 0
     }
 
-    /// Adds a slot if a case waits, up to `most`, unless a case holds or needs all of them. Returns whether
-    /// it did.
+    /// Adds a seat, up to `most`, if a case waits and none holds or needs all seats. Returns whether it did.
     pub(super) fn add(&self, most: u32) -> bool {
-        let mut counted = self.counted();
-        let is_added = counted.waiting > 0 && counted.alone == 0 && counted.all - counted.leaving < most;
-        match (is_added, counted.leaving) {
+        let mut counts = self.counts();
+        let is_added = counts.waiting > 0 && counts.exclusive == 0 && counts.all - counts.leaving < most;
+        match (is_added, counts.leaving) {
             (true, 0) => {
-                counted.all += 1;
-                counted.most = counted.most.max(counted.all);
+                counts.all += 1;
+                counts.most = counts.most.max(counts.all);
                 self.free.add_permits(1);
             }
-            (true, _) => counted.leaving -= 1,
+            (true, _) => counts.leaving -= 1,
             (false, _) => {}
         }
         is_added
     }
 
-    /// Removes a slot once a case is done, down to `least`, unless a case needs all of them.
+    /// Removes a seat once its case has ended, down to `least`, unless a case needs all seats.
     pub(super) fn remove(&self, least: u32) {
-        let mut counted = self.counted();
-        if counted.alone == 0 && counted.all - counted.leaving > least {
-            counted.leaving += 1;
+        let mut counts = self.counts();
+        if counts.exclusive == 0 && counts.all - counts.leaving > least {
+            counts.leaving += 1;
         }
     }
 
-    fn counted(&self) -> MutexGuard<'_, Counted> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock()
     }
 }
 
@@ -140,22 +143,22 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn seats_are_added_up_to_a_number_and_to_nobody_who_is_alone() {
+    async fn seats_are_added_up_to_a_maximum_and_never_beside_an_exclusive_case() {
         let seats = Seats::new(1);
         let first = seats.one().await.unwrap();
-        assert!(!seats.add(2), "nobody waits");
+        assert!(!seats.add(2), "no case waits");
         let mut second = Box::pin(seats.one());
         assert!(poll!(&mut second).is_pending());
         assert!(seats.add(2) && !seats.add(2));
         let second = second.await.unwrap();
         assert_eq!(seats.count(), 2);
-        let mut alone = Box::pin(seats.all());
-        assert!(poll!(&mut alone).is_pending());
+        let mut all = Box::pin(seats.all());
+        assert!(poll!(&mut all).is_pending());
         assert!(!seats.add(3));
         drop(first);
-        assert!(poll!(&mut alone).is_pending(), "the second is still there");
+        assert!(poll!(&mut all).is_pending(), "the second case still runs");
         drop(second);
-        let all = alone.await.unwrap();
+        let all = all.await.unwrap();
         let mut third = Box::pin(seats.one());
         assert!(poll!(&mut third).is_pending() && !seats.add(3));
         drop(all);
@@ -163,12 +166,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_gives_up_is_not_alone_any_more() {
+    async fn a_cancelled_wait_for_all_seats_blocks_nothing() {
         let seats = Seats::new(1);
         let first = seats.one().await.unwrap();
-        let mut alone = Box::pin(seats.all());
-        assert!(poll!(&mut alone).is_pending());
-        drop(alone);
+        let mut all = Box::pin(seats.all());
+        assert!(poll!(&mut all).is_pending());
+        drop(all);
         assert!(!seats.is_wanted());
         let mut second = Box::pin(seats.one());
         assert!(poll!(&mut second).is_pending() && seats.add(2));
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn seats_go_when_who_has_them_is_done() {
+    async fn a_removed_seat_is_free_until_its_case_ends() {
         let seats = Seats::new(3);
         let (first, second) = (seats.one().await.unwrap(), seats.one().await.unwrap());
         let third = seats.one().await.unwrap();
@@ -186,14 +189,14 @@ mod tests {
         assert!(poll!(&mut fourth).is_pending());
         drop(first);
         assert!((seats.count(), poll!(&mut fourth).is_pending()) == (2, true));
-        assert!(seats.add(3), "the one that was to go next stays");
+        assert!(seats.add(3), "the seat that was to be removed stays");
         assert_eq!(seats.count(), 2);
         drop(second);
         assert!(poll!(&mut fourth).is_ready());
         seats.remove(1);
-        let mut alone = Box::pin(seats.all());
-        assert!(poll!(&mut alone).is_pending(), "the third is still there");
+        let mut all = Box::pin(seats.all());
+        assert!(poll!(&mut all).is_pending(), "the third case still runs");
         drop(third);
-        assert!(poll!(&mut alone).is_ready());
+        assert!(poll!(&mut all).is_ready());
     }
 }

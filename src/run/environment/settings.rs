@@ -31,16 +31,16 @@ pub struct Settings {
     pub dedicated: BTreeMap<Scheduler, u32>,
     /// Whether a violated recommendation counts like a violated requirement.
     pub strict: bool,
-    /// Number of retries of a case that did not pass; a later pass counts as flaky.
+    /// Number of retries of a case that did not pass. A pass in a retry counts as flaky.
     pub retries: u32,
     /// Whether to run cases of undeclared features too, to find out what the operator supports.
     pub probe_undeclared: bool,
-    /// Whether timeouts count although limits were shortened: on clusters that are broken on purpose.
+    /// Whether timeouts count although limits were shortened, for clusters that are broken on purpose.
     pub short_limits_count: bool,
     /// Which long parts of cases to run.
     pub thorough: Thorough,
-    /// For a scheduler with several gang scopes: the scope that runs lifecycle cases; `None` is all.
-    pub later_life_on: Option<Target>,
+    /// The gang scope that runs lifecycle cases, for a scheduler with several; `None` means all scopes.
+    pub lifecycle_scope: Option<Target>,
     pub out: PathBuf,
     /// Whether to keep clusters and their folders after a failure.
     pub keep: bool,

@@ -1,4 +1,4 @@
-//! Rules for gang termination: when it happens, what it deletes and what it keeps (TERM).
+//! Rules for gang termination (TERM): when it happens, and which objects it deletes and keeps.
 //!
 //! - `timing`: the delay after a breach, and the number of terminations
 //! - `pods`: the pods that are deleted and created
@@ -12,5 +12,5 @@ mod timing;
 
 pub use self::objects::{kept, other_replicas_untouched};
 pub use self::pods::{named_before_release, nothing_else_deleted, replaced_once_or_twice};
-pub use self::reports::{all_lost_told, reported_by_events, shown_in_statuses};
-pub use self::timing::{after_the_delay, own_recycles, patience, times};
+pub use self::reports::{loss_of_all_pods_reported, reported_by_events, shown_in_statuses};
+pub use self::timing::{after_the_delay, own_terminations, patience, times};

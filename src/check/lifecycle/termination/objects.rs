@@ -4,28 +4,29 @@ use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::Scope;
-use conformance_facts::generations::Recycle;
+use conformance_facts::generations::GangTermination;
 use conformance_history::{History, Live, SharedMark, controller, name, text};
 use serde_json::Value;
 
 use crate::lifecycle::autoscalers;
 use crate::{Shown, none, violation};
 
-const NOT_KEPT: Code = Code::new("not-kept-over-a-recycle");
+const NOT_KEPT: Code = Code::new("not-kept-by-gang-termination");
 
 /// A termination keeps the replica's PodGangs, scaling groups, Services, autoscalers and shared claims, and
 /// the current replicas of its cliques (TERM-12).
-pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usize) -> Ruling {
+pub fn kept(history: &History, scope: &Scope, termination: &GangTermination<'_>, until: usize) -> Ruling {
     let Scope::Replica { set, index } = scope else { return Ok(()) };
-    let settled = settled_before(history, recycle);
-    let (before, after) = (history.before(recycle.begun.index), history.before(until));
-    let is_its =
+    let settled = settled_before(history, termination);
+    let (before, after) = (history.before(termination.started.index), history.before(until));
+    let is_of_replica =
         |object: &&Value| is_of_set(object, set) && replica_of(object).is_none_or(|found| found == *index);
     let kept_kinds = ["PodGang", "PodCliqueScalingGroup", "Service", autoscalers::KIND];
     let is_kept = |object: &&Value| kept_kinds.contains(&text(&object["kind"])) || is_shared_claim(object);
-    let gone = settled.all().filter(is_its).filter(is_kept).filter(|object| !is_same(&after, object, "uid"));
-    let recreated = gone.map(|object| recreated(scope, object));
-    none(recreated.chain(before.all().filter(is_its).filter_map(|object| {
+    let deleted =
+        settled.all().filter(is_of_replica).filter(is_kept).filter(|object| !is_same(&after, object, "uid"));
+    let recreated = deleted.map(|object| recreated(scope, object));
+    none(recreated.chain(before.all().filter(is_of_replica).filter_map(|object| {
         let (kind, name) = (text(&object["kind"]), name(object));
         let is_scaled = || {
             let now = after.get(kind, name);
@@ -43,18 +44,18 @@ pub fn kept(history: &History, scope: &Scope, recycle: &Recycle<'_>, until: usiz
 pub fn other_replicas_untouched(
     history: &History,
     scope: &Scope,
-    recycle: &Recycle<'_>,
+    termination: &GangTermination<'_>,
     until: usize,
 ) -> Ruling {
     let Scope::Replica { set, index } = scope else { return Ok(()) };
-    let settled = settled_before(history, recycle);
-    let (before, after) = (history.before(recycle.begun.index), history.before(until));
+    let settled = settled_before(history, termination);
+    let (before, after) = (history.before(termination.started.index), history.before(until));
     let is_of_another =
         |object: &&Value| is_of_set(object, set) && replica_of(object).is_some_and(|found| found != *index);
     let is_autoscaler = |object: &&Value| object["kind"] == autoscalers::KIND;
     let autoscalers = settled.all().filter(is_of_another).filter(is_autoscaler);
-    let gone = autoscalers.filter(|object| !is_same(&after, object, "uid"));
-    let recreated = gone.map(|object| recreated(scope, object));
+    let deleted = autoscalers.filter(|object| !is_same(&after, object, "uid"));
+    let recreated = deleted.map(|object| recreated(scope, object));
     let others = before.all().filter(is_of_another).filter(|object| !is_autoscaler(object));
     let changed = others.filter(|object| !is_same(&after, object, "resourceVersion")).map(|object| {
         let fault = format!("{} {} of another replica was changed", text(&object["kind"]), name(object));
@@ -63,12 +64,12 @@ pub fn other_replicas_untouched(
     none(recreated.chain(changed))
 }
 
-/// The objects at the last convergence before a termination. Objects that are deleted with the pods may be
-/// deleted before them.
-fn settled_before(history: &History, recycle: &Recycle<'_>) -> Live {
-    let converged = history.marks(SharedMark::Converged).map(|(place, _)| place);
-    let settled = converged.filter(|place| *place < recycle.begun.index).last();
-    history.before(settled.unwrap_or(recycle.begun.index))
+/// The objects at the last convergence before a termination. The termination may delete some objects before
+/// the first pod.
+fn settled_before(history: &History, termination: &GangTermination<'_>) -> Live {
+    let converged = history.marks(SharedMark::Converged).map(|(index, _)| index);
+    let settled = converged.filter(|index| *index < termination.started.index).last();
+    history.before(settled.unwrap_or(termination.started.index))
 }
 
 fn is_of_set(object: &Value, set: &str) -> bool {

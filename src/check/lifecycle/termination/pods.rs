@@ -6,15 +6,15 @@ use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::{Scope, SetReplica};
-use conformance_facts::generations::recycles;
+use conformance_facts::generations::terminations;
 use conformance_facts::health::{is_bound, is_live};
 use conformance_history::{Change, History, Live, SharedMark, list};
 
 use crate::{Shown, none, violation};
 
-const DELETED_WITHOUT_TERMINATION: Code = Code::new("deleted-outside-a-recycle");
-const RELEASED_BEFORE_REFERENCE: Code = Code::new("released-before-it-was-named");
-const TERMINATED_IN_PART: Code = Code::new("recycled-in-part-or-too-often");
+const DELETED_WITHOUT_TERMINATION: Code = Code::new("deleted-without-gang-termination");
+const RELEASED_BEFORE_REFERENCE: Code = Code::new("released-before-reference");
+const TERMINATED_IN_PART: Code = Code::new("gang-terminated-in-part-or-repeatedly");
 
 /// Pods of a replica are deleted only by a termination of the replica or of its scaling-group replicas, or by
 /// the harness (TERM-04, TERM-22).
@@ -31,13 +31,16 @@ pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
         .iter()
         .flat_map(|group| (0..most).map(|index| Scope::GroupReplica { group: group.name.clone(), index }));
     let scopes: Vec<_> = of_groups.chain([replica.scope()]).collect();
-    let recycled: BTreeSet<&str> =
-        scopes.iter().flat_map(|scope| recycles(history, scope)).flat_map(|recycle| recycle.old).collect();
+    let terminated: BTreeSet<&str> = scopes
+        .iter()
+        .flat_map(|scope| terminations(history, scope))
+        .flat_map(|termination| termination.old)
+        .collect();
     let mut seen = BTreeSet::new();
     let ends = history.pods().filter(|version| replica.scope().has(version.pod()));
     let ends = ends.filter(|version| version.change == Change::Deleted || !is_live(version.pod()));
     none(ends.filter(|version| seen.insert(version.uid())).filter_map(|version| {
-        let is_excused = excused.contains(version.name()) || recycled.contains(version.uid());
+        let is_excused = excused.contains(version.name()) || terminated.contains(version.uid());
         (!is_excused).then(|| {
             let message = format!(
                 "Pod {} was deleted without a gang termination of {}",
@@ -58,14 +61,14 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
         .iter()
         .flat_map(|group| (0..group.replicas).flat_map(|index| group.replica(index).collect::<Vec<_>>()));
     none(replica.standalone.iter().cloned().chain(of_groups).flat_map(|clique| {
-        let of = |live: &Live| -> BTreeSet<String> {
-            let its = live.pods().filter(|pod| pod.pod_clique() == Some(&clique.name));
-            its.map(|pod| pod.uid().to_owned()).collect()
+        let uids = |live: &Live| -> BTreeSet<String> {
+            let of_clique = live.pods().filter(|pod| pod.pod_clique() == Some(&clique.name));
+            of_clique.map(|pod| pod.uid().to_owned()).collect()
         };
-        let (old, left) = (of(&before), of(&after));
-        let its = history.pods().filter(|version| version.pod().pod_clique() == Some(&clique.name));
+        let (old, left) = (uids(&before), uids(&after));
+        let of_clique = history.pods().filter(|version| version.pod().pod_clique() == Some(&clique.name));
         let created: BTreeSet<&str> =
-            its.filter(|version| version.index < until).map(|version| version.uid()).collect();
+            of_clique.filter(|version| version.index < until).map(|version| version.uid()).collect();
         let created = created.iter().filter(|uid| !old.contains(**uid)).count();
         let bound =
             after.pods().filter(|pod| pod.pod_clique() == Some(&clique.name) && is_bound(*pod)).count();
@@ -95,7 +98,8 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
 /// No pod of a later generation loses its gate before a PodGang refers to it, in the order of the writes
 /// (TERM-25).
 pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
-    let Some(first) = recycles(history, scope).first().map(|recycle| recycle.begun.revision()) else {
+    let Some(first) = terminations(history, scope).first().map(|termination| termination.started.revision())
+    else {
         return Ok(());
     };
     let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -111,8 +115,8 @@ pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
             );
         }
         let pod = version.pod();
-        let is_its = version.kind() == "Pod" && !pod.is_canary() && scope.has(pod);
-        if !is_its || version.change == Change::Deleted {
+        let is_pod_of_scope = version.kind() == "Pod" && !pod.is_canary() && scope.has(pod);
+        if !is_pod_of_scope || version.change == Change::Deleted {
             continue;
         }
         let is_of_later_generation = *created.entry(version.uid()).or_insert(version.revision()) > first;

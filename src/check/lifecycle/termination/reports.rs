@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::{ScalingGroup, Scope, SetReplica};
-use conformance_facts::generations::Recycle;
+use conformance_facts::generations::GangTermination;
 use conformance_facts::health::is_bound;
 use conformance_history::{Change, History, Version, condition, event_about, event_note, text};
 
-use super::timing::{API_ROUNDING, own_recycles, patience};
+use super::timing::{API_ROUNDING, own_terminations, patience};
 use crate::lifecycle::census::Census;
 use crate::{Shown, ensure, none, violation};
 
-const NOT_REPORTED: Code = Code::new("recycle-not-told");
-const LOSS_NOT_REPORTED: Code = Code::new("loss-of-all-not-told");
-const REPORTED_OVER_EARLY: Code = Code::new("recycle-told-to-be-over-early");
+const NOT_REPORTED: Code = Code::new("gang-termination-not-reported");
+const LOSS_NOT_REPORTED: Code = Code::new("loss-of-all-pods-not-reported");
+const REPORTED_OVER_EARLY: Code = Code::new("gang-termination-reported-over-early");
 
 /// Statuses show each termination of a PodCliqueSet replica (TERM-19):
 ///
@@ -26,10 +26,10 @@ const REPORTED_OVER_EARLY: Code = Code::new("recycle-told-to-be-over-early");
 /// Grove's API does not use that condition for a termination of a scaling-group replica alone.
 pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
-    for recycle in own_recycles(history, replica, &replica.scope()) {
+    for termination in own_terminations(history, replica, &replica.scope()) {
         let of_groups = replica.groups.iter();
-        violations.extend(of_groups.filter_map(|group| wrong_condition(history, group, &recycle)));
-        violations.extend(wrong_available_replicas(history, replica, recycle.begun));
+        violations.extend(of_groups.filter_map(|group| wrong_condition(history, group, &termination)));
+        violations.extend(wrong_available_replicas(history, replica, termination.started));
     }
     none(violations)
 }
@@ -44,10 +44,11 @@ pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
     });
     for scope in of_groups.chain([replica.scope()]) {
         let (Scope::Replica { index, .. } | Scope::GroupReplica { index, .. }) = &scope;
-        for recycle in own_recycles(history, replica, &scope) {
-            if !has_event(history, replica, *index, recycle.begun) {
+        for termination in own_terminations(history, replica, &scope) {
+            if !has_event(history, replica, *index, termination.started) {
                 let message = format!("no Normal event reports the gang termination of {scope}");
-                violations.push(violation(NOT_REPORTED, message).shown_by("first deletion", recycle.begun));
+                violations
+                    .push(violation(NOT_REPORTED, message).shown_by("first deletion", termination.started));
             }
         }
     }
@@ -55,7 +56,7 @@ pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
 }
 
 /// A Warning event `AllScheduledReplicasLost` reports that a PodClique lost its last bound pod (TERM-31).
-pub fn all_lost_told(history: &History, clique: &str) -> Ruling {
+pub fn loss_of_all_pods_reported(history: &History, clique: &str) -> Ruling {
     let mut bound = BTreeSet::new();
     let mut its = history.pods().filter(|version| version.pod().pod_clique() == Some(clique));
     let lost = its.find(|version| {
@@ -89,14 +90,14 @@ const REPORTING_KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "Po
 
 /// Whether a Normal event close to a termination contains the replica's index as a separate word, not inside
 /// a name. It must be about the PodCliqueSet or one of its objects.
-fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Version<'_>) -> bool {
+fn has_event(history: &History, replica: &SetReplica, index: usize, started: Version<'_>) -> bool {
     let index = index.to_string();
     let mut events = history.of("Event").filter(|version| version.object["type"] == "Normal");
     events.any(|version| {
         let event = version.object;
         let about = event_about(event);
         let mut words = event_note(event).split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-        let is_near = version.at.duration_since(begun.at).abs() <= patience(history);
+        let is_near = version.at.duration_since(started.at).abs() <= patience(history);
         is_near
             && REPORTING_KINDS.contains(&text(&about["kind"]))
             && text(&about["name"]).starts_with(&replica.set)
@@ -104,11 +105,15 @@ fn has_event(history: &History, replica: &SetReplica, index: usize, begun: Versi
     })
 }
 
-/// The violation if a scaling group did not report a termination correctly. None is needed if the group was
-/// healthy again before a status had to report it.
-fn wrong_condition(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -> Option<Violation> {
+/// The violation if a scaling group did not report a termination correctly. A group that was healthy again
+/// before a status had to report the termination needs no condition.
+fn wrong_condition(
+    history: &History,
+    group: &ScalingGroup,
+    termination: &GangTermination<'_>,
+) -> Option<Violation> {
     const TYPE: &str = "GangTerminationInProgress";
-    let begun = recycle.begun;
+    let started = termination.started;
     let is_true = |version: &Version<'_>| {
         condition(version.object, TYPE).is_some_and(|found| found["status"] == "True")
     };
@@ -117,14 +122,14 @@ fn wrong_condition(history: &History, group: &ScalingGroup, recycle: &Recycle<'_
             .named("PodCliqueScalingGroup", &group.name)
             .filter(|version| version.change != Change::Deleted)
     };
-    let earliest = begun.at.saturating_sub(API_ROUNDING).unwrap_or(begun.at);
+    let earliest = started.at.saturating_sub(API_ROUNDING).unwrap_or(started.at);
     let Some(on) = versions().find(|version| version.at >= earliest && is_true(version)) else {
-        if healed_soon(history, group, recycle) {
+        if healed_soon(history, group, termination) {
             return None;
         }
         let message =
             format!("condition {TYPE} of scaling group {} was not True after a gang termination", group.name);
-        return Some(violation(NOT_REPORTED, message).shown_by("first deletion", begun));
+        return Some(violation(NOT_REPORTED, message).shown_by("first deletion", started));
     };
     let Some(off) = versions().find(|version| version.index > on.index && !is_true(version)) else {
         let message = format!("condition {TYPE} of scaling group {} stayed True", group.name);
@@ -132,9 +137,9 @@ fn wrong_condition(history: &History, group: &ScalingGroup, recycle: &Recycle<'_
     };
     let mut census = Census::default();
     for version in history.as_written().into_iter().filter(|version| version.revision() < off.revision()) {
-        census.take(version);
+        census.apply(version);
     }
-    let short = short_member(&census, group)?;
+    let short = unhealthy_member(&census, group)?;
     let message = format!(
         "condition {TYPE} of scaling group {} ended while PodClique {short} was below its minAvailable",
         group.name
@@ -143,21 +148,21 @@ fn wrong_condition(history: &History, group: &ScalingGroup, recycle: &Recycle<'_
 }
 
 /// A clique of the group with fewer healthy pods than its minimum.
-fn short_member(census: &Census<'_>, group: &ScalingGroup) -> Option<String> {
+fn unhealthy_member(census: &Census<'_>, group: &ScalingGroup) -> Option<String> {
     let size = census.replicas("PodCliqueScalingGroup", &group.name).unwrap_or(group.replicas);
     let mut members = (0..size).flat_map(|index| group.replica(index).collect::<Vec<_>>());
     members.find(|member| census.healthy(&member.name) < member.min).map(|member| member.name)
 }
 
 /// Whether the whole group was healthy again before a status had to report the termination.
-fn healed_soon(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -> bool {
+fn healed_soon(history: &History, group: &ScalingGroup, termination: &GangTermination<'_>) -> bool {
     let (mut census, soon) = (Census::default(), crate::patience(history));
     for version in history.as_written() {
-        if version.at.duration_since(recycle.ended.at) > soon {
+        if version.at.duration_since(termination.ended.at) > soon {
             return false;
         }
-        census.take(version);
-        if version.revision() > recycle.ended.revision() && short_member(&census, group).is_none() {
+        census.apply(version);
+        if version.revision() > termination.ended.revision() && unhealthy_member(&census, group).is_none() {
             return true;
         }
     }
@@ -168,13 +173,13 @@ fn healed_soon(history: &History, group: &ScalingGroup, recycle: &Recycle<'_>) -
 fn wrong_available_replicas(
     history: &History,
     replica: &SetReplica,
-    begun: Version<'_>,
+    started: Version<'_>,
 ) -> Option<Violation> {
     let available =
         |version: &Version<'_>| version.object["status"]["availableReplicas"].as_u64().unwrap_or(0);
     let earlier =
-        || history.named("PodCliqueSet", &replica.set).filter(|version| version.index < begun.index);
-    let later = history.named("PodCliqueSet", &replica.set).filter(|version| version.index > begun.index);
+        || history.named("PodCliqueSet", &replica.set).filter(|version| version.index < started.index);
+    let later = history.named("PodCliqueSet", &replica.set).filter(|version| version.index > started.index);
     let before = earlier().map(|version| available(&version)).max()?;
     if earlier().last().into_iter().chain(later).any(|version| available(&version) < before) {
         return None;
@@ -183,7 +188,7 @@ fn wrong_available_replicas(
         "PodCliqueSet {} reported {before} available replicas while one was gang-terminated",
         replica.set
     );
-    Some(violation(NOT_REPORTED, message).shown_by("first deletion", begun))
+    Some(violation(NOT_REPORTED, message).shown_by("first deletion", started))
 }
 
 #[cfg(test)]

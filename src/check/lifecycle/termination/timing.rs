@@ -5,18 +5,18 @@ use std::time::Duration;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::{Scope, SetReplica};
-use conformance_facts::generations::{Recycle, recycles};
+use conformance_facts::generations::{GangTermination, terminations};
 use conformance_history::{History, Version};
 use jiff::SignedDuration;
 
 use crate::lifecycle::breaches::{Breach, Breaches};
 use crate::{Shown, ensure, none, violation};
 
-const TERMINATED_WITHOUT_BREACH: Code = Code::new("recycled-without-a-breach");
-const TERMINATED_EARLY: Code = Code::new("recycled-early");
-const TERMINATED_LATE: Code = Code::new("recycled-late");
-const NOT_TERMINATED: Code = Code::new("not-recycled");
-const WRONG_NUMBER_OF_TERMINATIONS: Code = Code::new("recycled-too-often-or-not-at-all");
+const TERMINATED_WITHOUT_BREACH: Code = Code::new("gang-terminated-without-breach");
+const TERMINATED_EARLY: Code = Code::new("gang-terminated-early");
+const TERMINATED_LATE: Code = Code::new("gang-terminated-late");
+const NOT_TERMINATED: Code = Code::new("not-gang-terminated");
+const WRONG_NUMBER_OF_TERMINATIONS: Code = Code::new("wrong-number-of-gang-terminations");
 
 /// API times are truncated to whole seconds.
 pub(super) const API_ROUNDING: SignedDuration = SignedDuration::from_secs(1);
@@ -28,17 +28,21 @@ pub fn patience(history: &History) -> SignedDuration {
 
 /// The terminations of a scope itself. Terminations of a scaling-group replica during one of the whole
 /// PodCliqueSet replica are excluded.
-pub fn own_recycles<'a>(history: &'a History, replica: &SetReplica, scope: &Scope) -> Vec<Recycle<'a>> {
-    let found = recycles(history, scope);
+pub fn own_terminations<'a>(
+    history: &'a History,
+    replica: &SetReplica,
+    scope: &Scope,
+) -> Vec<GangTermination<'a>> {
+    let found = terminations(history, scope);
     if *scope == replica.scope() {
         return found;
     }
-    let whole = recycles(history, &replica.scope());
-    let is_within = |recycle: &Recycle<'_>| {
-        let begun = recycle.begun.index;
-        whole.iter().any(|whole| (whole.begun.index..=whole.ended.index).contains(&begun))
+    let whole = terminations(history, &replica.scope());
+    let is_within = |termination: &GangTermination<'_>| {
+        let started = termination.started.index;
+        whole.iter().any(|whole| (whole.started.index..=whole.ended.index).contains(&started))
     };
-    found.into_iter().filter(|recycle| !is_within(recycle)).collect()
+    found.into_iter().filter(|termination| !is_within(termination)).collect()
 }
 
 /// A scope is terminated after a breach that lasted for the delay, not earlier, and for no other reason
@@ -47,25 +51,26 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
     let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
     let breaches = Breaches::of(history, replica);
     let breaches = breaches.of_scope(scope);
-    let recycled = own_recycles(history, replica, scope);
-    let leads_to = |breach: &Breach<'_>, recycle: &Recycle<'_>| {
-        let begun = recycle.begun.index;
-        breach.since.index < begun && breach.until.is_none_or(|until| until.index >= begun)
+    let terminations = own_terminations(history, replica, scope);
+    let leads_to = |breach: &Breach<'_>, termination: &GangTermination<'_>| {
+        let started = termination.started.index;
+        breach.since.index < started && breach.until.is_none_or(|until| until.index >= started)
     };
-    let wrong = recycled.iter().filter_map(|recycle| {
-        let begun = recycle.begun;
-        match breaches.iter().find(|breach| leads_to(breach, recycle)) {
+    let wrong = terminations.iter().filter_map(|termination| {
+        let started = termination.started;
+        match breaches.iter().find(|breach| leads_to(breach, termination)) {
             None => {
                 let message =
                     format!("{scope} was gang-terminated although its minAvailable was not breached");
-                Some(violation(TERMINATED_WITHOUT_BREACH, message).shown_by("first deletion", begun))
+                Some(violation(TERMINATED_WITHOUT_BREACH, message).shown_by("first deletion", started))
             }
-            Some(breach) => untimely(scope, breach.since, begun, delay, patience(history)),
+            Some(breach) => untimely(scope, breach.since, started, delay, patience(history)),
         }
     });
     let last = history.last_at();
-    let without_effect =
-        breaches.iter().filter(|breach| !recycled.iter().any(|recycle| leads_to(breach, recycle)));
+    let without_effect = breaches
+        .iter()
+        .filter(|breach| !terminations.iter().any(|termination| leads_to(breach, termination)));
     let missing = without_effect.filter_map(|breach| {
         let lasted = breach.until.map_or(last, |until| until.at).duration_since(breach.since.at);
         (lasted > delay.saturating_add(patience(history))).then(|| {
@@ -81,13 +86,13 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
 fn untimely(
     scope: &Scope,
     since: Version<'_>,
-    begun: Version<'_>,
+    started: Version<'_>,
     delay: SignedDuration,
     patience: SignedDuration,
 ) -> Option<Violation> {
     // The recorder may have seen either event late.
     let (most, least) =
-        (begun.at.duration_since(since.happened()), begun.happened().duration_since(since.at));
+        (started.at.duration_since(since.happened()), started.happened().duration_since(since.at));
     let (code, after) = if most < delay - API_ROUNDING {
         (TERMINATED_EARLY, most)
     } else if least > delay.saturating_add(patience) {
@@ -100,16 +105,18 @@ fn untimely(
         after.as_secs_f64(),
         delay.as_secs_f64()
     );
-    Some(violation(code, message).shown_by("breached since", since).shown_by("first deletion", begun))
+    Some(violation(code, message).shown_by("breached since", since).shown_by("first deletion", started))
 }
 
 /// A scope was terminated this number of times by itself (TERM-03 to TERM-06).
 pub fn times(history: &History, replica: &SetReplica, scope: &Scope, wanted: usize) -> Ruling {
-    let found = own_recycles(history, replica, scope);
+    let found = own_terminations(history, replica, scope);
     ensure(found.len() == wanted, || {
         let message = format!("{scope} was gang-terminated {} times, want {wanted}", found.len());
         let violation = violation(WRONG_NUMBER_OF_TERMINATIONS, message);
-        found.iter().fold(violation, |violation, recycle| violation.shown_by("first deletion", recycle.begun))
+        found.iter().fold(violation, |violation, termination| {
+            violation.shown_by("first deletion", termination.started)
+        })
     })
 }
 

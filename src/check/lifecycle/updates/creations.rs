@@ -6,7 +6,7 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::Scope;
-use conformance_facts::generations::taken_away;
+use conformance_facts::generations::deleted_by_harness;
 use conformance_facts::health::is_live;
 use conformance_facts::updates::{State, is_of_revision, revision, walk};
 use conformance_history::{Change, History, Pod, Version, count, list};
@@ -16,9 +16,9 @@ use serde_json::Value;
 use super::deletions::{Deletion, deletions};
 use crate::{Shown, none, patience, violation};
 
-const OLD_CREATED: Code = Code::new("old-pod-made");
-const NOT_RESTORED: Code = Code::new("not-as-it-was");
-const CREATED_TWICE: Code = Code::new("pod-made-twice");
+const OLD_CREATED: Code = Code::new("created-from-old-template");
+const NOT_RESTORED_FROM_OLD_TEMPLATE: Code = Code::new("not-restored-from-old-template");
+const TOO_MANY_PODS_CREATED: Code = Code::new("too-many-pods-created");
 
 /// A lost pod and its replacement.
 struct Replacement<'a> {
@@ -32,34 +32,34 @@ struct Replacement<'a> {
 
 impl Replacement<'_> {
     fn is_restored(&self) -> bool {
-        is_alike(self.lost, self.created.pod())
+        have_same_revision(self.lost, self.created.pod())
     }
 }
 
 /// Whether two pods have the same revision.
-fn is_alike(one: Pod<'_>, other: Pod<'_>) -> bool {
+fn have_same_revision(one: Pod<'_>, other: Pod<'_>) -> bool {
     revision(&one.0["spec"]) == revision(&other.0["spec"])
 }
 
 /// The pods that were lost other than by the updater, with their replacements in order within each clique.
 fn replacements<'a>(history: &'a History, set: &str) -> Vec<Replacement<'a>> {
-    let excused = taken_away(history);
+    let excused = deleted_by_harness(history);
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
     let mut missing: BTreeMap<&str, VecDeque<(Pod<'a>, State<'a>)>> = BTreeMap::new();
     walk(history, set, |state, version| {
         if version.kind() != "Pod" || version.label(names::PART_OF) != Some(set) {
             return;
         }
-        let is_gone = version.change == Change::Deleted || !is_live(version.pod());
+        let is_deleted = version.change == Change::Deleted || !is_live(version.pod());
         let before =
-            state.pods.get(version.uid()).filter(|before| is_gone && excused.contains(before.name()));
+            state.pods.get(version.uid()).filter(|before| is_deleted && excused.contains(before.name()));
         if let Some(lost) = before.map(|before| before.pod()) {
             missing
                 .entry(lost.pod_clique().unwrap_or_default())
                 .or_default()
                 .push_back((lost, state.clone()));
         }
-        if is_gone || !seen.insert(version.uid()) {
+        if is_deleted || !seen.insert(version.uid()) {
             return;
         }
         let lost = missing.get_mut(version.pod().pod_clique().unwrap_or_default());
@@ -73,11 +73,11 @@ fn replacements<'a>(history: &'a History, set: &str) -> Vec<Replacement<'a>> {
     found
 }
 
-/// A pod that was lost and replaced before the update step of its replica is replaced with its old template
-/// (UPD-16). Returns `NotReached` if no pod was lost this way.
-pub fn restored_as_it_was(history: &History, set: &str) -> Ruling {
+/// A pod that is lost before the update step of its replica gets a replacement from its old template
+/// (UPD-16). Returns `NotReached` if no pod was lost and replaced before that step.
+pub fn restored_from_old_template(history: &History, set: &str) -> Ruling {
     let deletions = deletions(history, set);
-    let is_step_begun = |state: &State<'_>, pod: Pod<'_>, until: Version<'_>| {
+    let is_step_started = |state: &State<'_>, pod: Pod<'_>, until: Version<'_>| {
         let replica: Option<usize> = pod.label(names::REPLICA_INDEX).and_then(|index| index.parse().ok());
         let updating = list(&state.pcs()["status"]["updateProgress"]["currentlyUpdating"]);
         let is_reported = updating.iter().any(|entry| count(&entry["replicaIndex"]) == replica);
@@ -87,28 +87,28 @@ pub fn restored_as_it_was(history: &History, set: &str) -> Ruling {
             || deletions.iter().any(|deletion| is_of_step(deletion) && deletion.at.index < until.index)
     };
     let replacements = replacements(history, set);
-    let mut judged = replacements.iter().filter(|replacement| {
+    let mut checked = replacements.iter().filter(|replacement| {
         let Replacement { lost, lost_in, created, created_in } = replacement;
-        let is_under_way = lost_in.update > 0 && lost_in.is_old(*lost);
-        is_under_way
-            && !is_step_begun(lost_in, *lost, *created)
-            && !is_step_begun(created_in, *lost, *created)
+        let is_old_during_update = lost_in.update > 0 && lost_in.is_old(*lost);
+        is_old_during_update
+            && !is_step_started(lost_in, *lost, *created)
+            && !is_step_started(created_in, *lost, *created)
     });
-    let first = judged
+    let first = checked
         .next()
         .ok_or_else(|| Broken::NotReached("no pod was lost before the update step of its replica".into()))?;
-    none([first].into_iter().chain(judged).filter(|found| !found.is_restored()).map(|found| {
+    none([first].into_iter().chain(checked).filter(|found| !found.is_restored()).map(|found| {
         let (lost, created) = (found.lost.name(), found.created.name());
         let message = format!(
             "Pod {created} replaced Pod {lost} before the update step of its replica, want the old template"
         );
-        violation(NOT_RESTORED, message).shown_by("created", found.created)
+        violation(NOT_RESTORED_FROM_OLD_TEMPLATE, message).shown_by("created", found.created)
     }))
 }
 
 /// During an update a pod with an old template is created only to replace a lost pod with that template
 /// (UPD-10).
-pub fn made_later_is_new_or_restored(history: &History, set: &str) -> Ruling {
+pub fn created_pods_are_new_or_restored(history: &History, set: &str) -> Ruling {
     let replacements = replacements(history, set);
     let restored = replacements.iter().filter(|replacement| replacement.is_restored());
     let restored: BTreeSet<_> = restored.map(|replacement| replacement.created.uid()).collect();
@@ -116,8 +116,8 @@ pub fn made_later_is_new_or_restored(history: &History, set: &str) -> Ruling {
 }
 
 /// Every pod created during an update is new (UPD-34). Pods created within the operator's reaction time are
-/// excluded, unless its status already reported the end of an OnDelete update.
-pub fn made_later_is_new(history: &History, set: &str) -> Ruling {
+/// excluded, unless the status already reports the end of an OnDelete update.
+pub fn created_pods_are_new(history: &History, set: &str) -> Ruling {
     created_later(history, set, &BTreeSet::new())
 }
 
@@ -126,9 +126,9 @@ fn created_later(history: &History, set: &str, excused: &BTreeSet<&str>) -> Ruli
     let mut seen = BTreeSet::new();
     let mut violations = Vec::new();
     walk(history, set, |state, version| {
-        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        let is_pod_of_set = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
         let is_counted = version.change != Change::Deleted && !excused.contains(version.uid());
-        if !is_its || !is_counted || !seen.insert(version.uid()) {
+        if !is_pod_of_set || !is_counted || !seen.insert(version.uid()) {
             return;
         }
         let Some(changed) = state.changed else { return };
@@ -154,7 +154,7 @@ fn hash_changed_since(state: &State<'_>, changed: Version<'_>) -> bool {
 
 /// The selected pods created from the entry `since` on are new, until the templates change again (UPD-33,
 /// UPD-34).
-pub fn made_since_is_new(
+pub fn pods_created_since_are_new(
     history: &History,
     set: &str,
     since: usize,
@@ -165,8 +165,8 @@ pub fn made_since_is_new(
     let mut violations = Vec::new();
     walk(history, set, |state, version| {
         let is_since = version.index >= since && *update.get_or_insert(state.update) == state.update;
-        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
-        let is_created = is_its && version.change != Change::Deleted && seen.insert(version.uid());
+        let is_pod_of_set = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        let is_created = is_pod_of_set && version.change != Change::Deleted && seen.insert(version.uid());
         if is_created && is_since && is_selected(version.pod()) && state.is_old(version.pod()) {
             let message = format!("Pod {} was created from an old template during an update", version.name());
             violations.push(violation(OLD_CREATED, message).shown_by("created", version));
@@ -178,19 +178,20 @@ pub fn made_since_is_new(
 /// Every pod of a scope is of this revision (TERM-13). Returns `NotReached` if there are no pods.
 pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling {
     let mut seen = BTreeSet::new();
-    let its = history.pods().filter(|version| scope.has(version.pod()) && seen.insert(version.uid()));
-    let its: Vec<_> = its.collect();
-    if its.is_empty() {
+    let pods = history.pods().filter(|version| scope.has(version.pod()) && seen.insert(version.uid()));
+    let pods: Vec<_> = pods.collect();
+    if pods.is_empty() {
         return Err(Broken::NotReached(format!("{scope} has no pods")));
     }
-    none(its.into_iter().filter(|version| !is_of_revision(version.pod(), wanted)).map(|version| {
+    none(pods.into_iter().filter(|version| !is_of_revision(version.pod(), wanted)).map(|version| {
         let message = format!("Pod {} was not created from template revision {wanted}", version.name());
         violation(OLD_CREATED, message).shown_by("created", version)
     }))
 }
 
-/// A clique never has more pods than requested, as far as the operator could know (UPD-13, UPD-15).
-pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
+/// No pod is created beyond the largest size that its clique requested within the operator's reaction time
+/// (UPD-13, UPD-15).
+pub fn no_excess_pods_created(history: &History, set: &str) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut sizes: BTreeMap<&str, Vec<(Timestamp, usize)>> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -199,8 +200,8 @@ pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
             let size = count(&version.object["spec"]["replicas"]).unwrap_or(0);
             sizes.entry(version.name()).or_default().push((version.at, size));
         }
-        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
-        if !is_its || version.change == Change::Deleted || !seen.insert(version.uid()) {
+        let is_pod_of_set = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        if !is_pod_of_set || version.change == Change::Deleted || !seen.insert(version.uid()) {
             return;
         }
         let clique = version.pod().pod_clique().unwrap_or_default();
@@ -211,7 +212,7 @@ pub fn nothing_is_made_twice(history: &History, set: &str) -> Ruling {
                 "Pod {} is one of {existing} pods of PodClique {clique}, want {size}",
                 version.name()
             );
-            violations.push(violation(CREATED_TWICE, message).shown_by("created", version));
+            violations.push(violation(TOO_MANY_PODS_CREATED, message).shown_by("created", version));
         }
     });
     none(violations)

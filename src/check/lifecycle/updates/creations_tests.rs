@@ -27,55 +27,66 @@ fn a_pod_lost_before_its_step_is_restored(
     #[case] expected: &str,
 ) {
     let story = Story::flat().added(pcs(2, "1", json!({"currentGenerationHash": "1"})));
-    let made =
+    let with_pods =
         ["0a0", "0a1", "1a0", "1a1"].iter().fold(story, |story, name| story.added(pod(name, "1", true)));
-    let begun = made.modified(pcs(2, "2", updating(updated))).later(30);
-    let marked = begun.mark(SharedMark::PodLost, json!({"name": lost}));
+    let with_changed_template = with_pods.modified(pcs(2, "2", updating(updated))).later(30);
+    let marked = with_changed_template.mark(SharedMark::PodLost, json!({"name": lost}));
     let history = deleted(marked, lost).added(pod(&format!("{lost}-new"), revision, true)).end();
-    let ruling = format!("{:?}", restored_as_it_was(&history, "w"));
+    let ruling = format!("{:?}", restored_from_old_template(&history, "w"));
     assert!(ruling.contains(expected), "{ruling}");
-    assert_eq!(made_later_is_new_or_restored(&history, "w"), Ok(()));
+    assert_eq!(created_pods_are_new_or_restored(&history, "w"), Ok(()));
 }
 
 #[test]
 fn a_pod_of_the_old_template_replaces_only_a_lost_pod() {
     let late = || changed().later(30);
     let extra = late().added(pod("0a2", "1", true)).end();
-    assert!(message(made_later_is_new_or_restored(&extra, "w")).contains("created from an old template"));
+    assert!(message(created_pods_are_new_or_restored(&extra, "w")).contains("created from an old template"));
     let updated = deleted(late(), "0a0").added(pod("0a0-new", "1", true)).end();
-    assert!(message(made_later_is_new_or_restored(&updated, "w")).contains("created from an old template"));
+    assert!(
+        message(created_pods_are_new_or_restored(&updated, "w")).contains("created from an old template")
+    );
 }
 
 #[test]
 fn pods_are_created_from_the_new_template_with_on_delete() {
-    let begun = || changed_on_delete(ended_status(0));
-    let by_hand = replaced(begun().mark(SharedMark::PodLost, json!({"name": "0a0"})), "0a0").end();
-    assert_eq!(made_later_is_new(&by_hand, "w"), Ok(()));
-    let old = begun().added(pod("0a0-new", "1", true)).end();
-    assert!(message(made_later_is_new(&old, "w")).contains("created from an old template"));
+    let with_changed_template = || changed_on_delete(ended_status(0));
+    let by_hand =
+        replaced(with_changed_template().mark(SharedMark::PodLost, json!({"name": "0a0"})), "0a0").end();
+    assert_eq!(created_pods_are_new(&by_hand, "w"), Ok(()));
+    let old = with_changed_template().added(pod("0a0-new", "1", true)).end();
+    assert!(message(created_pods_are_new(&old, "w")).contains("created from an old template"));
 }
 
 #[test]
 fn pods_added_during_an_update_are_new() {
-    let began = replaced(changed(), "0a0");
-    let since = began.clone().end().entries.len();
-    let judge = |story: Story| made_since_is_new(&story.end(), "w", since, |pod| pod.name() != "0g7");
-    assert_eq!(judge(began.clone().added(pod("0a7", "2", true)).added(pod("0g7", "1", true))), Ok(()));
-    assert_eq!(judge(began.clone().modified(pod("0a1", "1", false))), Ok(()), "it existed before");
-    let old = judge(began.clone().added(pod("0a7", "1", true)));
+    let update_started = replaced(changed(), "0a0");
+    let since = update_started.clone().end().entries.len();
+    let check =
+        |story: Story| pods_created_since_are_new(&story.end(), "w", since, |pod| pod.name() != "0g7");
+    assert_eq!(
+        check(update_started.clone().added(pod("0a7", "2", true)).added(pod("0g7", "1", true))),
+        Ok(())
+    );
+    assert_eq!(check(update_started.clone().modified(pod("0a1", "1", false))), Ok(()), "it existed before");
+    let old = check(update_started.clone().added(pod("0a7", "1", true)));
     assert!(message(old).contains("Pod 0a7 was created from an old template during an update"));
-    let next =
-        began.added(pod("0a7", "2", true)).modified(pcs(1, "3", Value::Null)).added(pod("0a8", "2", true));
-    assert_eq!(judge(next), Ok(()), "the next update has not begun yet");
+    let next = update_started
+        .added(pod("0a7", "2", true))
+        .modified(pcs(1, "3", Value::Null))
+        .added(pod("0a8", "2", true));
+    assert_eq!(check(next), Ok(()), "the pod is new in the first update");
 }
 
 #[test]
 fn a_clique_never_has_more_pods_than_requested() {
     let story = || Story::flat().added(pcs(1, "1", Value::Null)).added(clique(0, Value::Null));
     let two = || story().added(pod("0a0", "1", true)).added(pod("0a1", "1", true));
-    assert_eq!(nothing_is_made_twice(&two().end(), "w"), Ok(()));
+    assert_eq!(no_excess_pods_created(&two().end(), "w"), Ok(()));
     let three = two().added(pod("0a1-new", "1", true)).end();
-    assert!(message(nothing_is_made_twice(&three, "w")).contains("one of 3 pods of PodClique w-0-a, want 2"));
+    assert!(
+        message(no_excess_pods_created(&three, "w")).contains("one of 3 pods of PodClique w-0-a, want 2")
+    );
 }
 
 #[test]
@@ -90,17 +101,17 @@ fn a_pod_created_right_after_a_scale_in_is_allowed() {
             Story::flat().added(pcs(1, "1", Value::Null)).added(sized(2)).added(pod("0a0", "1", true));
         story.modified(sized(1))
     };
-    assert_eq!(nothing_is_made_twice(&scaled_in().added(pod("0a1", "1", true)).end(), "w"), Ok(()));
+    assert_eq!(no_excess_pods_created(&scaled_in().added(pod("0a1", "1", true)).end(), "w"), Ok(()));
     let late = scaled_in().later(6).added(pod("0a1", "1", true)).end();
-    assert!(message(nothing_is_made_twice(&late, "w")).contains("one of 2 pods of PodClique w-0-a, want 1"));
+    assert!(message(no_excess_pods_created(&late, "w")).contains("one of 2 pods of PodClique w-0-a, want 1"));
 }
 
 #[test]
 fn every_pod_of_a_scope_has_the_revision() {
     let first = Scope::Replica { set: "w".into(), index: 0 };
-    let judged = |story: Story| all_of_revision(&story.end(), &first, "2");
-    assert_eq!(judged(Story::flat().added(pod("0a0", "2", true)).added(pod("1a0", "1", true))), Ok(()));
-    let mixed = judged(Story::flat().added(pod("0a0", "2", true)).added(pod("0a1", "1", true)));
+    let check = |story: Story| all_of_revision(&story.end(), &first, "2");
+    assert_eq!(check(Story::flat().added(pod("0a0", "2", true)).added(pod("1a0", "1", true))), Ok(()));
+    let mixed = check(Story::flat().added(pod("0a0", "2", true)).added(pod("0a1", "1", true)));
     assert!(message(mixed).contains("Pod 0a1 was not created from template revision 2"));
-    assert!(matches!(judged(Story::flat()), Err(Broken::NotReached(_))));
+    assert!(matches!(check(Story::flat()), Err(Broken::NotReached(_))));
 }

@@ -5,28 +5,28 @@ use std::collections::BTreeSet;
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
-use conformance_facts::generations::taken_away;
+use conformance_facts::generations::deleted_by_harness;
 use conformance_facts::health::is_live;
 use conformance_facts::updates::{State, walk};
 use conformance_history::{Change, History, Pod, Version};
 
 use crate::{Shown, none, violation};
 
-const NEW_DELETED: Code = Code::new("new-pod-taken");
-const DELETED_WITHOUT_UPDATE: Code = Code::new("taken-without-an-update");
+const NEW_DELETED: Code = Code::new("new-pod-deleted");
+const DELETED_WITHOUT_UPDATE: Code = Code::new("deleted-without-update");
 
 /// A pod that the updater deleted.
 pub(super) struct Deletion<'a> {
-    /// The version in which it is no longer live.
+    /// The version in which the pod is no longer live.
     pub(super) at: Version<'a>,
-    /// The pod before that.
+    /// The pod right before the deletion.
     pub(super) pod: Pod<'a>,
-    /// The state right before that.
+    /// The state right before the deletion.
     pub(super) state: State<'a>,
 }
 
 impl Deletion<'_> {
-    /// The index of its PodCliqueSet replica.
+    /// The index of the pod's PodCliqueSet replica.
     pub(super) fn replica(&self) -> Option<usize> {
         self.pod.label(names::REPLICA_INDEX)?.parse().ok()
     }
@@ -34,12 +34,12 @@ impl Deletion<'_> {
 
 /// The pods of a PodCliqueSet that the updater deleted.
 pub(super) fn deletions<'a>(history: &'a History, set: &str) -> Vec<Deletion<'a>> {
-    let excused = taken_away(history);
+    let excused = deleted_by_harness(history);
     let mut found = Vec::new();
     walk(history, set, |state, version| {
         let before = state.pods.get(version.uid()).filter(|_| version.kind() == "Pod");
-        let is_gone = version.change == Change::Deleted || !is_live(version.pod());
-        if let Some(before) = before.filter(|before| is_gone && !excused.contains(before.name()))
+        let is_deleted = version.change == Change::Deleted || !is_live(version.pod());
+        if let Some(before) = before.filter(|before| is_deleted && !excused.contains(before.name()))
             && !state.is_surplus(before.pod())
         {
             found.push(Deletion { at: version, pod: before.pod(), state: state.clone() });
@@ -48,9 +48,9 @@ pub(super) fn deletions<'a>(history: &'a History, set: &str) -> Vec<Deletion<'a>
     found
 }
 
-/// Only old pods of standalone cliques and scaling-group replicas with an old pod are deleted (UPD-11,
-/// UPD-15).
-pub fn only_old_is_taken(history: &History, set: &str) -> Ruling {
+/// The updater deletes only old pods of standalone cliques, and scaling-group replicas that have an old pod
+/// (UPD-11, UPD-15).
+pub fn updater_deletes_only_old(history: &History, set: &str) -> Ruling {
     let mut seen: BTreeSet<(usize, String)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
         let (unit, _, is_old) = deletion.state.unit(deletion.pod);
@@ -65,13 +65,13 @@ pub fn only_old_is_taken(history: &History, set: &str) -> Ruling {
 }
 
 /// The updater deletes no pod (UPD-21, UPD-26).
-pub fn nothing_is_taken(history: &History, set: &str) -> Ruling {
+pub fn updater_deletes_none(history: &History, set: &str) -> Ruling {
     none(deletions(history, set).iter().map(unneeded))
 }
 
 /// While the strategy is OnDelete, the updater deletes at most the pod of the update step in progress
 /// (UPD-24).
-pub fn nothing_is_taken_on_delete(history: &History, set: &str) -> Ruling {
+pub fn updater_deletes_none_on_delete(history: &History, set: &str) -> Ruling {
     // The update whose step is in progress.
     let mut updating = None;
     let mut violations = Vec::new();

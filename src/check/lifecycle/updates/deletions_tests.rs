@@ -10,10 +10,10 @@ use crate::message;
 
 #[test]
 fn only_pods_of_an_old_template_are_deleted() {
-    assert_eq!(only_old_is_taken(&all_replaced().end(), "w"), Ok(()));
+    assert_eq!(updater_deletes_only_old(&all_replaced().end(), "w"), Ok(()));
     let again = replaced(changed(), "0a0").deleted(pod("0a0-new", "2", true)).end();
     assert!(
-        message(only_old_is_taken(&again, "w"))
+        message(updater_deletes_only_old(&again, "w"))
             .contains("Pod 0a0-new was deleted although it has the current template")
     );
 }
@@ -21,27 +21,30 @@ fn only_pods_of_an_old_template_are_deleted() {
 #[test]
 fn no_pod_is_deleted_without_an_update() {
     let story = || Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", true));
-    assert_eq!(nothing_is_taken(&story().end(), "w"), Ok(()));
-    assert!(message(nothing_is_taken(&deleted(story(), "0a0").end(), "w")).contains("no update requires it"));
+    assert_eq!(updater_deletes_none(&story().end(), "w"), Ok(()));
+    assert!(
+        message(updater_deletes_none(&deleted(story(), "0a0").end(), "w")).contains("no update requires it")
+    );
     let by_hand = story().mark(SharedMark::PodLost, json!({"name": "0a0"}));
-    assert_eq!(nothing_is_taken(&deleted(by_hand, "0a0").end(), "w"), Ok(()));
+    assert_eq!(updater_deletes_none(&deleted(by_hand, "0a0").end(), "w"), Ok(()));
     let scaled_in = story().modified(pcs(0, "1", Value::Null));
-    assert_eq!(nothing_is_taken(&deleted(scaled_in, "0a0").end(), "w"), Ok(()));
+    assert_eq!(updater_deletes_none(&deleted(scaled_in, "0a0").end(), "w"), Ok(()));
 }
 
 #[test]
 fn the_updater_deletes_no_pod_with_on_delete() {
-    let begun = || changed_on_delete(ended_status(0));
-    let by_hand = replaced(begun().mark(SharedMark::PodLost, json!({"name": "0a0"})), "0a0").end();
-    assert_eq!(nothing_is_taken_on_delete(&by_hand, "w"), Ok(()));
-    let by_updater = deleted(begun(), "0a0").end();
-    assert!(message(nothing_is_taken_on_delete(&by_updater, "w")).contains("Pod 0a0 was deleted"));
+    let with_changed_template = || changed_on_delete(ended_status(0));
+    let by_hand =
+        replaced(with_changed_template().mark(SharedMark::PodLost, json!({"name": "0a0"})), "0a0").end();
+    assert_eq!(updater_deletes_none_on_delete(&by_hand, "w"), Ok(()));
+    let by_updater = deleted(with_changed_template(), "0a0").end();
+    assert!(message(updater_deletes_none_on_delete(&by_updater, "w")).contains("Pod 0a0 was deleted"));
 }
 
 #[test]
 fn the_step_in_progress_ends_after_a_change_to_on_delete() {
     let story = || deleted(changed(), "0a0").modified(on_delete("2", updating(0)));
-    assert_eq!(nothing_is_taken_on_delete(&deleted(story(), "0g0").end(), "w"), Ok(()));
+    assert_eq!(updater_deletes_none_on_delete(&deleted(story(), "0g0").end(), "w"), Ok(()));
     let two = deleted(deleted(story(), "0g0"), "0a1").end();
-    assert!(message(nothing_is_taken_on_delete(&two, "w")).contains("Pod 0a1 was deleted"));
+    assert!(message(updater_deletes_none_on_delete(&two, "w")).contains("Pod 0a1 was deleted"));
 }

@@ -25,14 +25,14 @@ pub fn are_admitted(history: &History) -> Ruling {
 }
 
 /// The update of a PodCliqueSet is complete.
-pub fn through(live: &Live, set: &str) -> Ruling {
+pub fn is_complete(live: &Live, set: &str) -> Ruling {
     none(lacks(live, set).map(|lack| {
         violation(NOT_ENDED, format!("the update of PodCliqueSet {set} is not complete: {lack}"))
     }))
 }
 
 /// All pods of a PodCliqueSet exist, are new and Ready (UPD-02).
-pub fn pods_through(live: &Live, set: &str) -> Ruling {
+pub fn pods_are_complete(live: &Live, set: &str) -> Ruling {
     none(
         lacks_pods(live, set)
             .map(|lack| violation(NOT_ENDED, format!("PodCliqueSet {set} is not updated: {lack}"))),
@@ -110,14 +110,14 @@ pub fn never_ended_early(history: &History, set: &str) -> Ruling {
 
 /// With the strategy OnDelete the update is reported as ended at once (UPD-35).
 pub fn ended_at_once(history: &History, set: &str) -> Ruling {
-    let Some(begin) = first_change(history, set) else { return Ok(()) };
-    let mut versions = history.named("PodCliqueSet", set).filter(|version| version.index >= begin.index);
+    let Some(change) = first_change(history, set) else { return Ok(()) };
+    let mut versions = history.named("PodCliqueSet", set).filter(|version| version.index >= change.index);
     let ended =
         versions.find(|version| !version.object["status"]["updateProgress"]["updateEndedAt"].is_null());
-    let after = ended.map(|ended| ended.at.duration_since(begin.at));
+    let after = ended.map(|ended| ended.at.duration_since(change.at));
     ensure(after.is_some_and(|after| after <= patience(history)), || {
         let message = format!("the update of PodCliqueSet {set} was not reported as ended at once");
-        violation(NOT_ENDED, message).shown_by("template changed", begin)
+        violation(NOT_ENDED, message).shown_by("template changed", change)
     })
 }
 

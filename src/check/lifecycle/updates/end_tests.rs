@@ -9,8 +9,8 @@ use crate::message;
 
 #[test]
 fn the_end_is_reported_when_every_pod_is_new_and_ready() {
-    let right = all_replaced().modified(pcs(1, "2", ended_status(1))).end();
-    assert_eq!((ended(&right, "w"), never_ended_early(&right, "w")), (Ok(()), Ok(())));
+    let correct = all_replaced().modified(pcs(1, "2", ended_status(1))).end();
+    assert_eq!((ended(&correct, "w"), never_ended_early(&correct, "w")), (Ok(()), Ok(())));
     let early = changed().modified(pcs(1, "2", ended_status(0))).end();
     assert!(message(never_ended_early(&early, "w")).contains("Pod 0a0 has an old template"));
     assert!(message(ended(&early, "w")).contains("Pod 0a0 has an old template"));

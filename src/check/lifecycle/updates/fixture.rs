@@ -64,8 +64,8 @@ pub(super) const PODS: [&str; 4] = ["0a0", "0a1", "0g0", "0g1"];
 /// A running replica whose templates have changed.
 pub(super) fn changed() -> Story {
     let story = Story::flat().added(pcs(1, "1", json!({"currentGenerationHash": "1"})));
-    let made = PODS.iter().fold(story, |story, name| story.added(pod(name, "1", true)));
-    made.modified(pcs(1, "2", json!({"currentGenerationHash": "1"}))).modified(pcs(1, "2", updating(0)))
+    let with_pods = PODS.iter().fold(story, |story, name| story.added(pod(name, "1", true)));
+    with_pods.modified(pcs(1, "2", json!({"currentGenerationHash": "1"}))).modified(pcs(1, "2", updating(0)))
 }
 
 /// Deletes a pod of revision 1.
@@ -98,8 +98,9 @@ pub(super) fn on_delete(revision: &str, status: Value) -> Value {
 /// Two pods with the strategy OnDelete, whose template has changed. The PodCliqueSet then has this status.
 pub(super) fn changed_on_delete(status: Value) -> Story {
     let story = Story::flat().added(on_delete("1", json!({"currentGenerationHash": "1"})));
-    let made = story.added(pod("0a0", "1", true)).added(pod("0a1", "1", true));
-    made.modified(on_delete("2", json!({"currentGenerationHash": "1"})))
+    let with_pods = story.added(pod("0a0", "1", true)).added(pod("0a1", "1", true));
+    with_pods
+        .modified(on_delete("2", json!({"currentGenerationHash": "1"})))
         .later(1)
         .modified(on_delete("2", status))
 }

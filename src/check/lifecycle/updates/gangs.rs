@@ -7,7 +7,7 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::schedulers;
 use conformance_facts::health::is_bound;
-use conformance_facts::pod_gangs::{misnamed, referred_pods};
+use conformance_facts::pod_gangs::{reference_mismatch, referred_pods};
 use conformance_facts::updates::{first_change, walk};
 use conformance_history::{Change, History, Live, Pod, Version, list, text};
 use serde_json::{Value, json};
@@ -17,29 +17,29 @@ use crate::{Shown, none, patience, violation};
 const GANG_CHANGED: Code = Code::new("gang-changed-by-update");
 const NO_MEMBER: Code = Code::new("replacement-is-no-member");
 
-/// PodGangs stay the same objects with the same minimums during an update, and so do their gang resources.
-/// Gang resources of a gang that was down as a whole may be new (UPD-07).
+/// PodGangs stay the same objects with the same minimums during an update (UPD-07). Their gang resources stay
+/// too, unless all pods of the gang were unbound at some time.
 pub fn gangs_stay(history: &History, set: &str) -> Ruling {
-    let Some(begin) = first_change(history, set) else { return Ok(()) };
-    let (before, after) = (history.before(begin.index), history.end());
+    let Some(change) = first_change(history, set) else { return Ok(()) };
+    let (before, after) = (history.before(change.index), history.end());
     let mut violations = Vec::new();
     let of_set = |object: &&Value| object["metadata"]["labels"][names::PART_OF] == set;
     let minimums = |gang: &Value| {
         let podgroups = list(&gang["spec"]["podgroups"]).iter();
         podgroups.map(|podgroup| json!([podgroup["name"], podgroup["minReplicas"]])).collect::<Vec<_>>()
     };
-    let differ = |what: &str, object: &Value| {
+    let changed = |what: &str, object: &Value| {
         let message = format!("{} {} {what}", text(&object["kind"]), text(&object["metadata"]["name"]));
         violation(GANG_CHANGED, message).shown_by_object("before", object)
     };
-    let survived = survivors(history, set, begin);
+    let survived = survivors(history, set, change);
     for gang in before.of("PodGang").filter(of_set) {
         let name = text(&gang["metadata"]["name"]);
-        let mut versions = history.named("PodGang", name).filter(|version| version.index >= begin.index);
+        let mut versions = history.named("PodGang", name).filter(|version| version.index >= change.index);
         if after.get("PodGang", name).is_none_or(|now| now["metadata"]["uid"] != gang["metadata"]["uid"]) {
-            violations.push(differ("was deleted or created again", gang));
+            violations.push(changed("was deleted or created again", gang));
         } else if versions.any(|version| minimums(version.object) != minimums(gang)) {
-            violations.push(differ("has other minReplicas", gang));
+            violations.push(changed("has other minReplicas", gang));
         }
         if !survived.contains(name) {
             continue;
@@ -55,9 +55,9 @@ pub fn gangs_stay(history: &History, set: &str) -> Ruling {
             let found = after.get(text(&resource["kind"]), text(&resource["metadata"]["name"]));
             let same = |now: &Value| now["metadata"]["uid"] == resource["metadata"]["uid"];
             match found.filter(|now| same(now)) {
-                None => violations.push(differ("was deleted or created again", resource)),
+                None => violations.push(changed("was deleted or created again", resource)),
                 Some(now) if expectations.size(now) != expectations.size(resource) => {
-                    violations.push(differ("has another size", resource));
+                    violations.push(changed("has another size", resource));
                 }
                 Some(_) => {}
             }
@@ -67,19 +67,19 @@ pub fn gangs_stay(history: &History, set: &str) -> Ruling {
 }
 
 /// PodGangs refer to exactly the existing pods (UPD-31).
-pub fn names_what_there_is(live: &Live, set: &str) -> Ruling {
-    none(misnamed(live, set).map(|fault| violation(GANG_CHANGED, fault)))
+pub fn references_match_pods(live: &Live, set: &str) -> Ruling {
+    none(reference_mismatch(live, set).map(|fault| violation(GANG_CHANGED, fault)))
 }
 
 /// References of PodGangs are added only for existing pods, and removed soon after their pods are deleted
 /// (UPD-31).
 pub fn references_follow_the_pods(history: &History, set: &str) -> Ruling {
-    let Some(begin) = first_change(history, set) else { return Ok(()) };
-    none(wrong_references(history, set, begin))
+    let Some(change) = first_change(history, set) else { return Ok(()) };
+    none(wrong_references(history, set, change))
 }
 
-/// Violations of the references of PodGangs since an update began.
-fn wrong_references(history: &History, set: &str, begin: Version<'_>) -> Vec<Violation> {
+/// Violations of the references of PodGangs since the templates changed.
+fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Violation> {
     let mut created: BTreeSet<&str> = BTreeSet::new();
     let mut deleted: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     let mut known: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -92,13 +92,14 @@ fn wrong_references(history: &History, set: &str, begin: Version<'_>) -> Vec<Vio
             ("PodGang", Change::Added | Change::Modified) if version.label(names::PART_OF) == Some(set) => {
                 let now: BTreeSet<_> = referred_pods(version.object).collect();
                 let old = known.insert(name, now.clone()).unwrap_or_default();
-                if version.index < begin.index {
+                if version.index < change.index {
                     return;
                 }
                 let early = now.difference(&old).find(|pod| !created.contains(*pod));
                 let early =
                     early.map(|pod| format!("PodGang {name} referred to Pod {pod} before it existed"));
-                let is_late = |gone: &Version<'_>| version.at.duration_since(gone.at) > patience(history);
+                let is_late =
+                    |deletion: &Version<'_>| version.at.duration_since(deletion.at) > patience(history);
                 let late = old.iter().find(|pod| deleted.get(*pod).is_some_and(is_late));
                 let late = late.map(|pod| {
                     format!("PodGang {name} still referred to Pod {pod} long after it was deleted")
@@ -114,14 +115,14 @@ fn wrong_references(history: &History, set: &str, begin: Version<'_>) -> Vec<Vio
     violations
 }
 
-/// Pods that an update creates are members of their gang like the pods before (UPD-08). They are released
-/// only after their PodGang refers to them. They are in the same gang resource if the gang survived the
-/// update.
+/// Pods that an update creates are members of the same gang as their predecessors (UPD-08). They are released
+/// only after their PodGang refers to them. If the gang had a bound pod at all times, they are in the same
+/// gang resource.
 pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
-    let Some(begin) = first_change(history, set) else { return Ok(()) };
+    let Some(change) = first_change(history, set) else { return Ok(()) };
     let expectations = schedulers::of(history.header.target);
-    let (before, after) = (history.before(begin.index), history.end());
-    let survived = survivors(history, set, begin);
+    let (before, after) = (history.before(change.index), history.end());
+    let survived = survivors(history, set, change);
     let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut released = BTreeSet::new();
     let mut violations = Vec::new();
@@ -130,11 +131,12 @@ pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
             named.insert(version.uid(), referred_pods(version.object).collect());
         }
         let pod = version.pod();
-        let is_its = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
-        let is_released = is_its && version.change != Change::Deleted && !pod.gates().contains(&names::GATE);
+        let is_pod_of_set = version.kind() == "Pod" && version.label(names::PART_OF) == Some(set);
+        let is_released =
+            is_pod_of_set && version.change != Change::Deleted && !pod.gates().contains(&names::GATE);
         if is_released
             && released.insert(version.uid())
-            && version.index > begin.index
+            && version.index > change.index
             && !named.values().any(|names| names.contains(pod.name()))
         {
             let message = format!("Pod {} lost its gate before a PodGang referred to it", pod.name());
@@ -161,21 +163,21 @@ pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// The PodGangs that had at least one bound pod at every point since `begin`.
-fn survivors<'a>(history: &'a History, set: &str, begin: Version<'_>) -> BTreeSet<&'a str> {
+/// The PodGangs that always had at least one bound pod since `change`.
+fn survivors<'a>(history: &'a History, set: &str, change: Version<'_>) -> BTreeSet<&'a str> {
     let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut lost = BTreeSet::new();
     walk(history, set, |state, version| {
         let Some(gang) = version.pod().pod_gang().filter(|_| version.kind() == "Pod") else { return };
-        let its = bound.entry(gang).or_default();
+        let of_gang = bound.entry(gang).or_default();
         let is_bound_now = version.change != Change::Deleted && is_bound(version.pod());
-        let had_bound = !its.is_empty();
+        let had_bound = !of_gang.is_empty();
         if is_bound_now {
-            its.insert(version.uid());
+            of_gang.insert(version.uid());
         } else {
-            its.remove(version.uid());
+            of_gang.remove(version.uid());
         }
-        if had_bound && its.is_empty() && version.index >= begin.index && state.pcs.is_some() {
+        if had_bound && of_gang.is_empty() && version.index >= change.index && state.pcs.is_some() {
             lost.insert(gang);
         }
     });

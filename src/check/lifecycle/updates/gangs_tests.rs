@@ -15,25 +15,25 @@ fn gang(uid: &str, min: usize, references: &[&str]) -> Value {
 
 #[test]
 fn gangs_stay_and_refer_to_the_new_pods() {
-    let begun = || {
+    let updated = || {
         let story = Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", true));
-        let made = story.added(pod("0a1", "1", true)).added(gang("g", 1, &["0a0", "0a1"]));
-        replaced(made.modified(pcs(1, "2", Value::Null)), "0a0")
+        let with_gang = story.added(pod("0a1", "1", true)).added(gang("g", 1, &["0a0", "0a1"]));
+        replaced(with_gang.modified(pcs(1, "2", Value::Null)), "0a0")
     };
-    let right = begun().modified(gang("g", 1, &["0a0-new", "0a1"])).end();
-    assert_eq!(gangs_stay(&right, "w"), Ok(()));
-    assert_eq!(references_follow_the_pods(&right, "w"), Ok(()));
-    assert_eq!(names_what_there_is(&right.end(), "w"), Ok(()));
-    let stale = begun().modified(gang("g", 1, &["0a0", "0a0-new", "0a1"])).end();
-    assert!(message(names_what_there_is(&stale.end(), "w")).contains("0a0, which does not exist"));
-    let unnamed = begun().modified(gang("g", 1, &["0a1"])).end();
-    assert!(message(names_what_there_is(&unnamed.end(), "w")).contains("no PodGang refers to Pod 0a0-new"));
+    let correct = updated().modified(gang("g", 1, &["0a0-new", "0a1"])).end();
+    assert_eq!(gangs_stay(&correct, "w"), Ok(()));
+    assert_eq!(references_follow_the_pods(&correct, "w"), Ok(()));
+    assert_eq!(references_match_pods(&correct.end(), "w"), Ok(()));
+    let stale = updated().modified(gang("g", 1, &["0a0", "0a0-new", "0a1"])).end();
+    assert!(message(references_match_pods(&stale.end(), "w")).contains("0a0, which does not exist"));
+    let unnamed = updated().modified(gang("g", 1, &["0a1"])).end();
+    assert!(message(references_match_pods(&unnamed.end(), "w")).contains("no PodGang refers to Pod 0a0-new"));
     let wrong = |story: Story| message(gangs_stay(&story.end(), "w"));
-    assert!(wrong(begun().modified(gang("h", 1, &["0a1"]))).contains("was deleted or created again"));
-    assert!(wrong(begun().modified(gang("g", 2, &["0a1"]))).contains("has other minReplicas"));
+    assert!(wrong(updated().modified(gang("h", 1, &["0a1"]))).contains("was deleted or created again"));
+    assert!(wrong(updated().modified(gang("g", 2, &["0a1"]))).contains("has other minReplicas"));
     let wrong = |story: Story| message(references_follow_the_pods(&story.end(), "w"));
-    assert!(wrong(begun().modified(gang("g", 1, &["0a7", "0a1"]))).contains("0a7 before it existed"));
-    let late = || begun().later(6).modified(gang("g", 1, &["0a1", "0a0-new"]));
+    assert!(wrong(updated().modified(gang("g", 1, &["0a7", "0a1"]))).contains("0a7 before it existed"));
+    let late = || updated().later(6).modified(gang("g", 1, &["0a1", "0a0-new"]));
     assert!(wrong(late()).contains("0a0 long after it was deleted"));
     assert_eq!(gangs_stay(&late().end(), "w"), Ok(()), "it is the same gang");
     let mut on_a_slow_machine = late().end();
@@ -49,17 +49,17 @@ fn replacements_are_in_the_gang_of_their_predecessors() {
         pod
     };
     let gate = || json!([{"name": names::GATE}]);
-    let begun = || {
+    let updated = || {
         let story = Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", true));
-        let made = story.added(pod("0a1", "1", true)).added(gang("g", 1, &["0a0", "0a1"]));
-        deleted(made.modified(pcs(1, "2", Value::Null)), "0a0").added(gated("0a0-new", gate()))
+        let with_gang = story.added(pod("0a1", "1", true)).added(gang("g", 1, &["0a0", "0a1"]));
+        deleted(with_gang.modified(pcs(1, "2", Value::Null)), "0a0").added(gated("0a0-new", gate()))
     };
-    let named = begun().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(gated("0a0-new", json!([])));
+    let named = updated().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(gated("0a0-new", json!([])));
     assert_eq!(replacements_are_members(&named.end(), "w"), Ok(()));
-    let unnamed = begun().modified(gated("0a0-new", json!([]))).end();
+    let unnamed = updated().modified(gated("0a0-new", json!([]))).end();
     assert!(message(replacements_are_members(&unnamed, "w")).contains("before a PodGang referred to it"));
     let mut other = gated("0a0-new", json!([]));
     other["spec"]["schedulingGroup"] = json!({"podGroupName": "loose"});
-    let loose = begun().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(other).end();
+    let loose = updated().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(other).end();
     assert!(message(replacements_are_members(&loose, "w")).contains("replaced Pod 0a0"));
 }

@@ -1,8 +1,8 @@
-//! Rules for rolling updates: which pods are replaced, when and in which order, and the reported progress
-//! (UPD).
+//! Rules for rolling updates (UPD): which pods are replaced, in which order, and the reported progress.
 //!
-//! The checks follow the order of the writes: see [`conformance_facts::updates`]. Every deletion that neither
-//! the harness nor a scale-in explains counts as the updater's.
+//! The checks follow the order of the writes: see [`conformance_facts::updates`]. The updater is the part of
+//! an operator that replaces pods. Every deletion counts as the updater's, except those by the harness or by
+//! a scale-in.
 //!
 //! - `deletions`, `steps`, `replicas`: the pods that the updater deletes, and their order
 //! - `creations`, `gangs`: the pods that replace them, and their PodGangs
@@ -17,18 +17,20 @@ mod replicas;
 mod steps;
 
 pub use self::creations::{
-    all_of_revision, made_later_is_new, made_later_is_new_or_restored, made_since_is_new,
-    nothing_is_made_twice, restored_as_it_was,
+    all_of_revision, created_pods_are_new, created_pods_are_new_or_restored, no_excess_pods_created,
+    pods_created_since_are_new, restored_from_old_template,
 };
-pub use self::deletions::{nothing_is_taken, nothing_is_taken_on_delete, only_old_is_taken};
-pub use self::end::{are_admitted, ended, ended_at_once, never_ended_early, pods_through, through};
+pub use self::deletions::{updater_deletes_none, updater_deletes_none_on_delete, updater_deletes_only_old};
+pub use self::end::{are_admitted, ended, ended_at_once, is_complete, never_ended_early, pods_are_complete};
 pub use self::gangs::{
-    gangs_stay, names_what_there_is, references_follow_the_pods, replacements_are_members,
+    gangs_stay, references_follow_the_pods, references_match_pods, replacements_are_members,
 };
-pub use self::progress::{counted, counts_the_new, progress_is_true};
-pub use self::replicas::{down_go_first, lowest_goes_first, one_replica_at_a_time, status_names_the_replica};
+pub use self::progress::{counted, counts_new_pods, progress_is_correct};
+pub use self::replicas::{
+    lowest_is_updated_first, one_replica_at_a_time, status_names_the_replica, unavailable_are_updated_first,
+};
 pub use self::steps::{
-    minimum_stays, one_turn_at_a_time, parents_stand, steps_do_not_overlap, stopped_after_the_first_turn,
+    minimum_stays, one_step_at_a_time, parents_stay_ready, steps_do_not_overlap, stopped_after_first_step,
 };
 
 #[cfg(test)]

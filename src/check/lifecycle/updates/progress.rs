@@ -7,20 +7,20 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::SetReplica;
 use conformance_facts::health::is_live;
-use conformance_facts::updates::{State, is_as_asked, walk};
+use conformance_facts::updates::{State, has_revision_of, walk};
 use conformance_history::{Change, History, Live, Version, count, list, text};
 use serde_json::Value;
 
 use crate::{Shown, ensure, none, violation};
 
-const WRONG_PROGRESS: Code = Code::new("untrue-progress");
+const WRONG_UPDATE_PROGRESS: Code = Code::new("wrong-update-progress");
 const MISCOUNTED: Code = Code::new("update-miscounted");
 
 /// The reported progress of an update is correct in every status (UPD-18). The reported number of updated
 /// pods or replicas is at most the number of new ones. Pods reported as replaced no longer exist.
-pub fn progress_is_true(history: &History, set: &str) -> Ruling {
-    // The last judged version of each object.
-    let mut judged: BTreeMap<&str, Version<'_>> = BTreeMap::new();
+pub fn progress_is_correct(history: &History, set: &str) -> Ruling {
+    // The last checked version of each object.
+    let mut checked: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     // All pods that each clique ever had.
     let mut pods: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     // The generation that each status refers to, now and when the templates last changed.
@@ -31,22 +31,22 @@ pub fn progress_is_true(history: &History, set: &str) -> Ruling {
         if std::mem::replace(&mut update, state.update) != state.update {
             former_generations.clone_from(&generations);
         }
-        let is_its = version.label(names::PART_OF) == Some(set) || version.name() == set;
-        if let Some(clique) = version.pod().pod_clique().filter(|_| version.kind() == "Pod" && is_its) {
+        let is_of_set = version.label(names::PART_OF) == Some(set) || version.name() == set;
+        if let Some(clique) = version.pod().pod_clique().filter(|_| version.kind() == "Pod" && is_of_set) {
             pods.entry(clique).or_default().insert(version.name());
         }
-        if !is_its || version.change == Change::Deleted {
+        if !is_of_set || version.change == Change::Deleted {
             return;
         }
-        // A scaling group reports progress against the templates at its start, until it observes the next
-        // change.
+        // A scaling group reports the progress of the update that it has observed, until it observes the next
+        // change of the templates.
         let generation = &version.object["status"]["updateProgress"]["podCliqueSetGenerationHash"];
         generations.insert(version.uid(), generation);
         let former = former_generations.get(version.uid());
         let refers_to_former = version.kind() == "PodCliqueScalingGroup"
             && former.is_some_and(|former| !former.is_null() && *former == generation);
         if refers_to_former {
-            judged.remove(version.uid());
+            checked.remove(version.uid());
             return;
         }
         let faults = match version.kind() {
@@ -55,14 +55,14 @@ pub fn progress_is_true(history: &History, set: &str) -> Ruling {
             "PodCliqueSet" => set_faults(state, version),
             _ => return,
         };
-        let last = judged.get(version.uid());
+        let last = checked.get(version.uid());
         if last.is_some_and(|last| last.object["status"] == version.object["status"]) {
             return;
         }
-        judged.insert(version.uid(), version);
+        checked.insert(version.uid(), version);
         violations.extend(faults.into_iter().map(|fault| {
             let message = format!("{} {}: {fault}", version.kind(), version.name());
-            violation(WRONG_PROGRESS, message).shown_by("reported", version)
+            violation(WRONG_UPDATE_PROGRESS, message).shown_by("reported", version)
         }));
     });
     none(violations)
@@ -80,7 +80,7 @@ fn too_many(updated: Option<usize>, most: usize) -> Option<String> {
 }
 
 fn clique_faults(state: &State<'_>, version: Version<'_>, own: Option<&BTreeSet<&str>>) -> Vec<String> {
-    let new = state.count(version.name(), |pod| is_as_asked(pod, version.object));
+    let new = state.count(version.name(), |pod| has_revision_of(pod, version.object));
     let selected = &version.object["status"]["updateProgress"]["readyPodsSelectedToUpdate"];
     let completed: Vec<_> = list(&selected["completed"]).iter().filter_map(Value::as_str).collect();
     let all = completed.iter().copied().chain(selected["current"].as_str().filter(|name| !name.is_empty()));
@@ -136,12 +136,12 @@ pub fn counted(live: &Live, set: &str) -> Ruling {
 }
 
 /// The status of a PodClique reports as many updated pods as are new (UPD-37).
-pub fn counts_the_new(live: &Live, clique: &str) -> Ruling {
+pub fn counts_new_pods(live: &Live, clique: &str) -> Ruling {
     let Some(found) = live.get("PodClique", clique) else {
         return Err(Broken::NotReached(format!("PodClique {clique} does not exist")));
     };
     let own = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && is_live(*pod));
-    let new = own.filter(|pod| is_as_asked(*pod, found)).count();
+    let new = own.filter(|pod| has_revision_of(*pod, found)).count();
     let reported = count(&found["status"]["updatedReplicas"]).unwrap_or(0);
     ensure(reported == new, || {
         let message = format!("updatedReplicas of PodClique {clique} is {reported}, want {new}");

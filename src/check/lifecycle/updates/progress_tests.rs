@@ -11,13 +11,14 @@ fn a_clique_reports_the_pods_that_were_replaced() {
         let progress = json!({"updateStartedAt": "t", "readyPodsSelectedToUpdate": selected});
         clique(0, json!({"updatedReplicas": updated, "updateProgress": progress}))
     };
-    let right = changed().added(reported(0, json!({"current": "0a0"})));
-    let right = replaced(right, "0a0").modified(reported(1, json!({"current": "0a1", "completed": ["0a0"]})));
-    assert_eq!(progress_is_true(&right.end(), "w"), Ok(()));
+    let correct = changed().added(reported(0, json!({"current": "0a0"})));
+    let correct =
+        replaced(correct, "0a0").modified(reported(1, json!({"current": "0a1", "completed": ["0a0"]})));
+    assert_eq!(progress_is_correct(&correct.end(), "w"), Ok(()));
     let wrong = |updated: usize, selected: Value| {
         let story =
             replaced(changed().added(reported(0, Value::Null)), "0a0").modified(reported(updated, selected));
-        message(progress_is_true(&story.end(), "w"))
+        message(progress_is_correct(&story.end(), "w"))
     };
     assert!(wrong(2, Value::Null).contains("updatedReplicas is 2, want at most 1"));
     assert!(wrong(1, json!({"current": "0b7"})).contains("0b7, which was never one of its pods"));
@@ -32,9 +33,9 @@ fn a_clique_reports_the_pods_that_were_replaced() {
     let former = reported(1, Value::Null)["status"].clone();
     let next = replaced(changed(), "0a0").added(reported(1, Value::Null)).modified(again(former));
     let next = next.modified(again(reported(0, Value::Null)["status"].clone())).end();
-    assert_eq!(progress_is_true(&next, "w"), Ok(()), "another template");
+    assert_eq!(progress_is_correct(&next, "w"), Ok(()), "another template");
     let set = changed().modified(pcs(1, "2", ended_status(1))).end();
-    assert!(message(progress_is_true(&set, "w")).contains("updatedReplicas is 1, want at most 0"));
+    assert!(message(progress_is_correct(&set, "w")).contains("updatedReplicas is 1, want at most 0"));
 }
 
 #[test]
@@ -49,24 +50,25 @@ fn a_group_reports_the_update_that_it_has_observed() {
         }});
         group
     };
-    let judged = |story: Story| progress_is_true(&story.end(), "w");
-    let begun = || replaced(changed(), "0g0");
-    assert_eq!(judged(begun().added(reported(1, "2", 0))), Ok(()));
+    let check = |story: Story| progress_is_correct(&story.end(), "w");
+    let one_replaced = || replaced(changed(), "0g0");
+    assert_eq!(check(one_replaced().added(reported(1, "2", 0))), Ok(()));
     assert!(
-        message(judged(begun().added(reported(2, "2", 0)))).contains("updatedReplicas is 2, want at most 1")
+        message(check(one_replaced().added(reported(2, "2", 0))))
+            .contains("updatedReplicas is 2, want at most 1")
     );
-    let wrong = message(judged(begun().added(reported(1, "2", 1))));
+    let wrong = message(check(one_replaced().added(reported(1, "2", 1))));
     assert!(
         wrong.contains("replica 1 is reported as completed but has a pod with an old template"),
         "{wrong}"
     );
-    let again = || begun().added(reported(1, "2", 0)).modified(pcs(1, "3", updating(0)));
+    let again = || one_replaced().added(reported(1, "2", 0)).modified(pcs(1, "3", updating(0)));
     assert_eq!(
-        judged(again().modified(reported(0, "2", 0))),
+        check(again().modified(reported(0, "2", 0))),
         Ok(()),
         "it has not observed the third template"
     );
-    let wrong = message(judged(again().modified(reported(0, "3", 0))));
+    let wrong = message(check(again().modified(reported(0, "3", 0))));
     assert!(
         wrong.contains("replica 0 is reported as completed but has a pod with an old template"),
         "{wrong}"
@@ -90,7 +92,7 @@ fn a_clique_counts_its_new_pods() {
     let reported = |updated: usize| {
         let story = Story::flat().added(clique(0, json!({"updatedReplicas": updated})));
         let story = story.added(pod("0a0", "1", true)).added(pod("0a1", "2", true));
-        counts_the_new(&story.end().end(), "w-0-a")
+        counts_new_pods(&story.end().end(), "w-0-a")
     };
     assert_eq!(reported(1), Ok(()));
     assert!(message(reported(2)).contains("updatedReplicas of PodClique w-0-a is 2, want 1"));

@@ -12,13 +12,13 @@ use super::deletions::deletions;
 use crate::{Shown, none, patience, violation};
 
 const REPLICAS_OVERLAP: Code = Code::new("replicas-overlap");
-const UP_BEFORE_DOWN: Code = Code::new("replica-up-before-one-down");
+const AVAILABLE_UPDATED_FIRST: Code = Code::new("available-replica-updated-first");
 const HIGHER_BEFORE_LOWER: Code = Code::new("higher-replica-before-a-lower-one");
 const REPLICA_UNNAMED: Code = Code::new("updated-replica-not-named");
 
 /// Only one PodCliqueSet replica is updated at a time (UPD-03). A pod is deleted only if every other replica
 /// that this update has touched is complete, new and Ready. A replica that an earlier change left incomplete
-/// must be complete and Ready again first, old or new.
+/// must first be complete and Ready again. Its pods may be old or new.
 pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     let mut incomplete: BTreeSet<usize> = BTreeSet::new();
@@ -76,7 +76,7 @@ pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
 /// The first update step of a PodCliqueSet replica comes after all replicas with lower indexes are updated
 /// (UPD-28). Exceptions are a replica that is down, and one that was being updated when the templates changed
 /// again.
-pub fn lowest_goes_first(history: &History, set: &str) -> Ruling {
+pub fn lowest_is_updated_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
         let (state, own) = (&deletion.state, deletion.replica()?);
@@ -101,7 +101,7 @@ pub fn lowest_goes_first(history: &History, set: &str) -> Ruling {
 
 /// A PodCliqueSet replica that is up has its first update step only after the replicas that are down had
 /// theirs (UPD-28).
-pub fn down_go_first(history: &History, set: &str) -> Ruling {
+pub fn unavailable_are_updated_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
         let (state, own) = (&deletion.state, deletion.replica()?);
@@ -116,7 +116,7 @@ pub fn down_go_first(history: &History, set: &str) -> Ruling {
             "Pod {name} was deleted before replica {}, which is unavailable, was updated",
             down.index
         );
-        Some(violation(UP_BEFORE_DOWN, message).shown_by("deleted", deletion.at))
+        Some(violation(AVAILABLE_UPDATED_FIRST, message).shown_by("deleted", deletion.at))
     }))
 }
 

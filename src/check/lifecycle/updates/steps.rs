@@ -15,15 +15,15 @@ use super::end::NOT_ENDED;
 use crate::{Shown, all, ensure, none, violation};
 
 const TOO_FEW_UP: Code = Code::new("update-leaves-too-few");
-const PARENT_DOWN: Code = Code::new("turn-before-its-parents-stand");
-const STEPS_OVERLAP: Code = Code::new("turns-overlap");
-const BEYOND_FIRST_STEP: Code = Code::new("beyond-the-first-turn");
+const STEP_BEFORE_PARENTS_READY: Code = Code::new("update-step-before-parents-ready");
+const STEPS_OVERLAP: Code = Code::new("update-steps-overlap");
+const BEYOND_FIRST_STEP: Code = Code::new("beyond-first-update-step");
 
 /// An update step: the updater deletes a Ready pod, or an available scaling-group replica.
 struct Step<'a> {
     at: Version<'a>,
     unit: String,
-    /// Its clique or scaling group right before the step.
+    /// The clique or scaling group of the unit, right before the step.
     units: Units,
     /// The number of earlier steps of the same clique or group and update that must be complete.
     earlier: usize,
@@ -48,7 +48,7 @@ fn steps<'a>(history: &'a History, set: &str) -> Vec<Step<'a>> {
 
 /// A Ready pod or an available scaling-group replica is deleted only if enough stay up, and only after the
 /// previously deleted ones were replaced.
-pub fn one_turn_at_a_time(history: &History, set: &str) -> Ruling {
+pub fn one_step_at_a_time(history: &History, set: &str) -> Ruling {
     all([minimum_stays(history, set), steps_do_not_overlap(history, set)])
 }
 
@@ -67,8 +67,8 @@ pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// A Ready pod or an available scaling-group replica is deleted only after the earlier ones were replaced,
-/// within one clique or group and one update (UPD-04).
+/// A Ready pod or an available scaling-group replica is deleted only after the earlier ones were replaced
+/// (UPD-04). The rule applies within one clique or group and one update.
 pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let (unit, earlier) = (&step.unit, step.earlier);
@@ -83,9 +83,9 @@ pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// A pod or scaling-group replica that is up is not deleted while a clique that it starts after has too few
-/// Ready pods (START-08).
-pub fn parents_stand(history: &History, set: &str) -> Ruling {
+/// A Ready pod or an available scaling-group replica is not deleted while one of its parent cliques has too
+/// few Ready pods (START-08).
+pub fn parents_stay_ready(history: &History, set: &str) -> Ruling {
     let parents_of = startup::parents(history.submitted(set)?);
     let mut seen: BTreeSet<(usize, String)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
@@ -102,14 +102,13 @@ pub fn parents_stand(history: &History, set: &str) -> Ruling {
         let message = format!(
             "{unit} was deleted when {ready} of {needed} pods of parent PodClique {parent} were Ready"
         );
-        Some(violation(PARENT_DOWN, message).shown_by("deleted", deletion.at))
+        Some(violation(STEP_BEFORE_PARENTS_READY, message).shown_by("deleted", deletion.at))
     }))
 }
 
-/// An update is blocked in its first update steps, because the replaced pods are broken or do not fit. It has
-/// deleted exactly one unit of each clique or group that was up, and at least one unit overall (UPD-06,
-/// UPD-12).
-pub fn stopped_after_the_first_turn(history: &History, set: &str, until: usize) -> Ruling {
+/// An update whose replacement pods are broken or do not fit stops in its first update steps (UPD-06,
+/// UPD-12). It has deleted at most one available unit of each clique or group, and at least one unit overall.
+pub fn stopped_after_first_step(history: &History, set: &str, until: usize) -> Ruling {
     let part = history.upto(until);
     let mut updated: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for deletion in deletions(&part, set) {

@@ -7,17 +7,17 @@ use crate::message;
 
 #[test]
 fn a_step_keeps_the_minimum_available() {
-    assert_eq!(one_turn_at_a_time(&all_replaced().end(), "w"), Ok(()));
+    assert_eq!(one_step_at_a_time(&all_replaced().end(), "w"), Ok(()));
     let two = deleted(deleted(changed(), "0a0"), "0a1").end();
-    assert!(message(one_turn_at_a_time(&two, "w")).contains("left 0 of w-0-a available, want at least 1"));
+    assert!(message(one_step_at_a_time(&two, "w")).contains("left 0 of w-0-a available, want at least 1"));
     let both = deleted(deleted(changed(), "0g0"), "0g1").end();
-    assert!(message(one_turn_at_a_time(&both, "w")).contains("left 0 of w-0-g available, want at least 1"));
+    assert!(message(one_step_at_a_time(&both, "w")).contains("left 0 of w-0-g available, want at least 1"));
     let last = deleted(changed().modified(pod("0a1", "1", false)), "0a0").end();
     assert!(message(minimum_stays(&last, "w")).contains("left 0 of w-0-a available, want at least 1"));
     assert_eq!(steps_do_not_overlap(&last, "w"), Ok(()), "it is the first step");
     let unready =
         deleted(changed(), "0a0").added(pod("0a0-new", "2", false)).deleted(pod("0a0-new", "2", false));
-    assert_eq!(one_turn_at_a_time(&unready.end(), "w"), Ok(()), "a pod that is not Ready may be deleted");
+    assert_eq!(one_step_at_a_time(&unready.end(), "w"), Ok(()), "a pod that is not Ready may be deleted");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_step_waits_until_the_step_before_is_complete() {
     assert_eq!(minimum_stays(&two, "w"), Ok(()), "two of four stay, and one is needed");
 }
 
-/// The scaling group's clique starts after the standalone one, of which one pod is needed.
+/// The scaling group's clique starts after one pod of the standalone clique is Ready.
 #[test]
 fn a_step_waits_until_parent_cliques_are_ready() {
     let in_order = || {
@@ -45,33 +45,33 @@ fn a_step_waits_until_parent_cliques_are_ready() {
     let last = |story: Story, ready: bool| {
         deleted(story, "0a0").modified(pod("0a1", "1", ready)).deleted(pod("0g0", "1", true)).end()
     };
-    assert_eq!(parents_stand(&last(in_order(), true), "w"), Ok(()));
-    let early = parents_stand(&last(in_order(), false), "w");
+    assert_eq!(parents_stay_ready(&last(in_order(), true), "w"), Ok(()));
+    let early = parents_stay_ready(&last(in_order(), false), "w");
     assert!(message(early).contains(
         "replica 0 of scaling group w-0-g was deleted when 0 of 1 pods of parent PodClique w-0-a were Ready",
     ));
     let unready = in_order().modified(pod("0g0", "1", false)).modified(pod("0g1", "1", false));
     assert_eq!(
-        parents_stand(&last(unready, false), "w"),
+        parents_stay_ready(&last(unready, false), "w"),
         Ok(()),
         "a replica that is not available may be deleted"
     );
     let own = deleted(deleted(in_order(), "0a0"), "0a1").end();
-    assert_eq!(parents_stand(&own, "w"), Ok(()), "it has no parents");
+    assert_eq!(parents_stay_ready(&own, "w"), Ok(()), "it has no parents");
 }
 
 #[test]
 fn a_blocked_update_stops_after_the_first_steps() {
     let first = deleted(deleted(changed(), "0a0"), "0g0").end();
-    assert_eq!(stopped_after_the_first_turn(&first, "w", first.entries.len()), Ok(()));
+    assert_eq!(stopped_after_first_step(&first, "w", first.entries.len()), Ok(()));
     let none = changed().end();
     assert!(
-        message(stopped_after_the_first_turn(&none, "w", none.entries.len()))
+        message(stopped_after_first_step(&none, "w", none.entries.len()))
             .contains("no pod of PodCliqueSet w was deleted")
     );
     let two = replaced(replaced(changed(), "0a0"), "0a1").end();
     assert!(
-        message(stopped_after_the_first_turn(&two, "w", two.entries.len()))
+        message(stopped_after_first_step(&two, "w", two.entries.len()))
             .contains("the first update step of w-0-a was not")
     );
 }

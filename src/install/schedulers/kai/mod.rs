@@ -1,35 +1,34 @@
-//! KAI-Scheduler: scheduler and binder, and its podgrouper if present.
+//! KAI-Scheduler: the scheduler, the binder, and the podgrouper if the user gave it.
 //!
-//! It is not a pinned module. Its programs and CRDs come from a folder that the user names
-//! ([`super::folder`]) or from a checkout ([`super::source`]); in a kind cluster also from its chart
-//! ([`PACKAGE`]). A local cluster without either has only KAI's API: `crds.yaml`, written for this suite with
-//! the fields that the controller writes. There, kube-scheduler binds KAI's pods one by one. So the run
-//! checks what the controller does for KAI, but not what KAI does.
+//! No pinned module contains KAI. KAI's programs and CRDs come from a folder that the user names
+//! ([`super::folder`]) or from a checkout ([`super::source`]). In a kind cluster they may come from its chart
+//! ([`PACKAGE`]). A local cluster without KAI has only its API: `crds.yaml`, which was written for this suite
+//! and has the fields that the controller writes. There, kube-scheduler binds KAI's pods one by one. Such a
+//! run checks what the controller does for KAI, but not KAI itself.
 //!
-//! KAI's other programs change no verdict. The controllers of queues and PodGroups write statuses that
-//! scheduler and binder do not read. Admission is for fractions of GPUs. The operator creates Deployments, as
-//! the suite does.
+//! KAI's other programs affect no verdict. The controllers of queues and PodGroups write statuses that the
+//! scheduler and the binder do not read. Admission is for fractions of GPUs. The operator only creates
+//! Deployments, and the suite creates those itself.
 //!
 //! The only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs would
-//! delete pods of gangs of other cases. A case about stale gangs enables their eviction on a control plane of
-//! its own ([`ClusterSpec::stale_gangs_for`]).
+//! delete pods of other cases. A case about stale gangs enables their eviction on a control plane that no
+//! other case uses ([`StartSettings::stale_gangs_for`]).
 //!
-//! The rights are those that the source of 0.17.0 uses with the flags and the configuration given here. The
-//! roles of its chart (`deployments/kai-scheduler/templates/rbac`) show that no release since 0.12 reads any
-//! other kind.
+//! The rights are those that the source of 0.17.0 uses with these flags and this configuration. The roles of
+//! its chart (`deployments/kai-scheduler/templates/rbac`) show that no release since 0.12 reads other kinds.
 
 use std::path::Path;
 
+use conformance_contract::scheduler::Scheduler;
 use conformance_programs::ProgramError;
 use serde_json::{Value, json};
 
-use conformance_contract::scheduler::Scheduler;
-
-use super::helm::Package;
-use super::in_cluster::{Deployed, Deployment};
-use super::install::{Command, Crds, Given, Install, ProcessHome, ProgramSource, SchedulerProcess, recipe};
+use super::deployed::{Deployed, Deployment};
+use super::install::{
+    Command, Crds, Given, Install, ProcessHome, ProgramSource, SchedulerProcess, StartSettings, recipe,
+};
+use super::package::Package;
 use super::rbac::Right;
-use crate::cluster_spec::ClusterSpec;
 
 pub const SCHEDULER: Scheduler = Scheduler::named("kai-scheduler");
 
@@ -58,7 +57,7 @@ pub(crate) static INSTALL: Install = Install {
             local_rights: &[],
             health: Some("/metrics"),
             optional: None,
-            start: |place, _| Ok(Command { args: binder_args(place), env: environment(place) }),
+            start: |home, _| Ok(Command { args: binder_args(home), env: environment(home) }),
             deployment: Some(Deployment {
                 configuration: None,
                 args: |_, health| binder_flags("0.0.0.0", health),
@@ -72,7 +71,7 @@ pub(crate) static INSTALL: Install = Install {
             local_rights: &[],
             health: Some("/readyz"),
             optional: Some("KAI's podgrouper is not in the folder of --kai-dir"),
-            start: |place, _| Ok(Command { args: pod_grouper_args(place), env: environment(place) }),
+            start: |home, _| Ok(Command { args: pod_grouper_args(home), env: environment(home) }),
             deployment: Some(Deployment {
                 configuration: None,
                 args: |_, health| pod_grouper_flags("0.0.0.0", health),
@@ -96,13 +95,13 @@ pub(crate) static INSTALL: Install = Install {
 };
 
 const SCHEDULER_USER: &str = "system:kai-scheduler";
-/// The binder's user, who posts `pods/binding`.
+/// The user of the binder, which posts `pods/binding`.
 const BINDER: &str = "system:kai-binder";
 const POD_GROUPER: &str = "system:kai-podgrouper";
 const NAMESPACE: &str = "kai-scheduler";
 
-/// The common reads of scheduler and binder. Both have their own informers for `volumebinding` and
-/// `dynamicresources` of kube-scheduler.
+/// The reads that scheduler and binder have in common. Both embed kube-scheduler's plugins `volumebinding`
+/// and `dynamicresources`, with their informers.
 const VOLUMES_AND_DEVICES: &[Right] = &[
     Right::read("", &["nodes", "persistentvolumeclaims", "persistentvolumes", "pods"]),
     Right::read("resource.k8s.io", &["deviceclasses", "resourceclaims", "resourceslices"]),
@@ -112,7 +111,8 @@ const VOLUMES_AND_DEVICES: &[Right] = &[
 /// The rights of the scheduler, from `pkg/scheduler/cache`. The informers are those of
 /// `cluster_info/data_lister` and of the plugins; the writes are those of `cache.go` and `status_updater`.
 ///
-/// It needs no `leases` (no leader election). It watches `noderesourcetopologies` only if their CRD exists.
+/// The scheduler needs no `leases` (no leader election). It watches `noderesourcetopologies` only if their
+/// CRD exists.
 const SCHEDULER_RIGHTS: &[Right] = &[
     Right::read("", &["configmaps", "namespaces"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
@@ -128,11 +128,11 @@ const SCHEDULER_RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch", "update"]),
 ];
 
-/// For the eviction of stale gangs, which only local cases enable ([`ClusterSpec::stale_gangs_for`]).
+/// For the eviction of stale gangs, which only local cases enable ([`StartSettings::stale_gangs_for`]).
 const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
 
-/// The rights of the binder, from `pkg/binder`. Omits what only fractions of GPUs need: pods that reserve a
-/// GPU, and writes of ConfigMaps.
+/// The rights of the binder, from `pkg/binder`, without those that only fractions of GPUs need: creating pods
+/// that reserve a GPU, and writing ConfigMaps.
 const BINDER_RIGHTS: &[Right] = &[
     // The pod controller has an informer for ConfigMaps, and starts no worker before it has synced.
     Right::read("", &["configmaps"]),
@@ -146,12 +146,12 @@ const BINDER_RIGHTS: &[Right] = &[
     Right::new("", &["persistentvolumeclaims", "persistentvolumes"], &["update"]),
     // Since Kubernetes 1.36, the API server requires `binding` when a claim's allocation changes.
     Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
-    // Claims that the binder creates for extended resources. Pods then reference them in their status.
+    // For the claims that the binder creates for extended resources. Pods reference them in their status.
     Right::new("resource.k8s.io", &["resourceclaims"], &["create", "delete", "update"]),
     Right::new("", &["pods/status"], &["update"]),
 ];
 
-/// The rights of the podgrouper, from `pkg/podgrouper`. It ignores an owner that it may not read, and takes
+/// The rights of the podgrouper, from `pkg/podgrouper`. It skips an owner that it may not read, and treats
 /// the owner below as the workload. So it may read every kind that owns a pod of this suite.
 const POD_GROUPER_RIGHTS: &[Right] = &[
     Right::read("", &["pods"]),
@@ -167,7 +167,8 @@ const POD_GROUPER_RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch", "update"]),
 ];
 
-/// Scheduler configuration: the allocation plugins of what KAI's operator writes for its default shard.
+/// The scheduler's configuration: the allocation plugins that KAI's operator configures for its default
+/// shard.
 pub fn configuration(evicts_stale_gangs: bool) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
@@ -194,16 +195,16 @@ pub fn configuration(evicts_stale_gangs: bool) -> Value {
     json!({"actions": actions, "tiers": [{"plugins": plugins}]})
 }
 
-fn start_scheduler(place: &ProcessHome, spec: &ClusterSpec) -> Result<Command, ProgramError> {
-    let grace = spec.stale_gangs_for;
-    let path = place.write("scheduler.yaml", &configuration(grace.is_some()))?;
-    let mut args = scheduler_args(place, &path);
+fn start_scheduler(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
+    let grace = settings.stale_gangs_for;
+    let path = home.write("scheduler.yaml", &configuration(grace.is_some()))?;
+    let mut args = scheduler_args(home, &path);
     args.extend(grace.map(|grace| format!("--default-staleness-grace-period={}ms", grace.as_millis())));
-    Ok(Command { args, env: environment(place) })
+    Ok(Command { args, env: environment(home) })
 }
 
-pub fn scheduler_args(place: &ProcessHome, configuration: &Path) -> Vec<String> {
-    scheduler_flags(configuration, "127.0.0.1", place.health, place.other)
+pub fn scheduler_args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
+    scheduler_flags(configuration, "127.0.0.1", home.health, home.other)
 }
 
 /// The flags of the scheduler on any kind of cluster. It serves metrics on `address` and `health`, and its
@@ -227,9 +228,9 @@ fn scheduler_flags(configuration: &Path, address: &str, health: u16, other: u16)
     ]
 }
 
-/// Arguments of the binder. Its only endpoint is that of metrics.
-pub fn binder_args(place: &ProcessHome) -> Vec<String> {
-    binder_flags("127.0.0.1", place.health)
+/// The arguments of the binder, whose only endpoint serves metrics.
+pub fn binder_args(home: &ProcessHome) -> Vec<String> {
+    binder_flags("127.0.0.1", home.health)
 }
 
 fn binder_flags(address: &str, health: u16) -> Vec<String> {
@@ -243,8 +244,8 @@ fn binder_flags(address: &str, health: u16) -> Vec<String> {
     ]
 }
 
-pub fn pod_grouper_args(place: &ProcessHome) -> Vec<String> {
-    pod_grouper_flags("127.0.0.1", place.health)
+pub fn pod_grouper_args(home: &ProcessHome) -> Vec<String> {
+    pod_grouper_flags("127.0.0.1", home.health)
 }
 
 fn pod_grouper_flags(address: &str, health: u16) -> Vec<String> {
@@ -257,9 +258,9 @@ fn pod_grouper_flags(address: &str, health: u16) -> Vec<String> {
     ]
 }
 
-/// The environment of KAI's programs, because not all of them have a kubeconfig flag.
-pub fn environment(place: &ProcessHome) -> Vec<(String, String)> {
-    vec![("KUBECONFIG".into(), place.kubeconfig.display().to_string())]
+/// The environment of KAI's programs. Not all of them have a kubeconfig flag.
+pub fn environment(home: &ProcessHome) -> Vec<(String, String)> {
+    vec![("KUBECONFIG".into(), home.kubeconfig.display().to_string())]
 }
 
 /// The chart creates only the operator's Deployment. The operator creates the others: a scheduler for the
@@ -274,8 +275,8 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone(NAMESPACE, &["kai-operator", "kai-scheduler-default", "binder", "pod-grouper"]),
 };
 
-/// The chart's values: the same programs as in a folder, only the action `allocate`, and no queues, which are
-/// in [`objects`]. Plugins are the chart's, and the binder's rates cannot be set.
+/// The chart's values: the same programs as in a folder, only the action `allocate`, and no queues, because
+/// [`objects`] has them. The chart sets the plugins, and has no value for the binder's request rates.
 fn values() -> Value {
     let off = || json!({"enabled": false});
     json!({
@@ -300,7 +301,7 @@ fn values() -> Value {
 /// The parent of all other queues.
 pub const PARENT_QUEUE: &str = "default-parent-queue";
 
-/// A queue for PodGroups, below a parent that has no limits either.
+/// A queue for PodGroups, and its parent.
 fn objects() -> Vec<Value> {
     vec![queue(PARENT_QUEUE, None), queue("default-queue", Some(PARENT_QUEUE))]
 }

@@ -1,0 +1,64 @@
+//! 1 node x 8 GPUs; 2 replicas of a PodCliqueSet. Each has a clique of 2 pods x 1 GPU (minimum 1), and a
+//! scaling group of 2 replicas of 1 pod without GPUs (minimum 1). The templates change, and change again once
+//! a pod has been replaced. Then they change twice without a pause, and again once one replica is updated.
+//! Pods created later than 5 s after a change must have the new template.
+
+use conformance_facts::health::is_ready;
+use conformance_facts::updates::is_of_revision;
+
+use super::{at_any_time, until_started};
+use crate::prelude::*;
+
+marks! { UPDATED = "every pod is of the last template"; }
+
+const SET: &str = "changed-again";
+const CLIQUES: [&str; 2] = ["changed-again-0-worker", "changed-again-1-worker"];
+
+pub(crate) const CASE: Case = case!("Of several template changes during an update, the last takes effect")
+    .clauses(&[UPD_03, UPD_04, UPD_10, UPD_18, UPD_29, UPD_30])
+    .nodes(&[nodes(1).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    if !test.revise(SET, "2").await? {
+        return Ok(());
+    }
+    until_started(test, UPD_02, CLIQUES[0], "2").await?;
+    test.revise(SET, "3").await?;
+    test.until_updated(SET, UPD_10).await?;
+    test.revise(SET, "4").await?;
+    test.revise(SET, "5").await?;
+    until_replica_updated(test, "5").await?;
+    test.revise(SET, "6").await?;
+    test.until_updated(SET, UPD_10).await?;
+    test.mark(UPDATED, Value::Null);
+    Ok(())
+}
+
+/// Waits until both pods of a replica's clique have this revision and are Ready.
+async fn until_replica_updated(test: &TestContext, revision: &str) -> Result<(), Stop> {
+    let updated = Awaited::demanded_by(UPD_02, format!("a replica of revision {revision}"));
+    test.until(updated, limits::SCHEDULING, |live| {
+        let is_new = |pod: &Pod<'_>| is_of_revision(*pod, revision) && is_ready(*pod);
+        let new =
+            |clique: &str| live.pods().filter(|pod| pod.pod_clique() == Some(clique)).filter(is_new).count();
+        CLIQUES.iter().any(|clique| new(clique) == 2)
+    })
+    .await
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    vec![
+        finding(UPD_03, || at_any_time(history, UPDATED, || updates::one_replica_at_a_time(history, SET))),
+        finding(UPD_04, || at_any_time(history, UPDATED, || updates::steps_do_not_overlap(history, SET))),
+        finding(UPD_10, || {
+            updates::are_admitted(history)?;
+            updates::created_pods_are_new_or_restored(history, SET)?;
+            history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
+        }),
+        finding(UPD_18, || at_any_time(history, UPDATED, || updates::progress_is_correct(history, SET))),
+        finding(UPD_29, || at_any_time(history, UPDATED, || updates::status_names_the_replica(history, SET))),
+        finding(UPD_30, || at_any_time(history, UPDATED, || updates::minimum_stays(history, SET))),
+    ]
+}

@@ -1,0 +1,182 @@
+//! The arguments of the subcommands other than `run` that start clusters, prepare their programs, or remove
+//! them: `mutants`, `up`, `down`, `components`, `image`, `clean` and `bench`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_report::Shard;
+
+use super::cluster::{ClusterArgs, OperatorArgs, ProviderName, Versions};
+use super::value_parsers::{factor, version};
+
+/// Arguments of `mutants`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MutantsArgs {
+    /// Run only these mutants.
+    #[arg(value_name = "ID")]
+    pub names: Vec<String>,
+    /// Run only the mutants on which this clause must fail. May be repeated.
+    #[arg(long, value_name = "ID")]
+    pub clause: Vec<String>,
+    /// Run only the Ith of N shares.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// Run only this many mutants. The seed chooses them, from every group of clauses.
+    #[arg(long, value_name = "N")]
+    pub sample: Option<usize>,
+    /// Seed of the sample. The same word selects the same mutants.
+    #[arg(long, value_name = "WORD", default_value = "", requires = "sample")]
+    pub seed: String,
+    /// Run every case of a mutant's target that needs no control plane of its own, instead of only the cases
+    /// of its clauses. This takes hours. Additional failures are listed and do not count.
+    #[arg(long, conflicts_with = "write")]
+    pub every_case: bool,
+    /// Number of mutants that run at the same time, each on its own control plane. On kind, always one.
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub side_by_side: std::num::NonZeroUsize,
+    /// List the mutants instead of running them.
+    #[arg(long)]
+    pub list: bool,
+    /// Write a Markdown page of all mutants to FILE, from the last run of each in --report-dir.
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// A table of your own mutants, as in src/mutants, instead of the built-in ones.
+    #[arg(long, value_name = "FILE", conflicts_with = "write")]
+    pub table: Option<PathBuf>,
+    /// Provider of the clusters: local processes, or kind for the mutants of kubelets.
+    #[arg(long, value_enum, default_value = "local")]
+    pub provider: ProviderName,
+    /// Folder for the reports.
+    #[arg(long, value_name = "DIR", default_value = "conformance-report/mutants")]
+    pub report_dir: PathBuf,
+    /// Multiply every time limit by this factor, for slow machines [default: 1; 2 on kind].
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub timeout_scale: Option<f64>,
+    /// How the programs of clusters are built.
+    #[command(flatten)]
+    pub cluster_args: ClusterArgs,
+}
+
+/// Arguments of `up`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct UpArgs {
+    /// The cluster's name.
+    #[arg(default_value = "dev")]
+    pub name: String,
+    /// Backend whose scheduler runs in the cluster, as for `run --backend`, or all.
+    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
+    pub backend: String,
+    /// Kubernetes version.
+    #[arg(long, value_parser = version(), value_name = "VERSION", default_value = Kubernetes::default().minor())]
+    pub kubernetes: Kubernetes,
+    /// The operator that runs in the cluster. With --operator existing, none runs and its CRDs are not
+    /// installed. Install your own operator and judge it with `run --provider existing --kubeconfig FILE
+    /// --operator existing`.
+    #[command(flatten)]
+    pub operator: OperatorArgs,
+    /// Initial nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each, 4 per rack, 8 per block).
+    #[arg(long, value_name = "NODESxGPUS")]
+    pub nodes: Option<String>,
+    /// How the programs of clusters are built.
+    #[command(flatten)]
+    pub cluster_args: ClusterArgs,
+}
+
+/// A cluster's name.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NameArgs {
+    /// The cluster's name.
+    #[arg(default_value = "dev")]
+    pub name: String,
+}
+
+/// Arguments of `components`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ComponentsArgs {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub verb: ComponentsVerb,
+    /// Kubernetes version.
+    #[arg(long, value_enum, value_name = "VERSION", default_value = "all", global = true)]
+    pub kubernetes: Versions,
+    /// How the programs of clusters are built.
+    #[command(flatten)]
+    pub cluster_args: ClusterArgs,
+}
+
+/// Subcommands of `components`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub(crate) enum ComponentsVerb {
+    /// List components with their versions, and whether they are built.
+    List,
+    /// Build missing components.
+    Build,
+    /// Recompute digests and compare the version that each program reports.
+    Verify,
+}
+
+/// Arguments of `image`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ImageArgs {
+    /// Name of the image, instead of one with the program's digest.
+    #[arg(long, value_name = "IMAGE")]
+    pub tag: Option<String>,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CleanArgs {
+    /// Remove the built programs as well.
+    #[arg(long)]
+    pub components: bool,
+    /// Clean the cluster of this kubeconfig instead of this machine. Only objects with the label of a run are
+    /// removed. A run in progress there loses its objects too.
+    #[arg(long, value_name = "FILE", conflicts_with = "components")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Remove only the objects of this run.
+    #[arg(long, value_name = "ID", requires = "kubeconfig")]
+    pub run: Option<String>,
+    /// List the objects without removing them.
+    #[arg(long, requires = "kubeconfig")]
+    pub dry_run: bool,
+}
+
+/// Arguments of `bench`.
+#[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct BenchArgs {
+    /// What else to measure.
+    #[command(subcommand)]
+    pub verb: Option<BenchVerb>,
+    /// Kubernetes version.
+    #[arg(long, value_enum, value_name = "VERSION", default_value = Kubernetes::default().minor())]
+    pub kubernetes: Versions,
+    /// Backend whose scheduler is measured, as for `run --backend`, or all.
+    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
+    pub backend: String,
+    /// How the programs of clusters are built.
+    #[command(flatten)]
+    pub cluster_args: ClusterArgs,
+}
+
+/// Subcommands of `bench`.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum BenchVerb {
+    /// Measure the commands of the README when nothing is built.
+    Cold(ColdArgs),
+}
+
+/// Arguments of `bench cold`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ColdArgs {
+    /// Checkouts of this repository, which are measured in turn.
+    #[arg(value_name = "DIR", required = true)]
+    pub dirs: Vec<PathBuf>,
+    /// Number of rounds. Every second round has the reverse order.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Also measure the second command.
+    #[arg(long)]
+    pub tests: bool,
+}

@@ -1,0 +1,124 @@
+//! The arguments of `report`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Arguments of `report`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReportArgs {
+    /// What to do with reports.
+    #[command(subcommand)]
+    pub verb: ReportVerb,
+}
+
+/// Subcommands of `report`.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ReportVerb {
+    /// Merge the reports of shards, or of runs on different backends and providers, and exit with the code of the merged report.
+    Merge(MergeArgs),
+    /// Fetch the reports that pods of the suite have stored in a cluster, and merge them; exits with the merged report's code.
+    Fetch(FetchArgs),
+    /// Write report.html, the report and its histories as one page for a browser.
+    Html(HtmlArgs),
+    /// Compare two reports, and exit with 1 on a regression.
+    Compare(CompareArgs),
+    /// Write a table of many reports: features by backend and version.
+    Table(TableArgs),
+    /// Write an incomplete report from the results that a killed run left in its folder.
+    Recover(RecoverArgs),
+    /// Write the evidence file of a report, or check an evidence file against its report. Exits with the code
+    /// of the report.
+    Evidence(EvidenceArgs),
+}
+
+/// Arguments of `report fetch`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FetchArgs {
+    /// Kubeconfig of the cluster.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: PathBuf,
+    /// Namespace of the pods.
+    #[arg(long, value_name = "NAME", default_value = "grove-conformance")]
+    pub namespace: String,
+    /// Folder for the merged report; those of the pods are below it, in shards.
+    #[arg(long, value_name = "DIR", default_value = "conformance-report")]
+    pub report_dir: PathBuf,
+}
+
+/// Arguments of `report html`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HtmlArgs {
+    /// The report's folder, or its report.yaml or report.json. Histories are read from the artifacts next to
+    /// it.
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// File to write, instead of report.html next to the report. Links to artifacts are relative to the
+    /// folder of the report.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `report compare`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// The older report: its folder, or its report.yaml or report.json.
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+    /// The newer one.
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// Exit with 1 if any verdict changed. A known deviation that starts or ends does not count, because some
+    /// are intermittent.
+    #[arg(long)]
+    pub same: bool,
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+}
+
+/// Arguments of `report table`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TableArgs {
+    /// The reports: their folders, or their report.yaml or report.json.
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+}
+
+/// Arguments of `report evidence`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EvidenceArgs {
+    /// The report.yaml or report.json.
+    #[arg(value_name = "REPORT")]
+    pub report: PathBuf,
+    /// File to write it to, instead of standard output: JSON if its name ends in .json, else YAML.
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub out: Option<PathBuf>,
+    /// Evidence file to check.
+    #[arg(long, value_name = "FILE")]
+    pub check: Option<PathBuf>,
+}
+
+/// Arguments of `report recover`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RecoverArgs {
+    /// The folder of the run's report, with its results.jsonl.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+/// Arguments of `report merge`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MergeArgs {
+    /// The report.yaml or report.json of each run.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Folder for the merged report.
+    #[arg(long, value_name = "DIR")]
+    pub report_dir: PathBuf,
+}

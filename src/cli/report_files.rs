@@ -1,0 +1,68 @@
+//! Writes and prints reports: those of a run, and merged or recovered ones.
+
+use std::path::Path;
+
+use conformance_page as page;
+use conformance_programs::blocking::in_place;
+use conformance_report as report;
+use conformance_report::{EvidenceError, Report, StoreError};
+
+use super::args::{ProfileName, RunArgs};
+use super::{Failure, output, scale};
+
+/// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it.
+pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
+    // Print it even if it cannot be written.
+    output::data(&report::terminal(report));
+    scale::lines(report).iter().for_each(|line| output::data(line));
+    if std::env::var_os("GITHUB_ACTIONS").is_some() {
+        report::annotations(report).iter().for_each(|line| output::say(line));
+    }
+    store(folder, report)
+}
+
+/// Writes a report with its page. The page reads all histories of the report.
+pub(crate) fn store(folder: &Path, report: &Report) -> Result<(), Failure> {
+    let files = in_place(|| {
+        let mut files = report::write_all(folder, report).map_err(unwritten)?;
+        let page = page::page(report, folder).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+        files.push(folder.join(page::PAGE));
+        report::write_text(&folder.join(page::PAGE), &page).map_err(unwritten)?;
+        Ok::<_, Failure>(files)
+    })?;
+    for file in files {
+        output::say(&format!("wrote {}", file.display()));
+    }
+    Ok(())
+}
+
+pub(crate) fn unwritten(error: StoreError) -> Failure {
+    Failure::Infrastructure(format!("the report cannot be written: {error}"))
+}
+
+/// Writes the files that the arguments request in addition to the report.
+pub(crate) fn write_further_files(args: &RunArgs, report: &Report) -> Result<(), Failure> {
+    if args.subject.profile == Some(ProfileName::AiConformance) {
+        for file in report::write_ai_conformance(&args.report_dir, report).map_err(unwritten)? {
+            output::say(&format!("wrote {}", file.display()));
+        }
+    }
+    if let Some(file) = &args.output.evidence {
+        match report::write_evidence(file, report) {
+            Ok(()) => output::say(&format!("wrote {}", file.display())),
+            Err(EvidenceError::File(error)) => return Err(Failure::Infrastructure(error.to_string())),
+            // The run is inconclusive, and prints why.
+            Err(error) => output::say(&format!("--evidence {}: {error}", file.display())),
+        }
+    }
+    Ok(())
+}
+
+/// The command line of this process, for the report.
+pub(crate) fn command() -> String {
+    let mut words: Vec<String> = std::env::args().collect();
+    if let Some(first) = words.first_mut() {
+        *first = "grove-conformance".into();
+    }
+    words.join(" ")
+}

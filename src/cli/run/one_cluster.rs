@@ -1,0 +1,296 @@
+//! Runs a plan on one cluster. It opens the operators, builds the programs, executes the cases, writes the
+//! report, and ends the cluster.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use conformance_cluster::kind::prepare;
+use conformance_cluster::local::Programs;
+use conformance_contract::clauses::{Feature, Workload};
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::target::Target;
+use conformance_driver::case::Isolation;
+use conformance_driver::test_cluster::Thorough;
+use conformance_install::cluster_spec::{ClusterSpec, Upgrade};
+use conformance_install::operator::Opened;
+use conformance_report::{Implementation, ImplementationFile, Report};
+use conformance_run::environment::{Environment, Origin, Settings};
+use conformance_run::interruption::Interruption;
+use conformance_run::report_document::{self, RunClock};
+use conformance_run::results_writer::ResultsWriter;
+use conformance_run::run_plan::RunPlan;
+use conformance_run::runner::{self, Observer};
+use conformance_run::workload;
+
+use super::reproduce;
+use super::request::{Cases, Request};
+use crate::args::{ExecutionArgs, Install, ProviderArgs, ProviderName, RunArgs};
+use crate::output::{self, Console};
+use crate::report_files::{command, store, unwritten, write};
+use crate::{
+    Failure, accept, baseline, cluster_spec, generated, operator, provider, run_id, select, trainer,
+};
+
+pub(super) async fn run(
+    kubernetes: Kubernetes,
+    mut plan: RunPlan,
+    request: &Request<'_>,
+    report_dir: &Path,
+    interruption: &Arc<Interruption>,
+) -> Result<Report, Failure> {
+    let args = request.args;
+    let begin = Instant::now();
+    let operators = open_operators(&mut plan, request).await?;
+    baseline::check(args.output.baseline.as_deref(), args.workloads.seed(), &args.provider, &plan.targets)?;
+    select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
+    let console = Arc::new(Console::default());
+    let building = Instant::now();
+    let built = build(kubernetes, args, operators, &plan.targets, &console).await?;
+    let (origin, programs) = provider::origin(args, &built.spec, built.init.as_deref(), &console).await?;
+    let clock = RunClock { begin, building: building.elapsed() };
+    std::fs::create_dir_all(report_dir)
+        .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", report_dir.display())))?;
+    let settings = settings(kubernetes, &plan, args, built, origin, programs, report_dir);
+    let environment = Arc::new(Environment::new(settings).interrupted_by(interruption.clone()));
+    let _accepting = interruption.accept_requests();
+    if let Err(failure) = reach_cluster(&environment, &plan, request, &console).await {
+        close(environment).await;
+        return Err(failure);
+    }
+    let report = execute(&environment, &plan, &console, clock).await;
+    let report = report.map(|report| accept::apply(request.accepted.as_ref(), report));
+    console.end();
+    if let Ok(report) = &report {
+        generated::shrink_failed(&environment, &plan, report).await;
+    }
+    // The report is written before the clusters end, so that their failures cannot lose it. The clusters end
+    // even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does not
+    // print its report, because the process that fetches it does.
+    let writing = if args.share.store_results { store } else { write };
+    let written = report.and_then(|report| writing(report_dir, &report).map(|()| report));
+    close(environment).await;
+    written
+}
+
+/// The operators of a run, before they are built.
+struct Operators {
+    /// The operator under test; `None` is the reference controller, or one that the user runs.
+    tested: Option<Opened>,
+    replaced: Option<Replaced>,
+    /// The declaration of an operator that the user runs.
+    declared: Option<ImplementationFile>,
+}
+
+/// The operator of `--upgrade-from`, which the operator under test replaces.
+struct Replaced {
+    /// `None` is the reference controller.
+    opened: Option<Opened>,
+}
+
+/// Opens the operators, and restricts the plan's targets to those that the operators have.
+async fn open_operators(plan: &mut RunPlan, request: &Request<'_>) -> Result<Operators, Failure> {
+    let args = request.args;
+    let is_all = args.subject.backend == "all";
+    let mut targets = std::mem::take(&mut plan.targets);
+    let tested = operator::opened(&args.operator).await?;
+    if let Some(opened) = &tested {
+        check_provider_of(opened, &args.provider)?;
+        targets = operator::targets(opened, targets, is_all)?;
+        if request.scope.is_none() {
+            targets = operator::in_its_scopes(opened, targets)?;
+        }
+    }
+    let replaced = match &args.upgrade_from {
+        Some(word) => Some(Replaced { opened: operator::replaced(word).await? }),
+        None => None,
+    };
+    if let Some(Replaced { opened: Some(opened) }) = &replaced {
+        targets = operator::targets(opened, targets, is_all)?;
+    }
+    let (targets, declared) =
+        operator::existing(&args.operator, &args.provider, &args.subject.backend, targets)?;
+    plan.targets = targets;
+    Ok(Operators { tested, replaced, declared })
+}
+
+/// Rejects a provider that cannot start the operator. Local clusters start it as a process, and kind clusters
+/// from its chart.
+fn check_provider_of(opened: &Opened, args: &ProviderArgs) -> Result<(), Failure> {
+    let reason = match args.provider {
+        ProviderName::Local => return Ok(()),
+        ProviderName::Kind if opened.chart().is_some() => return Ok(()),
+        ProviderName::Kind => {
+            "its description has no `chart`, which kind clusters need: pass --provider local"
+        }
+        ProviderName::Existing => {
+            "it is started in a cluster of the harness: pass --provider local or kind; an operator that runs in your \
+             own cluster is tested with --provider existing --operator existing"
+        }
+    };
+    Err(Failure::Usage(format!("--operator {}: {reason}", opened.name())))
+}
+
+struct Built {
+    spec: ClusterSpec,
+    /// The implementation under test; `None` is the reference controller.
+    implementation: Option<Implementation>,
+    /// The program of the init containers of an operator that is installed from its chart.
+    init: Option<PathBuf>,
+}
+
+/// Builds the given schedulers, the given trainer and the operators.
+async fn build(
+    kubernetes: Kubernetes,
+    args: &RunArgs,
+    operators: Operators,
+    targets: &[Target],
+    console: &Console,
+) -> Result<Built, Failure> {
+    let schedulers: BTreeSet<_> = targets.iter().map(|target| target.scheduler()).collect();
+    let mut spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers, console).await?;
+    if args.subject.trainjob {
+        spec = spec.with_trainer(targets.iter().any(|target| target.declares(Feature::JobWorkload)));
+        if let Some(given) = trainer::given(&args.subject, &args.cluster_args, console).await? {
+            console.end();
+            output::say(&trainer::description(&given));
+            spec = spec.with_given_trainer(given);
+        }
+    }
+    if args.provider.install == Install::Helm {
+        // The charts install the schedulers. A folder with KAI, given by the environment, is ignored.
+        spec.given.clear();
+    }
+    let mut implementation = if args.subject.workload() == Workload::PlainPods {
+        spec = spec.without_controller();
+        Some(provider::no_operator())
+    } else {
+        let existing = provider::implementation(&args.operator, &args.provider, operators.declared)?;
+        existing.or_else(|| spec.given_trainer().map(trainer::implementation))
+    };
+    let mut init = None;
+    if let Some(opened) = operators.tested {
+        if args.provider.provider == ProviderName::Kind {
+            prepare::can_install_charts().await?;
+            init = opened.build_init(console).await?;
+        }
+        let operator = opened.build(console).await?;
+        implementation = Some(operator::implementation(&operator));
+        spec.operator = Some(Arc::new(operator));
+    }
+    if let Some(replaced) = operators.replaced {
+        let from = match replaced.opened {
+            Some(opened) => Some(Arc::new(opened.build(console).await?)),
+            None => None,
+        };
+        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone(), faults: Vec::new() });
+    }
+    Ok(Built { spec, implementation, init })
+}
+
+fn settings(
+    kubernetes: Kubernetes,
+    plan: &RunPlan,
+    args: &RunArgs,
+    built: Built,
+    origin: Origin,
+    programs: Programs,
+    report_dir: &Path,
+) -> Settings {
+    let lifecycle_scope = select::lifecycle_scope(args, &plan.targets);
+    let execution = &args.execution;
+    Settings {
+        run: args.share.run_id.clone().unwrap_or_else(run_id),
+        spec: built.spec,
+        origin,
+        implementation: built.implementation,
+        programs,
+        scale: execution.timeout_scale,
+        concurrency: concurrency(execution, &args.provider),
+        grows: grows(execution, &args.provider),
+        dedicated: plan.control_planes(lifecycle_scope),
+        strict: execution.strict,
+        retries: execution.retries,
+        probe_undeclared: args.probe_undeclared,
+        short_limits_count: false,
+        lifecycle_scope,
+        thorough: Thorough {
+            every_crash_point: execution.every_crash_point,
+            gang_timeouts: execution.gang_timeouts,
+            seed: args.workloads.seed(),
+        },
+        out: report_dir.to_owned(),
+        keep: execution.keep,
+        reproduce: reproduce::command(kubernetes, args),
+    }
+}
+
+/// The initial number of concurrent cases. By default, it is as many as two cores can run.
+fn concurrency(args: &ExecutionArgs, provider: &ProviderArgs) -> usize {
+    let default = if provider.provider == ProviderName::Kind { 4 } else { 10 };
+    args.concurrency.unwrap_or(default).max(1)
+}
+
+/// Whether concurrency grows while processors are idle: not if a number is given, and not in other people's
+/// clusters.
+fn grows(args: &ExecutionArgs, provider: &ProviderArgs) -> bool {
+    let is_ours = provider.provider != ProviderName::Existing && args.cluster.is_none();
+    is_ours && args.concurrency.is_none()
+}
+
+/// Starts a given operator, or connects to an existing cluster, before the first case. If that fails, the
+/// reason is printed once, instead of an error for every clause. Also sends the user's own workload to
+/// admission, as a dry run.
+async fn reach_cluster(
+    environment: &Environment,
+    plan: &RunPlan,
+    request: &Request<'_>,
+    console: &Console,
+) -> Result<(), Failure> {
+    if let Cases::OwnWorkload { file, case } = &request.cases {
+        let test_cluster = environment
+            .test_cluster(case.isolation, plan.targets[0])
+            .await
+            .map_err(|error| Failure::Infrastructure(error.to_string()))?;
+        workload::admitted(&test_cluster, case, &plan.targets).await.map_err(|reason| match reason {
+            workload::WorkloadError::NoAnswer(reason) => Failure::Infrastructure(reason),
+            reason => Failure::Usage(format!("--workload {}: {reason}", file.display())),
+        })?;
+    }
+    let uses_shared = plan.chosen.iter().any(|case| case.isolation != Isolation::Dedicated);
+    let is_existing = uses_shared && matches!(environment.settings.origin, Origin::Existing { .. });
+    if environment.settings.spec.operator.is_some() || is_existing {
+        console.now(if is_existing { "connecting" } else { "starting a control plane and the operator" });
+        environment
+            .test_cluster(Isolation::Shared, plan.targets[0])
+            .await
+            .map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Executes the cases of a plan, and returns the report.
+pub(crate) async fn execute(
+    environment: &Arc<Environment>,
+    plan: &RunPlan,
+    console: &Arc<Console>,
+    clock: RunClock,
+) -> Result<Report, Failure> {
+    let ids = |target| plan.chosen.iter().filter(move |case| case.is_for(target)).map(|case| case.id);
+    console.expect(plan.targets.iter().flat_map(|target| ids(*target)));
+    console.now("starting a control plane");
+    let observer: Arc<dyn Observer> = console.clone();
+    let results = ResultsWriter::create(environment, plan, clock, command(), observer.clone()).await;
+    let results = runner::run_all(environment, plan, &observer, results.map_err(unwritten)?).await;
+    Ok(report_document::report(environment, plan, results, clock, command()).await)
+}
+
+/// Ends the run's clusters. Failures are printed, and change no verdict.
+pub(crate) async fn close(environment: Arc<Environment>) {
+    if let Some(environment) = Arc::into_inner(environment) {
+        for error in environment.close().await {
+            output::say(&format!("clean-up: {error}"));
+        }
+    }
+}

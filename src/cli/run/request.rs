@@ -1,0 +1,74 @@
+//! The request of a run: its arguments, and the contents of the files that they name. Each file is read once,
+//! before anything is built.
+
+use std::path::{Path, PathBuf};
+
+use conformance_driver::case::Case;
+use conformance_report::AcceptedDeviations;
+use conformance_run::workload;
+
+use crate::args::RunArgs;
+use crate::{Failure, accept, generated, scale, select};
+
+pub(super) struct Request<'a> {
+    pub(super) args: &'a RunArgs,
+    pub(super) cases: Cases,
+    /// The gang scope of the run. A workload that names one is run in that scope.
+    pub(super) scope: Option<String>,
+    /// The deviations of `--accept`.
+    pub(super) accepted: Option<AcceptedDeviations>,
+}
+
+/// The cases that the arguments request.
+pub(super) enum Cases {
+    /// The suite's cases, as far as they are selected.
+    Suite,
+    Scale(&'static Case),
+    Generated(Vec<&'static Case>),
+    OwnWorkload {
+        file: PathBuf,
+        case: &'static Case,
+    },
+}
+
+impl<'a> Request<'a> {
+    pub(super) fn read(args: &'a RunArgs) -> Result<Self, Failure> {
+        let cases = Cases::read(args)?;
+        let named = match &cases {
+            Cases::OwnWorkload { case, .. } => workload::scope(case),
+            Cases::Suite | Cases::Scale(_) | Cases::Generated(_) => None,
+        };
+        Ok(Self {
+            args,
+            cases,
+            scope: named.or_else(|| args.subject.scope.clone()),
+            accepted: accept::read(args.output.accept.as_deref())?,
+        })
+    }
+}
+
+impl Cases {
+    fn read(args: &RunArgs) -> Result<Self, Failure> {
+        if let Some(size) = scale::size(&args.workloads, &args.subject, &args.provider)? {
+            return Ok(Self::Scale(size.case()));
+        }
+        if let Some(cases) = generated::cases(&args.workloads)? {
+            return Ok(Self::Generated(cases));
+        }
+        match &args.workloads.workload {
+            Some(file) => {
+                let case = own_workload(file, args.workloads.nodes.as_deref().unwrap_or_default())?;
+                Ok(Self::OwnWorkload { file: file.clone(), case })
+            }
+            None => Ok(Self::Suite),
+        }
+    }
+}
+
+fn own_workload(file: &Path, nodes: &str) -> Result<&'static Case, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::Usage(format!("--workload {}: {error}", file.display())))?;
+    let nodes = select::nodes(nodes)?;
+    workload::case(&text, nodes)
+        .map_err(|reason| Failure::Usage(format!("--workload {}: {reason}", file.display())))
+}

@@ -1,0 +1,180 @@
+//! Configures a leased node for a case, and restores it afterwards.
+//!
+//! A case requests labels, a taint, and a number of GPUs. In a cluster of the harness, the fake GPU plugin
+//! reads that number from a label, and the kubelet then advertises it. No API client can set the `pods` that
+//! a kubelet advertises. If the number of pods matters, the harness therefore writes the extended resource
+//! [`SLOTS`].
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use serde_json::{Map, Value, json};
+
+use super::{GPU, GPUS, SLOTS, Worker, Workers};
+use crate::node_state::{NodeState, Owner};
+use crate::nodes::NodeSpec;
+use crate::polling::{names_left, until_complete};
+use crate::{ClusterError, deploy};
+
+/// How long the plugin may take to react and the kubelet to update the node.
+const ADVERTISED: Duration = Duration::from_secs(30);
+/// How long a kubelet that a case stopped may take to report. Conditions and taints of the node change with
+/// it.
+const RESTORED: Duration = Duration::from_secs(60);
+/// How long a kubelet on a busy machine may take to report.
+const UNCHANGED: Duration = Duration::from_secs(10);
+/// Kubelets and controllers write to nodes too. A patch that conflicts with their writes is tried this many
+/// times.
+const TRIES: u32 = 5;
+/// How long the pods of an ended case may take to be deleted.
+const PODS_DELETED: Duration = Duration::from_secs(60);
+
+impl Workers {
+    /// Configures a leased node as the case requests, with [`SLOTS`] if its pods are `scarce`. Returns the
+    /// request with the name of the node.
+    pub(super) async fn configure(
+        &self,
+        worker: Worker,
+        node: NodeSpec,
+        scarce: bool,
+    ) -> Result<NodeSpec, ClusterError> {
+        self.until_restored(&worker, UNCHANGED).await?;
+        let taints: Vec<_> = node
+            .taint
+            .iter()
+            .map(|(key, value)| json!({"key": key, "value": value, "effect": "NoSchedule"}))
+            .collect();
+        if scarce {
+            self.set_slots(&worker.name, Some(node.pods)).await?;
+            self.advertised(&worker.name, SLOTS, node.pods).await?;
+        }
+        // Set the taint last, because only pods of the case tolerate it. Pods that wait already could
+        // otherwise be bound to GPUs that the node is about to lose.
+        if let Some(real) = &self.real {
+            let labels = node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
+            real.limit_free_gpus(&worker.name, node.gpus).await?;
+            real.configure(&worker.name, labels, taints.into()).await?;
+        } else {
+            self.set_labels(&worker, &node).await?;
+            self.patch(&worker.name, json!({"spec": {"taints": taints}})).await?;
+        }
+        Ok(NodeSpec { name: worker.name, ..node })
+    }
+
+    /// Labels a node of the harness's own cluster, and waits until its kubelet advertises the requested GPUs.
+    async fn set_labels(&self, worker: &Worker, node: &NodeSpec) -> Result<(), ClusterError> {
+        // Remove the topology domains that the case does not know.
+        let mut labels: Map<String, Value> = worker
+            .before
+            .labels
+            .keys()
+            .filter(|key| key.starts_with("topology.kubernetes.io/"))
+            .map(|key| (key.clone(), Value::Null))
+            .collect();
+        labels.extend(node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())));
+        labels.insert(GPUS.into(), node.gpus.to_string().into());
+        self.patch(&worker.name, json!({"metadata": {"labels": labels}})).await?;
+        self.advertised(&worker.name, GPU, node.gpus).await
+    }
+
+    /// Waits until a kubelet advertises this amount of a resource.
+    pub(super) async fn advertised(
+        &self,
+        node: &str,
+        resource: &str,
+        amount: u32,
+    ) -> Result<(), ClusterError> {
+        let has = |node: Option<&Node>| {
+            let status = node.and_then(|node| node.status.as_ref());
+            let allocatable = status.and_then(|status| status.allocatable.as_ref()?.get(resource));
+            allocatable.map_or("0", |quantity| quantity.0.as_str()) == amount.to_string()
+        };
+        let what = format!("{amount} {resource} on node {node}");
+        let last = "its kubelet advertises another number; see the log of the fake GPU plugin on the node";
+        deploy::await_node(&self.client, node, ADVERTISED, what, last, has).await
+    }
+
+    /// Sets how many pods each of these nodes takes.
+    pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<(), ClusterError> {
+        for node in nodes {
+            self.set_slots(&node.name, Some(pods)).await?;
+            self.advertised(&node.name, SLOTS, pods).await?;
+        }
+        Ok(())
+    }
+
+    async fn set_slots(&self, node: &str, amount: Option<u32>) -> Result<(), ClusterError> {
+        let amount = json!({(SLOTS): amount.map(|amount| amount.to_string())});
+        let status = json!({"status": {"capacity": amount, "allocatable": amount}});
+        deploy::patch_node_status(&self.client, node, &status).await
+    }
+
+    async fn patch(&self, node: &str, patch: Value) -> Result<(), ClusterError> {
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        nodes
+            .patch(node, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .map(drop)
+            .map_err(|source| ClusterError::api(format!("patch node {node}"), source))
+    }
+
+    /// Waits until the pods of a namespace are deleted from a node.
+    pub(super) async fn until_without_pods(&self, node: &str, namespace: &str) -> Result<(), ClusterError> {
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
+        until_complete(format!("the deletion of all pods on node {node}"), PODS_DELETED, || async {
+            // A watch on all pods would cost more than a few requests.
+            let found = pods.list(&on_node).await;
+            found
+                .map(|found| names_left(&found))
+                .map_err(|source| ClusterError::api(format!("list the pods on {node}"), source))
+        })
+        .await
+    }
+
+    /// Restores a node and waits until it has its previous state.
+    pub(super) async fn restore(&self, worker: &Worker) -> Result<(), ClusterError> {
+        match &self.real {
+            Some(real) => {
+                self.set_slots(&worker.name, None).await?;
+                real.restore(&worker.name).await?;
+            }
+            None => self.restore_record(worker).await?,
+        }
+        self.until_restored(worker, RESTORED).await
+    }
+
+    /// Restores the recorded fields of a node of the harness's own cluster, except those that Kubernetes
+    /// itself writes.
+    async fn restore_record(&self, worker: &Worker) -> Result<(), ClusterError> {
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let failed = |source| ClusterError::api(format!("restore node {}", worker.name), source);
+        for retries_left in (0..TRIES).rev() {
+            let node = nodes.get(&worker.name).await.map_err(failed)?;
+            let patch = Patch::Merge(worker.before.restoring(&node));
+            match nodes.patch(&worker.name, &PatchParams::default(), &patch).await {
+                Err(kube::Error::Api(status)) if status.is_conflict() && retries_left > 0 => {}
+                Err(error) => return Err(failed(error)),
+                Ok(node) => {
+                    let Some(status) = worker.before.restoring_status(&node) else { break };
+                    return deploy::patch_node_status(&self.client, &worker.name, &status).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until a node matches its record. A timeout reports each field that differs.
+    async fn until_restored(&self, worker: &Worker, limit: Duration) -> Result<(), ClusterError> {
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let owner = if self.real.is_some() { Owner::User } else { Owner::Harness };
+        until_complete(format!("the restored state of node {}", worker.name), limit, || async {
+            let found = nodes.get(&worker.name).await;
+            found
+                .map(|node| worker.before.difference(&NodeState::of(&node), owner))
+                .map_err(|source| ClusterError::api(format!("read node {}", worker.name), source))
+        })
+        .await
+    }
+}

@@ -1,0 +1,48 @@
+//! Owns values that are created while the program runs and that live as long as it.
+//!
+//! Most targets and cases are constants, and `&'static` references to them are copied everywhere. An [`Arena`]
+//! gives such references to targets that a user declares and to cases that the suite generates.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// A static list to which values can be added, and from which none is removed.
+pub struct Arena<T: 'static> {
+    first: Slot<T>,
+    /// The empty slot at the end; `None` is the first.
+    end: Mutex<Option<&'static Slot<T>>>,
+}
+
+type Slot<T> = OnceLock<Box<Node<T>>>;
+
+struct Node<T: 'static> {
+    value: T,
+    next: Slot<T>,
+}
+
+impl<T: 'static> Arena<T> {
+    /// An arena without values.
+    pub const fn empty() -> Self {
+        Self { first: OnceLock::new(), end: Mutex::new(None) }
+    }
+
+    /// Adds a value.
+    pub fn add(&'static self, value: T) -> &'static T {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = end.unwrap_or(&self.first);
+        let node = slot.get_or_init(|| Box::new(Node { value, next: OnceLock::new() }));
+        *end = Some(&node.next);
+        &node.value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_stays_when_others_are_added() {
+        static ARENA: Arena<String> = Arena::empty();
+        let added = ["a", "b", "c"].map(|text| ARENA.add(text.to_owned()));
+        assert_eq!(added, ["a", "b", "c"]);
+    }
+}

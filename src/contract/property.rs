@@ -1,0 +1,37 @@
+//! Properties of targets. A property is not a feature: no clause requires it, and no operator declares it. The
+//! description of a target states its properties, and a [case requires](crate::requirements) those that it
+//! depends on.
+
+/// A property of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Property {
+    /// Its gang resources are custom resources.
+    CustomResources,
+    /// The size of an existing gang resource can be changed.
+    ResizableResources,
+    /// Several ClusterTopologyBindings can be in use at the same time.
+    SeveralTopologies,
+    /// A gang that fits is bound even if another gang is pending.
+    PendingGangsDoNotBlock,
+    /// Its own scheduler binds its pods in every run. A run may lack KAI's programs: then a stand-in binds
+    /// KAI's pods one by one, so no gang is pending.
+    OwnScheduler,
+    /// Scaled PodGangs satisfy the constraints of their cliques. Volcano and others have not been tried.
+    ScaledCliqueConstraints,
+}
+
+impl Property {
+    /// Completes the sentence "NAME ..." about a target without the property.
+    pub(crate) const fn lacking(self) -> &'static str {
+        match self {
+            Self::CustomResources => "does not use custom resources as gang resources",
+            Self::ResizableResources => "does not let the size of an existing gang resource change",
+            Self::SeveralTopologies => "does not support several ClusterTopologyBindings at the same time",
+            Self::PendingGangsDoNotBlock => "does not always bind a gang that fits while another is pending",
+            Self::OwnScheduler => "does not run its own scheduler in every run",
+            Self::ScaledCliqueConstraints => {
+                "has not been shown to satisfy the constraints of cliques in scaled PodGangs"
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a case requires of a target, in addition to a clause that applies there.
+//!
+//! A case states requirements instead of a list of targets, so a new target joins a case by its description.
+//! The suite's own description counts, not the declaration of the operator under test: the report shows the
+//! clauses of an undeclared feature as unsupported. The suite does not describe a scheduler that the user
+//! names, so such a scheduler meets no requirement.
+
+use super::clauses::Feature;
+use super::property::Property;
+use super::scheduler::Scheduler;
+use super::target::Target;
+
+/// The requirements of a case; it runs on the targets that meet all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Requirements {
+    /// The only scheduler whose targets meet them.
+    pub scheduler: Option<Scheduler>,
+    /// The only gang scope that meets them.
+    pub scope: Option<&'static str>,
+    /// A feature that the suite's description of the target declares.
+    pub feature: Option<Feature>,
+    /// Properties in the description of the target.
+    pub properties: &'static [Property],
+}
+
+impl Requirements {
+    /// No requirements: every target meets them.
+    pub const NONE: Self = Self { scheduler: None, scope: None, feature: None, properties: &[] };
+
+    /// Why a target does not meet them, as a sentence without a full stop; `None` if it does.
+    pub fn why_unmet(self, target: Target) -> Option<String> {
+        // The scheduler of an External profile's cluster is kube-scheduler, so this compares the backend.
+        if let Some(scheduler) = self.scheduler.filter(|scheduler| scheduler.name() != target.backend()) {
+            return Some(format!("{target} does not use the scheduler {}", scheduler.name()));
+        }
+        if let Some(scope) = self.scope.filter(|scope| target.scope() != Some(*scope)) {
+            return Some(format!("{target} does not have the gang scope {scope}"));
+        }
+        if let Some(feature) = self.feature.filter(|feature| !target.is_described_with(*feature)) {
+            return Some(format!("the suite's description of {target} does not declare {feature}"));
+        }
+        let missing = self.properties.iter().find(|property| !target.properties().contains(*property))?;
+        Some(format!("{target} {}", missing.lacking()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::backend_declaration::BackendDeclaration;
+    use crate::external_scheduler::DECLARABLE;
+
+    const ON_KUBE: Requirements = Requirements { scheduler: Some(Scheduler::KUBE), ..Requirements::NONE };
+    const IN_TREE: Requirements = Requirements { scope: Some("Tree"), ..Requirements::NONE };
+    const ATOMIC: Requirements = Requirements { feature: Some(Feature::AtomicPodGang), ..Requirements::NONE };
+    const TOPOLOGIES: Requirements =
+        Requirements { properties: &[Property::SeveralTopologies], ..Requirements::NONE };
+
+    #[rstest]
+    #[case(Requirements::NONE, Target::EXTERNAL, None)]
+    #[case(ON_KUBE, Target::KUBE_TREE, None)]
+    #[case(ON_KUBE, Target::VOLCANO, Some("volcano does not use the scheduler default-scheduler"))]
+    #[case(ON_KUBE, Target::EXTERNAL, Some("external does not use the scheduler default-scheduler"))]
+    #[case(IN_TREE, Target::KUBE_TREE, None)]
+    #[case(IN_TREE, Target::KAI, Some("kai-scheduler does not have the gang scope Tree"))]
+    #[case(ATOMIC, Target::KAI, None)]
+    #[case(
+        ATOMIC,
+        Target::KUBE_POD_GROUP,
+        Some("the suite's description of default-scheduler (PodGroup scope) does not declare AtomicPodGang")
+    )]
+    #[case(TOPOLOGIES, Target::KAI, None)]
+    #[case(
+        TOPOLOGIES,
+        Target::VOLCANO,
+        Some("volcano does not support several ClusterTopologyBindings at the same time")
+    )]
+    fn each_requirement_admits_a_target_or_says_why_not(
+        #[case] requirements: Requirements,
+        #[case] target: Target,
+        #[case] why: Option<&str>,
+    ) {
+        assert_eq!(requirements.why_unmet(target).as_deref(), why);
+    }
+
+    #[test]
+    fn declarations_of_an_operator_change_no_requirement() {
+        let declares_nothing = Target::KAI.declared_by(BackendDeclaration::default());
+        assert_eq!(ATOMIC.why_unmet(declares_nothing), None);
+    }
+
+    #[test]
+    fn a_scheduler_that_a_user_names_meets_no_requirement() {
+        let target = Target::external_scheduler("mine", &DECLARABLE).unwrap();
+        for requirements in [ON_KUBE, IN_TREE, ATOMIC, TOPOLOGIES] {
+            assert!(requirements.why_unmet(target).is_some(), "{requirements:?}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The target of KAI-Scheduler, and the kinds that KAI-Scheduler adds to a cluster.
+
+use super::{NEVER_HALF, NO_PLACE_PER_REPLICA, OWN_GANG_RESOURCES, READS_NO_POD_GANGS, SchedulerDescription};
+use crate::clauses::{Feature, Workload};
+use crate::kinds::{Kind, kind};
+use crate::property::Property;
+use crate::scheduler::Scheduler;
+use crate::target::{ReportedVersion, Target, TargetDescription};
+
+impl Target {
+    /// PodCliqueSets on KAI-Scheduler.
+    pub const KAI: Self = Self::of(&KAI);
+}
+
+impl Scheduler {
+    /// KAI-Scheduler.
+    pub const KAI: Self = Self::named("kai-scheduler");
+}
+
+pub(super) static DESCRIPTION: SchedulerDescription =
+    SchedulerDescription { targets: &[&KAI], kinds: &KINDS };
+
+const KINDS: [Kind; 3] = [
+    kind("scheduling.run.ai/v2alpha2", "PodGroup.scheduling.run.ai", "podgroups")
+        .of_scheduler(Scheduler::KAI),
+    kind("scheduling.run.ai/v2", "Queue.scheduling.run.ai", "queues")
+        .cluster_scoped()
+        .of_scheduler(Scheduler::KAI),
+    kind("kai.scheduler/v1alpha1", "Topology", "topologies").cluster_scoped().of_scheduler(Scheduler::KAI),
+];
+
+static KAI: TargetDescription = TargetDescription {
+    id: "kai-scheduler",
+    scheduler: Scheduler::KAI,
+    backend: Scheduler::KAI.name(),
+    name: "kai-scheduler",
+    scope: None,
+    trees: None,
+    features: &[
+        Feature::GangScheduling,
+        Feature::AtomicPodGang,
+        Feature::TopologyRequired,
+        Feature::TopologyPerGroup,
+        Feature::TopologyPerClique,
+        Feature::TopologyNested,
+        Feature::TopologyPreferred,
+        Feature::TopologyResource,
+        Feature::SelfHealing,
+        Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
+        Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
+        Feature::ScaleToZero,
+        Feature::PodGangStatus,
+        Feature::Metrics,
+    ],
+    why_not: &[
+        NO_PLACE_PER_REPLICA,
+        NEVER_HALF,
+        (
+            Feature::FreshGang,
+            "all generations of a gang share one PodGroup, which also counts pods that do not terminate",
+        ),
+        (Feature::Claims, "KAI has not been tried with claims that the pods of a gang share"),
+        OWN_GANG_RESOURCES,
+        READS_NO_POD_GANGS,
+    ],
+    properties: &[
+        Property::CustomResources,
+        Property::ResizableResources,
+        Property::SeveralTopologies,
+        Property::PendingGangsDoNotBlock,
+        Property::ScaledCliqueConstraints,
+    ],
+    gates: &[],
+    version: ReportedVersion::OfProgram("kai-scheduler"),
+    external: None,
+    workload: Workload::PodCliqueSets,
+};

@@ -1,0 +1,87 @@
+//! The target of Koordinator, and the kinds that Koordinator adds to a cluster.
+
+use super::{NEVER_HALF, NO_PLACE_PER_REPLICA, OWN_GANG_RESOURCES, READS_NO_POD_GANGS, SchedulerDescription};
+use crate::clauses::{Feature, Workload};
+use crate::kinds::{Kind, kind};
+use crate::property::Property;
+use crate::scheduler::Scheduler;
+use crate::target::{ReportedVersion, Target, TargetDescription};
+
+impl Target {
+    /// PodCliqueSets on Koordinator.
+    pub const KOORDINATOR: Self = Self::of(&KOORDINATOR);
+}
+
+impl Scheduler {
+    /// Koordinator's koord-scheduler.
+    pub const KOORDINATOR: Self = Self::named("koord-scheduler");
+}
+
+pub(super) static DESCRIPTION: SchedulerDescription =
+    SchedulerDescription { targets: &[&KOORDINATOR], kinds: &KINDS };
+
+const KINDS: [Kind; 2] = [
+    kind("scheduling.sigs.k8s.io/v1alpha1", "PodGroup.scheduling.sigs.k8s.io", "podgroups")
+        .of_scheduler(Scheduler::KOORDINATOR),
+    kind("scheduling.koordinator.sh/v1alpha1", "ClusterNetworkTopology", "clusternetworktopologies")
+        .cluster_scoped()
+        .of_scheduler(Scheduler::KOORDINATOR),
+];
+
+const ONE_SPEC: &str = "Koordinator honours one network-topology-spec per GangGroup";
+
+static KOORDINATOR: TargetDescription = TargetDescription {
+    id: "koord-scheduler",
+    scheduler: Scheduler::KOORDINATOR,
+    backend: Scheduler::KOORDINATOR.name(),
+    name: "koord-scheduler",
+    scope: None,
+    trees: None,
+    features: &[
+        Feature::GangScheduling,
+        Feature::AtomicPodGang,
+        Feature::TopologyRequired,
+        Feature::SelfHealing,
+        Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
+        Feature::PodGangStatus,
+        Feature::Metrics,
+        Feature::FreshGang,
+        Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
+        Feature::ScaleToZero,
+    ],
+    why_not: &[
+        NO_PLACE_PER_REPLICA,
+        NEVER_HALF,
+        (Feature::TopologyPerGroup, ONE_SPEC),
+        (Feature::TopologyPerClique, ONE_SPEC),
+        (Feature::TopologyNested, ONE_SPEC),
+        (
+            Feature::TopologyPreferred,
+            "Koordinator 1.8 ignores PreferGather and always packs a gang into the lowest layer with room",
+        ),
+        (
+            Feature::TopologyResource,
+            "the administrator owns the ClusterNetworkTopology, and the backend only reads it",
+        ),
+        (
+            Feature::Claims,
+            "Koordinator rejects a pod while its claim is being allocated for another pod of the gang, \
+             so the backend refuses shared claims",
+        ),
+        OWN_GANG_RESOURCES,
+        READS_NO_POD_GANGS,
+    ],
+    properties: &[
+        Property::CustomResources,
+        Property::ResizableResources,
+        Property::SeveralTopologies,
+        Property::OwnScheduler,
+    ],
+    gates: &[],
+    version: ReportedVersion::OfProgram("koord-scheduler"),
+    external: None,
+    workload: Workload::PodCliqueSets,
+};

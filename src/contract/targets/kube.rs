@@ -1,0 +1,181 @@
+//! kube-scheduler with the Workload API, in three mappings.
+
+use super::{NEVER_HALF, NO_PLACE_PER_REPLICA, READS_NO_POD_GANGS, SchedulerDescription};
+use crate::clauses::{Feature, Workload};
+use crate::kinds::{Kind, kind};
+use crate::property::Property;
+use crate::scheduler::Scheduler;
+use crate::target::{ReportedVersion, Target, TargetDescription};
+
+impl Target {
+    /// kube-scheduler, one gang per podgroup: the flat mapping of proposal 531.
+    pub const KUBE_POD_GROUP: Self = Self::of(&POD_GROUP);
+    /// kube-scheduler, one gang per PodGang.
+    pub const KUBE_POD_GANG: Self = Self::of(&POD_GANG);
+    /// kube-scheduler of Kubernetes 1.37, a tree of CompositePodGroups per PodGang.
+    pub const KUBE_TREE: Self = Self::of(&TREE);
+}
+
+/// The targets of kube-scheduler.
+pub const KUBE: &[Target] = &[Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::KUBE_TREE];
+
+pub(super) static DESCRIPTION: SchedulerDescription =
+    SchedulerDescription { targets: &[&POD_GROUP, &POD_GANG, &TREE], kinds: &KINDS };
+
+const KINDS: [Kind; 3] = [
+    kind("scheduling.k8s.io/v1beta1", "Workload", "workloads")
+        .or_older(&["scheduling.k8s.io/v1alpha2"])
+        .of_scheduler(Scheduler::KUBE),
+    kind("scheduling.k8s.io/v1beta1", "PodGroup", "podgroups")
+        .or_older(&["scheduling.k8s.io/v1alpha2"])
+        .of_scheduler(Scheduler::KUBE),
+    kind("scheduling.k8s.io/v1alpha3", "CompositePodGroup", "compositepodgroups")
+        .of_scheduler(Scheduler::KUBE),
+];
+
+const PREFERRED: (Feature, &str) =
+    (Feature::TopologyPreferred, "the schedulingConstraints of a PodGroup have no preferred keys");
+const RESOURCE: (Feature, &str) =
+    (Feature::TopologyResource, "kube-scheduler reads node labels and has no topology resource");
+const NO_LEVEL_BETWEEN: &str = "a Workload of Kubernetes 1.36 has no level between PodGang and PodGroup";
+const PER_GROUP: (Feature, &str) = (Feature::TopologyPerGroup, NO_LEVEL_BETWEEN);
+const NESTED: (Feature, &str) = (Feature::TopologyNested, NO_LEVEL_BETWEEN);
+const COMPOSITE: (Feature, &str) =
+    (Feature::CompositePodGroup, "Kubernetes serves CompositePodGroup since version 1.37");
+
+const FIXED_SIZE: (Feature, &str) =
+    (Feature::ScaleToZero, "the API does not let the size of an existing hard gang change");
+
+const TOPOLOGY_GATE: (&str, &str) = ("TopologyAwareWorkloadScheduling", "TOPO-02");
+
+/// The common part of the three targets.
+const ANY: TargetDescription = TargetDescription {
+    id: "",
+    scheduler: Scheduler::KUBE,
+    backend: "default-scheduler",
+    name: "default-scheduler",
+    scope: None,
+    trees: None,
+    features: &[],
+    why_not: &[],
+    properties: &[],
+    gates: &[("GangScheduling", "AON-02"), TOPOLOGY_GATE],
+    version: ReportedVersion::OfProgram("kube-scheduler"),
+    external: None,
+    workload: Workload::PodCliqueSets,
+};
+
+static POD_GROUP: TargetDescription = TargetDescription {
+    id: "default-scheduler-podgroup",
+    scope: Some("PodGroup"),
+    trees: Some(false),
+    features: &[
+        Feature::GangScheduling,
+        Feature::TopologyRequired,
+        Feature::TopologyPerClique,
+        Feature::SelfHealing,
+        Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
+        Feature::PodGangStatus,
+        Feature::Metrics,
+        Feature::Claims,
+        Feature::FreshGang,
+        Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
+        Feature::HalfGangRelease,
+        Feature::ScaleToZero,
+    ],
+    why_not: &[
+        (
+            Feature::AtomicPodGang,
+            "kube-scheduler 1.36 schedules each PodGroup separately, and none spans the cliques of a PodGang",
+        ),
+        PER_GROUP,
+        NESTED,
+        NO_PLACE_PER_REPLICA,
+        PREFERRED,
+        RESOURCE,
+        COMPOSITE,
+        READS_NO_POD_GANGS,
+    ],
+    properties: &[
+        Property::SeveralTopologies,
+        Property::PendingGangsDoNotBlock,
+        Property::OwnScheduler,
+        Property::ScaledCliqueConstraints,
+    ],
+    ..ANY
+};
+
+static POD_GANG: TargetDescription = TargetDescription {
+    id: "default-scheduler-podgang",
+    scope: Some("PodGang"),
+    trees: Some(false),
+    features: &[
+        Feature::GangScheduling,
+        Feature::AtomicPodGang,
+        Feature::TopologyRequired,
+        Feature::SelfHealing,
+        Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
+        Feature::PodGangStatus,
+        Feature::Metrics,
+        Feature::Claims,
+        Feature::FreshGang,
+        Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
+    ],
+    why_not: &[
+        (
+            Feature::TopologyPerClique,
+            "one PodGroup contains the whole hard gang, and has room for one topology key",
+        ),
+        PER_GROUP,
+        NESTED,
+        NO_PLACE_PER_REPLICA,
+        NEVER_HALF,
+        FIXED_SIZE,
+        PREFERRED,
+        RESOURCE,
+        COMPOSITE,
+        READS_NO_POD_GANGS,
+    ],
+    properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
+    ..ANY
+};
+
+static TREE: TargetDescription = TargetDescription {
+    id: "default-scheduler-tree",
+    scope: Some("Tree"),
+    trees: Some(true),
+    features: &[
+        Feature::GangScheduling,
+        Feature::AtomicPodGang,
+        Feature::TopologyRequired,
+        Feature::TopologyPerGroup,
+        Feature::TopologyPerClique,
+        Feature::TopologyNested,
+        Feature::CompositePodGroup,
+        Feature::SelfHealing,
+        Feature::Kubelet,
+        Feature::Autoscaling,
+        Feature::StartupOrder,
+        Feature::PodGangStatus,
+        Feature::Metrics,
+        Feature::Claims,
+        Feature::FreshGang,
+        Feature::RevisionedRestore,
+        Feature::StuckGangRelease,
+    ],
+    why_not: &[NO_PLACE_PER_REPLICA, NEVER_HALF, FIXED_SIZE, PREFERRED, RESOURCE, READS_NO_POD_GANGS],
+    properties: &[
+        Property::SeveralTopologies,
+        Property::PendingGangsDoNotBlock,
+        Property::OwnScheduler,
+        Property::ScaledCliqueConstraints,
+    ],
+    gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],
+    ..ANY
+};

@@ -1,0 +1,101 @@
+//! The description of each scheduler: its targets, and the object kinds that only clusters with it have. Each
+//! scheduler has one file and a line in [`DESCRIPTIONS`]. What the suite expects of it is in
+//! `expect/schedulers/`, under the same name.
+
+mod ai_conformance;
+mod external;
+mod kai;
+mod koordinator;
+mod kube;
+mod train_job;
+mod volcano;
+
+use crate::clauses::Feature;
+use crate::kinds::{self, Kind};
+use crate::target::{Target, TargetDescription};
+
+pub use ai_conformance::TARGETS as AI_CONFORMANCE_TARGETS;
+pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
+pub use kube::KUBE;
+pub(crate) use train_job::KINDS as TRAIN_JOB_KINDS;
+pub use train_job::TARGETS as TRAIN_JOB_TARGETS;
+
+/// Applies to every scheduler so far.
+const NO_PLACE_PER_REPLICA: (Feature, &str) = (
+    Feature::TopologyPerReplica,
+    "gang resources are created per PodGang, and no constraint spans several PodGangs",
+);
+
+/// Applies to every scheduler that binds PodGangs whole.
+const NEVER_HALF: (Feature, &str) =
+    (Feature::HalfGangRelease, "the scheduler binds PodGangs whole, so no gang is ever half bound");
+
+/// Applies to every scheduler outside Kubernetes.
+const OWN_GANG_RESOURCES: (Feature, &str) =
+    (Feature::CompositePodGroup, "the scheduler has its own gang resources instead");
+
+/// Applies to every scheduler with a backend that creates gang resources.
+const READS_NO_POD_GANGS: (Feature, &str) =
+    (Feature::External, "the scheduler reads its own gang resources, not PodGangs");
+
+/// The data about a scheduler that the contract needs.
+pub(crate) struct SchedulerDescription {
+    /// Its targets, in the order of the report.
+    targets: &'static [&'static TargetDescription],
+    /// The kinds that it adds.
+    kinds: &'static [Kind],
+}
+
+/// Every scheduler, in the order of the report.
+static DESCRIPTIONS: [&SchedulerDescription; 5] = [
+    &kube::DESCRIPTION,
+    &volcano::DESCRIPTION,
+    &koordinator::DESCRIPTION,
+    &kai::DESCRIPTION,
+    &external::DESCRIPTION,
+];
+
+/// The number of targets, and the number of kinds.
+const fn counts() -> (usize, usize) {
+    let (mut targets, mut kinds, mut i) = (0, kinds::OF_EVERY_CLUSTER.len(), 0);
+    while i < DESCRIPTIONS.len() {
+        targets += DESCRIPTIONS[i].targets.len();
+        kinds += DESCRIPTIONS[i].kinds.len();
+        i += 1;
+    }
+    (targets, kinds)
+}
+
+/// Every target that the command line selects by name alone, in the order of the report.
+pub const TARGETS: [Target; counts().0] = {
+    let mut all = [Target::of(DESCRIPTIONS[0].targets[0]); counts().0];
+    let (mut i, mut next) = (0, 0);
+    while i < DESCRIPTIONS.len() {
+        let mut j = 0;
+        while j < DESCRIPTIONS[i].targets.len() {
+            all[next] = Target::of(DESCRIPTIONS[i].targets[j]);
+            (j, next) = (j + 1, next + 1);
+        }
+        i += 1;
+    }
+    all
+};
+
+/// The kinds in a history: those of every cluster, then those of each scheduler.
+pub static KINDS: [Kind; counts().1] = {
+    let mut all = [kinds::OF_EVERY_CLUSTER[0]; counts().1];
+    let (mut i, mut next) = (0, 0);
+    while next < kinds::OF_EVERY_CLUSTER.len() {
+        all[next] = kinds::OF_EVERY_CLUSTER[next];
+        next += 1;
+    }
+    while i < DESCRIPTIONS.len() {
+        let mut j = 0;
+        while j < DESCRIPTIONS[i].kinds.len() {
+            all[next] = DESCRIPTIONS[i].kinds[j];
+            (j, next) = (j + 1, next + 1);
+        }
+        i += 1;
+    }
+    all
+};

@@ -1,0 +1,145 @@
+//! TrainJobs of the Kubeflow Trainer, on four schedulers. `run --trainjob` tests these targets on control
+//! planes of their own.
+
+use crate::clauses::{Feature, Workload};
+use crate::kinds::{Kind, kind};
+use crate::scheduler::Scheduler;
+use crate::target::{ReportedVersion, Target, TargetDescription};
+
+impl Target {
+    /// TrainJobs on kube-scheduler: the Job controller creates the gangs.
+    pub const TRAINJOB_KUBE: Self = Self::of(&KUBE);
+    /// TrainJobs on Volcano: the trainer creates the gang.
+    pub const TRAINJOB_VOLCANO: Self = Self::of(&VOLCANO);
+    /// TrainJobs on the scheduler of scheduler-plugins: the trainer creates the gang.
+    pub const TRAINJOB_COSCHEDULING: Self = Self::of(&COSCHEDULING);
+    /// TrainJobs on KAI: its podgrouper creates the gang.
+    pub const TRAINJOB_KAI: Self = Self::of(&KAI);
+}
+
+/// Every target, in the order of the report.
+pub const TARGETS: [Target; 4] =
+    [Target::TRAINJOB_KUBE, Target::TRAINJOB_VOLCANO, Target::TRAINJOB_COSCHEDULING, Target::TRAINJOB_KAI];
+
+const SCHEDULER_PLUGINS: Scheduler = Scheduler::named("scheduler-plugins-scheduler");
+
+/// The kinds that only histories of TrainJobs contain.
+pub(crate) static KINDS: [Kind; 6] = [
+    kind("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs"),
+    kind("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", "trainingruntimes"),
+    kind("jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets"),
+    kind("batch/v1", "Job", "jobs"),
+    kind("v1", "ConfigMap", "configmaps"),
+    kind("scheduling.x-k8s.io/v1alpha1", "PodGroup.scheduling.x-k8s.io", "podgroups")
+        .of_scheduler(SCHEDULER_PLUGINS),
+];
+
+const NO_QUEUES_OF_KAI: (Feature, &str) =
+    (Feature::QueueLabel, "`kaiScheduler` in a runtime's podGroupPolicy applies to KAI only");
+const NO_WORKLOAD_PER_JOB: (Feature, &str) =
+    (Feature::JobWorkload, "the gate WorkloadWithJob applies to kube-scheduler's API only");
+
+const NO_TOPOLOGY_IN_COSCHEDULING: &str = "the PodGroup of scheduler-plugins has no topology constraint";
+
+static KUBE: TargetDescription = TargetDescription {
+    id: "trainjob-kube",
+    scheduler: Scheduler::KUBE,
+    backend: Scheduler::KUBE.name(),
+    name: "trainjob-kube",
+    scope: None,
+    // With CompositePodGroup, Kubernetes 1.37 leaves the Workload of a JobSet's Jobs to their parent, and no
+    // trainer creates one yet.
+    trees: Some(false),
+    features: &[Feature::TrainJob, Feature::JobWorkload],
+    why_not: &[
+        (Feature::AtomicTrainJob, "the Job controller creates one gang per Job, and none spans several Jobs"),
+        (Feature::TopologyRequired, "the Workload of a Job has no topology constraint"),
+        (Feature::TopologyPerJob, "the Workload of a Job has no topology constraint"),
+        NO_QUEUES_OF_KAI,
+    ],
+    properties: &[],
+    gates: &[],
+    version: ReportedVersion::OfProgram("kube-scheduler"),
+    external: None,
+    workload: Workload::TrainJobs,
+};
+
+static VOLCANO: TargetDescription = TargetDescription {
+    id: "trainjob-volcano",
+    scheduler: Scheduler::VOLCANO,
+    backend: Scheduler::VOLCANO.name(),
+    name: "trainjob-volcano",
+    scope: None,
+    trees: None,
+    features: &[Feature::TrainJob, Feature::AtomicTrainJob, Feature::TopologyRequired],
+    why_not: &[
+        (
+            Feature::TopologyPerJob,
+            "the trainer's PodGroup has one networkTopology for all replicated Jobs together",
+        ),
+        NO_QUEUES_OF_KAI,
+        NO_WORKLOAD_PER_JOB,
+    ],
+    properties: &[],
+    gates: &[],
+    version: ReportedVersion::OfProgram("vc-scheduler"),
+    external: None,
+    workload: Workload::TrainJobs,
+};
+
+static COSCHEDULING: TargetDescription = TargetDescription {
+    id: "trainjob-coscheduling",
+    scheduler: SCHEDULER_PLUGINS,
+    backend: SCHEDULER_PLUGINS.name(),
+    name: "trainjob-coscheduling",
+    scope: None,
+    trees: None,
+    features: &[Feature::TrainJob, Feature::AtomicTrainJob],
+    why_not: &[
+        (Feature::TopologyRequired, NO_TOPOLOGY_IN_COSCHEDULING),
+        (Feature::TopologyPerJob, NO_TOPOLOGY_IN_COSCHEDULING),
+        NO_QUEUES_OF_KAI,
+        NO_WORKLOAD_PER_JOB,
+    ],
+    properties: &[],
+    gates: &[],
+    version: ReportedVersion::OfProgram("scheduler-plugins-scheduler"),
+    external: None,
+    workload: Workload::TrainJobs,
+};
+
+static KAI: TargetDescription = TargetDescription {
+    id: "trainjob-kai",
+    scheduler: Scheduler::KAI,
+    backend: Scheduler::KAI.name(),
+    name: "trainjob-kai",
+    scope: None,
+    trees: None,
+    features: &[
+        Feature::TrainJob,
+        Feature::AtomicTrainJob,
+        Feature::TopologyRequired,
+        Feature::TopologyPerJob,
+        Feature::QueueLabel,
+    ],
+    why_not: &[NO_WORKLOAD_PER_JOB],
+    properties: &[],
+    gates: &[],
+    version: ReportedVersion::OfProgram("kai-scheduler"),
+    external: None,
+    workload: Workload::TrainJobs,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_declared_feature_has_a_clause_that_the_target_must_satisfy() {
+        for target in TARGETS {
+            for feature in target.features() {
+                assert!(feature.shown_by().any(|clause| target.owes(clause)), "{target}: {feature}");
+            }
+        }
+    }
+}

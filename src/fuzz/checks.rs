@@ -1,0 +1,273 @@
+//! The checks of a generated workload: after each operation the PodCliqueSet matches the calculation, and the
+//! operation changed no other objects. The runner checks invariants in every case.
+
+use std::collections::BTreeMap;
+
+use conformance_check::{binding, cleanup, ensure, gang_resources, gangs, placement, violation};
+use conformance_contract::names::RACK;
+use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
+use conformance_contract::violation::Code;
+use conformance_expect::{Gang, scaling};
+use conformance_history::{History, Live, Mark, SharedMark, text};
+
+use crate::drive::{OPERATION, WORKLOAD};
+use crate::expected_state::ExpectedState;
+use crate::workload::{ConstrainedPart, GeneratedWorkload, LossCause, Operation};
+
+const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
+
+/// The clauses that a workload can decide: those of its shape and of its operations.
+pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
+    let mut state = ExpectedState::of_pcs(&workload.pcs);
+    let mut has_scaled = state.gangs().iter().any(|gang| !gang.is_base);
+    for operation in &workload.operations {
+        state.apply(operation);
+        has_scaled |= state.gangs().iter().any(|gang| !gang.is_base);
+    }
+    let any = |matches: fn(&Operation) -> bool| workload.operations.iter().any(matches);
+    let shown = [
+        ("GANG-01", true),
+        ("GANG-02", true),
+        ("GANG-03", has_scaled),
+        ("GANG-20", true),
+        ("GANG-08", true),
+        ("GANG-23", true),
+        ("GANG-10", any(|operation| matches!(operation, Operation::Scale { .. }))),
+        ("GANG-24", any(|operation| matches!(operation, Operation::Scale { .. }))),
+        ("GANG-12", any(|operation| matches!(operation, Operation::DeleteGangResource { .. }))),
+        ("AON-01", true),
+        ("AON-02", workload.begins_short),
+        ("AON-03", workload.begins_short),
+        (
+            "AON-11",
+            any(|operation| matches!(operation, Operation::LosePod { by, .. } if *by != LossCause::Failed)),
+        ),
+        ("AON-17", any(|operation| matches!(operation, Operation::LosePod { .. }))),
+        ("AON-20", any(|operation| matches!(operation, Operation::LosePod { by: LossCause::Failed, .. }))),
+        ("TOPO-01", workload.constrained_part() == ConstrainedPart::PodCliqueSet),
+        ("TOPO-05", workload.constrained_part() == ConstrainedPart::ScalingGroup),
+        ("TOPO-06", workload.constrained_part() == ConstrainedPart::Clique),
+        ("TOPO-10", workload.constrained_part() == ConstrainedPart::PodCliqueSet && has_scaled),
+        ("DEL-01", true),
+    ];
+    shown.into_iter().filter(|(_, is_shown)| *is_shown).map(|(clause, _)| clause).collect()
+}
+
+pub(crate) fn check(history: &History) -> Vec<Finding> {
+    let mark = history.marks(WORKLOAD).next();
+    let workload = mark.and_then(|(_, mark)| GeneratedWorkload::read(mark.detail.as_str()?).ok());
+    let Some(workload) = workload else { return Vec::new() };
+    let pcs = workload.name();
+    let checks = Checks { history, pcs };
+    // The driver omitted what the target does not declare.
+    let decided = clauses(&workload.clone().restricted_to(history.header.target));
+    let ruling = |clause: &'static str| match decided.contains(&clause) {
+        true => checks.ruling(clause),
+        false => Err(Broken::NotAsked("the target does not declare a needed feature".into())),
+    };
+    clauses(&workload).into_iter().map(|clause| finding(clause, || ruling(clause))).collect()
+}
+
+struct Checks<'a> {
+    history: &'a History,
+    pcs: &'a str,
+}
+
+impl Checks<'_> {
+    fn ruling(&self, clause: &str) -> Ruling {
+        let history = self.history;
+        match clause {
+            "GANG-01" => self.at_each_convergence(|_, live, all| gangs::base(live, self.pcs, all)),
+            "GANG-02" => self.before_deletion(|part, _, all| gangs::podgroups(part, all)),
+            "GANG-03" => self.before_deletion(gangs::scaled),
+            "GANG-20" => self.at_each_convergence(|_, live, all| gangs::references_are_the_pods(live, all)),
+            "GANG-08" => self.at_each_convergence(|_, live, all| {
+                gang_resources::exist(history, live, all)?;
+                gang_resources::match_pod_gangs(history, live, all)
+            }),
+            "GANG-23" => self.at_each_convergence(|_, live, _| gang_resources::controlled(live)),
+            "GANG-10" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
+                conformance_check::scaling::followed(history, self.pcs, scaled, until)
+            }),
+            "GANG-24" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
+                conformance_check::scaling::others_untouched(history, self.pcs, scaled, until)
+            }),
+            "GANG-12" => self.after_each(SharedMark::Deleted, |deleted, mark, until| {
+                let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
+                if kind == "PodCliqueSet" {
+                    return Ok(());
+                }
+                let part = history.upto(until);
+                gang_resources::restored(&part, deleted, kind, name)?;
+                binding::others_untouched(&part, deleted, &[])
+            }),
+            "AON-01" | "AON-03" => self.at_each_convergence(|_, live, all| binding::all(live, all)),
+            "AON-02" => self.one_pod_short(),
+            "AON-11" | "AON-20" => self.after_each(SharedMark::PodLost, |lost, mark, until| {
+                let is_failure = mark.detail["by"] == LossCause::Failed.loss().name();
+                if is_failure != (clause == "AON-20") {
+                    return Ok(());
+                }
+                binding::replaced(&history.upto(until), lost, text(&mark.detail["name"]))
+            }),
+            "AON-17" => self.after_each(SharedMark::PodLost, |lost, _, until| {
+                let begin =
+                    history.marks(OPERATION).map(|(index, _)| index).take_while(|index| *index < lost).last();
+                // A drain evicts several pods, so one step may have several of these marks.
+                let of_step = history.marks(SharedMark::PodLost);
+                let of_step = of_step.filter(|(index, _)| Some(*index) > begin && *index < until);
+                let names: Vec<_> = of_step.map(|(_, mark)| text(&mark.detail["name"])).collect();
+                binding::others_untouched(&history.upto(until), lost, &names)
+            }),
+            "TOPO-01" => self.gangs_share_rack(|gang| gang.is_base),
+            "TOPO-10" => self.gangs_share_rack(|gang| !gang.is_base),
+            "TOPO-05" => self.parts_share_rack(|constrained, gang| {
+                let suffix = format!("-{constrained}");
+                let mut cliques: BTreeMap<&(String, usize), Vec<String>> = BTreeMap::new();
+                for group in &gang.groups {
+                    if let Some(replica) =
+                        group.scaling_group.as_ref().filter(|(name, _)| name.ends_with(&suffix))
+                    {
+                        cliques.entry(replica).or_default().push(group.clique.clone());
+                    }
+                }
+                cliques.into_values().collect()
+            }),
+            "TOPO-06" => self.parts_share_rack(|constrained, gang| {
+                let groups = gang.groups.iter().filter(|group| group.template == constrained);
+                groups.map(|group| vec![group.clique.clone()]).collect()
+            }),
+            "DEL-01" => {
+                history.reached(SharedMark::LeftOver)?;
+                cleanup::nothing_left(history)
+            }
+            other => Err(Broken::NotReached(format!("clause {other} has no check here"))),
+        }
+    }
+
+    /// The points at which the steps ended: where the operator became idle, and the last timeout. The ruling
+    /// fails if a step did not end.
+    fn convergences(&self) -> (Vec<usize>, Ruling) {
+        let mut ends: Vec<_> = self.history.marks(SharedMark::OperatorIdle).map(|(index, _)| index).collect();
+        let steps = self.history.marks(OPERATION).count() + 1;
+        if ends.len() >= steps {
+            return (ends, Ok(()));
+        }
+        ends.extend(self.history.marks(SharedMark::WaitTimedOut).map(|(index, _)| index).last());
+        let missing =
+            format!("the PodCliqueSet became idle {} times, want {} (once per step)", ends.len(), steps);
+        (ends, Err(Broken::NotReached(missing)))
+    }
+
+    /// Applies a check at each point where the PodCliqueSet should have converged.
+    fn at_each_convergence(&self, check: impl Fn(&History, &Live, &[Gang]) -> Ruling) -> Ruling {
+        self.where_converged(|_| true, check)
+    }
+
+    /// Applies a check at each convergence before the PodCliqueSet is deleted. Later objects have the same
+    /// names, because they belong to a new PodCliqueSet.
+    fn before_deletion(&self, check: impl Fn(&History, &Live, &[Gang]) -> Ruling) -> Ruling {
+        let is_pcs = |mark: &Mark| mark.detail["kind"] == "PodCliqueSet";
+        let deleted = self.history.marks(SharedMark::Deleted).find(|(_, mark)| is_pcs(mark));
+        self.where_converged(|end| deleted.is_none_or(|(index, _)| end < index), check)
+    }
+
+    fn where_converged(
+        &self,
+        is_selected: impl Fn(usize) -> bool,
+        check: impl Fn(&History, &Live, &[Gang]) -> Ruling,
+    ) -> Ruling {
+        let pcs = self.history.submitted(self.pcs)?;
+        let (ends, all) = self.convergences();
+        for end in ends.into_iter().filter(|end| is_selected(*end)) {
+            let gangs = scaling::gangs(self.history, pcs, end);
+            check(&self.history.upto(end), &self.history.before(end), &gangs)?;
+        }
+        all
+    }
+
+    /// Applies a check to each mark of this name, with the point at which the mark's step ended.
+    fn after_each(&self, name: SharedMark, check: impl Fn(usize, &Mark, usize) -> Ruling) -> Ruling {
+        let (ends, all) = self.convergences();
+        for (index, mark) in self.history.marks(name) {
+            let Some(end) = ends.iter().copied().find(|end| *end > index) else { continue };
+            check(index, mark, end)?;
+        }
+        all
+    }
+
+    /// Checks that at least one unit is incomplete after the scheduler's pass.
+    fn one_pod_short(&self) -> Ruling {
+        let (barrier, _) = self.history.reached(SharedMark::SchedulerPassed)?;
+        let gangs = scaling::gangs(self.history, self.history.submitted(self.pcs)?, barrier);
+        let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(self.history.header.target)).collect();
+        ensure(binding::whole(&self.history.before(barrier), &units).is_err(), || {
+            let message = "every unit is bound, want one pending: the nodes lack room for one pod";
+            violation(WHOLE_WITHOUT_ROOM, message)
+        })
+    }
+
+    fn gangs_share_rack(&self, is_selected: impl Fn(&Gang) -> bool) -> Ruling {
+        self.at_each_convergence(|part, _, gangs| {
+            gangs.iter().filter(|gang| is_selected(gang)).try_for_each(|gang| {
+                let of_gang = |pod: conformance_history::Pod<'_>| pod.pod_gang() == Some(&gang.name);
+                placement::together(part, part.entries.len(), RACK, &gang.name, of_gang)
+            })
+        })
+    }
+
+    /// Checks that the cliques of each part are in one rack. `parts` returns the parts of a PodGang that come
+    /// from the constrained template.
+    fn parts_share_rack(&self, parts: impl Fn(&str, &Gang) -> Vec<Vec<String>>) -> Ruling {
+        let template = &self.history.submitted(self.pcs)?["spec"]["template"];
+        let all = ["podCliqueScalingGroups", "cliques"].into_iter();
+        let mut all = all.flat_map(|key| conformance_history::list(&template[key]));
+        let constrained = all.find(|part| part["topologyConstraint"].is_object());
+        let constrained = constrained.map(|part| text(&part["name"])).unwrap_or_default();
+        self.at_each_convergence(|part, _, gangs| {
+            gangs.iter().flat_map(|gang| parts(constrained, gang)).try_for_each(|cliques| {
+                let of_part = |pod: conformance_history::Pod<'_>| {
+                    cliques.iter().any(|clique| pod.pod_clique() == Some(clique))
+                };
+                placement::together(part, part.entries.len(), RACK, &cliques.join(", "), of_part)
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_contract::clauses::clause;
+    use conformance_history::testing::{Story, one_clique};
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_workload_that_is_one_pod_short_is_not_bound_whole() {
+        let ruling = |bound: usize| {
+            let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, bound);
+            let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
+            Checks { history: &history, pcs: "w" }.ruling("AON-02")
+        };
+        assert_eq!(ruling(1), Ok(()));
+        assert_eq!(codes(ruling(2)), ["bound-without-capacity"]);
+    }
+
+    #[test]
+    fn every_clause_of_a_workload_has_a_check() {
+        for workload in (0..200).map(GeneratedWorkload::of_seed) {
+            for id in clauses(&workload) {
+                assert!(clause(id).is_some(), "{id}");
+                let story = Story::flat().submitted(workload.pcs.clone());
+                let history = story.mark(WORKLOAD, workload.text().into()).end();
+                let found = check(&history).into_iter().find(|finding| finding.clause == id);
+                assert!(
+                    matches!(found.map(|found| found.ruling), Some(Err(_))),
+                    "{id} is not violated although no object was created"
+                );
+            }
+        }
+    }
+}

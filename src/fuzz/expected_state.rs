@@ -1,0 +1,177 @@
+//! Calculates which operations on a PodCliqueSet are valid, and how many pods it has after them.
+
+use conformance_expect::Gang;
+use conformance_expect::scaling::Sizes;
+use conformance_history::{count, list, text};
+use serde_json::Value;
+
+use crate::workload::{GeneratedWorkload, Operation};
+
+/// The expected state of a PodCliqueSet after some operations.
+#[derive(Clone)]
+pub(crate) struct ExpectedState<'a> {
+    pcs: &'a Value,
+    sizes: Sizes<'a>,
+    /// Nodes that an operation added and that none has removed.
+    joined: u32,
+    /// The largest number of pods so far.
+    max_pods: usize,
+}
+
+impl<'a> ExpectedState<'a> {
+    pub(crate) fn of_pcs(pcs: &'a Value) -> Self {
+        let mut state = Self { pcs, sizes: Sizes::of(pcs), joined: 0, max_pods: 0 };
+        state.max_pods = state.pods();
+        state
+    }
+
+    pub(crate) fn of(workload: &'a GeneratedWorkload) -> Self {
+        let mut state = Self::of_pcs(&workload.pcs);
+        for operation in &workload.operations {
+            state.apply(operation);
+        }
+        state
+    }
+
+    pub(crate) fn gangs(&self) -> Vec<Gang> {
+        self.sizes.gangs()
+    }
+
+    /// Number of pods in all hard gangs of the submitted PodCliqueSet, before any operation.
+    pub(crate) fn minimum_pods(&self) -> u32 {
+        let gangs = Sizes::of(self.pcs).gangs();
+        u32::try_from(gangs.iter().map(Gang::minimum).sum::<usize>()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn pods(&self) -> usize {
+        self.gangs().iter().map(Gang::pods).sum()
+    }
+
+    pub(crate) fn max_pods(&self) -> u32 {
+        u32::try_from(self.max_pods).unwrap_or(u32::MAX)
+    }
+
+    /// Applies an operation if it is valid, and returns whether it is.
+    pub(crate) fn apply(&mut self, operation: &Operation) -> bool {
+        if !self.is_valid(operation) {
+            return false;
+        }
+        match operation {
+            Operation::Scale { kind, name, replicas } => {
+                self.sizes.scale(kind, name, u64::from(*replicas));
+            }
+            Operation::Recreate => self.sizes = Sizes::of(self.pcs),
+            Operation::NodeJoins => self.joined += 1,
+            Operation::NodeLeaves => self.joined -= 1,
+            Operation::LosePod { .. } | Operation::DeleteGangResource { .. } => {}
+        }
+        self.max_pods = self.max_pods.max(self.pods());
+        true
+    }
+
+    fn is_valid(&self, operation: &Operation) -> bool {
+        match operation {
+            Operation::Scale { kind, name, replicas } => self
+                .scalable()
+                .iter()
+                .find(|part| part.kind == kind && part.name == *name)
+                .is_some_and(|part| *replicas >= part.min && *replicas as usize != part.replicas),
+            Operation::LosePod { clique, number, .. } => {
+                let gangs = self.gangs();
+                let mut groups = gangs.iter().flat_map(|gang| &gang.groups);
+                groups.any(|group| group.clique == *clique && *number < group.replicas)
+            }
+            Operation::DeleteGangResource { number } => *number < self.gangs().len(),
+            Operation::Recreate | Operation::NodeJoins => true,
+            Operation::NodeLeaves => self.joined > 0,
+        }
+    }
+
+    /// The parts that can be scaled: the PodCliqueSet itself, its scaling groups and its standalone cliques.
+    pub(crate) fn scalable(&self) -> Vec<Scalable> {
+        let name = text(&self.pcs["metadata"]["name"]);
+        let replicas = usize::try_from(self.sizes.replicas).unwrap_or(usize::MAX);
+        let mut all = vec![Scalable { kind: "PodCliqueSet", name: name.into(), replicas, min: 1 }];
+        let gangs = self.gangs();
+        for group in gangs.iter().flat_map(|gang| &gang.groups) {
+            match &group.scaling_group {
+                None => all.push(Scalable {
+                    kind: "PodClique",
+                    name: group.clique.clone(),
+                    replicas: group.replicas,
+                    min: u32::try_from(group.min).unwrap_or(u32::MAX),
+                }),
+                Some((scaling_group, index)) => {
+                    match all.iter_mut().find(|known| known.name == *scaling_group) {
+                        Some(known) => known.replicas = known.replicas.max(index + 1),
+                        None => all.push(Scalable {
+                            kind: "PodCliqueScalingGroup",
+                            name: scaling_group.clone(),
+                            replicas: index + 1,
+                            min: self.min_available(scaling_group),
+                        }),
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn min_available(&self, scaling_group: &str) -> u32 {
+        let templates = list(&self.pcs["spec"]["template"]["podCliqueScalingGroups"]);
+        let is_template =
+            |template: &&Value| scaling_group.ends_with(&format!("-{}", text(&template["name"])));
+        let template = templates.iter().find(is_template);
+        let min = template.and_then(|template| count(&template["minAvailable"])).unwrap_or(1);
+        u32::try_from(min).unwrap_or(u32::MAX)
+    }
+}
+
+pub(crate) struct Scalable {
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+    pub(crate) replicas: usize,
+    /// `minAvailable`. Operations do not scale in further, because other cases test that.
+    pub(crate) min: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pcs() -> Value {
+        json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": 2, "minAvailable": 1}}, {"name": "b", "spec": {"replicas": 3}}],
+            "podCliqueScalingGroups": [{"name": "x", "replicas": 2, "minAvailable": 1, "cliqueNames": ["b"]}],
+        }}})
+    }
+
+    fn scale(kind: &str, name: &str, replicas: u32) -> Operation {
+        Operation::Scale { kind: kind.into(), name: name.into(), replicas }
+    }
+
+    #[test]
+    fn an_operation_is_valid_if_it_fits_the_state_after_the_previous_ones() {
+        let pcs = pcs();
+        let mut state = ExpectedState::of_pcs(&pcs);
+        let by = crate::workload::LossCause::Failed;
+        let third = Operation::LosePod { clique: "g-0-a".into(), number: 2, by };
+        assert!(!state.apply(&third), "it has two");
+        assert!(state.apply(&scale("PodClique", "g-0-a", 3)) && state.apply(&third));
+        assert!(!state.apply(&scale("PodClique", "g-0-a", 3)), "it has three");
+        assert!(!state.apply(&scale("PodClique", "g-0-x-0-b", 4)), "a group is scaled as a whole");
+        assert!(!state.apply(&scale("PodCliqueScalingGroup", "g-0-x", 0)), "its minimum is one");
+        assert!(state.apply(&scale("PodCliqueScalingGroup", "g-0-x", 3)));
+        assert_eq!(state.pods(), 12);
+        assert!(state.apply(&Operation::Recreate) && state.pods() == 8 && state.max_pods() == 12);
+        assert!(!state.apply(&Operation::NodeLeaves), "none has joined");
+        assert!(state.apply(&Operation::NodeJoins) && state.apply(&Operation::NodeLeaves));
+    }
+
+    #[test]
+    fn the_minimum_counts_the_pods_of_all_hard_gangs() {
+        assert_eq!(ExpectedState::of_pcs(&pcs()).minimum_pods(), 1 + 3 + 3);
+    }
+}

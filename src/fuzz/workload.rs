@@ -1,0 +1,265 @@
+//! A generated workload as data: a manifest and a list of operations, one YAML document each.
+
+use conformance_contract::clauses::Feature;
+use conformance_contract::target::Target;
+use conformance_driver::context::Disruption;
+use conformance_history::{list, text};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::expected_state::ExpectedState;
+
+const API_VERSION: &str = "conformance.grove.io/v1alpha1";
+const KIND: &str = "Operations";
+
+/// A PodCliqueSet and the operations on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GeneratedWorkload {
+    pub pcs: Value,
+    /// Whether the nodes lack room for one pod of the hard gangs until the scheduler has made a full pass.
+    pub begins_short: bool,
+    /// The operations, in order. The driver performs each one on a converged PodCliqueSet.
+    pub operations: Vec<Operation>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Operation {
+    /// Sets the replicas of the PodCliqueSet, a scaling group or a PodClique.
+    Scale {
+        /// PodCliqueSet, PodCliqueScalingGroup or PodClique.
+        kind: String,
+        name: String,
+        replicas: u32,
+    },
+    LosePod {
+        clique: String,
+        /// Position among the clique's pods, sorted by name.
+        number: usize,
+        by: LossCause,
+    },
+    /// Deletes the first gang resource of a PodGang.
+    DeleteGangResource {
+        /// Position of the PodGang: by replica, base PodGangs first.
+        number: usize,
+    },
+    /// Deletes the PodCliqueSet, and creates it again when nothing is left of it.
+    #[serde(rename = "makeAgain")]
+    Recreate,
+    NodeJoins,
+    /// Drains and removes the node that joined last.
+    NodeLeaves,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LossCause {
+    DeletedAtOnce,
+    DeletedWithGrace,
+    Failed,
+    Evicted,
+}
+
+impl LossCause {
+    pub(crate) const ALL: [Self; 4] =
+        [Self::DeletedAtOnce, Self::DeletedWithGrace, Self::Failed, Self::Evicted];
+
+    pub(crate) fn loss(self) -> Disruption {
+        match self {
+            Self::DeletedAtOnce => Disruption::AtOnce,
+            Self::DeletedWithGrace => Disruption::WithGrace,
+            Self::Failed => Disruption::Failed,
+            Self::Evicted => Disruption::Evicted,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Operations {
+    api_version: String,
+    kind: String,
+    begins_short: bool,
+    operations: Vec<Operation>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    #[error(transparent)]
+    Yaml(#[from] grove_yaml::YamlError),
+    #[error(
+        "expected a PodCliqueSet of grove.io/v1alpha1 and a document of kind {KIND} of {API_VERSION}, one each"
+    )]
+    Documents,
+    /// An unknown operation, or another unknown field.
+    #[error("{KIND}: {0}")]
+    Operations(#[from] serde_json::Error),
+    #[error("operation {number} is not valid after the previous ones: {operation:?}")]
+    Invalid {
+        /// Counted from 1.
+        number: usize,
+        operation: Operation,
+    },
+    #[error("the PodCliqueSet has no pods")]
+    Empty,
+}
+
+/// The part of a PodCliqueSet that has a topology constraint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConstrainedPart {
+    None,
+    PodCliqueSet,
+    ScalingGroup,
+    Clique,
+}
+
+impl GeneratedWorkload {
+    /// Reads the output of [`GeneratedWorkload::text`].
+    pub fn read(text: &str) -> Result<Self, Unreadable> {
+        let documents = grove_yaml::documents(text)?;
+        let [pcs, operations] = documents.as_slice() else { return Err(Unreadable::Documents) };
+        let has_kind = |document: &Value, version: &str, kind: &str| {
+            document["apiVersion"] == version && document["kind"] == kind
+        };
+        if !has_kind(pcs, "grove.io/v1alpha1", "PodCliqueSet") || !has_kind(operations, API_VERSION, KIND) {
+            return Err(Unreadable::Documents);
+        }
+        let Operations { begins_short, operations, .. } = serde_json::from_value(operations.clone())?;
+        let workload = Self { pcs: pcs.clone(), begins_short, operations };
+        let mut state = ExpectedState::of_pcs(&workload.pcs);
+        if state.pods() == 0 {
+            return Err(Unreadable::Empty);
+        }
+        for (number, operation) in (1..).zip(&workload.operations) {
+            if !state.apply(operation) {
+                return Err(Unreadable::Invalid { number, operation: operation.clone() });
+            }
+        }
+        Ok(workload)
+    }
+
+    /// The manifest and the operations, as a file that can be run again.
+    pub fn text(&self) -> String {
+        let operations = Operations {
+            api_version: API_VERSION.into(),
+            kind: KIND.into(),
+            begins_short: self.begins_short,
+            operations: self.operations.clone(),
+        };
+        // serde_yaml would write enum variants as tags. Through JSON they are maps, which are easier to
+        // write.
+        let value = serde_json::to_value(operations).unwrap_or_default();
+        let document = |value: &Value| grove_yaml::write(value).unwrap_or_default();
+        format!("{}---\n{}", document(&self.pcs), document(&value))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        text(&self.pcs["metadata"]["name"])
+    }
+
+    pub(crate) fn constrained_part(&self) -> ConstrainedPart {
+        let template = &self.pcs["spec"]["template"];
+        let is_constrained = |part: &Value| part["topologyConstraint"].is_object();
+        if is_constrained(template) {
+            ConstrainedPart::PodCliqueSet
+        } else if list(&template["podCliqueScalingGroups"]).iter().any(is_constrained) {
+            ConstrainedPart::ScalingGroup
+        } else if list(&template["cliques"]).iter().any(is_constrained) {
+            ConstrainedPart::Clique
+        } else {
+            ConstrainedPart::None
+        }
+    }
+
+    pub(crate) fn is_racked(&self) -> bool {
+        self.constrained_part() != ConstrainedPart::None
+    }
+
+    pub(crate) fn unconstrained(mut self) -> Self {
+        let template = &mut self.pcs["spec"]["template"];
+        let remove =
+            |part: &mut Value| part.as_object_mut().map(|fields| fields.remove("topologyConstraint"));
+        remove(template);
+        for key in ["podCliqueScalingGroups", "cliques"] {
+            for part in template[key].as_array_mut().into_iter().flatten() {
+                remove(part);
+            }
+        }
+        self
+    }
+
+    /// Removes what the target does not declare. The operator would reject an undeclared constraint, and it
+    /// would not restore a deleted gang resource.
+    pub(crate) fn restricted_to(self, target: Target) -> Self {
+        let needed = match self.constrained_part() {
+            ConstrainedPart::None => None,
+            ConstrainedPart::PodCliqueSet => Some(Feature::TopologyRequired),
+            ConstrainedPart::ScalingGroup => Some(Feature::TopologyPerGroup),
+            ConstrainedPart::Clique => Some(Feature::TopologyPerClique),
+        };
+        // A target that schedules podgroups separately cannot satisfy a constraint across several of them.
+        let spans_podgroups = self.constrained_part() == ConstrainedPart::PodCliqueSet
+            && ExpectedState::of_pcs(&self.pcs).gangs().iter().any(|gang| gang.groups.len() > 1);
+        let is_unsatisfiable = spans_podgroups && !target.declares(Feature::AtomicPodGang);
+        let mut workload = match needed {
+            Some(feature) if !target.declares(feature) || is_unsatisfiable => self.unconstrained(),
+            _ => self,
+        };
+        if !target.declares(Feature::SelfHealing) {
+            workload
+                .operations
+                .retain(|operation| !matches!(operation, Operation::DeleteGangResource { .. }));
+        }
+        workload
+    }
+}
+
+pub(crate) fn one_rack() -> Value {
+    json!({"topologyName": "conformance-topology", "pack": {"required": "rack"}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_written_workload_is_read_back() {
+        for seed in 0..100 {
+            let workload = GeneratedWorkload::of_seed(seed);
+            assert_eq!(GeneratedWorkload::read(&workload.text()).unwrap(), workload, "{}", workload.text());
+        }
+    }
+
+    #[rstest::rstest]
+    #[case("a: [", "line 2")]
+    #[case("apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet", "one each")]
+    fn other_documents_are_rejected(#[case] text: &str, #[case] why: &str) {
+        let error = GeneratedWorkload::read(text).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+
+    #[test]
+    fn an_invalid_operation_is_rejected() {
+        let mut workload = GeneratedWorkload::of_seed(1);
+        workload.operations = vec![Operation::NodeLeaves];
+        let error = GeneratedWorkload::read(&workload.text()).unwrap_err().to_string();
+        assert!(error.contains("operation 1 is not valid"), "{error}");
+    }
+
+    #[test]
+    fn an_undeclared_constraint_is_removed() {
+        let mut all = (0..).map(GeneratedWorkload::of_seed);
+        let is_per_group =
+            |workload: &GeneratedWorkload| workload.constrained_part() == ConstrainedPart::ScalingGroup;
+        let per_group = all.find(is_per_group).unwrap();
+        assert!(per_group.clone().restricted_to(Target::KAI).is_racked());
+        assert!(!per_group.restricted_to(Target::KOORDINATOR).is_racked());
+        let spans_podgroups = |workload: &GeneratedWorkload| {
+            workload.constrained_part() == ConstrainedPart::PodCliqueSet
+                && ExpectedState::of_pcs(&workload.pcs).gangs()[0].groups.len() > 1
+        };
+        let spanning = all.find(spans_podgroups).unwrap();
+        assert!(spanning.clone().restricted_to(Target::KUBE_POD_GANG).is_racked());
+        assert!(!spanning.restricted_to(Target::KUBE_POD_GROUP).is_racked());
+    }
+}

@@ -1,0 +1,50 @@
+//! Every scheduler's description, and how to find one.
+
+use conformance_contract::scheduler::Scheduler;
+use conformance_contract::target::TARGETS;
+use conformance_programs::components::Component;
+
+use super::install::Install;
+use super::{kai, koord_scheduler, kube_scheduler, scheduler_plugins, volcano};
+
+/// Every description, in start order, which reports use too. The first is kube-scheduler, which every cluster
+/// has.
+pub(crate) static ALL: &[&Install] = &[
+    &kube_scheduler::INSTALL,
+    &volcano::INSTALL,
+    &koord_scheduler::INSTALL,
+    &kai::INSTALL,
+    &scheduler_plugins::INSTALL,
+];
+
+/// Every scheduler, in the order of reports.
+pub fn all() -> impl Iterator<Item = Scheduler> {
+    ALL.iter().map(|install| install.scheduler)
+}
+
+/// The schedulers with PodCliqueSet targets, in the order of reports. The controller has a backend for each.
+/// The others schedule only TrainJobs.
+pub fn of_pod_clique_sets() -> impl Iterator<Item = Scheduler> {
+    all().filter(|scheduler| TARGETS.iter().any(|target| target.scheduler() == *scheduler))
+}
+
+pub fn installation(scheduler: Scheduler) -> &'static Install {
+    let found = ALL.iter().find(|install| install.scheduler == scheduler);
+    found.unwrap_or_else(|| unreachable!("{} has no description", scheduler.name()))
+}
+
+/// The description of the scheduler whose first program has this name.
+pub(super) fn of_program(name: &str) -> Option<&'static Install> {
+    let is_first = |install: &&&Install| install.processes.first().is_some_and(|first| first.name == name);
+    ALL.iter().find(is_first).copied()
+}
+
+/// Whether a working tree of the scheduler whose first program has this name can run in a kind cluster.
+pub fn is_deployable(name: &str) -> bool {
+    of_program(name).is_some_and(Install::is_deployable)
+}
+
+/// The components that schedulers are built from, other than Kubernetes itself.
+pub(crate) fn components() -> impl Iterator<Item = &'static Component> {
+    ALL.iter().flat_map(|install| install.components())
+}

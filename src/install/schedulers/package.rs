@@ -1,0 +1,20 @@
+//! The pinned Helm chart of a scheduler.
+
+use serde_json::Value;
+
+use super::deployed::Deployed;
+
+#[derive(Debug)]
+pub struct Package {
+    /// The release's name. Some charts name objects after it.
+    pub release: &'static str,
+    /// The release's namespace, which may differ from that of the pods.
+    pub namespace: &'static str,
+    /// The default chart: an OCI reference, or its name in `repository`.
+    pub chart: &'static str,
+    pub repository: Option<&'static str>,
+    pub version: &'static str,
+    pub values: fn() -> Value,
+    /// Where the objects of the chart are.
+    pub deployed: Deployed,
+}

@@ -1,0 +1,153 @@
+//! Assembles the report of a run from the results of its cases.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use conformance_contract::clauses::{CLAUSES, Clause, Feature, VERSION};
+use conformance_contract::target::Target;
+use conformance_contract::verdict::Verdict;
+use conformance_programs::{memory_in_use, processor_time};
+use conformance_report::{
+    API_VERSION, CaseResult, Features, Implementation, KIND, PeakMemory, Report, Seconds, Settings, Suite,
+    TargetReport, Timings, UnsupportedFeature,
+};
+use jiff::Timestamp;
+
+use crate::environment::Environment;
+use crate::provenance::{components, own_digest, provider, scheduler_version};
+use crate::run_plan::RunPlan;
+
+/// Name of this program in process statistics.
+pub(crate) const OWN_NAME: &str = "grove-conformance";
+
+/// The target's title in reports.
+pub fn title(target: Target) -> String {
+    empty(target).title()
+}
+
+/// The report of a target without results.
+fn empty(target: Target) -> TargetReport {
+    let variant = target.scope().map(|scope| format!("{scope} scope"));
+    TargetReport::new(target.name(), variant, "", Features::default())
+}
+
+/// When the run started, and how long its preparation took.
+#[derive(Debug, Clone, Copy)]
+pub struct RunClock {
+    pub begin: Instant,
+    /// Time to build components.
+    pub building: Duration,
+}
+
+/// The report of a run with these results.
+pub async fn report(
+    environment: &Environment,
+    plan: &RunPlan,
+    results: BTreeMap<Target, Vec<CaseResult>>,
+    clock: RunClock,
+    command: String,
+) -> Report {
+    let settings = &environment.settings;
+    let provider = provider(environment).await;
+    let shared = environment.shared();
+    let kind = shared.as_ref().and_then(|test_cluster| test_cluster.kind().ok());
+    let installed = kind.map_or(&[][..], |kind| kind.installed());
+    let concluded = |(target, cases): (Target, Vec<CaseResult>)| {
+        let version = scheduler_version(settings, target, &provider, installed);
+        // A violated invariant is reported as a clause of its own, even if no case covers it.
+        let is_checked =
+            |id: &str| cases.iter().flat_map(|case| &case.clauses).any(|found| found.clause == id);
+        let is_listed = |clause: &&Clause| {
+            plan.clauses.iter().any(|listed| listed.id == clause.id) || is_checked(clause.id)
+        };
+        let clauses: Vec<_> =
+            CLAUSES.iter().filter(is_listed).filter(|clause| target.is_subject_to(clause)).collect();
+        let features = features(target, &cases);
+        TargetReport { version, features, ..empty(target) }.conclude(clauses, cases)
+    };
+    let targets = results.into_iter().map(concluded).collect();
+    let components = components(settings, installed);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let report = Report {
+        api_version: API_VERSION.into(),
+        kind: KIND.into(),
+        date: Timestamp::now(),
+        suite: Suite { version: version.clone(), contract: Some(VERSION.to_owned()), digest: own_digest() },
+        command,
+        incomplete: false,
+        incomplete_reason: None,
+        operator: settings.implementation.clone().unwrap_or_else(|| Implementation {
+            name: "grove-backend-controller".into(),
+            version,
+            organization: Some("grove-conformance".into()),
+            url: None,
+            commit: None,
+            description: None,
+            declaration: None,
+            cluster_admin: false,
+            reference: true,
+        }),
+        provider,
+        other_providers: Vec::new(),
+        components,
+        settings: Settings {
+            timeout_scale: settings.scale,
+            concurrency: environment.at_once() as usize,
+            strict: settings.strict,
+            seed: Some(settings.thorough.seed),
+        },
+        targets,
+        timings: Timings {
+            build_seconds: Seconds::from(clock.building),
+            cluster_ready_seconds: Seconds::from(environment.cluster_ready().unwrap_or_default()),
+            total_seconds: Seconds::from(clock.begin.elapsed()),
+            processor_seconds: processor_time::spent(OWN_NAME).into_iter().collect(),
+            peak_memory: peak_memory(),
+        },
+    };
+    match environment.interruption().cause() {
+        // A run that was interrupted after its last case is complete.
+        Some(cause) if !report.interrupted().is_empty() => {
+            report.incomplete(format!("interrupted ({cause})"))
+        }
+        _ => report,
+    }
+}
+
+fn peak_memory() -> PeakMemory {
+    let peak = memory_in_use::peak();
+    let mib = |bytes: u64| bytes >> 20;
+    let programs = peak.programs.into_iter().map(|(program, bytes)| (program, mib(bytes)));
+    PeakMemory { all: mib(peak.all), programs: programs.collect() }
+}
+
+fn features(target: Target, cases: &[CaseResult]) -> Features {
+    let passed = |clause: &str| {
+        let judgements = cases.iter().flat_map(|case| &case.clauses);
+        judgements
+            .filter(|judgement| judgement.clause == clause)
+            .any(|judgement| judgement.outcome.verdict == Verdict::Pass)
+    };
+    let is_undeclared =
+        |feature: &Feature| feature.applies_to(target.workload()) && !target.declares(*feature);
+    let unsupported = Feature::ALL.into_iter().filter(is_undeclared);
+    Features {
+        supported: target.features().to_vec(),
+        unsupported: unsupported
+            .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
+            .collect(),
+        // KUBE-17: the API does not show the scheduler's feature gates. The declared ones are listed until a
+        // clause proves them.
+        declared: target
+            .gates()
+            .iter()
+            .filter(|(_, clause)| !passed(clause))
+            .map(|(gate, _)| (*gate).into())
+            .collect(),
+        configuration: target
+            .declaration()
+            .map(|declared| declared.configuration.clone())
+            .unwrap_or_default(),
+        evidence: Vec::new(),
+    }
+}

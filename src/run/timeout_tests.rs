@@ -1,0 +1,193 @@
+//! Tests that a timeout becomes a violation of the clause that requires the awaited state.
+
+use conformance_cases as cases;
+use conformance_check::binding::NOT_BOUND_WHOLE;
+use conformance_check::violation;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, TRAIN_JOB_TARGETS};
+use conformance_history::testing::{Story, object};
+use conformance_history::{MarkName, SharedMark};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::tests::{BOUND, judged, not_reached, only, reason, refused, violated};
+use super::*;
+
+/// A timeout in the case that decides AON-10, as read from a saved history.
+fn timeout(clause: Option<&str>) -> Stop {
+    let breach =
+        Breach { clause: clause.map(str::to_owned), message: "waited 30.0 s for: 4 pods bound".into() };
+    Stop::Recorded { reason: "the situation".into(), breach: Some(breach) }
+}
+
+/// The verdicts and first reasons of the case that decides AON-10, after a timeout.
+fn after_timeout(ruling: Ruling, clause: Option<&str>) -> Vec<(String, Verdict, String)> {
+    let case = "aon/pending-blocks-nobody";
+    let judged = judged(case, Target::KUBE_POD_GROUP, &[("AON-10", ruling)], Some(&timeout(clause)));
+    let first = |outcome: &Outcome| reason(outcome).lines().next().unwrap_or_default().to_owned();
+    judged.into_iter().map(|of| (of.clause, of.outcome.verdict, first(&of.outcome))).collect()
+}
+
+#[rstest]
+#[case::not_reached(not_reached())]
+#[case::kept_so_far(Ok(()))]
+fn a_timeout_fails_the_clause_that_requires_the_awaited_state(#[case] ruling: Ruling) {
+    let message = "waited 30.0 s for: 4 pods bound".to_owned();
+    assert_eq!(
+        after_timeout(ruling.clone(), None),
+        [("AON-10".to_owned(), Verdict::Fail, message.clone())],
+        "a wait without a clause counts for the case's own"
+    );
+    let precondition = format!("precondition failed, AON-01 is violated: {message}");
+    assert_eq!(
+        after_timeout(ruling, Some("AON-01")),
+        [("AON-10".to_owned(), Verdict::NotRun, precondition), ("AON-01".to_owned(), Verdict::Fail, message)]
+    );
+}
+
+#[test]
+fn a_violation_that_a_check_found_explains_a_timeout() {
+    let found = after_timeout(violated(), Some("AON-01"));
+    assert_eq!(found, [("AON-10".to_owned(), Verdict::Fail, BOUND.to_owned())]);
+    let findings = [("TOPO-02", violated()), ("TOPO-04", not_reached())];
+    let both = judged("topo/no-rack-has-room", Target::KUBE_POD_GROUP, &findings, Some(&timeout(None)));
+    let verdicts: Vec<_> = both.iter().map(|of| (of.clause.as_str(), of.outcome.verdict)).collect();
+    assert_eq!(verdicts, [("TOPO-02", Verdict::Fail), ("TOPO-04", Verdict::NotRun)]);
+    assert!(reason(&both[1].outcome).contains("TOPO-02 is violated"), "{both:?}");
+}
+
+#[test]
+fn a_clause_that_a_known_deviation_leaves_undecided_is_announced() {
+    let unbound = violation(NOT_BOUND_WHOLE, "0 pods of PodClique restored-0-leader are bound, want 1");
+    let findings = [("GANG-12", Ok(())), ("GANG-26", Err(unbound.into()))]
+        .map(|(clause, ruling)| Finding { clause, ruling });
+    let case = cases::case("gang/restored-while-pending").unwrap();
+    let pod_group = object("PodGroup.scheduling.sigs.k8s.io", "restored-0-leader");
+    let history = Story::on(Target::KOORDINATOR).added(pod_group).end();
+    let judged = judgements(case, Target::KOORDINATOR, &history, &findings, Some(&timeout(Some("AON-01"))));
+    let found: Vec<_> =
+        judged.iter().map(|of| (of.clause.as_str(), of.outcome.verdict, of.outcome.announced)).collect();
+    let [undecided, deviation] = found[..] else { panic!("{found:?}") };
+    assert_eq!(undecided, ("GANG-12", Verdict::NotRun, true));
+    assert_eq!((deviation.0, deviation.1), ("GANG-26", Verdict::KnownDeviation));
+}
+
+#[test]
+fn a_timeout_of_the_harness_or_of_a_clause_that_is_not_owed_is_an_error() {
+    for stop in [refused(), Stop::Recorded { reason: "no canary".into(), breach: None }] {
+        assert_eq!(only(not_reached(), Some(&stop)).verdict, Verdict::Error);
+    }
+    // KUBE-15 does not apply to Volcano.
+    let judged = judged(
+        "aon/pending-blocks-nobody",
+        Target::VOLCANO,
+        &[("AON-10", not_reached())],
+        Some(&timeout(Some("KUBE-15"))),
+    );
+    assert_eq!(judged.len(), 1);
+    assert_eq!(judged[0].outcome.verdict, Verdict::Error);
+}
+
+/// The workloads of a case's manifest, as histories store them.
+fn submitted(case: &Case) -> Vec<Value> {
+    let mut documents = grove_yaml::documents(case.manifest).unwrap();
+    let kinds = ["PodCliqueSet", "Pod", "TrainJob", "TrainingRuntime"];
+    documents.retain(|document| kinds.iter().any(|kind| document["kind"] == *kind));
+    for runtime in documents.iter_mut().filter(|document| document["kind"] == "TrainingRuntime") {
+        let name = format!("runtime {}", runtime["metadata"]["name"].as_str().unwrap_or_default());
+        runtime["metadata"]["name"] = name.into();
+    }
+    documents
+}
+
+/// A history in which a case only submitted its workloads and reached these marks.
+fn story(case: &Case, target: Target, marks: &[String]) -> Story {
+    let mut story = submitted(case).into_iter().fold(Story::on(target), Story::submitted);
+    for mark in marks {
+        story = story.mark(MarkName::of_case(mark.clone().leak()), Value::Null);
+    }
+    story
+}
+
+/// The judgements if a case only submitted its workloads, reached these marks, and then timed out.
+fn judgements_after_timeout(
+    case: &Case,
+    target: Target,
+    marks: &[String],
+    clause: Option<&str>,
+) -> Vec<Judgement> {
+    let story = story(case, target, marks).mark(SharedMark::WaitTimedOut, json!({"condition": "everything"}));
+    let breach = json!({"message": "waited in vain for: everything", "clause": clause});
+    let stopped = json!({"wait": true, "reason": "waited in vain", "breach": breach});
+    let history = story.mark(SharedMark::Stopped, stopped).end();
+    let stop = Stop::recorded(&history);
+    judgements(case, target, &history, &findings(case, &history), stop.as_ref())
+}
+
+/// The marks that a case's check requires, in order. A mark is missing here if the check requires it only in
+/// a history with objects.
+fn required_marks(case: &Case, target: Target) -> Vec<String> {
+    let mut marks: Vec<String> = Vec::new();
+    loop {
+        let history = story(case, target, &marks).end();
+        let missing = (case.check)(&history).into_iter().find_map(|finding| match finding.ruling {
+            Err(Broken::NotReached(why)) => {
+                let name = why.strip_prefix("the case did not reach \"")?.strip_suffix('"')?.to_owned();
+                (!marks.contains(&name)).then_some(name)
+            }
+            _ => None,
+        });
+        match missing {
+            Some(mark) => marks.push(mark),
+            None => return marks,
+        }
+    }
+}
+
+/// Returns the judgements of a case that timed out, as text, if they are wrong. `clause` requires the awaited
+/// state; `None` means the case itself.
+fn fault(judgements: &[Judgement], clause: Option<&str>, is_at_start: bool) -> Option<String> {
+    let has = |verdict| judgements.iter().any(|judgement| judgement.outcome.verdict == verdict);
+    // A violation of another clause may explain the timeout.
+    let is_explained = |id: &str| {
+        let judgement = judgements.iter().find(|judgement| judgement.clause == id);
+        matches!(judgement.map(|judgement| judgement.outcome.verdict), Some(Verdict::Fail | Verdict::NotRun))
+    };
+    let fails = has(Verdict::Fail) && clause.is_none_or(is_explained);
+    if fails && !has(Verdict::Error) && !(is_at_start && has(Verdict::Pass)) {
+        return None;
+    }
+    let verdicts = judgements.iter().map(|of| format!("{} {}", of.clause, of.outcome.verdict));
+    Some(verdicts.collect::<Vec<_>>().join(", "))
+}
+
+/// On a machine that is fast enough, every timeout in every case must fail a clause. A clause that requires
+/// the awaited state must fail itself. No clause would fail if a check passed in spite of the timeout, or
+/// required a mark that follows the checked event.
+#[test]
+fn a_timeout_fails_a_clause_in_every_case() {
+    let targets = || TARGETS.into_iter().chain(AI_CONFORMANCE_TARGETS).chain(TRAIN_JOB_TARGETS);
+    let mut wrong = Vec::new();
+    for (case, target) in cases::all().flat_map(|case| targets().map(move |target| (case, target))) {
+        let clauses = checked_clauses(case, target);
+        if clauses.is_empty() {
+            continue;
+        }
+        let marks = required_marks(case, target);
+        for reached in 0..=marks.len() {
+            let marks = &marks[..reached];
+            for clause in std::iter::once(None).chain(clauses.iter().map(|clause| Some(*clause))) {
+                let judgements = judgements_after_timeout(case, target, marks, clause);
+                if let Some(verdicts) = fault(&judgements, clause, reached == 0) {
+                    let owner = clause.unwrap_or("the case");
+                    let after = marks.last().map_or("the start", String::as_str);
+                    wrong.push(format!(
+                        "{} on {target}, wait of {owner} after {after:?}: {verdicts}",
+                        case.id
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} in all\n{}", wrong.len(), wrong.join("\n"));
+}

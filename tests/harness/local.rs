@@ -1,0 +1,53 @@
+//! The environment of a test program whose cases run on local processes.
+
+use std::path::Path;
+
+use conformance_cluster::ClusterError;
+use conformance_cluster::local::Programs;
+use conformance_contract::scheduler::Scheduler;
+use conformance_driver::test_cluster::Thorough;
+use conformance_install::catalogue::components_for;
+use conformance_install::cluster_spec::ClusterSpec;
+use conformance_programs::components::{Overrides, Toolbox};
+use conformance_run::environment::{Environment, Origin, Settings};
+use tokio::runtime::Runtime;
+
+use crate::harness::{Lines, retries};
+
+/// The id of this program's run, which starts with `letter`.
+pub(crate) fn run_id(letter: char) -> String {
+    format!("{letter}{:x}", std::process::id())
+}
+
+pub(crate) fn environment(
+    spec: ClusterSpec,
+    run: String,
+    folder: &str,
+    runtime: &Runtime,
+) -> Result<Environment, ClusterError> {
+    // kube-scheduler has two targets.
+    let planes = |scheduler: &Scheduler| if *scheduler == Scheduler::KUBE { 2 } else { 1 };
+    let dedicated = spec.schedulers.iter().map(|scheduler| (*scheduler, planes(scheduler))).collect();
+    let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some());
+    let toolbox = runtime.block_on(Toolbox::prepare_only(components, &Overrides::new(), &Lines))?;
+    Ok(Environment::new(Settings {
+        run,
+        spec,
+        origin: Origin::Local,
+        implementation: None,
+        programs: Programs::within(toolbox, Path::new(env!("CARGO_BIN_EXE_grove-conformance"))),
+        scale: 1.0,
+        concurrency: 10,
+        grows: true,
+        dedicated,
+        retries: retries(),
+        probe_undeclared: false,
+        short_limits_count: false,
+        lifecycle_scope: None,
+        strict: false,
+        thorough: Thorough::default(),
+        out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
+        keep: false,
+        reproduce: "grove-conformance run --case {case} {target}".into(),
+    }))
+}

@@ -1,0 +1,142 @@
+//! Code that test programs share: the progress of builds, and a case as a test.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use conformance_contract::target::Target;
+use conformance_contract::verdict::Verdict;
+use conformance_driver::case::Case;
+use conformance_fuzz::GeneratedWorkload;
+use conformance_programs::components::Progress;
+use conformance_report::CaseResult;
+use conformance_run::environment::Environment;
+use conformance_run::shrink;
+use conformance_run::verdict::checked_clauses;
+use libtest_mimic::Failed;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+/// Prints a line per build, because builds are slow.
+pub(crate) struct Lines;
+
+#[allow(clippy::print_stderr)]
+impl Progress for Lines {
+    fn building(&self, name: &str, version: &str) {
+        eprintln!("building {name} {version} (once; cached afterwards)");
+    }
+    fn compiled(&self, _: &str, _: &str, _: usize) {}
+    fn built(&self, name: &str, _: &str, seconds: f64) {
+        eprintln!("built {name} in {seconds:.0} s");
+    }
+    fn waiting(&self, name: &str) {
+        eprintln!("waiting for another process that builds {name}");
+    }
+}
+
+/// Names a file. If it is set, a case that fails is retried once. If it then passes, the test passes and the
+/// file records it. Only a CI gate sets it, to stop broken changes but not rare failures.
+const FLAKY: &str = "GROVE_CONFORMANCE_FLAKY";
+
+pub(crate) fn retries() -> u32 {
+    u32::from(std::env::var_os(FLAKY).is_some())
+}
+
+/// The environment of all cases. The first case creates it.
+#[derive(Default)]
+pub(crate) struct Shared(OnceLock<Result<Started, String>>);
+
+struct Started {
+    environment: Arc<Environment>,
+    growing: JoinSet<()>,
+}
+
+impl Shared {
+    fn get(
+        &self,
+        make: impl FnOnce() -> Result<Environment, String>,
+        runtime: &Runtime,
+    ) -> Result<&Environment, String> {
+        let begin = || {
+            let environment = Arc::new(make()?);
+            let _within = runtime.enter();
+            Ok(Started { growing: environment.grow_in_background(), environment })
+        };
+        let started = self.0.get_or_init(begin).as_ref();
+        started.map(|started| &*started.environment).map_err(String::clone)
+    }
+
+    /// Ends the clusters of the environment, after every test has ended.
+    pub(crate) fn close(self: Arc<Self>, runtime: &Runtime) {
+        let started = Arc::into_inner(self).and_then(|shared| shared.0.into_inner());
+        let Some(Ok(Started { environment, mut growing })) = started else { return };
+        runtime.block_on(async {
+            growing.shutdown().await;
+            if let Some(environment) = Arc::into_inner(environment) {
+                let _ = environment.close().await;
+            }
+        });
+    }
+}
+
+/// Runs a case as a test. It fails if any clause does not pass, except those announced as not checked.
+pub(crate) fn execute(
+    case: &'static Case,
+    target: Target,
+    shared: &Shared,
+    make: impl FnOnce() -> Result<Environment, String>,
+    runtime: &Runtime,
+) -> Result<(), Failed> {
+    if checked_clauses(case, target).is_empty() {
+        return Err(format!("{} checks nothing on {target}", case.id).into());
+    }
+    let environment = shared.get(make, runtime)?;
+    let result = runtime.block_on(environment.execute(case, target));
+    // Clauses announced as not checked are tested on machines that have KAI.
+    let checked: Vec<_> = result.clauses.iter().filter(|judgement| !judgement.outcome.announced).collect();
+    let is_accepted =
+        |verdict| matches!(verdict, Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported);
+    match result.outcome.verdict {
+        _ if !checked.is_empty()
+            && checked.iter().all(|judgement| is_accepted(judgement.outcome.verdict)) =>
+        {
+            Ok(())
+        }
+        Verdict::Flaky => {
+            let reason = result.outcome.reason().unwrap_or_default();
+            note_flaky(&format!("{} on {target}: {reason}", case.id))
+                .map_err(|error| Failed::from(format!("flaky: {reason}\n{FLAKY} cannot be written: {error}")))
+        }
+        verdict => {
+            let reason = result.outcome.reason().unwrap_or_default();
+            let artifacts = result.artifacts.as_ref().map(|path| environment.settings.out.join(path));
+            let artifacts = artifacts.unwrap_or_default();
+            let shrunk = runtime.block_on(shrunk(environment, case, target, &result));
+            Err(format!("{verdict}: {reason}\nartifacts: {}{shrunk}", artifacts.display()).into())
+        }
+    }
+}
+
+fn note_flaky(line: &str) -> std::io::Result<()> {
+    let path = std::env::var_os(FLAKY).unwrap_or_default();
+    writeln!(OpenOptions::new().create(true).append(true).open(path)?, "{line}")
+}
+
+/// If a generated workload failed: the smallest one with the same failure. The search takes minutes, so only
+/// the first failure is shrunk.
+async fn shrunk(environment: &Environment, case: &Case, target: Target, result: &CaseResult) -> String {
+    static IS_SHRINKING: AtomicBool = AtomicBool::new(false);
+    match GeneratedWorkload::read(case.manifest) {
+        Ok(workload) if result.outcome.verdict == Verdict::Fail => {
+            if IS_SHRINKING.swap(true, Ordering::Relaxed) {
+                return "\nnot shrunk: it is not the first that failed; run this test alone".into();
+            }
+            let name = case.id.rsplit('/').next().unwrap_or(case.id);
+            let shrunk = shrink::shrink(environment, target, name, workload, result).await;
+            let text = shrunk.workload.text();
+            format!("\nshrunk in {} tries, for `run --generated FILE`:\n{text}", shrunk.tries)
+        }
+        _ => String::new(),
+    }
+}
