@@ -160,7 +160,10 @@ impl Observer for Console {
     fn ended(&self, target: Target, result: &CaseResult) {
         let mut cases = self.cases.lock();
         cases.done += 1;
-        cases.left.ended(&result.id);
+        match result.outcome.verdict {
+            Verdict::NotRun | Verdict::Unsupported => cases.left.left_out(&result.id),
+            _ => cases.left.ended(&result.id),
+        }
         let (done, total) = (cases.done, cases.total);
         let left = cases.left.left(cases.begin.elapsed());
         let left = left.map(|left| format!(", {}", remaining::describe(left))).unwrap_or_default();
