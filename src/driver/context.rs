@@ -46,6 +46,8 @@ pub struct TestContext {
     pub nodes: Vec<NodeSpec>,
     /// Cluster-scoped objects that the case created.
     cluster_scoped: Mutex<Vec<Value>>,
+    /// The resourceVersion of the last change that the case made to each object, by kind and name.
+    changed: Mutex<BTreeMap<(&'static str, String), u64>>,
     started: Instant,
     /// Time that the harness spent on its own work.
     pub overhead: Duration,
@@ -82,6 +84,7 @@ impl TestContext {
             submitted: BTreeMap::new(),
             nodes: Vec::new(),
             cluster_scoped: Mutex::default(),
+            changed: Mutex::default(),
             started,
             overhead: Duration::ZERO,
             negative_verdict: None,

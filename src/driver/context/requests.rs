@@ -2,7 +2,7 @@
 
 use conformance_cluster::ClusterError;
 use conformance_contract::names;
-use conformance_history::{Kind, Pod, SharedMark};
+use conformance_history::{Kind, Pod, SharedMark, revision};
 use serde_json::{Value, json};
 
 use super::{Awaited, Stop, TestContext};
@@ -35,9 +35,9 @@ impl TestContext {
         let kind = kind.ok_or_else(|| refused("histories do not record this kind".into()))?;
         let collection = kind.path(Some(&self.namespace));
         let is_new = method == http::Method::POST && tail.is_empty();
+        let is_change = method == http::Method::PATCH;
         let path = if is_new { collection } else { format!("{collection}/{name}{tail}") };
-        let content =
-            if method == http::Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let content = if is_change { "application/merge-patch+json" } else { "application/json" };
         let request = http::Request::builder()
             .method(method)
             .uri(path)
@@ -45,7 +45,12 @@ impl TestContext {
             .body(if body.is_null() { Vec::new() } else { body.to_string().into_bytes() })
             .map_err(|e| refused(e.to_string()))?;
         match self.test_cluster.client.request::<Value>(request).await {
-            Ok(object) => Ok(Answer::Accepted(object)),
+            Ok(object) => {
+                if is_change {
+                    self.changed.lock().insert((kind.name, name.to_owned()), revision(&object));
+                }
+                Ok(Answer::Accepted(object))
+            }
             // A denial by admission or validation is an answer. A 5xx or 429 is a failing cluster.
             Err(kube::Error::Api(status)) if status.code < 500 && status.code != 429 => {
                 Ok(Answer::Refused { code: status.code, message: status.message.clone() })

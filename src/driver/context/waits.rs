@@ -1,12 +1,13 @@
 //! Waits of a case. They use watches, not polling, and name the awaited state and its clause ([`Awaited`]).
 
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use conformance_expect::Gang;
 use conformance_expect::resolver::resolved;
 use conformance_expect::schedulers::{self, Resource};
-use conformance_history::{Live, SharedMark};
+use conformance_history::{Live, SharedMark, revision};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::ListParams;
@@ -18,13 +19,17 @@ use crate::limits::{self, Limit};
 use crate::recorder::Unsettled;
 
 impl TestContext {
-    /// Waits until a condition is true in the namespace. A timeout includes a description of the namespace.
+    /// Waits until a condition is true in the namespace, at the earliest after all changes that the case has
+    /// made: the watches may still show the state before a change, in which the condition was true. A timeout
+    /// includes a description of the namespace.
     pub async fn until(
         &self,
         condition: impl Into<Awaited<'_>>,
         limit: Limit,
         is_reached: impl Fn(&Live) -> bool,
     ) -> Result<(), Stop> {
+        let changed = self.changed.lock().clone();
+        let is_reached = |live: &Live| has_changes(live, &changed) && is_reached(live);
         self.until_in(&self.namespace, condition, limit, is_reached).await
     }
 
@@ -244,11 +249,33 @@ async fn poll<T, E, F: Future<Output = Result<Option<T>, E>> + Send>(
     }
 }
 
+/// Whether these objects have the resourceVersions of the changes or later ones. Deleted objects have none.
+fn has_changes(live: &Live, changed: &BTreeMap<(&'static str, String), u64>) -> bool {
+    let mut changed = changed.iter();
+    changed
+        .all(|((kind, name), version)| live.get(kind, name).is_none_or(|object| revision(object) >= *version))
+}
+
 #[cfg(test)]
 mod tests {
     use std::future::pending;
 
+    use conformance_history::testing::{Story, object};
+
     use super::*;
+
+    #[test]
+    fn a_wait_does_not_end_in_the_state_before_a_change() {
+        let live = Story::flat().added(object("PodClique", "w-0-a")).end().end();
+        let recorded = live.get("PodClique", "w-0-a").map_or(0, revision);
+        let has = |name: &str, version| {
+            has_changes(&live, &BTreeMap::from([(("PodClique", name.to_owned()), version)]))
+        };
+        assert!(has("w-0-a", recorded), "the change itself is recorded");
+        assert!(has("w-0-a", recorded - 1), "a later version is recorded");
+        assert!(!has("w-0-a", recorded + 1), "the change is not recorded yet");
+        assert!(has("deleted", recorded), "a deleted object has no version");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_limit_that_grows_during_a_wait_extends_the_wait() {
