@@ -116,6 +116,37 @@ fn waits_and_checks_share_facts(#[case] package: &str, #[case] uses: &[&str]) {
     assert_eq!(direct.collect::<Vec<_>>(), uses);
 }
 
+/// A suite stands on the driver and the checks. One list registers it, and no suite depends on another.
+#[rstest]
+#[case(
+    "conformance-cases",
+    &["check", "cluster", "contract", "driver", "expect", "facts", "history", "install", "proxy"]
+)]
+#[case("conformance-plainpods", &["check", "contract", "driver", "expect", "history"])]
+#[case(
+    "conformance-trainjobs",
+    &["check", "contract", "driver", "expect", "facts", "history", "install", "proxy"]
+)]
+fn only_the_list_of_suites_depends_on_a_suite(#[case] suite: &str, #[case] uses: &[&str]) {
+    let packages = packages();
+    let direct = packages[suite].iter().filter_map(|one| one.strip_prefix("conformance-"));
+    assert_eq!(direct.collect::<Vec<_>>(), uses);
+    let users = packages.iter().filter(|(_, direct)| direct.contains(suite)).map(|(user, _)| user.as_str());
+    assert_eq!(users.collect::<Vec<_>>(), ["conformance-run"]);
+}
+
+#[test]
+fn the_crates_about_pod_clique_sets_name_no_train_job() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for folder in ["cases", "check", "driver", "expect", "facts"] {
+        for file in rust_files(&source.join(folder)) {
+            let code = std::fs::read_to_string(&file).unwrap().to_lowercase();
+            let found = ["trainjob", "train_job", "jobset"].into_iter().find(|word| code.contains(word));
+            assert_eq!(found, None, "{}: move it to src/trainjobs", file.display());
+        }
+    }
+}
+
 /// With more features, `cargo test` after `cargo run` compiles the package and its dependents again. Macros
 /// and build scripts have separate features.
 #[test]

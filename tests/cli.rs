@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use conformance_contract::clauses::CLAUSES;
 use conformance_driver::case::Case;
 use conformance_report::{CaseResult, Features, Judgement, Outcome, TargetReport, testing};
+use conformance_run::suites;
 use tempfile::TempDir;
 
 struct Cli {
@@ -406,7 +407,7 @@ fn every_case_is_listed_with_its_clauses_and_title() {
     let mut rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     assert_eq!(rows.next().as_deref(), Some("CASE CLAUSES WHAT IT SHOWS"));
     let row = |case: &Case| format!("{} {} {}", case.id, case.clauses.join(" "), case.title);
-    assert_eq!(rows.collect::<Vec<_>>(), conformance_cases::all().map(row).collect::<Vec<_>>());
+    assert_eq!(rows.collect::<Vec<_>>(), suites::cases().map(row).collect::<Vec<_>>());
 }
 
 #[rstest::rstest]

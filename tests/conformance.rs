@@ -20,7 +20,6 @@ use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use conformance_cases as cases;
 use conformance_cluster::ClusterError;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
@@ -30,6 +29,7 @@ use conformance_fuzz as generated;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers;
 use conformance_run::environment::{choose_lifecycle_scope, runs_in_other_scope};
+use conformance_run::suites;
 use conformance_run::verdict::{checked_clauses, is_contract};
 use harness::{Shared, execute};
 use libtest_mimic::{Arguments, Trial};
@@ -69,7 +69,7 @@ fn main() -> std::process::ExitCode {
         choose_lifecycle_scope(&targets, DEFAULT_SEED).filter(|_| arguments.filter.is_none());
     for target in targets {
         let generated = SEEDS.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)));
-        for case in cases::all().chain(generated).filter(|case| is_tested(case, target)) {
+        for case in suites::cases().chain(generated).filter(|case| is_tested(case, target)) {
             let name = format!("{}::{}", target.slug(), case.id.replace('/', "::"));
             let (shared, runtime, run) = (shared.clone(), runtime.clone(), run.clone());
             let trial = Trial::test(name, move || {
@@ -82,7 +82,7 @@ fn main() -> std::process::ExitCode {
             });
             let is_ignored = lifecycle_scope.is_some_and(|on| runs_in_other_scope(case, target, on));
             let trial = trial.with_ignored_flag(is_ignored);
-            trials.push((cases::usual_length(case.id), trial));
+            trials.push((suites::usual_length(case.id), trial));
         }
     }
     // As in a run, the longest start first.

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use conformance_cases as cases;
 use conformance_cluster::ClusterError;
 use conformance_cluster::kind::prepare::{Wanted, prepare};
 use conformance_cluster::kind::{config, host};
@@ -29,6 +28,7 @@ use conformance_install::schedulers::volcano;
 use conformance_programs::components::Overrides;
 use conformance_programs::own_program::OwnProgram;
 use conformance_run::environment::{Environment, Origin, Settings};
+use conformance_run::suites;
 use harness::{Lines, Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use serde_json::json;
@@ -155,7 +155,7 @@ fn main() -> std::process::ExitCode {
     let mut trials = Vec::new();
     for (target, ids) in CASES {
         for id in ids {
-            let case = cases::all().find(|case| case.id == *id).expect("the case is registered");
+            let case = suites::cases().find(|case| case.id == *id).expect("the case is registered");
             let name = format!("kind::{}::{}", target.slug(), id.replace('/', "::"));
             let (shared, runtime) = (shared.clone(), runtime.clone());
             let trial = Trial::test(name, move || {
@@ -166,7 +166,7 @@ fn main() -> std::process::ExitCode {
         }
     }
     // The next case gets the same nodes, and ends in an error if one of them was not restored.
-    let next = cases::all().find(|case| case.id == "klt/containers-run").expect("the case is registered");
+    let next = suites::cases().find(|case| case.id == "klt/containers-run").expect("the case is registered");
     let (shared_by_leases, lessor) = (shared.clone(), runtime.clone());
     let trial =
         Trial::test("kind::a_case_that_leaves_its_nodes_changed_does_not_affect_the_next", move || {

@@ -9,15 +9,15 @@ mod local_cases;
 #[path = "harness/selection.rs"]
 mod selection;
 
-use conformance_cases as cases;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 use conformance_driver::case::Need;
 use conformance_install::cluster_spec::ClusterSpec;
+use conformance_run::suites;
 use selection::Selection;
 
 fn main() -> std::process::ExitCode {
-    let all = cases::all().filter(|case| {
+    let all = suites::cases().filter(|case| {
         local_cases::runs_locally(case, Target::KUBE_TREE) && !case.needs.contains(&Need::SeveralSchedulers)
     });
     selection::run(vec![Selection {

@@ -1,4 +1,5 @@
-//! Lists the cases of each group's folder, so that a file with a `CASE` is registered automatically.
+//! The build script of every suite. It lists the cases of each group's folder, so that a file with a `CASE` is
+//! registered automatically.
 //! `aon/one_clique_too_large.rs` becomes the case `aon/one-clique-too-large`, with the text of
 //! `one_clique_too_large.yaml`.
 

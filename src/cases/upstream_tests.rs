@@ -33,7 +33,7 @@ fn every_clause_of_the_map_has_one_of_its_cases() {
         let name = test["name"].as_str().unwrap();
         let cases: Vec<_> = words(test, "cases")
             .iter()
-            .map(|id| crate::case(id).unwrap_or_else(|| panic!("{name}: no case {id}")))
+            .map(|id| crate::SUITE.case(id).unwrap_or_else(|| panic!("{name}: no case {id}")))
             .collect();
         let clauses = words(test, "clauses");
         for clause in &clauses {

@@ -103,7 +103,7 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
 }
 
 /// The violation if a unit that could not be fully bound has any bindings.
-pub(super) fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> {
+pub fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> {
     if bound.is_empty() {
         return None;
     }

@@ -1,7 +1,8 @@
-//! Checks that every history must satisfy, regardless of its case. A broken invariant is a finding about its
-//! clause. A satisfied invariant is no finding, because a history without any events breaks none.
+//! Checks that every history of PodCliqueSets must satisfy, regardless of its case. A broken invariant is a
+//! finding about its clause. A satisfied invariant is no finding, because a history without any events breaks
+//! none. Other suites have their own lists, which [`violated`] evaluates.
 //!
-//! [`ALL`] is the only list of invariants. A case that breaks one on purpose declares it with a reason
+//! [`ALL`] is the only list of these invariants. A case that breaks one on purpose declares it with a reason
 //! (`Case::breaks`). No clause requires that pods stay on the nodes of their case. The harness must ensure
 //! that; `run/verdict.rs` checks it with [`binding::on_own_nodes`](super::binding::on_own_nodes).
 
@@ -15,12 +16,11 @@ mod quantity;
 mod release;
 mod units;
 
-use conformance_contract::clauses::Workload;
 use conformance_facts::invariant::Invariant;
 use conformance_history::History;
 
 use self::course::Course;
-use super::{Broken, Finding, Ruling, plain_gangs, pods, train_jobs};
+use super::{Broken, Finding, Ruling, pods};
 
 type Check = fn(&Course<'_>) -> Ruling;
 
@@ -41,28 +41,15 @@ const ALL: [(Invariant, &str, Check); 13] = [
     (Invariant::AdmittedByKai, "KAI-11", kai_admission::admits),
 ];
 
-/// The checks for the history of a workload, without the invariants that its case `breaks` on purpose.
-fn selected(workload: Workload, breaks: &[Invariant]) -> Vec<(&'static str, Check)> {
-    match workload {
-        // The other invariants apply to Grove's objects.
-        Workload::TrainJobs => vec![
-            ("TRN-03", capacity::is_kept),
-            ("TRN-03", |course| train_jobs::whole_or_nothing(course.history)),
-        ],
-        Workload::PlainPods => vec![
-            ("AIC-01", capacity::is_kept),
-            ("AIC-02", |course| plain_gangs::whole_or_nothing(course.history)),
-        ],
-        Workload::PodCliqueSets => {
-            let selected = ALL.into_iter().filter(|(invariant, ..)| !breaks.contains(invariant));
-            selected.map(|(_, clause, ruling)| (clause, ruling)).collect()
-        }
-    }
+/// The invariants without those that a case `breaks` on purpose.
+fn selected(breaks: &[Invariant]) -> impl Iterator<Item = (&'static str, Check)> {
+    let selected = ALL.into_iter().filter(move |(invariant, ..)| !breaks.contains(invariant));
+    selected.map(|(_, clause, ruling)| (clause, ruling))
 }
 
-/// The clauses of the invariants for such a case.
-pub fn clauses(workload: Workload, breaks: &[Invariant]) -> impl Iterator<Item = &'static str> {
-    selected(workload, breaks).into_iter().map(|(clause, _)| clause)
+/// The clauses of the invariants, without those that a case `breaks` on purpose.
+pub fn clauses(breaks: &[Invariant]) -> Vec<&'static str> {
+    selected(breaks).map(|(clause, _)| clause).collect()
 }
 
 /// Every pod was created with the fields of its clique's template (GANG-16).
@@ -78,9 +65,13 @@ pub fn admitted_by_kai(history: &History) -> Ruling {
 /// The invariants that a history breaks, as findings, without those that its case `breaks` on purpose.
 pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
     let course = Course::of(history);
-    let selected = selected(history.header.target.workload(), breaks).into_iter();
-    let checked = selected.map(|(clause, ruling)| Finding { clause, ruling: ruling(&course) });
-    checked.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
+    violated(selected(breaks).map(|(clause, ruling)| (clause, ruling(&course))))
+}
+
+/// The violated rulings of invariants, as findings about their clauses.
+pub fn violated(rulings: impl IntoIterator<Item = (&'static str, Ruling)>) -> Vec<Finding> {
+    let findings = rulings.into_iter().map(|(clause, ruling)| Finding { clause, ruling });
+    findings.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
 }
 
 /// The requests on a node never exceed its capacity (AON-14).

@@ -8,7 +8,6 @@
 //! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`order`], [`topology_resources`]
 //! - admission: [`admission`], [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
 //! - scheduling: [`binding`], [`placement`], [`refusals`], [`excess_pods`], [`coexistence`]
-//! - other workloads: [`train_jobs`], [`plain_gangs`]
 //! - lifecycle: [`lifecycle`], [`scaling`], [`startup`], [`startup_wait`], [`cleanup`], [`end_state`]
 //! - writes of the operator: [`audit`], [`foreign_fields`], [`idle_writes`], [`leadership`], [`migration`]
 //! - real nodes: [`kubelets`], [`devices`]
@@ -39,14 +38,12 @@ pub mod lifecycle;
 pub mod migration;
 pub mod order;
 pub mod placement;
-pub mod plain_gangs;
 pub mod pods;
 pub mod refusals;
 pub mod scaling;
 pub mod startup;
 pub mod startup_wait;
 pub mod topology_resources;
-pub mod train_jobs;
 
 use jiff::SignedDuration;
 use serde_json::Value;

@@ -52,7 +52,7 @@ fn placements<'a>(
 }
 
 /// All bindings of the chosen pods are in one domain. Returns `NotReached` if no chosen pod was ever bound.
-pub(super) fn in_one_domain<'a>(
+pub fn in_one_domain<'a>(
     history: &'a History,
     key: &str,
     whose: &str,

@@ -5,6 +5,7 @@ mod cited_lines;
 use conformance_contract::clauses::{CLAUSES, Clause, Environment, Feature, Level, Party, Tier};
 use conformance_report::Exit;
 use conformance_run::contract_pages::section;
+use conformance_run::suites;
 use serde::Serialize;
 
 use super::args::{ContractArgs, ContractFormat, ContractVerb};
@@ -69,7 +70,7 @@ impl Exported {
 }
 
 fn cases(clause: &Clause) -> Vec<&'static str> {
-    conformance_cases::covering(clause.id).map(|case| case.id).collect()
+    suites::covering(clause.id).map(|case| case.id).collect()
 }
 
 fn shown(clauses: &[&Clause]) -> String {

@@ -1,11 +1,11 @@
 //! `list`: lists the cases and the clauses they decide, as a table or as JSON.
 
 use comfy_table::{ContentArrangement, Table, presets};
-use conformance_cases as cases;
 use conformance_contract::clauses::{self, Tier};
 use conformance_contract::target;
 use conformance_driver::case::{Case, Isolation, Need};
 use conformance_report::Exit;
+use conformance_run::suites;
 use serde::Serialize;
 
 use super::args::{ListArgs, ListFormat};
@@ -15,7 +15,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let text = match args.format {
         ListFormat::Table => Ok(table_of_cases()),
         ListFormat::Json => {
-            serde_json::to_string_pretty(&cases::all().map(ListedCase::of).collect::<Vec<_>>())
+            serde_json::to_string_pretty(&suites::cases().map(ListedCase::of).collect::<Vec<_>>())
         }
     };
     output::data(&text.map_err(|error| Failure::Infrastructure(error.to_string()))?);
@@ -61,7 +61,7 @@ impl ListedCase {
                 Isolation::Upgrade => "upgrade",
             },
             needs: case.needs.iter().map(|need| name_of(*need)).collect(),
-            usual_seconds: cases::usual_seconds(case.id),
+            usual_seconds: suites::usual_seconds(case.id),
         }
     }
 }
@@ -95,7 +95,7 @@ pub(crate) fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
 
 fn table_of_cases() -> String {
     let mut table = table(["CASE", "CLAUSES", "WHAT IT SHOWS"]);
-    for case in cases::all() {
+    for case in suites::cases() {
         table.add_row([case.id.to_owned(), case.clauses.join(" "), case.title.to_owned()]);
     }
     table.to_string()
@@ -103,9 +103,11 @@ fn table_of_cases() -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::suites;
+
     #[test]
     fn every_case_names_clauses_of_the_contract() {
-        for case in super::cases::all() {
+        for case in suites::cases() {
             assert!(!case.clauses.is_empty(), "{} has no clauses", case.id);
             for id in case.clauses {
                 assert!(
@@ -119,7 +121,7 @@ mod tests {
 
     #[test]
     fn ids_are_unique() {
-        let mut ids: Vec<_> = super::cases::all().map(|case| case.id).collect();
+        let mut ids: Vec<_> = suites::cases().map(|case| case.id).collect();
         ids.sort_unstable();
         let count = ids.len();
         ids.dedup();

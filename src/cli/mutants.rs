@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conformance_cases as cases;
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::verdict::Verdict;
 use conformance_driver::case::Case;
@@ -22,6 +21,7 @@ use conformance_report::{Exit, Report};
 use conformance_run::environment::{Environment, Origin, Settings};
 use conformance_run::report_document::RunClock;
 use conformance_run::run_plan::RunPlan;
+use conformance_run::suites;
 use futures::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 
@@ -203,7 +203,7 @@ async fn run_one(mutant: &Mutant, tier: MutantTier, args: &MutantsArgs) -> Resul
     };
     let generated = mutant.cases.iter().filter_map(|id| conformance_fuzz::case(id));
     let is_run = |case: &&Case| if args.every_case { mutant.runs_with_all(case) } else { mutant.runs(case) };
-    let (chosen, left_out) = cases::all().chain(generated).partition(is_run);
+    let (chosen, left_out) = suites::cases().chain(generated).partition(is_run);
     let clauses = CLAUSES.to_vec();
     let plan = RunPlan { targets: vec![mutant.target], chosen, left_out, shard: None, clauses };
     let clock = RunClock { begin, building: Duration::ZERO };

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use conformance_cases as cases;
 use conformance_programs::components::PlannedBuild;
+use conformance_run::suites;
 
 /// CPU seconds of a build whose usual duration is unknown.
 const UNMEASURED_BUILD: f64 = 80.0;
@@ -99,7 +99,7 @@ impl Cases {
 }
 
 fn usual(id: &str) -> f64 {
-    cases::usual_length(id).as_secs_f64()
+    suites::usual_length(id).as_secs_f64()
 }
 
 #[cfg(test)]

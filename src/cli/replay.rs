@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 
-use conformance_cases as cases;
 use conformance_contract::renamed_cases;
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_history::{Header, History, SharedMark};
 use conformance_report::{CaseResult, Exit, exit_code};
+use conformance_run::suites;
 use conformance_run::{verdict, workload};
 
 use super::args::ReplayArgs;
@@ -50,8 +50,8 @@ fn case_of(history: &History) -> Result<&'static Case, Failure> {
     let replayed = workload::replayed(id).or_else(|| conformance_fuzz::replayed(history));
     match replayed.or_else(|| conformance_load::replayed(history)) {
         Some(case) => Ok(case),
-        None => cases::case(renamed_cases::current(id)).ok_or_else(|| {
-            let all: Vec<_> = cases::all().map(|case| case.id).collect();
+        None => suites::case(renamed_cases::current(id)).ok_or_else(|| {
+            let all: Vec<_> = suites::cases().map(|case| case.id).collect();
             select::unknown("case", id, &all, "")
         }),
     }

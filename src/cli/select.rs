@@ -1,16 +1,16 @@
 //! Selects cases and targets by the arguments. An unknown name is a usage error that suggests the closest
 //! match.
 
-use conformance_cases as cases;
 use conformance_contract::clauses::{CLAUSES, Class, EXTERNAL, Feature, Workload, clause};
 use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::renamed_cases;
-use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, TRAIN_JOB_TARGETS, Target};
+use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_report::Shard;
 use conformance_run::environment::choose_lifecycle_scope;
 use conformance_run::run_plan::RunPlan;
+use conformance_run::suites;
 
 use super::Failure;
 use super::args::RunArgs;
@@ -37,16 +37,14 @@ pub(crate) struct Selection<'a> {
 pub(crate) fn plan(selection: Selection<'_>) -> Result<RunPlan, Failure> {
     let targets = match selection.workload {
         Workload::PodCliqueSets => targets_declaring(selection.backend, selection.scope, selection.features)?,
-        Workload::TrainJobs => train_job_targets(selection.backend)?,
-        Workload::PlainPods => {
-            targets_among(&AI_CONFORMANCE_TARGETS, "backend of plain pods", selection.backend)?
-        }
+        Workload::TrainJobs => targets_of(selection.workload, "backend of TrainJobs", selection.backend)?,
+        Workload::PlainPods => targets_of(selection.workload, "backend of plain pods", selection.backend)?,
     };
     let targets = on(selection.kubernetes, targets, selection.scope)?;
     let generated: Vec<_> = selection.cases.iter().filter_map(|word| conformance_fuzz::case(word)).collect();
     let is_generated = |word: &str| generated.iter().any(|case| case.id == word);
     for word in selection.cases.iter().filter(|word| !is_generated(word)) {
-        if !cases::all().any(|case| case.is_called(word)) {
+        if !suites::cases().any(|case| case.is_called(word)) {
             return Err(unknown_case(word));
         }
     }
@@ -56,7 +54,7 @@ pub(crate) fn plan(selection: Selection<'_>) -> Result<RunPlan, Failure> {
             return Err(unknown("clause", word, &all, "`grove-conformance contract list` shows them all"));
         }
     }
-    let (chosen, left_out): (Vec<_>, Vec<_>) = cases::all().chain(generated.clone()).partition(|case| {
+    let (chosen, left_out): (Vec<_>, Vec<_>) = suites::cases().chain(generated.clone()).partition(|case| {
         let by_case = selection.cases.is_empty() || selection.cases.iter().any(|word| case.is_called(word));
         let by_clause = selection.clauses.is_empty()
             || case.clauses.iter().any(|id| selection.clauses.iter().any(|w| w == id));
@@ -101,18 +99,15 @@ pub(crate) fn lifecycle_scope(args: &RunArgs, targets: &[Target]) -> Option<Targ
     choose_lifecycle_scope(targets, args.workloads.seed())
 }
 
-fn train_job_targets(backend: &str) -> Result<Vec<Target>, Failure> {
-    targets_among(&TRAIN_JOB_TARGETS, "backend of TrainJobs", backend)
-}
-
 /// TrainJob targets grouped by control plane. The Job controller creates gangs for all Jobs, regardless of
 /// their scheduler. So the targets that need these gangs (the first group) have their own control plane.
 pub(crate) fn by_control_plane(targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
     targets.into_iter().partition(|target| target.declares(Feature::JobWorkload))
 }
 
-/// The targets of a backend, by `schedulerName` or by target name.
-fn targets_among(targets: &[Target], what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
+/// The targets of a workload's backend, by `schedulerName` or by target name.
+fn targets_of(workload: Workload, what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
+    let targets = suites::of(workload).targets;
     let matches = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
     let found: Vec<_> = targets.iter().copied().filter(matches).collect();
     if found.is_empty() {
@@ -224,7 +219,7 @@ pub(crate) fn unknown_case(word: &str) -> Failure {
     if current != word {
         return Failure::Usage(format!("unknown case {word:?}: it is called {current:?} now"));
     }
-    let all: Vec<_> = cases::all().flat_map(|case| [case.id, case.group()]).collect();
+    let all: Vec<_> = suites::cases().flat_map(|case| [case.id, case.group()]).collect();
     unknown("case", word, &all, "`grove-conformance list` shows them all")
 }
 
@@ -289,7 +284,7 @@ mod tests {
     fn a_group_selects_all_its_cases() {
         let plan = plan(selection(&["aon".into()], &[])).unwrap();
         assert!(plan.chosen.iter().all(|case| case.id.starts_with("aon/")), "{:?}", plan.chosen);
-        assert_eq!(plan.chosen.len() + plan.left_out.len(), cases::all().count());
+        assert_eq!(plan.chosen.len() + plan.left_out.len(), suites::cases().count());
     }
 
     #[test]
@@ -320,7 +315,7 @@ mod tests {
         };
         assert_eq!(of("koord-scheduler").unwrap(), ["ai-conformance-koordinator"]);
         assert_eq!(of("ai-conformance-kai").unwrap(), ["ai-conformance-kai"]);
-        assert_eq!(of("all").unwrap().len(), AI_CONFORMANCE_TARGETS.len());
+        assert_eq!(of("all").unwrap().len(), suites::of(Workload::PlainPods).targets.len());
         let failure = of("external").unwrap_err().to_string();
         assert!(failure.starts_with("unknown backend of plain pods"), "{failure}");
     }
@@ -366,7 +361,7 @@ mod tests {
             for shard in &shards {
                 let elsewhere = shard.shard.as_ref().map_or(0, |selection| selection.elsewhere.len());
                 let known = shard.chosen.len() + shard.left_out.len() + elsewhere;
-                assert_eq!(known, cases::all().count(), "nothing is dropped in silence");
+                assert_eq!(known, suites::cases().count(), "nothing is dropped in silence");
             }
         }
     }

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::scheduler::Scheduler;
-pub use crate::targets::KINDS;
-use crate::targets::TRAIN_JOB_KINDS;
+pub use crate::targets::{KINDS, TRAIN_JOB_KINDS};
 
 /// A kind of Kubernetes object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,11 +74,6 @@ impl Kind {
                 (!is_of_kubernetes).then_some(self)
             }
         }
-    }
-
-    /// The kinds that only histories of TrainJobs contain.
-    pub fn of_train_jobs() -> impl Iterator<Item = Self> {
-        TRAIN_JOB_KINDS.iter().copied()
     }
 
     /// Whether it is one of Grove's kinds. They are not served before the operator's CRDs are installed.

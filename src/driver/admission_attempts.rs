@@ -76,7 +76,8 @@ impl TestContext {
         self.send_creates(base, attempts, STRICT).await
     }
 
-    pub(crate) async fn dry_run_create(&self, object: &Value) -> Result<Reply, Stop> {
+    /// Sends a creation as a dry run, and returns the response.
+    pub async fn dry_run_create(&self, object: &Value) -> Result<Reply, Stop> {
         self.send(Method::POST, DRY_RUN, object).await
     }
 

@@ -15,7 +15,19 @@ use futures::future::BoxFuture;
 use crate::context::{Stop, TestContext};
 use crate::recorder::Keep;
 
-/// A conformance case: one file in its group's folder in `cases/`, next to its manifest.
+/// A case with the `drive` and `check` of its module. The second argument, such as
+/// [`restored`](crate::control_plane::restored), runs `drive` and then repairs what it broke.
+#[macro_export]
+macro_rules! case {
+    ($title:literal) => {
+        $crate::case::Case::new($title, |test| Box::pin(drive(test)), check)
+    };
+    ($title:literal, $repaired:ident) => {
+        $crate::case::Case::new($title, |test| Box::pin($repaired(test, |test| Box::pin(drive(test)))), check)
+    };
+}
+
+/// A conformance case: one file in its group's folder, next to its manifest.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// `group/name`: the file name, with `-` for `_`.
@@ -24,7 +36,7 @@ pub struct Case {
     pub clauses: &'static [&'static str],
     /// Nodes reserved for this case.
     pub nodes: &'static [Nodes],
-    /// PodCliqueSets, one YAML document each.
+    /// The objects that the case submits, one YAML document each.
     pub manifest: &'static str,
     pub isolation: Isolation,
     pub needs: &'static [Need],

@@ -1,7 +1,8 @@
 //! What a case does to a cluster, and how it waits.
 //!
-//! A driver acts and waits; checks decide. [`case`] defines a case, [`created_case`] one that is created
-//! while the program runs, and [`context`] is one run of a case on a target.
+//! A driver acts and waits; checks decide. [`mod@case`] defines a case, [`created_case`] one that is created
+//! while the program runs, and [`context`] is one run of a case on a target. [`suite`] describes the cases of
+//! one kind of workload.
 //!
 //! - The environment: [`test_cluster`] is the cluster, and [`recorder`] watches it and writes the histories.
 //!   [`rights`] lists the permissions that a run needs in an existing cluster.
@@ -16,7 +17,6 @@
 //!   real nodes. [`domains`] waits until a scheduler knows the topology.
 //! - Changes to workloads: [`admission_attempts`], [`scaling`], [`updates`], [`mutations`], [`queues`],
 //!   [`foreign_gates`], and [`pending`], which makes a scheduler retry a pending gang.
-//! - [`plain_gangs`] are gangs without an operator.
 //! - [`metrics`] and [`init_access`] read what no API object shows; [`diagnostics`] describes a timeout.
 
 pub mod admission_attempts;
@@ -42,7 +42,6 @@ pub mod metrics;
 pub mod mutations;
 mod namespace_end;
 pub mod pending;
-pub mod plain_gangs;
 pub mod pod_health;
 pub mod queues;
 pub mod quiescence;
@@ -50,8 +49,8 @@ pub mod recorder;
 pub mod rights;
 pub mod scaling;
 pub mod speed;
+pub mod suite;
 pub mod test_cluster;
-pub mod train_jobs;
 pub mod updates;
 pub mod upgrade;
 pub mod volumes;

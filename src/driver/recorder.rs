@@ -16,9 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use conformance_cluster::ClusterError;
-use conformance_contract::clauses::Workload;
 use conformance_contract::scheduler::Scheduler;
-use conformance_history::{Entry, Header, History, KINDS, Kind, Live, Mark, MarkName, revision};
+use conformance_history::{Entry, Header, History, Kind, Live, Mark, MarkName, revision};
 use kube::Client;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
@@ -79,12 +78,13 @@ impl From<Unsettled> for ClusterError {
 }
 
 impl Recorder {
-    /// Starts to watch the kinds of the workload and of these schedulers. Returns once every served kind has
-    /// been listed and is watched. [`RecorderError::Forbidden`] names all missing permissions at once.
+    /// Starts to watch those of these kinds that belong to every cluster or to these schedulers. Returns once
+    /// every served kind has been listed and is watched. [`RecorderError::Forbidden`] names all missing
+    /// permissions at once.
     pub async fn start(
         client: Client,
         schedulers: &BTreeSet<Scheduler>,
-        workload: Workload,
+        kinds: &[Kind],
         limit: Duration,
     ) -> Result<Self, RecorderError> {
         let is_installed =
@@ -96,15 +96,8 @@ impl Recorder {
             seconds: limit.as_secs(),
             last,
         })?;
-        let is_used = |kind: &Kind| workload != Workload::PlainPods || !kind.is_of_grove();
-        let train_job_kinds = Kind::of_train_jobs().filter(|_| workload == Workload::TrainJobs);
-        let kinds: Vec<Kind> = KINDS
-            .into_iter()
-            .filter(is_used)
-            .chain(train_job_kinds)
-            .filter(is_installed)
-            .filter_map(|kind| kind.served(&served))
-            .collect();
+        let installed = kinds.iter().copied().filter(is_installed);
+        let kinds: Vec<Kind> = installed.filter_map(|kind| kind.served(&served)).collect();
         let (logs, health) = (Logs::new(), Health::new(&kinds));
         let mut tasks = JoinSet::new();
         let watching = Watching { client: client.clone(), logs: logs.clone(), health: health.clone() };

@@ -7,10 +7,10 @@ use conformance_cluster::kind::KindCluster;
 use conformance_cluster::local::LocalCluster;
 use conformance_cluster::provider::Provider;
 use conformance_cluster::{ClusterError, shared};
-use conformance_contract::clauses::Workload;
 use conformance_contract::names;
 use conformance_contract::scheduler::Scheduler;
 use conformance_expect::domains::LEVELS;
+use conformance_history::Kind;
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -72,28 +72,18 @@ pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
 }
 
 impl TestCluster {
-    /// Starts the recorder and creates the shared objects: the canary node and, with an operator, the
-    /// topology binding.
+    /// Starts the recorder of these kinds, and creates the shared objects: the canary node and, if the kinds
+    /// include it, the topology binding.
     pub async fn prepare(
-        cluster: Arc<dyn Provider>,
-        schedulers: &BTreeSet<Scheduler>,
-        run: &str,
-    ) -> Result<Self, ClusterError> {
-        let workload = cluster.local().map_or(Workload::PodCliqueSets, |local| local.spec().workload());
-        Self::prepare_for(workload, cluster, schedulers, run).await
-    }
-
-    /// Like [`TestCluster::prepare`], for a workload that does not follow from the cluster's spec.
-    pub async fn prepare_for(
-        workload: Workload,
+        kinds: &[Kind],
         cluster: Arc<dyn Provider>,
         schedulers: &BTreeSet<Scheduler>,
         run: &str,
     ) -> Result<Self, ClusterError> {
         let client = cluster.client();
-        let recorder = Recorder::start(client.clone(), schedulers, workload, SETTLE.length).await?;
+        let recorder = Recorder::start(client.clone(), schedulers, kinds, SETTLE.length).await?;
         let speed = Speed::measure(client.clone()).await;
-        if workload != Workload::PlainPods {
+        if recorder.kind("ClusterTopologyBinding").is_some() {
             shared::hold(&client, &binding(names::TOPOLOGY, &LEVELS), (names::RUN, run)).await?;
         }
         cluster.node_pools().add_canary_node(names::CANARY, (names::RUN, run)).await?;

@@ -6,20 +6,16 @@
 //! - [`startup`]: the startup dependencies of its cliques. [`scopes`]: the parts that are terminated and
 //!   updated together.
 //! - [`schedulers`]: the objects that each backend should create for a PodGang, one file per scheduler.
-//! - [`train_job`]: the pods of a TrainJob of the Kubeflow Trainer. [`plain_gang`]: gangs of plain pods,
-//!   which the harness creates.
 //! - [`domains`], [`hyper_nodes`]: the topology domains of nodes, and Volcano's tree of them.
 
 pub mod domains;
 mod gangs;
 pub mod hyper_nodes;
-pub mod plain_gang;
 pub mod resolver;
 pub mod scaling;
 pub mod schedulers;
 pub mod scopes;
 pub mod startup;
 pub mod testing;
-pub mod train_job;
 
 pub use gangs::{Expected, Gang, Group, Unit, gangs};

@@ -34,6 +34,14 @@ impl From<SharedMark> for MarkName {
     }
 }
 
+/// The marks of a case: a constant, and its name in the history.
+#[macro_export]
+macro_rules! marks {
+    ($($(#[$doc:meta])* $visibility:vis $mark:ident = $name:literal;)+) => {
+        $($(#[$doc])* $visibility const $mark: $crate::MarkName = $crate::MarkName::of_case($name);)+
+    };
+}
+
 /// One list defines the variants, their names in files and [`SharedMark::ALL`], so these cannot differ.
 macro_rules! shared_marks {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {

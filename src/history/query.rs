@@ -228,6 +228,14 @@ impl History {
         Self { header: self.header.clone(), entries: self.entries[..index.min(self.entries.len())].to_vec() }
     }
 
+    /// The history before the control plane was restored. Restoring restarts components, which repairs stuck
+    /// states.
+    #[must_use]
+    pub fn before_restore(&self) -> Self {
+        let end = self.marks(SharedMark::Restored).next().map_or(self.entries.len(), |(place, _)| place);
+        self.upto(end)
+    }
+
     /// The history up to the timeout at which the driver stopped; later writes do not count. Returns the
     /// whole history if the driver did not stop there, or if the resourceVersion at that point is unknown.
     #[must_use]

@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 
-use conformance_cases as cases;
-use conformance_check::invariants;
+use conformance_run::suites;
 
 use super::*;
 use crate::ratio::without_mutant;
@@ -75,17 +74,18 @@ fn ids_are_unique_and_cases_decide_the_clauses_that_must_fail() {
     for mutant in all() {
         let generated = || mutant.cases.iter().filter_map(|id| conformance_fuzz::case(id));
         for word in &mutant.cases {
-            let mut all = cases::all().chain(generated());
+            let mut all = suites::cases().chain(generated());
             let exists = all.any(|case| case.is_called(word) && mutant.runs(case));
             assert!(exists, "{}: {word}", mutant.id);
         }
         for id in mutant.musts() {
             let decides = |case: &Case| {
                 let breaks: Vec<_> = case.breaks.iter().map(|(invariant, _)| *invariant).collect();
-                let mut invariants = invariants::clauses(mutant.target.workload(), &breaks);
-                case.clauses.contains(&id) || invariants.any(|clause| clause == id)
+                let invariants = suites::of(mutant.target.workload()).invariants.clauses;
+                case.clauses.contains(&id) || invariants(&breaks).contains(&id)
             };
-            let is_decided = cases::all().chain(generated()).any(|case| mutant.runs(case) && decides(case));
+            let is_decided =
+                suites::cases().chain(generated()).any(|case| mutant.runs(case) && decides(case));
             assert!(is_decided, "{}: none of its cases decides {id}", mutant.id);
         }
         let reasons = mutant.may.values().filter(|reason| reason.trim().is_empty());
@@ -150,7 +150,7 @@ fn the_page_lists_survivors_and_mutants_that_did_not_run() {
 #[test]
 fn every_case_leaves_out_cases_with_their_own_control_plane() {
     let mutant = mutant("group-takes-all");
-    let case = |id| cases::case(id).unwrap();
+    let case = |id| suites::case(id).unwrap();
     assert!(!mutant.runs(case("aon/exact-fit-bound")) && mutant.runs_with_all(case("aon/exact-fit-bound")));
     assert!(
         mutant.runs_with_all(case("term/group-replica"))

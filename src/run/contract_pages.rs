@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use conformance_contract::clauses::{Clause, Source, Tier};
 
 use crate::deviations::DEVIATIONS;
+use crate::suites;
 
 /// The section of a clause: requirement, who must satisfy it, rationale, sources, and cases.
 pub fn section(clause: &Clause) -> String {
@@ -57,7 +58,7 @@ fn link(source: Source<'_>) -> String {
 }
 
 fn cases(clause: &Clause) -> String {
-    let named: Vec<_> = conformance_cases::covering(clause.id).map(|case| format!("`{}`", case.id)).collect();
+    let named: Vec<_> = suites::covering(clause.id).map(|case| format!("`{}`", case.id)).collect();
     match clause.rests_on {
         Some(group) => format!("none; it follows from {group}"),
         None => named.join(", "),

@@ -60,7 +60,6 @@ impl Deviation {
 
 #[cfg(test)]
 mod tests {
-    use conformance_cases as cases;
     use conformance_check::binding::BOUND_IN_PART;
     use conformance_contract::ruling::Broken;
     use conformance_history::testing::{Story, one_clique};
@@ -68,6 +67,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::suites;
 
     #[test]
     fn a_violation_with_another_code_is_no_known_deviation() {
@@ -79,7 +79,7 @@ mod tests {
 
     fn is_known(case: &str, clause: &str, story: Story) -> bool {
         let history = story.end();
-        let found = (cases::case(case).expect("the case").check)(&history);
+        let found = (suites::case(case).expect("the case").check)(&history);
         let ruling = found.into_iter().find(|finding| finding.clause == clause).expect("the clause").ruling;
         let Err(Broken::Violated(violations)) = ruling else { panic!("{ruling:?} is no violation") };
         of(case, clause, history.header.target).expect("the deviation").explains(&violations)

@@ -34,6 +34,7 @@ use conformance_contract::target::{self, Target};
 use conformance_driver::case::Isolation;
 use conformance_driver::rights;
 use conformance_driver::test_cluster::TestCluster;
+use conformance_history::Kind;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::memory::{self, Memory};
 use conformance_programs::available_memory;
@@ -42,6 +43,7 @@ use conformance_programs::processors::Processors;
 use tokio::task::JoinSet;
 
 use crate::interruption::Interruption;
+use crate::suites;
 
 /// Limit for concurrent cases on the shared cluster, as a multiple of the initial number.
 const MOST_SEATS: u32 = 3;
@@ -281,8 +283,9 @@ impl Environment {
         let name = format!("{run}-{name}");
         let unfinished = UnfinishedCluster::new(&name);
         let starting = async {
+            let kinds = kinds_of(spec.workload());
             let cluster = LocalCluster::start(&name, spec, programs).await?;
-            TestCluster::prepare(Arc::new(cluster), &schedulers, run).await
+            TestCluster::prepare(&kinds, Arc::new(cluster), &schedulers, run).await
         };
         let started = starting.await;
         unfinished.keep();
@@ -311,7 +314,8 @@ impl Environment {
             }
             Origin::Kind(kind) => {
                 let cluster = KindCluster::create(&format!("{run}-shared"), kind).await?;
-                let prepared = TestCluster::prepare(Arc::new(cluster), &spec.schedulers, run).await?;
+                let kinds = kinds_of(Workload::PodCliqueSets);
+                let prepared = TestCluster::prepare(&kinds, Arc::new(cluster), &spec.schedulers, run).await?;
                 return Ok(TestCluster { configured_by_others: spec.operator.is_some(), ..prepared });
             }
             Origin::Up(kubeconfig) => {
@@ -326,9 +330,8 @@ impl Environment {
         };
         let existing = Arc::new(existing);
         let prepared = async {
-            let workload = spec.workload();
-            let test_cluster =
-                TestCluster::prepare_for(workload, existing.clone(), &spec.schedulers, run).await?;
+            let kinds = kinds_of(spec.workload());
+            let test_cluster = TestCluster::prepare(&kinds, existing.clone(), &spec.schedulers, run).await?;
             if existing.node_pools().size().is_none() {
                 existing.check_simulation(&format!("conformance-probe-{run}"), CANARY_NODE).await?;
             }
@@ -372,6 +375,11 @@ impl Environment {
         }
         errors
     }
+}
+
+/// The kinds that histories of this workload record.
+fn kinds_of(workload: Workload) -> Vec<Kind> {
+    (suites::of(workload).kinds)()
 }
 
 /// The name of a dedicated cluster without its prefix, the run's id. Prefix and name together have at most 40

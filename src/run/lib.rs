@@ -1,6 +1,7 @@
 //! A run: executes the selected cases on the selected targets, as concurrently as their isolation allows, and
 //! writes a report.
 //!
+//! - [`suites`] lists the suites and their cases.
 //! - [`run_plan`] selects and orders the cases, [`environment`] starts clusters and executes cases on them,
 //!   and [`runner`] executes a whole plan. [`interruption`] ends a run early.
 //! - [`verdict`] turns findings into outcomes, and [`deviations`] lists known violations of real schedulers.
@@ -20,5 +21,6 @@ pub mod results_writer;
 pub mod run_plan;
 pub mod runner;
 pub mod shrink;
+pub mod suites;
 pub mod verdict;
 pub mod workload;

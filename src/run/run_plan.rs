@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use conformance_cases as cases;
 use conformance_contract::clauses::Clause;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
@@ -15,6 +14,7 @@ use conformance_report::{CaseResult, Shard};
 
 use crate::deviations;
 use crate::environment::runs_in_other_scope;
+use crate::suites;
 use crate::verdict::result_without_run;
 
 #[derive(Debug, Clone)]
@@ -123,7 +123,7 @@ impl RunPlan {
 fn usual_length(case: &Case, target: Target) -> Duration {
     let timeout =
         if deviations::may_show(case.id, target) { limits::SCHEDULING.length } else { Duration::ZERO };
-    cases::usual_length(case.id) + timeout
+    suites::usual_length(case.id) + timeout
 }
 
 impl RunPlan {
@@ -141,7 +141,7 @@ impl RunPlan {
             // A generated case is not in the suite, so its position in the selection counts.
             let position = |id: &str| {
                 let selected = self.chosen.iter().position(|case| case.id == id);
-                (cases::all().position(|case| case.id == id), selected)
+                (suites::cases().position(|case| case.id == id), selected)
             };
             of_target.sort_by_key(|result| position(&result.id));
         }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     fn plan(targets: &[Target]) -> RunPlan {
-        let chosen = cases::all().collect();
+        let chosen = suites::cases().collect();
         RunPlan { targets: targets.into(), chosen, left_out: Vec::new(), shard: None, clauses: Vec::new() }
     }
 

@@ -1,10 +1,9 @@
 //! Tests that a timeout becomes a violation of the clause that requires the awaited state.
 
-use conformance_cases as cases;
 use conformance_check::binding::NOT_BOUND_WHOLE;
 use conformance_check::violation;
 use conformance_contract::ruling::Ruling;
-use conformance_contract::target::{AI_CONFORMANCE_TARGETS, TARGETS, TRAIN_JOB_TARGETS};
+use conformance_contract::target;
 use conformance_history::testing::{Story, object};
 use conformance_history::{MarkName, SharedMark};
 use rstest::rstest;
@@ -61,7 +60,7 @@ fn a_clause_that_a_known_deviation_leaves_undecided_is_announced() {
     let unbound = violation(NOT_BOUND_WHOLE, "0 pods of PodClique restored-0-leader are bound, want 1");
     let findings = [("GANG-12", Ok(())), ("GANG-26", Err(unbound.into()))]
         .map(|(clause, ruling)| Finding { clause, ruling });
-    let case = cases::case("gang/restored-while-pending").unwrap();
+    let case = suites::case("gang/restored-while-pending").unwrap();
     let pod_group = object("PodGroup.scheduling.sigs.k8s.io", "restored-0-leader");
     let history = Story::on(Target::KOORDINATOR).added(pod_group).end();
     let judged = judgements(case, Target::KOORDINATOR, &history, &findings, Some(&timeout(Some("AON-01"))));
@@ -166,9 +165,8 @@ fn fault(judgements: &[Judgement], clause: Option<&str>, is_at_start: bool) -> O
 /// required a mark that follows the checked event.
 #[test]
 fn a_timeout_fails_a_clause_in_every_case() {
-    let targets = || TARGETS.into_iter().chain(AI_CONFORMANCE_TARGETS).chain(TRAIN_JOB_TARGETS);
     let mut wrong = Vec::new();
-    for (case, target) in cases::all().flat_map(|case| targets().map(move |target| (case, target))) {
+    for (case, target) in suites::cases().flat_map(|case| target::every().map(move |target| (case, target))) {
         let clauses = checked_clauses(case, target);
         if clauses.is_empty() {
             continue;

@@ -1,7 +1,7 @@
 //! Turns the findings of a case's check, and the way its driver stopped, into outcomes. This is the only
 //! place where a finding becomes a verdict.
 
-use conformance_check::{binding, invariants};
+use conformance_check::binding;
 use conformance_contract::clauses::{self, Clause, Feature};
 use conformance_contract::ruling::{Broken, Finding};
 use conformance_contract::target::Target;
@@ -14,6 +14,7 @@ use conformance_history::History;
 use conformance_report::{CaseResult, Judgement, Probed, Seconds};
 
 use super::deviations::{self, DID_NOT_HAPPEN, Occurs};
+use super::suites;
 
 const OPERATOR_ENDED: Code = Code::new("operator-ended");
 
@@ -25,7 +26,8 @@ type Culprit = (&'static str, String);
 pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
     let mut findings = (case.check)(&history.until_timeout());
     let on_purpose: Vec<_> = case.breaks.iter().map(|(invariant, _)| *invariant).collect();
-    findings.extend(invariants::broken(history, &on_purpose));
+    let suite = suites::of(history.header.target.workload());
+    findings.extend((suite.invariants.broken)(history, &on_purpose));
     findings
 }
 

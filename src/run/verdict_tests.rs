@@ -1,6 +1,5 @@
 //! Tests how findings, and the way a driver stopped, become verdicts.
 
-use conformance_cases as cases;
 use conformance_check::binding::BOUND_IN_PART;
 use conformance_check::{precondition, violation};
 use conformance_cluster::ClusterError;
@@ -45,7 +44,7 @@ pub(super) fn judged(
 ) -> Vec<Judgement> {
     let findings: Vec<_> =
         findings.iter().map(|&(clause, ref ruling)| Finding { clause, ruling: ruling.clone() }).collect();
-    judgements(cases::case(case).unwrap(), target, &Story::on(target).end(), &findings, stop)
+    judgements(suites::case(case).unwrap(), target, &Story::on(target).end(), &findings, stop)
 }
 
 /// The judgement of AON-10, by the case that decides only this clause.
@@ -102,7 +101,7 @@ fn a_failing_cluster_makes_every_clause_an_error() {
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
     let findings = [Finding { clause: "AON-10", ruling: precondition("AON-02", violated()) }];
     let gap = Story::flat().gap("Pod").end();
-    let judged = judgements(cases::case(case).unwrap(), Target::KUBE_POD_GROUP, &gap, &findings, None);
+    let judged = judgements(suites::case(case).unwrap(), Target::KUBE_POD_GROUP, &gap, &findings, None);
     assert_eq!(judged.len(), 1);
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
 }
@@ -139,12 +138,12 @@ fn only_declared_features_are_checked_in_a_run_and_in_its_replay() {
         ..BackendDeclaration::default()
     };
     let target = Target::VOLCANO.declared_by(declaration);
-    let judged = |id: &str, target: Target| checked_clauses(cases::case(id).unwrap(), target);
+    let judged = |id: &str, target: Target| checked_clauses(suites::case(id).unwrap(), target);
     assert_eq!(judged("topo/no-rack-has-room", target), ["TOPO-02", "TOPO-04"]);
     assert!(judged("aon/one-clique-too-large", target).is_empty(), "no unit across cliques is promised");
     assert_eq!(judged("aon/one-clique-too-large", Target::VOLCANO), ["AON-08"]);
     let result = result_without_run(
-        cases::case("aon/one-clique-too-large").unwrap(),
+        suites::case("aon/one-clique-too-large").unwrap(),
         target,
         &Outcome::error("not reached"),
     );
@@ -192,12 +191,12 @@ fn an_operator_that_exits_during_a_case_fails_it() {
 fn a_probe_records_verdicts_on_undeclared_features_separately() {
     let declaration = BackendDeclaration { operator: "mine v1".into(), ..BackendDeclaration::default() };
     let target = Target::VOLCANO.declared_by(declaration);
-    let case = cases::case("aon/one-clique-too-large").unwrap();
+    let case = suites::case("aon/one-clique-too-large").unwrap();
     let as_if = as_if_declared(case, target).unwrap();
     assert_eq!(checked_clauses(case, as_if), ["AON-08"]);
     assert!(!as_if.declares(Feature::SelfHealing), "no more than the case needs");
     assert!(as_if_declared(case, Target::VOLCANO).is_none_or(|same| same.declares(Feature::AtomicPodGang)));
-    let beyond = cases::case("kube/tree").unwrap();
+    let beyond = suites::case("kube/tree").unwrap();
     assert_eq!(as_if_declared(beyond, target), None);
 
     let judgement = |outcome| vec![Judgement { clause: "AON-08".into(), outcome, violations: Vec::new() }];
@@ -221,7 +220,7 @@ fn with_violated_invariant() -> conformance_history::History {
 
 #[test]
 fn a_violated_invariant_fails_its_clause_in_every_case() {
-    let case = Case { check: |_| Vec::new(), ..*cases::case("aon/pending-blocks-nobody").unwrap() };
+    let case = Case { check: |_| Vec::new(), ..*suites::case("aon/pending-blocks-nobody").unwrap() };
     let history = with_violated_invariant();
     let found = findings(&case, &history);
     let judged = judgements(&case, Target::KUBE_POD_GROUP, &history, &found, None);
@@ -252,7 +251,7 @@ fn a_pod_on_a_node_of_another_case_is_an_error_of_the_harness() {
     let pool = serde_json::json!({conformance_contract::names::POOL: "ns"});
     let node = serde_json::json!({"kind": "Node", "metadata": {"name": "own", "labels": pool}});
     let history = Story::flat().added(node).workers("w", 1, 1).end();
-    let case = cases::case("aon/pending-blocks-nobody").unwrap();
+    let case = suites::case("aon/pending-blocks-nobody").unwrap();
     let findings = [Finding { clause: "AON-10", ruling: Ok(()) }];
     let judged = judgements(case, Target::KUBE_POD_GROUP, &history, &findings, None);
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use conformance_cases as cases;
 use conformance_cluster::ClusterError;
 use conformance_contract::target::Target;
 use conformance_install::cluster_spec::ClusterSpec;
+use conformance_run::suites;
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(selections: Vec<Selection>) -> ExitCode {
         let shared: Arc<Shared> = Arc::default();
         environments.push(shared.clone());
         for (target, id) in selection.cases {
-            let case = cases::case(id).expect("the case is registered");
+            let case = suites::case(id).expect("the case is registered");
             let name = format!("{}::{}", target.slug(), id.replace('/', "::"));
             let (shared, runtime) = (shared.clone(), runtime.clone());
             let trial = Trial::test(name, move || {
@@ -51,7 +51,7 @@ pub(crate) fn run(selections: Vec<Selection>) -> ExitCode {
                 };
                 execute(case, target, &shared, make, &runtime)
             });
-            trials.push((cases::usual_length(id), trial));
+            trials.push((suites::usual_length(id), trial));
         }
     }
     // As in a run, the longest start first.

@@ -3,7 +3,6 @@
 
 use conformance_proxy::{Action, Rule};
 
-use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 marks! { REFUSED = "a binding refused"; }
@@ -35,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     vec![finding(AON_18, || {
         let refused: Vec<_> = history.marks(REFUSED).collect();
         for (place, mark) in &refused {

@@ -15,7 +15,6 @@ use conformance_history::text;
 use conformance_install::part::Part;
 use conformance_proxy::ProxyHandle;
 
-use crate::before_restore::before_restore;
 use crate::crash_points::{Crash, crash_points, writes_of};
 use crate::prelude::*;
 
@@ -191,7 +190,7 @@ fn set_name(number: usize) -> String {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     vec![
         finding(AON_13, || {
             let control_end =

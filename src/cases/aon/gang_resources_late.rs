@@ -9,7 +9,6 @@ use conformance_history::{condition, name};
 use conformance_proxy::Action;
 use futures::future::select_all;
 
-use crate::before_restore::before_restore;
 use crate::disturbances::proxy_gang_resource_watches;
 use crate::prelude::*;
 
@@ -69,7 +68,7 @@ fn reports(live: &Live, kinds: &[&str]) -> BTreeSet<String> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     vec![finding(AON_19, || {
         let units = history.units("late")?;
         // Nothing may be bound before the node joins, even if the case stopped early.

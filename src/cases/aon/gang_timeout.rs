@@ -7,7 +7,6 @@ use std::time::Duration;
 use conformance_driver::limits::RECOVERY;
 use conformance_driver::pending::Retry;
 
-use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 /// Shows that the controller is serving again.
@@ -39,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     vec![finding(AON_02, || {
         let never = binding::never(history, &history.units(SET)?, None);
         all([never, scheduler_passed(history), history.retried(1)])

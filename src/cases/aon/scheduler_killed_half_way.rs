@@ -4,7 +4,6 @@
 
 use conformance_proxy::{Action, Rule, When};
 
-use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 marks! { KILLED = "scheduler killed"; }
@@ -36,7 +35,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     vec![finding(AON_12, || {
         let (killed, _) = history.reached(KILLED)?;
         binding::exactly(&history.before(killed), "half-0-worker", PASSING).map_err(|_| {

@@ -6,7 +6,6 @@
 use conformance_proxy::Action;
 
 use super::same_name_again::{nothing_survived, uids_of};
-use crate::before_restore::before_restore;
 use crate::disturbances::{self, Disturbed, proxy_gang_resource_watches};
 use crate::prelude::*;
 
@@ -60,7 +59,7 @@ async fn run_twice(test: &mut TestContext, before: usize) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     let deletions = || {
         let marks = history.marks(SharedMark::Deleted);
         marks.map(|(deleted, mark)| (deleted, mark.detail["name"].as_str().unwrap_or_default()))

@@ -7,7 +7,6 @@ use conformance_expect::schedulers;
 use conformance_history::name;
 
 use super::by_hand;
-use crate::before_restore::before_restore;
 use crate::disturbances::{self, Disturbed};
 use crate::prelude::*;
 
@@ -54,7 +53,7 @@ fn restored_each_time(history: &History) -> Ruling {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     vec![
         finding(GANG_12, || restored_each_time(history)),
         finding(GANG_26, || {

@@ -8,7 +8,6 @@ use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, Verb, When};
 
 use super::rests::{self, at_every_rest};
-use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 marks! {
@@ -95,7 +94,7 @@ async fn round(test: &mut TestContext, what: &str) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     vec![finding(STAT_05, || {
         let rounds = history.marks(DISTURBED).count() + 1;
         let pcs = history.submitted(SET)?;

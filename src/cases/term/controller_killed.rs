@@ -11,7 +11,6 @@ use conformance_install::part::Part;
 use conformance_proxy::ProxyHandle;
 
 use super::replica;
-use crate::before_restore::before_restore;
 use crate::crash_points::{Crash, KILLED_SETS, crash_points, is_chosen, writes_of};
 use crate::prelude::*;
 
@@ -121,7 +120,7 @@ fn set_name(number: usize) -> String {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     vec![finding(TERM_14, || {
         let crashed =
             history.marks(CRASHED).filter_map(|(at, mark)| Some((at, mark.detail["name"].as_str()?)));

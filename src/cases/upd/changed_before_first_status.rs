@@ -7,7 +7,6 @@ use conformance_facts::updates::lacks_pods;
 use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb};
 
-use crate::before_restore::before_restore;
 use crate::prelude::*;
 
 marks! { NEW = "every pod is new"; }
@@ -44,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let history = &before_restore(history);
+    let history = &history.before_restore();
     vec![finding(UPD_02, || {
         updates::are_admitted(history)?;
         history.at(NEW, |new| updates::pods_are_complete(&history.before(new), SET))

@@ -10,6 +10,7 @@ use conformance_cluster::{ClusterError, deploy};
 use conformance_driver::test_cluster::TestCluster;
 use conformance_history::Live;
 use conformance_install::cluster_spec::ClusterSpec;
+use conformance_run::suites;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -55,7 +56,8 @@ pub(super) async fn start_with_nodes(
 ) -> Result<(Arc<LocalCluster>, TestCluster), Failure> {
     let cluster = LocalCluster::start(&format!("{run}-bench"), spec.clone(), programs).await?;
     let cluster = Arc::new(cluster);
-    let test_cluster = TestCluster::prepare(cluster.clone(), &spec.schedulers, run).await?;
+    let kinds = (suites::of(spec.workload()).kinds)();
+    let test_cluster = TestCluster::prepare(&kinds, cluster.clone(), &spec.schedulers, run).await?;
     for index in 0..NODES {
         let name = format!("bench-{index}");
         let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS };

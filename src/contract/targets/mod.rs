@@ -17,8 +17,7 @@ use crate::target::{Target, TargetDescription};
 pub use ai_conformance::TARGETS as AI_CONFORMANCE_TARGETS;
 pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
 pub use kube::KUBE;
-pub(crate) use train_job::KINDS as TRAIN_JOB_KINDS;
-pub use train_job::TARGETS as TRAIN_JOB_TARGETS;
+pub use train_job::{KINDS as TRAIN_JOB_KINDS, TARGETS as TRAIN_JOB_TARGETS};
 
 /// Applies to every scheduler so far.
 const NO_PLACE_PER_REPLICA: (Feature, &str) = (

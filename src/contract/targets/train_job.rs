@@ -11,20 +11,21 @@ impl Target {
     pub const TRAINJOB_KUBE: Self = Self::of(&KUBE);
     /// TrainJobs on Volcano: the trainer creates the gang.
     pub const TRAINJOB_VOLCANO: Self = Self::of(&VOLCANO);
-    /// TrainJobs on the scheduler of scheduler-plugins: the trainer creates the gang.
-    pub const TRAINJOB_COSCHEDULING: Self = Self::of(&COSCHEDULING);
+    /// TrainJobs on the scheduler of scheduler-plugins: the trainer creates the gang. It is the scheduler's
+    /// only target.
+    pub const COSCHEDULING: Self = Self::of(&COSCHEDULING);
     /// TrainJobs on KAI: its podgrouper creates the gang.
     pub const TRAINJOB_KAI: Self = Self::of(&KAI);
 }
 
 /// Every target, in the order of the report.
 pub const TARGETS: [Target; 4] =
-    [Target::TRAINJOB_KUBE, Target::TRAINJOB_VOLCANO, Target::TRAINJOB_COSCHEDULING, Target::TRAINJOB_KAI];
+    [Target::TRAINJOB_KUBE, Target::TRAINJOB_VOLCANO, Target::COSCHEDULING, Target::TRAINJOB_KAI];
 
 const SCHEDULER_PLUGINS: Scheduler = Scheduler::named("scheduler-plugins-scheduler");
 
 /// The kinds that only histories of TrainJobs contain.
-pub(crate) static KINDS: [Kind; 6] = [
+pub static KINDS: [Kind; 6] = [
     kind("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs"),
     kind("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", "trainingruntimes"),
     kind("jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets"),

@@ -55,6 +55,21 @@ impl TestContext {
         pcs
     }
 
+    /// An unmodified object of the manifest, in the case's namespace.
+    pub fn document(&self, kind: &str, name: &str) -> Result<Value, Stop> {
+        let refused = |reason: String| Stop::Refused {
+            action: format!("read the manifest of {}", self.case.id),
+            reason,
+        };
+        let documents =
+            grove_yaml::documents(self.case.manifest).map_err(|error| refused(error.to_string()))?;
+        let is_wanted = |document: &Value| document["kind"] == kind && document["metadata"]["name"] == name;
+        let found = documents.into_iter().find(is_wanted);
+        let mut found = found.ok_or_else(|| refused(format!("the manifest has no {kind} {name}")))?;
+        found["metadata"]["namespace"] = self.namespace.clone().into();
+        Ok(found)
+    }
+
     /// Submits a PodCliqueSet of the manifest. Returns its gangs as the contract derives them.
     pub async fn submit(&mut self, name: &str) -> Result<Vec<Gang>, Stop> {
         let pcs = self.manifest(name)?;
@@ -62,7 +77,7 @@ impl TestContext {
     }
 
     /// Records a submitted object under `name`. Returns whether the name is new.
-    pub(crate) fn submitted(&mut self, name: &str, object: &Value) -> bool {
+    pub fn submitted(&mut self, name: &str, object: &Value) -> bool {
         self.submitted.insert(name.to_owned(), object.clone()).is_none()
     }
 

@@ -151,7 +151,7 @@ impl TestContext {
     }
 
     /// Polls something that no watch covers until `request` returns a value.
-    pub(crate) async fn poll_until<T, F: Future<Output = Result<Option<T>, Stop>> + Send>(
+    pub async fn poll_until<T, F: Future<Output = Result<Option<T>, Stop>> + Send>(
         &self,
         condition: Awaited<'_>,
         limit: Limit,

@@ -10,7 +10,7 @@ use serde_json::json;
 use tower_test::mock;
 
 use conformance_contract::target::Target;
-use conformance_history::What;
+use conformance_history::{KINDS, What};
 
 use super::*;
 
@@ -105,8 +105,7 @@ fn refused(code: u16, reason: &str) -> Answer {
 const LIMIT: Duration = Duration::from_secs(20);
 
 async fn recorder(server: Server) -> (Recorder, Tracked) {
-    let recorder =
-        Recorder::start(server.start().0, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT).await.unwrap();
+    let recorder = Recorder::start(server.start().0, &BTreeSet::new(), &KINDS, LIMIT).await.unwrap();
     let tracked = recorder.track("ns", |_| false);
     (recorder, tracked)
 }
@@ -140,10 +139,7 @@ async fn until(recorder: &Recorder, length: usize) -> Vec<String> {
 )]
 #[tokio::test(start_paused = true)]
 async fn every_missing_permission_is_named(#[case] server: Server, #[case] message: &str) {
-    let error = Recorder::start(server.start().0, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT)
-        .await
-        .err()
-        .unwrap();
+    let error = Recorder::start(server.start().0, &BTreeSet::new(), &KINDS, LIMIT).await.err().unwrap();
     assert_eq!(error.to_string(), message);
 }
 
@@ -160,10 +156,7 @@ async fn a_transient_error_of_a_list_is_no_failure(#[case] lists: Vec<Answer>) {
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_cannot_be_listed_is_named() {
     let server = Server::default().list("services", vec![refused(500, "InternalError")]);
-    let error = Recorder::start(server.start().0, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT)
-        .await
-        .err()
-        .unwrap();
+    let error = Recorder::start(server.start().0, &BTreeSet::new(), &KINDS, LIMIT).await.err().unwrap();
     assert_eq!(error.to_string(), "Service could not be listed and watched in 20 s: InternalError");
 }
 
@@ -180,7 +173,7 @@ async fn a_watch_resumes_at_its_last_version() {
     ];
     let (client, server) = Server::default().watch("pods", events).start();
     // The first watch ends at once. The second starts after `track`, because nothing here waits.
-    let recorder = Recorder::start(client, &BTreeSet::new(), Workload::PodCliqueSets, LIMIT).await.unwrap();
+    let recorder = Recorder::start(client, &BTreeSet::new(), &KINDS, LIMIT).await.unwrap();
     let _tracked = recorder.track("ns", |_| false);
     let log = until(&recorder, 1).await;
     assert_eq!(log.last().map(String::as_str), Some("Deleted p"), "{log:?}");

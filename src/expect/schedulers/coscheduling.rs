@@ -1,5 +1,5 @@
-//! Coscheduling of scheduler-plugins, for gangs of TrainJobs only. PodCliqueSets have no backend for it, so
-//! no gang resources are expected for PodGangs.
+//! Coscheduling of scheduler-plugins. PodCliqueSets have no backend for it, so no gang resources are expected
+//! for PodGangs.
 
 use conformance_contract::target::Target;
 use conformance_history::Pod;
@@ -12,7 +12,7 @@ pub const POD_GROUP: &str = "PodGroup.scheduling.x-k8s.io";
 const MEMBERSHIP: &str = "scheduling.x-k8s.io/pod-group";
 const SCHEDULER: &str = "scheduler-plugins-scheduler";
 
-pub(super) static TARGETS: Targets = &[(Target::TRAINJOB_COSCHEDULING, &Coscheduling)];
+pub(super) static TARGETS: Targets = &[(Target::COSCHEDULING, &Coscheduling)];
 
 #[derive(Debug)]
 pub struct Coscheduling;

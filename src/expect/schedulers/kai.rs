@@ -227,10 +227,6 @@ impl Expectations for Kai {
         pod.0["metadata"]["annotations"][MEMBERSHIP].as_str()
     }
 
-    fn considers(&self, pod: Pod<'_>) -> bool {
-        self.named_by(pod).is_some()
-    }
-
     fn freely_named_kind(&self) -> Option<&'static str> {
         Some(POD_GROUP)
     }

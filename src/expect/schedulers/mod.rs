@@ -113,16 +113,6 @@ pub trait Expectations: Sync {
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str>;
 
-    /// The gang resource of the Kubeflow Trainer that a pod of a TrainJob joins.
-    fn joined_for_trainer<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
-        self.named_by(pod)
-    }
-
-    /// Whether the scheduler considers this pod of a TrainJob, which may get its membership after creation.
-    fn considers(&self, _pod: Pod<'_>) -> bool {
-        true
-    }
-
     /// The kind of the gang resource, if the backend chooses its name freely and may share it. Then only pods
     /// identify it.
     fn freely_named_kind(&self) -> Option<&'static str> {
@@ -323,7 +313,7 @@ fn differs(field: &str, found: &Value, wanted: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS};
+    use conformance_contract::target::{self, TARGETS};
     use conformance_history::Kind;
     use conformance_history::testing::{object, owned};
 
@@ -331,7 +321,7 @@ mod tests {
 
     #[test]
     fn every_target_has_expectations() {
-        for target in TARGETS.into_iter().chain([Target::TRAINJOB_COSCHEDULING]) {
+        for target in TARGETS.into_iter().chain([Target::COSCHEDULING]) {
             let described = all().filter(|(of, _)| *of == target).count();
             assert_eq!(described, usize::from(target.external().is_none()), "{target}");
             for kind in of(target).kinds().iter().copied().chain(of(target).topology_kind()) {
@@ -378,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_canary_consists_of_kinds_that_a_history_contains() {
-        for target in TARGETS.into_iter().chain(TRAIN_JOB_TARGETS) {
+        for target in target::every() {
             let canary = of(target).canary("canary-x");
             assert!(canary.iter().all(|(kind, _)| Kind::named(kind).is_some()), "{target}: {canary:?}");
         }

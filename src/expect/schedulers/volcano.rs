@@ -15,7 +15,7 @@ use crate::{Gang, Group, hyper_nodes};
 
 pub const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
 /// The annotation by which a pod joins a PodGroup (VOL-02).
-const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
+pub const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 /// Volcano's own annotation with the same meaning (VOL-09).
 pub const OWN_GROUP_NAME: &str = "scheduling.volcano.sh/group-name";
 
@@ -118,11 +118,6 @@ impl Expectations for Volcano {
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
         let annotations = &pod.0["metadata"]["annotations"];
         annotations[GROUP_NAME].as_str().or_else(|| annotations[OWN_GROUP_NAME].as_str())
-    }
-
-    /// The trainer writes only the older annotation.
-    fn joined_for_trainer<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
-        pod.0["metadata"]["annotations"][GROUP_NAME].as_str()
     }
 
     fn membership_faults(&self, pod: Pod<'_>, gang: &Gang, _group: &Group) -> Vec<String> {

@@ -4,9 +4,9 @@ use conformance_check::binding::{
     BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_BOUND_PODS, WRONG_NUMBER_OF_WHOLE_GANGS,
 };
 use conformance_check::placement::EMPTY_LABEL;
-use conformance_check::train_jobs::EVICTED;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
+use conformance_trainjobs::EVICTED;
 
 use super::{DID_NOT_HAPPEN, Deviation, Occurs};
 
@@ -175,7 +175,7 @@ pub const DEVIATIONS: &[Deviation] = &[
                  pods that wait for the initializer",
     },
     Deviation {
-        target: Target::TRAINJOB_COSCHEDULING,
+        target: Target::COSCHEDULING,
         clause: "TRN-13",
         case: "trn/initializer",
         shows: NOT_WHOLE,
@@ -274,7 +274,7 @@ const fn coscheduling_does_not_retry(
     shows: &'static [Code],
 ) -> Deviation {
     Deviation {
-        target: Target::TRAINJOB_COSCHEDULING,
+        target: Target::COSCHEDULING,
         clause,
         case,
         shows,

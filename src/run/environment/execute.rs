@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     fn any_case() -> &'static Case {
-        conformance_cases::all().find(|case| case.clauses.contains(&"DEL-07")).unwrap()
+        crate::suites::cases().find(|case| case.clauses.contains(&"DEL-07")).unwrap()
     }
 
     #[tokio::test]

@@ -1,0 +1,48 @@
+//! A suite: the cases about one kind of workload, and what the crates above need to run and judge them.
+//!
+//! Each suite is a crate with one such description. `run/suites.rs` lists them all.
+
+use conformance_contract::clauses::Workload;
+use conformance_contract::ruling::Finding;
+use conformance_contract::target::Target;
+use conformance_facts::invariant::Invariant;
+use conformance_history::{History, Kind};
+
+use crate::case::Case;
+
+#[derive(Debug)]
+pub struct Suite {
+    pub workload: Workload,
+    /// Every case, group by group.
+    pub cases: &'static [Case],
+    /// The targets on which the cases run, in the order of the report.
+    pub targets: &'static [Target],
+    /// The kinds that its histories record, for every scheduler.
+    pub kinds: fn() -> Vec<Kind>,
+    pub invariants: Invariants,
+    /// The seconds that cases usually take on two cores with other cases running: a line `ID SECONDS` for
+    /// each measured case.
+    pub usual_seconds: &'static str,
+}
+
+/// What every history of a suite must satisfy, regardless of its case. Both functions leave out the
+/// invariants that the case breaks on purpose, which are their last argument.
+#[derive(Debug)]
+pub struct Invariants {
+    /// The clauses that demand the invariants.
+    pub clauses: fn(&[Invariant]) -> Vec<&'static str>,
+    /// A finding for each invariant that a history breaks.
+    pub broken: fn(&History, &[Invariant]) -> Vec<Finding>,
+}
+
+impl Suite {
+    pub fn case(&self, id: &str) -> Option<&'static Case> {
+        self.cases.iter().find(|case| case.id == id)
+    }
+
+    /// The usual duration of a case in seconds; `None` if it was not measured.
+    pub fn usual_seconds(&self, id: &str) -> Option<f64> {
+        let lines = self.usual_seconds.lines();
+        lines.filter_map(|line| line.split_once(' ')).find(|(case, _)| *case == id)?.1.parse().ok()
+    }
+}

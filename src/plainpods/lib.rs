@@ -1,0 +1,57 @@
+//! Plain pods without an operator, as the AI conformance programme requires their gang scheduling (`run
+//! --profile ai-conformance`). The harness creates each gang with the scheduler's own gang resource.
+//!
+//! - `aic`: the cases, one `.rs` file and its manifest each
+//! - `steps`: what a case does with gangs. `checks`: what it decides.
+//! - `plain_gang`: the size and pod names of a gang, which both use
+
+mod aic;
+mod checks;
+mod plain_gang;
+mod prelude;
+mod steps;
+
+use conformance_check::invariants;
+use conformance_contract::clauses::Workload;
+use conformance_contract::kinds::KINDS;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::target::AI_CONFORMANCE_TARGETS;
+use conformance_driver::case::Case;
+use conformance_driver::suite::{Invariants, Suite};
+use conformance_history::History;
+
+include!(concat!(env!("OUT_DIR"), "/cases.rs"));
+
+pub static SUITE: Suite = Suite {
+    workload: Workload::PlainPods,
+    cases: CASES,
+    targets: &AI_CONFORMANCE_TARGETS,
+    kinds: || KINDS.iter().filter(|kind| !kind.is_of_grove()).copied().collect(),
+    invariants: Invariants {
+        clauses: |_| INVARIANTS.map(|(clause, _)| clause).to_vec(),
+        broken: |history, _| invariants::violated(INVARIANTS.map(|(clause, check)| (clause, check(history)))),
+    },
+    // Not measured.
+    usual_seconds: "",
+};
+
+type Check = fn(&History) -> Ruling;
+
+const INVARIANTS: [(&str, Check); 2] =
+    [("AIC-01", invariants::within_capacity), ("AIC-02", checks::whole_or_nothing)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pods_have_a_gang_size_annotation() {
+        let documents: Vec<_> =
+            CASES.iter().flat_map(|case| grove_yaml::documents(case.manifest).unwrap()).collect();
+        assert_eq!(documents.len(), 4);
+        for pod in documents {
+            let size = &pod["metadata"]["annotations"][conformance_contract::names::GANG_SIZE];
+            assert!(size.as_str().is_some_and(|size| size.parse::<usize>().is_ok()), "{pod}");
+        }
+    }
+}

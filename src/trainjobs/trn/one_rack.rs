@@ -1,0 +1,37 @@
+//! Racks a and b of one node x 8 GPUs, rack c of 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each,
+//! one after the other. The first must be in one rack: c has room. The second must too: 2 nodes are free, but
+//! in two racks. The third has no constraint and uses those two nodes.
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A TrainJob that requires one rack is bound in one or waits")
+    .clauses(&[TRN_05, TRN_14])
+    .nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(8).rack("c")])
+    // TRN-14 also applies to other targets, but their TrainJobs have no racks.
+    .with_feature(Feature::TopologyRequired);
+
+const TOGETHER: &str = "together";
+const APART: &str = "apart";
+const ANYWHERE: &str = "anywhere";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(TOGETHER).await?;
+    test.until_bound_of(TRN_05, TOGETHER, train_job.pods()).await?;
+    test.submit_train_job(APART).await?;
+    test.until_considered(TRN_05, APART, train_job.pods()).await?;
+    test.scheduler_passes().await?;
+    test.submit_train_job(ANYWHERE).await?;
+    test.until_bound_of(TRN_05, ANYWHERE, train_job.pods()).await
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    let placed = finding(TRN_05, || {
+        let end = history.end();
+        checks::whole(&end, &checks::units(history, TOGETHER)?)?;
+        checks::in_one_domain(history, TOGETHER, RACK)?;
+        history.reached(SharedMark::SchedulerPassed)?;
+        checks::never(history, &checks::units(history, APART)?, None)?;
+        checks::whole(&end, &checks::units(history, ANYWHERE)?)
+    });
+    vec![placed, finding(TRN_14, || checks::is_one_pod_group(history, TOGETHER))]
+}

@@ -1,0 +1,36 @@
+//! The lifecycle of a TrainJob; then the audit log shows what the API server denied to the trainer, JobSet
+//! and the plugin.
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("The trainer, JobSet and the plugin are never denied an API request")
+    .clauses(&[TRN_10])
+    .needs(&[Need::AuditLog])
+    .nodes(&[nodes(2).gpus(1)]);
+
+const NAME: &str = "roles";
+
+marks! { FORBIDDEN = "forbidden"; }
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(NAME).await?;
+    let bound = test.until_bound_of(TRN_10, NAME, train_job.pods()).await;
+    if bound.is_ok() {
+        test.suspend(NAME, true).await?;
+        test.until_pods_of(TRN_10, NAME, 0).await?;
+        test.delete("TrainJob", NAME).await?;
+    }
+    let forbidden = test.local()?.forbidden()?;
+    let all: Vec<Value> =
+        forbidden.into_iter().map(|one| json!({"user": one.user, "action": one.action})).collect();
+    test.mark(FORBIDDEN, all.into());
+    bound
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    vec![finding(TRN_10, || {
+        let (_, mark) = history.reached(FORBIDDEN)?;
+        checks::nothing_forbidden(&mark.detail)?;
+        history.reached(SharedMark::Deleted).map(drop)
+    })]
+}

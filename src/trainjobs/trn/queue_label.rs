@@ -1,0 +1,30 @@
+//! Four TrainJobs of two replicated Jobs each. Their runtimes set the queue to a name, to an empty string, to
+//! nothing, or have no KAI policy at all.
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("The queue of a runtime's policy becomes a label of every pod")
+    .clauses(&[TRN_01, TRN_17])
+    .nodes(&[nodes(8).gpus(1)]);
+
+const QUEUES: [(&str, Option<&str>); 4] =
+    [("queue", Some("team-a")), ("empty", None), ("absent", None), ("none", None)];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for (name, _) in QUEUES {
+        let train_job = test.submit_train_job(name).await?;
+        test.until_pods_of(TRN_01, name, train_job.pods()).await?;
+    }
+    Ok(())
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    vec![
+        finding(TRN_01, || {
+            all(QUEUES.into_iter().map(|(name, queue)| checks::queue_is(history, name, queue)))
+        }),
+        finding(TRN_17, || {
+            all(QUEUES.into_iter().map(|(name, _)| checks::nothing_but_the_queue(history, name)))
+        }),
+    ]
+}

@@ -1,0 +1,23 @@
+//! 2 nodes x 8 GPUs; a TrainJob whose first replicated Job has 1 pod x 8 GPUs, and its second 2: only the
+//! first fits.
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case = case!("A TrainJob is not bound if its second replicated Job does not fit")
+    .clauses(&[TRN_04])
+    .nodes(&[nodes(2).gpus(8)]);
+
+const NAME: &str = "half";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(NAME).await?;
+    test.until_considered(TRN_04, NAME, train_job.pods()).await?;
+    test.scheduler_passes().await
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    vec![finding(TRN_04, || {
+        let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
+        checks::never(history, &checks::units(history, NAME)?, Some(barrier))
+    })]
+}
