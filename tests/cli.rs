@@ -84,8 +84,13 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--frobnicate"], "--frobnicate")]
 #[case(&["run", "--backend", "default-schedular"], "did you mean \"default-scheduler\"?")]
 #[case(&["run", "--scope", "Podgang"], "did you mean \"PodGang\"?")]
-#[case(&["run", "--case", "aon/exact-fit-bond"], "did you mean \"aon/exact-fit-bound\"?")]
-#[case(&["run", "--clause", "AONN-02"], "did you mean \"AON-02\"?")]
+#[case(&["run", "aon/exact-fit-bond"], "did you mean \"aon/exact-fit-bound\"?")]
+#[case(&["run", "AONN-02"], "did you mean \"AON-02\"?")]
+#[case(&["run", "tpo/*"], "\"tpo/*\" matches no case and no clause")]
+#[case(&["run", "--case", "aon/one-pod-short"], "--case aon/one-pod-short is now written: run aon/one-pod-short")]
+#[case(&["run", "--clause=AON-02"], "--clause AON-02 is now written: run AON-02")]
+#[case(&["soak", "--runs", "2", "--case", "aon"], "--case aon is now written: soak aon")]
+#[case(&["run", "aon", "--workload", "w.yaml", "--nodes", "8x8"], "cannot be used with")]
 #[case(&["run", "--shard", "0/3"], "expected I/N, the Ith of N shards")]
 #[case(&["run", "--shard", "4/3"], "expected I/N, the Ith of N shards")]
 #[case(&["run", "--shard", "x"], "expected I/N, the Ith of N shards")]
@@ -105,7 +110,7 @@ fn stdout(output: &Output) -> String {
     "--bin cannot be combined with --in-cluster"
 )]
 #[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "--shard", "1/2"], "cannot be used with")]
-#[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "--case", "aon/exact-fit-bond"], "did you mean")]
+#[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "aon/exact-fit-bond"], "did you mean")]
 #[case(&["run", "--provider", "existing"], "unless it runs in a pod of the cluster")]
 #[case(&["run", "--provider", "existing", "--shards", "2"], "or a pod of an Indexed Job, which has JOB_COMPLETION_INDEX")]
 #[case(&["run", "--image", "suite:1"], "--in-cluster")]
@@ -651,7 +656,7 @@ fn a_folder_without_results_is_not_recovered() {
 /// Starts a run of a few cases, waits until one has passed, and sends it these signals in sequence. Returns
 /// its output and exit code.
 fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
-    let run = ["run", "--case", "aon", "--scope", "PodGroup", "--concurrency", "2", "--report-dir", "report"];
+    let run = ["run", "aon", "--scope", "PodGroup", "--concurrency", "2", "--report-dir", "report"];
     let child = cli
         .command(&run)
         .stdout(std::process::Stdio::piped())
@@ -913,7 +918,7 @@ fn a_scheduler_that_exits_at_start_is_reported_and_its_backend_is_skipped() {
     let scheduler = cli.file("vc-scheduler", script);
     std::fs::set_permissions(&scheduler, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
     let bin = format!("vc-scheduler={scheduler}");
-    let output = cli.run(&["run", "--backend", "volcano", "--bin", &bin, "--case", "aon/exact-fit-bound"]);
+    let output = cli.run(&["run", "aon/exact-fit-bound", "--backend", "volcano", "--bin", &bin]);
     let all = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(3), "{all}");
     for expected in ["backend volcano is not run", "no plan to schedule by"] {

@@ -158,7 +158,7 @@ impl Fixture {
 /// Options that select what every run checks.
 fn case_options() -> impl Iterator<Item = String> {
     let options = ["--scope=PodGang", "--timeout-scale=2", "--one-etcd"].map(str::to_owned);
-    options.into_iter().chain(CASES.map(|case| format!("--case={case}")))
+    options.into_iter().chain(CASES.map(str::to_owned))
 }
 
 async fn ended(run: Child) -> Result<(String, Option<i32>), std::io::Error> {

@@ -134,7 +134,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         thorough: Thorough::default(),
         out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
         keep: false,
-        reproduce: "grove-conformance run --provider kind --case {case} {target}".into(),
+        reproduce: "grove-conformance run {case} --provider kind {target}".into(),
     }))
 }
 

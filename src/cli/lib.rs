@@ -9,6 +9,7 @@ mod accept;
 mod args;
 mod baseline;
 mod bench;
+mod case_filter;
 mod clean;
 mod clusters;
 mod components;
@@ -25,6 +26,7 @@ mod output;
 mod provider;
 mod publish;
 mod remaining;
+mod renamed_options;
 mod replay;
 mod report;
 mod report_files;
@@ -34,6 +36,7 @@ mod select;
 mod shell;
 mod soak;
 mod trainer;
+mod unknown;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -42,6 +45,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::Programs;
 use conformance_contract::kubernetes::Kubernetes;
@@ -110,7 +114,10 @@ impl Failure {
 
 /// Parses the command line, runs the subcommand, and returns the process's exit status.
 pub fn main() -> Exit {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return not_parsed(&error),
+    };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| if cli.verbose { VERBOSE.into() } else { QUIET.into() });
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
@@ -126,6 +133,25 @@ pub fn main() -> Exit {
         output::say(&format!("error: {failure}"));
         failure.exit()
     })
+}
+
+/// Prints the help, the version or the error for which clap stopped. A former option is an error that prints its
+/// current spelling.
+fn not_parsed(error: &clap::Error) -> Exit {
+    let renamed = match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let args = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+            renamed_options::messages(&args.collect::<Vec<_>>())
+        }
+        _ => Vec::new(),
+    };
+    if renamed.is_empty() {
+        error.exit();
+    }
+    for message in renamed {
+        output::say(&format!("error: {message}"));
+    }
+    Exit::Usage
 }
 
 async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, Failure> {

@@ -28,7 +28,7 @@ use sha2::{Digest, Sha256};
 use super::args::{MutantsArgs, ProviderName};
 use super::output::{self, Console};
 use super::provider::{self, KindOptions};
-use super::{Failure, given, programs, run, run_id, select};
+use super::{Failure, given, programs, run, run_id, unknown};
 
 /// The file with the result of a mutant, next to its report.
 const RESULT_FILE: &str = "outcome.json";
@@ -105,7 +105,7 @@ fn chosen(all: &[Mutant], tier: MutantTier, args: &MutantsArgs) -> Result<Vec<Mu
     }
     if let Some(id) = args.clause.iter().find(|id| CLAUSES.iter().all(|clause| clause.id != **id)) {
         let known: Vec<_> = CLAUSES.iter().map(|clause| clause.id).collect();
-        return Err(select::unknown("clause", id, &known, ""));
+        return Err(unknown::name("clause", id, &known, ""));
     }
     let is_selected = |mutant: &&Mutant| {
         (args.names.is_empty() || args.names.contains(&mutant.id))
@@ -162,7 +162,7 @@ fn unknown_mutant(all: &[Mutant], tier: MutantTier, name: &str) -> Result<Failur
         }
     }
     let known: Vec<_> = all.iter().map(|mutant| mutant.id.as_str()).collect();
-    Ok(select::unknown("mutant", name, &known, ""))
+    Ok(unknown::name("mutant", name, &known, ""))
 }
 
 /// Runs the cases of a mutant on its broken cluster, and stores the report and the result.

@@ -19,7 +19,7 @@ use conformance_report::{Implementation, ImplementationFile};
 use conformance_run::environment::Origin;
 
 use super::args::{ClusterArgs, Install, OperatorArgs, ProviderArgs, ProviderName, RunArgs, ShareArgs};
-use super::{Failure, clusters, in_cluster, output, overrides, select, this_program};
+use super::{Failure, clusters, in_cluster, output, overrides, this_program, unknown};
 
 /// The origin of the shared cluster, and the programs that the run needs for it. `init` is the program for
 /// the init containers of an operator that is installed from its chart.
@@ -167,7 +167,7 @@ fn releases(
     for (name, chart) in &args.charts {
         let names: Vec<_> = releases.iter().map(|release| release.scheduler.name()).collect();
         let Some(place) = names.iter().position(|known| known == name) else {
-            return Err(select::unknown("scheduler in --chart", name, &names, ""));
+            return Err(unknown::name("scheduler in --chart", name, &names, ""));
         };
         releases[place] = match releases[place].clone().with_chart(chart) {
             Ok(release) => release,

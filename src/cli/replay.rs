@@ -13,7 +13,7 @@ use conformance_run::suites;
 use conformance_run::{verdict, workload};
 
 use super::args::ReplayArgs;
-use super::{Failure, output, select};
+use super::{Failure, output, select, unknown};
 
 pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let usage = |reason: String| Failure::Usage(format!("{}: {reason}", args.history.display()));
@@ -52,7 +52,7 @@ fn case_of(history: &History) -> Result<&'static Case, Failure> {
         Some(case) => Ok(case),
         None => suites::case(renamed_cases::current(id)).ok_or_else(|| {
             let all: Vec<_> = suites::cases().map(|case| case.id).collect();
-            select::unknown("case", id, &all, "")
+            unknown::name("case", id, &all, "")
         }),
     }
 }

@@ -4,7 +4,6 @@
 use conformance_contract::clauses::{CLAUSES, Class, EXTERNAL, Feature, Workload, clause};
 use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
-use conformance_contract::renamed_cases;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_report::Shard;
@@ -12,8 +11,9 @@ use conformance_run::environment::choose_lifecycle_scope;
 use conformance_run::run_plan::RunPlan;
 use conformance_run::suites;
 
-use super::Failure;
 use super::args::RunArgs;
+use super::case_filter::CaseFilter;
+use super::{Failure, unknown};
 
 /// The value that selects every backend.
 const ALL: &str = "all";
@@ -27,8 +27,8 @@ pub(crate) struct Selection<'a> {
     pub kubernetes: Kubernetes,
     /// The features that an external scheduler declares.
     pub features: &'a [String],
-    pub cases: &'a [String],
-    pub clauses: &'a [String],
+    /// Ids, groups and globs of cases, and ids and globs of clauses; all cases, if there is none.
+    pub words: &'a [String],
     pub tiers: &'a [Class],
     pub shard: Option<Shard>,
 }
@@ -41,30 +41,16 @@ pub(crate) fn plan(selection: Selection<'_>) -> Result<RunPlan, Failure> {
         Workload::PlainPods => targets_of(selection.workload, "backend of plain pods", selection.backend)?,
     };
     let targets = on(selection.kubernetes, targets, selection.scope)?;
-    let generated: Vec<_> = selection.cases.iter().filter_map(|word| conformance_fuzz::case(word)).collect();
-    let is_generated = |word: &str| generated.iter().any(|case| case.id == word);
-    for word in selection.cases.iter().filter(|word| !is_generated(word)) {
-        if !suites::cases().any(|case| case.is_called(word)) {
-            return Err(unknown_case(word));
-        }
-    }
-    for word in selection.clauses {
-        if !CLAUSES.iter().any(|clause| clause.id == word) {
-            let all: Vec<_> = CLAUSES.iter().map(|clause| clause.id).collect();
-            return Err(unknown("clause", word, &all, "`grove-conformance contract list` shows them all"));
-        }
-    }
-    let (chosen, left_out): (Vec<_>, Vec<_>) = suites::cases().chain(generated.clone()).partition(|case| {
-        let by_case = selection.cases.is_empty() || selection.cases.iter().any(|word| case.is_called(word));
-        let by_clause = selection.clauses.is_empty()
-            || case.clauses.iter().any(|id| selection.clauses.iter().any(|w| w == id));
+    let named = CaseFilter::parse_all(selection.words)?;
+    let generated = selection.words.iter().filter_map(|word| conformance_fuzz::case(word));
+    let (chosen, left_out): (Vec<_>, Vec<_>) = suites::cases().chain(generated).partition(|case| {
+        let is_named = named.is_empty() || named.iter().any(|filter| filter.matches(case));
         let is_of_tier =
             |id: &&str| clause(id).is_some_and(|clause| selection.tiers.contains(&clause.class()));
-        let by_tier = selection.tiers.is_empty() || case.clauses.iter().any(is_of_tier);
-        by_case && by_clause && by_tier
+        is_named && (selection.tiers.is_empty() || case.clauses.iter().any(is_of_tier))
     });
     let tiers = (!selection.tiers.is_empty()).then(|| "--tier".to_owned());
-    let what = || [selection.cases, selection.clauses, tiers.as_slice()].concat().join(", ");
+    let what = || [selection.words, tiers.as_slice()].concat().join(", ");
     if chosen.is_empty() {
         return Err(Failure::Usage(format!("{}: no selected case judges the selected clauses", what())));
     }
@@ -90,8 +76,7 @@ pub(crate) fn lifecycle_scope(args: &RunArgs, targets: &[Target]) -> Option<Targ
     let selection = &args.selection;
     let is_selected = args.subject.scope.is_some()
         || args.share.shard.is_some()
-        || !selection.cases.is_empty()
-        || !selection.clauses.is_empty()
+        || !selection.words.is_empty()
         || !selection.tiers.is_empty();
     if args.execution.every_scope || is_selected {
         return None;
@@ -112,7 +97,7 @@ fn targets_of(workload: Workload, what: &str, backend: &str) -> Result<Vec<Targe
     let found: Vec<_> = targets.iter().copied().filter(matches).collect();
     if found.is_empty() {
         let all: Vec<_> = targets.iter().map(|target| target.backend()).chain([ALL]).collect();
-        return Err(unknown(what, backend, &all, ""));
+        return Err(unknown::name(what, backend, &all, ""));
     }
     Ok(found)
 }
@@ -123,7 +108,7 @@ pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>,
     let of_backend: Vec<_> = TARGETS.into_iter().filter(matches).collect();
     if of_backend.is_empty() {
         let all: Vec<_> = TARGETS.iter().map(|target| target.name()).chain([ALL]).collect();
-        return Err(unknown("backend", backend, &all, ""));
+        return Err(unknown::name("backend", backend, &all, ""));
     }
     let Some(scope) = scope else { return Ok(of_backend) };
     let all: Vec<_> = of_backend.iter().filter_map(|target| target.scope()).collect();
@@ -133,7 +118,7 @@ pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>,
         )));
     }
     if !all.contains(&scope) {
-        return Err(unknown("gang scope", scope, &all, ""));
+        return Err(unknown::name("gang scope", scope, &all, ""));
     }
     // The other backends have only one scope.
     Ok(of_backend.into_iter().filter(|target| target.scope().is_none_or(|of| of == scope)).collect())
@@ -193,7 +178,7 @@ pub(crate) fn targets_declaring(
     let names: Vec<String> = DECLARABLE.iter().map(ToString::to_string).collect();
     let feature = |word: &String| -> Result<Feature, Failure> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        word.parse().map_err(|_| unknown("feature", word, &names, ""))
+        word.parse().map_err(|_| unknown::name("feature", word, &names, ""))
     };
     let declared = features.iter().map(feature).collect::<Result<Vec<_>, _>>()?;
     let target = Target::external_scheduler(name, &declared)
@@ -211,30 +196,6 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
         ))),
         _ => Ok(()),
     }
-}
-
-/// The error for an unknown case. It names the current id of a case that an older version of the suite had.
-pub(crate) fn unknown_case(word: &str) -> Failure {
-    let current = renamed_cases::current(word);
-    if current != word {
-        return Failure::Usage(format!("unknown case {word:?}: it is called {current:?} now"));
-    }
-    let all: Vec<_> = suites::cases().flat_map(|case| [case.id, case.group()]).collect();
-    unknown("case", word, &all, "`grove-conformance list` shows them all")
-}
-
-/// The error for an unknown name. `advice` is appended to it.
-pub(crate) fn unknown(what: &str, word: &str, all: &[&str], advice: &str) -> Failure {
-    let nearest =
-        all.iter().max_by(|a, b| strsim::jaro_winkler(a, word).total_cmp(&strsim::jaro_winkler(b, word)));
-    let mut text = format!("unknown {what} {word:?}");
-    if let Some(nearest) = nearest {
-        text.push_str(&format!("; did you mean {nearest:?}?"));
-    }
-    if !advice.is_empty() {
-        text.push_str(&format!(" {advice}"));
-    }
-    Failure::Usage(text)
 }
 
 /// Parses `NODESxGPUS`.
@@ -257,7 +218,7 @@ pub(crate) fn nodes_of(option: &str, word: &str, max: u32) -> Result<(u32, u32),
 mod tests {
     use super::*;
 
-    fn selection<'a>(cases: &'a [String], clauses: &'a [String]) -> Selection<'a> {
+    fn selection(words: &[String]) -> Selection<'_> {
         let kubernetes = Kubernetes::V1_36;
         Selection {
             workload: Workload::PodCliqueSets,
@@ -265,8 +226,7 @@ mod tests {
             scope: None,
             kubernetes,
             features: &[],
-            cases,
-            clauses,
+            words,
             tiers: &[],
             shard: None,
         }
@@ -282,27 +242,31 @@ mod tests {
 
     #[test]
     fn a_group_selects_all_its_cases() {
-        let plan = plan(selection(&["aon".into()], &[])).unwrap();
+        let plan = plan(selection(&["aon".into()])).unwrap();
         assert!(plan.chosen.iter().all(|case| case.id.starts_with("aon/")), "{:?}", plan.chosen);
         assert_eq!(plan.chosen.len() + plan.left_out.len(), suites::cases().count());
     }
 
     #[test]
-    fn a_clause_selects_every_case_that_decides_it() {
-        let plan = plan(selection(&[], &["AON-02".into()])).unwrap();
-        assert!(plan.chosen.iter().any(|case| case.id == "aon/one-pod-short"));
+    fn several_words_select_the_cases_of_each() {
+        let all = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+            plan(selection(&words)).unwrap().chosen.len()
+        };
+        assert_eq!(all(&["del", "topo/*"]), all(&["del"]) + all(&["topo/*"]));
+        assert_eq!(all(&["aon/one-pod-short", "AON-02"]), all(&["AON-02"]), "the case judges the clause");
     }
 
     #[test]
     fn a_tier_selects_every_case_that_decides_one_of_its_clauses() {
-        let of = |tiers| ids(&plan(Selection { tiers, ..selection(&[], &[]) }).unwrap().chosen);
+        let of = |tiers| ids(&plan(Selection { tiers, ..selection(&[]) }).unwrap().chosen);
         let (agnostic, sensitive) = (of(&[Class::Agnostic]), of(&[Class::Sensitive]));
         assert!(agnostic.iter().any(|id| id.starts_with("adm/")) && !agnostic.contains(&"aon/one-pod-short"));
         assert!(sensitive.contains(&"aon/one-pod-short"));
         let both = of(&[Class::Agnostic, Class::Sensitive]);
         assert!(both.len() > agnostic.len() && both.len() > sensitive.len());
         let cases = ["del".to_owned()];
-        let none = Selection { tiers: &[Class::BackendSpecific], ..selection(&cases, &[]) };
+        let none = Selection { tiers: &[Class::BackendSpecific], ..selection(&cases) };
         let failure = plan(none).unwrap_err().to_string();
         assert!(failure.starts_with("del, --tier: "), "{failure}");
     }
@@ -310,7 +274,7 @@ mod tests {
     #[test]
     fn plain_pods_have_separate_targets() {
         let of = |backend| {
-            let selection = Selection { workload: Workload::PlainPods, backend, ..selection(&[], &[]) };
+            let selection = Selection { workload: Workload::PlainPods, backend, ..selection(&[]) };
             plan(selection).map(|plan| plan.targets.iter().map(|target| target.name()).collect::<Vec<_>>())
         };
         assert_eq!(of("koord-scheduler").unwrap(), ["ai-conformance-koordinator"]);
@@ -336,7 +300,7 @@ mod tests {
     #[case("all", &[])]
     #[case("volcano", &["aon".to_owned(), "topo".to_owned()])]
     fn every_selected_case_is_in_exactly_one_shard(#[case] backend: &str, #[case] cases: &[String]) {
-        let all_shards = Selection { backend, ..selection(cases, &[]) };
+        let all_shards = Selection { backend, ..selection(cases) };
         let whole = plan(all_shards).unwrap();
         let held: Vec<_> = whole
             .chosen
@@ -369,7 +333,7 @@ mod tests {
     #[test]
     fn cases_are_dealt_to_shards_in_the_order_of_the_registry() {
         let del = ["del".to_owned()];
-        let all_shards = selection(&del, &[]);
+        let all_shards = selection(&del);
         let whole = ids(&plan(all_shards).unwrap().chosen);
         let second = ids(&plan(Selection { shard: Some(shard("2/3")), ..all_shards }).unwrap().chosen);
         let wanted: Vec<_> = whole.iter().copied().skip(1).step_by(3).collect();
@@ -408,21 +372,6 @@ mod tests {
         let features: Vec<String> = features.iter().map(|word| (*word).to_owned()).collect();
         let failure = targets_declaring(backend, scope, &features).unwrap_err().to_string();
         assert!(failure.contains(message), "{failure}");
-    }
-
-    #[rstest::rstest]
-    #[case(&["aon/fits-whole"], &[], r#"unknown case "aon/fits-whole": it is called "aon/exact-fit-bound" now"#)]
-    #[case(&["aon/one-pod-shrt"], &[], r#"unknown case "aon/one-pod-shrt"; did you mean "aon/one-pod-short"?"#)]
-    #[case(&[], &["COEX-3"], r#"unknown clause "COEX-3"; did you mean "COEX-03"?"#)]
-    #[case(&["aon/one-pod-short"], &["ADM-01"], "aon/one-pod-short, ADM-01: no selected case judges")]
-    fn unknown_cases_and_clauses_are_rejected(
-        #[case] cases: &[&str],
-        #[case] clauses: &[&str],
-        #[case] message: &str,
-    ) {
-        let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-        let failure = plan(selection(&owned(cases), &owned(clauses))).unwrap_err();
-        assert!(failure.to_string().contains(message), "{failure}");
     }
 
     #[rstest::rstest]

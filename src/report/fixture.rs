@@ -167,7 +167,7 @@ fn flat() -> TargetReport {
         },
         CaseResult {
             attempts: 2,
-            reproduce: Some("grove-conformance run --case aon/pending-does-not-block".to_owned()),
+            reproduce: Some("grove-conformance run aon/pending-does-not-block".to_owned()),
             ..case(
                 "aon/pending-does-not-block",
                 "a smaller gang after a pending one",
@@ -246,7 +246,7 @@ fn failed(message: &str) -> CaseResult {
     short.clauses[0].violations = vec![violation(message)];
     CaseResult {
         overhead_seconds: Some(seconds(640)),
-        reproduce: Some("grove-conformance run --case aon/one-pod-short".to_owned()),
+        reproduce: Some("grove-conformance run aon/one-pod-short".to_owned()),
         artifacts: Some(folder.to_owned()),
         ..short
     }

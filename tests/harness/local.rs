@@ -48,6 +48,6 @@ pub(crate) fn environment(
         thorough: Thorough::default(),
         out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
         keep: false,
-        reproduce: "grove-conformance run --case {case} {target}".into(),
+        reproduce: "grove-conformance run {case} {target}".into(),
     }))
 }

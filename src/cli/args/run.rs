@@ -95,12 +95,10 @@ pub(crate) struct SubjectArgs {
 /// The cases to run; all, if nothing is selected.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SelectionArgs {
-    /// Run only the case or group of this id (aon/one-pod-short, aon). May be repeated.
-    #[arg(long = "case", value_name = "ID")]
-    pub cases: Vec<String>,
-    /// Run only cases that judge this clause (AON-02). May be repeated.
-    #[arg(long = "clause", value_name = "ID")]
-    pub clauses: Vec<String>,
+    /// Run only these cases: ids (aon/one-pod-short), groups (aon) or globs ('topo/*'). A clause (AON-02, or
+    /// 'AON-*') stands for the cases that judge it.
+    #[arg(value_name = "SELECTION")]
+    pub words: Vec<String>,
     /// Run only cases that judge a clause of this tier of Grove's proposal 592. May be repeated.
     #[arg(long = "tier", value_enum, value_name = "TIER")]
     pub tiers: Vec<TierName>,
@@ -154,7 +152,7 @@ pub(crate) struct ShareArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WorkloadArgs {
     /// Judge your own PodCliqueSet instead of the suite's cases.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers"], requires = "nodes")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "tiers"], requires = "nodes")]
     pub workload: Option<PathBuf>,
     /// Nodes for --workload: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each).
     #[arg(long, value_name = "NODESxGPUS", requires = "workload")]
@@ -162,7 +160,7 @@ pub(crate) struct WorkloadArgs {
     /// Run N generated workloads instead of the suite's cases: PodCliqueSets and operations on them, drawn
     /// from --seed. A workload that fails is shrunk and written to the report's folder, so that --generated
     /// can run it again.
-    #[arg(long, value_name = "N", conflicts_with_all = ["cases", "clauses", "tiers", "workload", "generated"],
+    #[arg(long, value_name = "N", conflicts_with_all = ["words", "tiers", "workload", "generated"],
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub generate: Option<u64>,
     /// Seed for the parts of a run that are sampled: crash points, and the gang scope of kube-scheduler on
@@ -171,14 +169,14 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Run a generated workload that was written to a file.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cases", "clauses", "tiers", "workload"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "tiers", "workload"])]
     pub generated: Option<PathBuf>,
     /// Run a load test instead of the suite's cases: --pods pods in gangs of mixed shapes, on this many
     /// simulated nodes with this many GPUs each, for one backend. For kube-scheduler, the gang scope is
     /// PodGang unless --scope selects another. The test checks that all pods are bound and deleted, and
     /// measures both. Then it measures the scheduler with the same pods but without an operator.
     #[arg(long, value_name = "NODESxGPUS", requires = "pods",
-          conflicts_with_all = ["cases", "clauses", "tiers", "workload", "generate", "generated", "shard", "trainjob",
+          conflicts_with_all = ["words", "tiers", "workload", "generate", "generated", "shard", "trainjob",
                                 "cluster", "upgrade_from"])]
     pub scale: Option<String>,
     /// Pods for --scale; three of four request a GPU.
@@ -207,8 +205,8 @@ pub(crate) struct ExecutionArgs {
     #[arg(long)]
     pub strict: bool,
     /// Judge the lifecycle after creation (status, gang termination, startup order, updates, autoscaling) on
-    /// every gang scope of kube-scheduler, instead of on one that the seed chooses. Implied by --scope,
-    /// --case, --clause, --tier and --shard.
+    /// every gang scope of kube-scheduler, instead of on one that the seed chooses. Implied by a selection,
+    /// --scope, --tier and --shard.
     #[arg(long)]
     pub every_scope: bool,
     /// Kill the operator after each of its writes (AON-13, UPD-17), instead of after twelve that the seed chooses.

@@ -31,7 +31,7 @@ const FIRST_COMMAND: [Step; 3] = [
         program: Some("cargo"),
         args: &["build", "--locked", "--bin", "grove-conformance"],
     },
-    Step { what: "programs, one case", program: None, args: &["run", "--case", "aon/one-pod-short"] },
+    Step { what: "programs, one case", program: None, args: &["run", "aon/one-pod-short"] },
     Step { what: "cases", program: None, args: &["run"] },
 ];
 const SECOND_COMMAND: [Step; 2] = [

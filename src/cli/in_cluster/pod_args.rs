@@ -45,8 +45,6 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     if let Some(Versions::One(version)) = args.subject.kubernetes {
         add("kubernetes", version.minor());
     }
-    args.selection.cases.iter().for_each(|id| add("case", id));
-    args.selection.clauses.iter().for_each(|id| add("clause", id));
     for tier in args.selection.tiers.iter().filter_map(ValueEnum::to_possible_value) {
         add("tier", &name(tier));
     }
@@ -79,6 +77,7 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     ];
     let given = flags.iter().filter(|(_, given)| *given);
     words.extend(given.map(|(flag, _)| format!("--{flag}")));
+    words.extend(args.selection.words.iter().cloned());
     Ok(PodArgs(words))
 }
 
@@ -131,14 +130,14 @@ mod tests {
 
     #[test]
     fn a_pod_gets_only_the_options_that_differ_from_the_defaults() {
-        let words = of(&submitted(&["--shards=2", "--case=aon/exact-fit-bound"])).unwrap().with_shares(2);
+        let words = of(&submitted(&["--shards=2", "aon/exact-fit-bound"])).unwrap().with_shares(2);
         insta::assert_snapshot!(words.join("\n"), @r"
         run
         --provider=existing
         --store-results
         --report-dir=/results
         --backend=default-scheduler
-        --case=aon/exact-fit-bound
+        aon/exact-fit-bound
         --shards=2
         ");
     }
@@ -151,9 +150,9 @@ mod tests {
             "--backend=external:mine",
             "--features=AtomicPodGang,TopologyRequired",
             "--kubernetes=1.37",
-            "--case=aon",
-            "--case=topo/one-rack",
-            "--clause=AON-02",
+            "aon",
+            "topo/*",
+            "AON-02",
             "--tier=agnostic",
             "--tier=backend-specific",
             "--operator=existing",

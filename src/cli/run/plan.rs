@@ -26,8 +26,7 @@ pub(super) fn plan(kubernetes: Kubernetes, request: &Request<'_>) -> Result<RunP
                 scope,
                 kubernetes,
                 features: &subject.features,
-                cases: &args.selection.cases,
-                clauses: &args.selection.clauses,
+                words: &args.selection.words,
                 shard: args.share.shard,
             })
         }

@@ -12,6 +12,7 @@ use crate::given;
 /// The command, with `{case}` and `{target}` as placeholders.
 pub(super) fn command(kubernetes: Kubernetes, args: &RunArgs) -> String {
     let mut words = vec!["grove-conformance run".to_owned()];
+    words.extend(of_workload(&args.workloads));
     words.extend(
         given::flags(&args.cluster_args).map(|(flag, name, path)| format!("{flag} {name}{}", quoted(path))),
     );
@@ -27,7 +28,6 @@ pub(super) fn command(kubernetes: Kubernetes, args: &RunArgs) -> String {
         words.push(format!("--kubernetes {kubernetes}"));
     }
     words.extend(of_execution(&args.execution, args.workloads.seed));
-    words.extend(of_workload(&args.workloads));
     words.push("{target}".into());
     words.join(" ")
 }
@@ -89,7 +89,7 @@ fn of_workload(args: &WorkloadArgs) -> Vec<String> {
         (Some(file), Some(nodes), ..) => format!("--workload {} --nodes {nodes}", quoted(file)),
         (_, _, Some(file), ..) => format!("--generated {}", quoted(file)),
         (.., Some(nodes), Some(pods)) => format!("--scale {nodes} --pods {pods}"),
-        _ => "--case {case}".to_owned(),
+        _ => "{case}".to_owned(),
     }];
     words.extend(args.update.then(|| "--update".to_owned()));
     words
