@@ -46,7 +46,7 @@ pub(crate) fn plan(mut targets: Vec<Target>, chosen: Vec<&'static Case>) -> RunP
     targets.retain(|target| chosen.iter().any(|case| case.is_for(*target)));
     let is_decided = |id: &str| chosen.iter().any(|case| case.clauses.contains(&id));
     let clauses = CLAUSES.iter().filter(|clause| is_decided(clause.id)).copied().collect();
-    RunPlan { targets, chosen, left_out: Vec::new(), shard: None, clauses }
+    RunPlan { targets, chosen, left_out: Vec::new(), skipped: Vec::new(), shard: None, clauses }
 }
 
 /// Shrinks every generated workload that failed, and writes the smallest into the report's folder.

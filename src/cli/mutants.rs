@@ -205,7 +205,8 @@ async fn run_one(mutant: &Mutant, tier: MutantTier, args: &MutantsArgs) -> Resul
     let is_run = |case: &&Case| if args.every_case { mutant.runs_with_all(case) } else { mutant.runs(case) };
     let (chosen, left_out) = suites::cases().chain(generated).partition(is_run);
     let clauses = CLAUSES.to_vec();
-    let plan = RunPlan { targets: vec![mutant.target], chosen, left_out, shard: None, clauses };
+    let plan =
+        RunPlan { targets: vec![mutant.target], chosen, left_out, skipped: Vec::new(), shard: None, clauses };
     let clock = RunClock { begin, building: Duration::ZERO };
     let environment = Arc::new(Environment::new(settings));
     let report = run::execute(&environment, &plan, &console, clock).await?;

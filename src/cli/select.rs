@@ -29,6 +29,8 @@ pub(crate) struct Selection<'a> {
     pub features: &'a [String],
     /// Ids, groups and globs of cases, and ids and globs of clauses; all cases, if there is none.
     pub words: &'a [String],
+    /// Words of the same kinds, for cases that are not run.
+    pub skip: &'a [String],
     pub tiers: &'a [Class],
     pub shard: Option<Shard>,
 }
@@ -54,6 +56,13 @@ pub(crate) fn plan(selection: Selection<'_>) -> Result<RunPlan, Failure> {
     if chosen.is_empty() {
         return Err(Failure::Usage(format!("{}: no selected case judges the selected clauses", what())));
     }
+    let (chosen, skipped) = without_skipped(chosen, selection.skip)?;
+    if chosen.is_empty() {
+        return Err(Failure::Usage(format!(
+            "--skip {}: every selected case is skipped",
+            selection.skip.join(", ")
+        )));
+    }
     if !chosen.iter().any(|case: &&Case| targets.iter().any(|target| case.is_for(*target))) {
         let (what, backend) = (what(), selection.backend);
         let why = match (chosen.as_slice(), targets.as_slice()) {
@@ -63,11 +72,29 @@ pub(crate) fn plan(selection: Selection<'_>) -> Result<RunPlan, Failure> {
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         return Err(Failure::Usage(format!("{what}: nothing selected applies to backend {backend}{why}")));
     }
-    let plan = RunPlan { targets, chosen, left_out, shard: None, clauses: CLAUSES.to_vec() };
+    let plan = RunPlan { targets, chosen, left_out, skipped, shard: None, clauses: CLAUSES.to_vec() };
     Ok(match selection.shard {
         Some(shard) => plan.of_shard(shard),
         None => plan,
     })
+}
+
+type Skipped = Vec<(&'static Case, String)>;
+
+/// The cases that no word of `--skip` names, and the others with their word.
+fn without_skipped(
+    cases: Vec<&'static Case>,
+    skip: &[String],
+) -> Result<(Vec<&'static Case>, Skipped), Failure> {
+    let filters = CaseFilter::parse_all(skip)?;
+    let (mut kept, mut skipped) = (Vec::new(), Vec::new());
+    for case in cases {
+        match filters.iter().zip(skip).find(|(filter, _)| filter.matches(case)) {
+            Some((_, word)) => skipped.push((case, word.clone())),
+            None => kept.push(case),
+        }
+    }
+    Ok((kept, skipped))
 }
 
 /// The only gang scope that runs lifecycle cases. `None` is every scope: the user requested it, or selected
@@ -227,6 +254,7 @@ mod tests {
             kubernetes,
             features: &[],
             words,
+            skip: &[],
             tiers: &[],
             shard: None,
         }
@@ -255,6 +283,23 @@ mod tests {
         };
         assert_eq!(all(&["del", "topo/*"]), all(&["del"]) + all(&["topo/*"]));
         assert_eq!(all(&["aon/one-pod-short", "AON-02"]), all(&["AON-02"]), "the case judges the clause");
+    }
+
+    #[test]
+    fn skipped_cases_are_kept_with_their_word() {
+        let (words, skip) = (["aon".to_owned()], ["topo/*".to_owned(), "AON-02".to_owned()]);
+        let plan = plan(Selection { skip: &skip, ..selection(&words) }).unwrap();
+        let is_skipped = |case: &Case| case.clauses.contains(&"AON-02");
+        assert!(!plan.chosen.is_empty() && !plan.chosen.iter().any(|case| is_skipped(case)));
+        assert!(plan.skipped.iter().all(|(case, word)| is_skipped(case) && word == "AON-02"));
+        assert!(plan.skipped.iter().any(|(case, _)| case.id == "aon/one-pod-short"));
+    }
+
+    #[test]
+    fn a_run_whose_cases_are_all_skipped_is_rejected() {
+        let all = ["aon".to_owned()];
+        let failure = super::plan(Selection { skip: &all, ..selection(&all) }).unwrap_err().to_string();
+        assert_eq!(failure, "--skip aon: every selected case is skipped");
     }
 
     #[test]

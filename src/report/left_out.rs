@@ -1,5 +1,5 @@
-//! Cases that a run leaves out on request (filtered, or in another shard), or does not finish because it was
-//! interrupted.
+//! Cases that a run leaves out on request (filtered, skipped, in another shard, or after the first failure), or
+//! does not finish because it was interrupted.
 //!
 //! A case that is left out on request is not run, as announced. `merge` recognizes it by its reason, and
 //! prefers any report with more information about the case. An interrupted case is not announced, because it
@@ -13,6 +13,9 @@ use conformance_contract::verdict::Outcome;
 use super::CaseResult;
 
 const NOT_SELECTED: &str = "not selected";
+/// Prefix of the reason of a case that `--skip` names.
+const SKIPPED: &str = "skipped by --skip ";
+const AFTER_FIRST_FAILURE: &str = "after the first failure (--fail-fast)";
 /// The reason of a case that had not ended when its run was interrupted.
 const INTERRUPTED: &str = "interrupted";
 /// Suffix of the reason of a case in another shard.
@@ -70,6 +73,16 @@ pub fn not_selected() -> Outcome {
     Outcome::not_run_announced(NOT_SELECTED)
 }
 
+/// The outcome of a case that this word of `--skip` excludes.
+pub fn skipped(word: &str) -> Outcome {
+    Outcome::not_run_announced(format!("{SKIPPED}{word}"))
+}
+
+/// The outcome of a case that had not started when a required clause failed, in a run with `--fail-fast`.
+pub fn after_first_failure() -> Outcome {
+    Outcome::not_run_announced(AFTER_FIRST_FAILURE)
+}
+
 /// The outcome of a case that had not ended, or not started, when the run was interrupted.
 pub fn interrupted() -> Outcome {
     Outcome::not_run(INTERRUPTED)
@@ -80,11 +93,21 @@ impl CaseResult {
     pub fn is_interrupted(&self) -> bool {
         self.clauses.iter().any(|judgement| judgement.outcome == interrupted())
     }
+
+    /// Whether the case was not run because a required clause had failed before.
+    pub fn is_after_first_failure(&self) -> bool {
+        self.clauses.iter().any(|judgement| judgement.outcome == after_first_failure())
+    }
 }
 
-/// Whether the run was not asked to check this: [`not_selected`] or [in another shard](Shard::elsewhere).
+/// Whether the run was not asked to check this: [`not_selected`], [`skipped`], [`after_first_failure`] or [in
+/// another shard](Shard::elsewhere).
 pub(super) fn is_left_out(outcome: &Outcome) -> bool {
-    is_announced(outcome, |reason| reason == NOT_SELECTED || reason.ends_with(ELSEWHERE))
+    is_announced(outcome, |reason| {
+        [NOT_SELECTED, AFTER_FIRST_FAILURE].contains(&reason)
+            || reason.starts_with(SKIPPED)
+            || reason.ends_with(ELSEWHERE)
+    })
 }
 
 /// Whether the case is in another shard.
@@ -148,10 +171,13 @@ mod tests {
     }
 
     #[test]
-    fn only_unselected_cases_and_those_of_other_shards_are_left_out() {
+    fn only_cases_that_the_run_was_not_asked_to_check_are_left_out() {
         let shard = Shard { number: 2, count: 3 };
         assert_eq!(shard.elsewhere().reasons, ["shard 2/3 does not hold it"]);
-        assert!(is_left_out(&shard.elsewhere()) && is_left_out(&not_selected()));
+        assert_eq!(skipped("AON-*").reasons, ["skipped by --skip AON-*"]);
+        for outcome in [shard.elsewhere(), not_selected(), skipped("aon"), after_first_failure()] {
+            assert!(is_left_out(&outcome), "{outcome:?}");
+        }
         assert!(!is_left_out(&Outcome::not_run_announced("KAI binaries not found")));
         assert!(!is_left_out(&Outcome::not_run("not selected")));
     }

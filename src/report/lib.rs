@@ -70,7 +70,7 @@ pub use exit::{Exit, exit_code};
 pub use features::{FeatureEvidence, Probed, Standing};
 pub use headline::{Headline, TargetResult};
 pub use junit::junit;
-pub use left_out::{InvalidShard, Shard, interrupted, not_selected};
+pub use left_out::{InvalidShard, Shard, after_first_failure, interrupted, not_selected, skipped};
 pub use links::published;
 pub use lost::LostShard;
 pub use markdown::markdown;

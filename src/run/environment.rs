@@ -42,6 +42,7 @@ use conformance_programs::home::UnfinishedCluster;
 use conformance_programs::processors::Processors;
 use tokio::task::JoinSet;
 
+use crate::first_failure::FirstFailure;
 use crate::interruption::Interruption;
 use crate::suites;
 
@@ -69,6 +70,8 @@ pub struct Environment {
     /// Number of attempts that have started.
     cases: AtomicU32,
     interruption: Arc<Interruption>,
+    /// `None` unless the run ends at the first failure.
+    first_failure: Option<Arc<FirstFailure>>,
 }
 
 /// A cluster, once it has started, and the limit for concurrent cases on it.
@@ -117,12 +120,19 @@ impl Environment {
             upgrades,
             cases: AtomicU32::new(0),
             interruption: Arc::default(),
+            first_failure: None,
         }
     }
 
     #[must_use]
     pub fn interrupted_by(self, interruption: Arc<Interruption>) -> Self {
         Self { interruption, ..self }
+    }
+
+    /// Starts no case after the first failure.
+    #[must_use]
+    pub fn ended_by(self, first_failure: Option<Arc<FirstFailure>>) -> Self {
+        Self { first_failure, ..self }
     }
 
     pub fn interruption(&self) -> &Interruption {

@@ -3,7 +3,8 @@
 //!
 //! - [`suites`] lists the suites and their cases.
 //! - [`run_plan`] selects and orders the cases, [`environment`] starts clusters and executes cases on them,
-//!   and [`runner`] executes a whole plan. [`interruption`] ends a run early.
+//!   and [`runner`] executes a whole plan. [`interruption`] ends a run early, and
+//!   [`first_failure`] keeps further cases from starting.
 //! - [`verdict`] turns findings into outcomes, and [`deviations`] lists known violations of real schedulers.
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
@@ -14,6 +15,7 @@ mod artifacts;
 pub mod contract_pages;
 pub mod deviations;
 pub mod environment;
+pub mod first_failure;
 pub mod interruption;
 mod provenance;
 pub mod report_document;

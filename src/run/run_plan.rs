@@ -25,6 +25,8 @@ pub struct RunPlan {
     pub chosen: Vec<&'static Case>,
     /// The cases that the selection excludes.
     pub left_out: Vec<&'static Case>,
+    /// The cases that `--skip` excludes, each with its word.
+    pub skipped: Vec<(&'static Case, String)>,
     /// The shard of a larger run; `None` for a whole run.
     pub shard: Option<ShardSelection>,
     /// The clauses in the report: the whole contract, or those that a user's own workload can show.
@@ -111,11 +113,12 @@ impl RunPlan {
     /// Every case that the run leaves out, with its outcome.
     fn cases_left_out(&self) -> impl Iterator<Item = (&'static Case, Outcome)> {
         let left_out = self.left_out.iter().map(|case| (*case, conformance_report::not_selected()));
+        let skipped = self.skipped.iter().map(|(case, word)| (*case, conformance_report::skipped(word)));
         let elsewhere = self.shard.iter().flat_map(|selection| {
             let outcome = selection.shard.elsewhere();
             selection.elsewhere.iter().map(move |case| (*case, outcome.clone()))
         });
-        left_out.chain(elsewhere)
+        left_out.chain(skipped).chain(elsewhere)
     }
 }
 
@@ -154,7 +157,14 @@ mod tests {
 
     fn plan(targets: &[Target]) -> RunPlan {
         let chosen = suites::cases().collect();
-        RunPlan { targets: targets.into(), chosen, left_out: Vec::new(), shard: None, clauses: Vec::new() }
+        RunPlan {
+            targets: targets.into(),
+            chosen,
+            left_out: Vec::new(),
+            skipped: Vec::new(),
+            shard: None,
+            clauses: Vec::new(),
+        }
     }
 
     fn control_planes(targets: &[Target], lifecycle_scope: Option<Target>) -> BTreeMap<Scheduler, u32> {
@@ -175,6 +185,18 @@ mod tests {
         let is_dedicated = |case: &Case| matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
         let first = in_order.iter().take_while(|(case, _)| is_dedicated(case)).count();
         assert_eq!(first, in_order.iter().filter(|(case, _)| is_dedicated(case)).count());
+    }
+
+    #[test]
+    fn a_skipped_case_is_not_run_and_its_reason_names_the_word() {
+        let mut plan = plan(&[Target::VOLCANO]);
+        let place = plan.chosen.iter().position(|case| case.id == "aon/one-pod-short").unwrap();
+        plan.skipped.push((plan.chosen.remove(place), "aon/*-short".to_owned()));
+        let mut results = BTreeMap::new();
+        plan.fill(&mut results, &Outcome::error("lost"));
+        let result =
+            results[&Target::VOLCANO].iter().find(|result| result.id == "aon/one-pod-short").unwrap();
+        assert_eq!(result.outcome.reasons, ["skipped by --skip aon/*-short"]);
     }
 
     #[test]

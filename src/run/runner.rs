@@ -79,7 +79,7 @@ pub async fn run_all(
     results
 }
 
-/// Whether the run was interrupted before the case started.
+/// Whether the run was interrupted, or a required clause failed, before the case started.
 fn never_started(result: &CaseResult) -> bool {
-    result.attempts == 0 && result.is_interrupted()
+    result.attempts == 0 && (result.is_interrupted() || result.is_after_first_failure())
 }

@@ -102,6 +102,13 @@ pub(crate) struct SelectionArgs {
     /// Run only cases that judge a clause of this tier of Grove's proposal 592. May be repeated.
     #[arg(long = "tier", value_enum, value_name = "TIER")]
     pub tiers: Vec<TierName>,
+    /// Do not run these cases: an id, a group, a glob or a clause, as for SELECTION. May be repeated.
+    #[arg(long, value_name = "ID")]
+    pub skip: Vec<String>,
+    /// Start no further case after the first failed required clause. Running cases end, and the others are not
+    /// run.
+    #[arg(long, conflicts_with = "accept")]
+    pub fail_fast: bool,
 }
 
 /// Files that a run reads or writes in addition to its report.
@@ -152,7 +159,7 @@ pub(crate) struct ShareArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WorkloadArgs {
     /// Judge your own PodCliqueSet instead of the suite's cases.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "tiers"], requires = "nodes")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "skip", "tiers"], requires = "nodes")]
     pub workload: Option<PathBuf>,
     /// Nodes for --workload: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each).
     #[arg(long, value_name = "NODESxGPUS", requires = "workload")]
@@ -160,7 +167,7 @@ pub(crate) struct WorkloadArgs {
     /// Run N generated workloads instead of the suite's cases: PodCliqueSets and operations on them, drawn
     /// from --seed. A workload that fails is shrunk and written to the report's folder, so that --generated
     /// can run it again.
-    #[arg(long, value_name = "N", conflicts_with_all = ["words", "tiers", "workload", "generated"],
+    #[arg(long, value_name = "N", conflicts_with_all = ["words", "skip", "tiers", "workload", "generated"],
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub generate: Option<u64>,
     /// Seed for the parts of a run that are sampled: crash points, and the gang scope of kube-scheduler on
@@ -169,14 +176,14 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
     /// Run a generated workload that was written to a file.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "tiers", "workload"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "skip", "tiers", "workload"])]
     pub generated: Option<PathBuf>,
     /// Run a load test instead of the suite's cases: --pods pods in gangs of mixed shapes, on this many
     /// simulated nodes with this many GPUs each, for one backend. For kube-scheduler, the gang scope is
     /// PodGang unless --scope selects another. The test checks that all pods are bound and deleted, and
     /// measures both. Then it measures the scheduler with the same pods but without an operator.
     #[arg(long, value_name = "NODESxGPUS", requires = "pods",
-          conflicts_with_all = ["words", "tiers", "workload", "generate", "generated", "shard", "trainjob",
+          conflicts_with_all = ["words", "skip", "tiers", "workload", "generate", "generated", "shard", "trainjob",
                                 "cluster", "upgrade_from"])]
     pub scale: Option<String>,
     /// Pods for --scale; three of four request a GPU.

@@ -45,6 +45,7 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     if let Some(Versions::One(version)) = args.subject.kubernetes {
         add("kubernetes", version.minor());
     }
+    args.selection.skip.iter().for_each(|id| add("skip", id));
     for tier in args.selection.tiers.iter().filter_map(ValueEnum::to_possible_value) {
         add("tier", &name(tier));
     }
@@ -68,6 +69,7 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     }
     let flags = [
         ("probe-undeclared", args.probe_undeclared),
+        ("fail-fast", args.selection.fail_fast),
         ("strict", args.execution.strict),
         ("every-scope", args.execution.every_scope),
         ("every-crash-point", args.execution.every_crash_point),
@@ -153,6 +155,9 @@ mod tests {
             "aon",
             "topo/*",
             "AON-02",
+            "--skip=aon/one-pod-short",
+            "--skip=TOPO-01",
+            "--fail-fast",
             "--tier=agnostic",
             "--tier=backend-specific",
             "--operator=existing",

@@ -17,6 +17,7 @@ use conformance_install::cluster_spec::{ClusterSpec, Upgrade};
 use conformance_install::operator::Opened;
 use conformance_report::{Implementation, ImplementationFile, Report};
 use conformance_run::environment::{Environment, Origin, Settings};
+use conformance_run::first_failure::FirstFailure;
 use conformance_run::interruption::Interruption;
 use conformance_run::report_document::{self, RunClock};
 use conformance_run::results_writer::ResultsWriter;
@@ -53,7 +54,8 @@ pub(super) async fn run(
     std::fs::create_dir_all(report_dir)
         .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", report_dir.display())))?;
     let settings = settings(kubernetes, &plan, args, built, origin, programs, report_dir);
-    let environment = Arc::new(Environment::new(settings).interrupted_by(interruption.clone()));
+    let environment = Environment::new(settings).interrupted_by(interruption.clone());
+    let environment = Arc::new(environment.ended_by(request.first_failure.clone()));
     let _accepting = interruption.accept_requests();
     if let Err(failure) = reach_cluster(&environment, &plan, request, &console).await {
         close(environment).await;
@@ -248,6 +250,9 @@ async fn reach_cluster(
     request: &Request<'_>,
     console: &Console,
 ) -> Result<(), Failure> {
+    if request.first_failure.as_deref().is_some_and(FirstFailure::has_occurred) {
+        return Ok(());
+    }
     if let Cases::OwnWorkload { file, case } = &request.cases {
         let test_cluster = environment
             .test_cluster(case.isolation, plan.targets[0])

@@ -27,6 +27,7 @@ pub(super) fn plan(kubernetes: Kubernetes, request: &Request<'_>) -> Result<RunP
                 kubernetes,
                 features: &subject.features,
                 words: &args.selection.words,
+                skip: &args.selection.skip,
                 shard: args.share.shard,
             })
         }
@@ -48,6 +49,7 @@ pub(super) fn plan(kubernetes: Kubernetes, request: &Request<'_>) -> Result<RunP
                 targets: targets()?,
                 chosen: vec![*case],
                 left_out: Vec::new(),
+                skipped: Vec::new(),
                 shard: None,
                 clauses,
             })

@@ -2,9 +2,11 @@
 //! before anything is built.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use conformance_driver::case::Case;
 use conformance_report::AcceptedDeviations;
+use conformance_run::first_failure::FirstFailure;
 use conformance_run::workload;
 
 use crate::args::RunArgs;
@@ -17,6 +19,8 @@ pub(super) struct Request<'a> {
     pub(super) scope: Option<String>,
     /// The deviations of `--accept`.
     pub(super) accepted: Option<AcceptedDeviations>,
+    /// The first failure of the run, on any of its control planes, with `--fail-fast`.
+    pub(super) first_failure: Option<Arc<FirstFailure>>,
 }
 
 /// The cases that the arguments request.
@@ -43,6 +47,7 @@ impl<'a> Request<'a> {
             cases,
             scope: named.or_else(|| args.subject.scope.clone()),
             accepted: accept::read(args.output.accept.as_deref())?,
+            first_failure: args.selection.fail_fast.then(Arc::default),
         })
     }
 }

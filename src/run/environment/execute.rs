@@ -28,6 +28,7 @@ use super::seats::Seat;
 use super::{ClusterSlot, Environment, Origin};
 use crate::artifacts::Artifacts;
 use crate::environment::requirements::{scheduler_failed, too_small};
+use crate::first_failure::FirstFailure;
 use crate::verdict;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -35,6 +36,16 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 impl Environment {
     /// Runs a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
+        self.execute_for(case, target, self.first_failure.as_deref()).await
+    }
+
+    /// Runs a case unless `first_failure` has occurred, and records its failure there.
+    async fn execute_for(
+        &self,
+        case: &'static Case,
+        target: Target,
+        first_failure: Option<&FirstFailure>,
+    ) -> CaseResult {
         let clauses = verdict::checked_clauses(case, target);
         let interrupted = || verdict::result_without_run(case, target, &conformance_report::interrupted());
         let missing =
@@ -44,7 +55,10 @@ impl Environment {
             let as_if =
                 self.settings.probe_undeclared.then(|| verdict::as_if_declared(case, target)).flatten();
             return match as_if {
-                Some(target) => verdict::probed(unsupported, Box::pin(self.execute(case, target)).await),
+                // An undeclared feature that the operator lacks is no failure.
+                Some(target) => {
+                    verdict::probed(unsupported, Box::pin(self.execute_for(case, target, None)).await)
+                }
                 None => unsupported,
             };
         }
@@ -65,6 +79,9 @@ impl Environment {
                     verdict::of_attempts(attempts, target)
                 };
             };
+            if attempts.is_empty() && first_failure.is_some_and(FirstFailure::has_occurred) {
+                break verdict::result_without_run(case, target, &conformance_report::after_first_failure());
+            }
             let result = {
                 let _running = self.interruption.running();
                 self.end_if_broken(slot, case.isolation, target).await;
@@ -83,7 +100,12 @@ impl Environment {
                 continue;
             }
             if passed || attempts.len() > self.settings.retries as usize {
-                break verdict::of_attempts(attempts, target);
+                let result = verdict::of_attempts(attempts, target);
+                // Before the next case gets the seat.
+                if let Some(first_failure) = first_failure {
+                    first_failure.record(&result, self.settings.strict);
+                }
+                break result;
             }
         }
     }
