@@ -90,6 +90,10 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--case", "aon/one-pod-short"], "--case aon/one-pod-short is now written: run aon/one-pod-short")]
 #[case(&["run", "--clause=AON-02"], "--clause AON-02 is now written: run AON-02")]
 #[case(&["soak", "--runs", "2", "--case", "aon"], "--case aon is now written: soak aon")]
+#[case(&["run", "--report-dir", "out"], "--report-dir out is now written: run --output out")]
+#[case(&["mutants", "--report-dir=out"], "--report-dir out is now written: mutants --output out")]
+#[case(&["report", "merge", "a.yaml", "--report-dir", "out"], "is now written: report merge --output out")]
+#[case(&["report", "fetch", "--report-dir", "out"], "is now written: report fetch --output out")]
 #[case(&["run", "--skip", "aon/exact-fit-bond"], "did you mean \"aon/exact-fit-bound\"?")]
 #[case(&["run", "del", "--skip", "del"], "--skip del: every selected case is skipped")]
 #[case(&["run", "--skip", "aon", "--generate", "5"], "cannot be used with")]
@@ -167,7 +171,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["mutants", "--provider", "existing"], "mutants break clusters that they create themselves")]
 #[case(&["down", "nowhere"], "no cluster \"nowhere\" is running")]
 #[case(&["replay", "nowhere.jsonl"], "nowhere.jsonl")]
-#[case(&["report", "merge", "--report-dir", "merged"], "<FILE>")]
+#[case(&["report", "merge", "-o", "merged"], "<FILE>")]
 #[case(&["report", "recover"], "<DIR>")]
 #[case(&["report", "html", "nowhere"], "nowhere: No such file")]
 #[case(&["report", "html", "."], ".: there is no report.yaml and no report.json")]
@@ -180,7 +184,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--provider", "existing", "--kubeconfig", "nowhere"], "--kubeconfig nowhere: no such file")]
 #[case(&["clean", "--kubeconfig", "nowhere", "--components"], "cannot be used with")]
 #[case(&["list", "--format", "xml"], "[possible values: table, json]")]
-#[case(&["report", "merge", "nowhere.yaml", "--report-dir", "merged"], "nowhere.yaml: No such file")]
+#[case(&["report", "merge", "nowhere.yaml", "-o", "merged"], "nowhere.yaml: No such file")]
 fn invalid_arguments_are_usage_errors(#[case] args: &[&str], #[case] expected: &str) {
     let output = Cli::new().run(args);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
@@ -318,7 +322,7 @@ fn missing_permissions_are_reported_before_any_case() {
 fn a_file_that_is_not_a_report_is_not_merged() {
     let cli = Cli::new();
     let file = cli.file("pod.yaml", "apiVersion: v1\nkind: Pod\n");
-    let output = cli.run(&["report", "merge", &file, "--report-dir", "merged"]);
+    let output = cli.run(&["report", "merge", &file, "-o", "merged"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("ConformanceReport, found v1 Pod"), "{}", stderr(&output));
     assert!(!cli.home.path().join("merged").exists(), "nothing was written");
@@ -659,7 +663,7 @@ fn a_folder_without_results_is_not_recovered() {
 /// Starts a run of a few cases, waits until one has passed, and sends it these signals in sequence. Returns
 /// its output and exit code.
 fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
-    let run = ["run", "aon", "--scope", "PodGroup", "--concurrency", "2", "--report-dir", "report"];
+    let run = ["run", "aon", "--scope", "PodGroup", "--concurrency", "2", "-o", "report"];
     let child = cli
         .command(&run)
         .stdout(std::process::Stdio::piped())
@@ -713,7 +717,7 @@ fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
         assert!(stdout(&replayed).contains("not-run"), "{}", stdout(&replayed));
     }
     assert!(count_of("not-run") > cut.len(), "no case began after the signal");
-    let merged = cli.run(&["report", "merge", "report/report.yaml", "--report-dir", "merged"]);
+    let merged = cli.run(&["report", "merge", "report/report.yaml", "-o", "merged"]);
     assert_eq!(merged.status.code(), Some(3), "{}", stderr(&merged));
 }
 

@@ -127,7 +127,7 @@ impl Fixture {
             .args(["run", "--in-cluster", "--image", &self.image])
             .arg("--kubeconfig")
             .arg(kubeconfig)
-            .arg("--report-dir")
+            .arg("-o")
             .arg(folder)
             .args(case_options())
             .args(words)
@@ -265,7 +265,7 @@ async fn reports_of_jobs_are_fetched(fixture: &Fixture) -> Outcome {
     let fetch = Command::new(PROGRAM)
         .args(["report", "fetch", "--kubeconfig"])
         .arg(fixture.cluster.kubeconfig())
-        .arg("--report-dir")
+        .arg("-o")
         .arg(&fetched)
         .output()
         .await?;

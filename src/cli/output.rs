@@ -27,6 +27,8 @@ pub(crate) fn say(text: &str) {
 
 /// Shows the progress of builds and cases.
 pub(crate) struct Console {
+    /// Whether only failures and errors are shown.
+    quiet: bool,
     /// Number of lines shown of a failure's reason.
     reason_lines: usize,
     bar: ProgressBar,
@@ -64,7 +66,13 @@ impl Building {
 
 impl Default for Console {
     fn default() -> Self {
-        let terminal = std::io::stderr().is_terminal();
+        Self::on(std::io::stderr().is_terminal())
+    }
+}
+
+impl Console {
+    /// A console whose progress is one line, if standard error is a terminal.
+    fn on(terminal: bool) -> Self {
         let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
@@ -74,6 +82,7 @@ impl Default for Console {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
         Self {
+            quiet: false,
             reason_lines: usize::MAX,
             bar,
             terminal,
@@ -86,12 +95,22 @@ impl Default for Console {
             building: Mutex::default(),
         }
     }
-}
 
-impl Console {
+    /// Shows only failures and errors, if `quiet`.
+    pub(crate) fn quiet_if(quiet: bool) -> Self {
+        if quiet { Self { quiet, ..Self::on(false) } } else { Self::default() }
+    }
+
     /// Shows one line per failure, for runs in which failures are expected.
     pub(crate) fn brief() -> Self {
         Self { reason_lines: 1, ..Self::default() }
+    }
+
+    /// Prints a permanent line, unless the console is quiet.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.line(text);
+        }
     }
 
     /// Prints a permanent line.
@@ -101,7 +120,11 @@ impl Console {
 
     /// Prints the current activity; on a terminal, the next message overwrites it.
     pub(crate) fn now(&self, text: &str) {
-        if self.terminal { self.bar.set_message(text.to_owned()) } else { say(text) }
+        match (self.quiet, self.terminal) {
+            (true, _) => {}
+            (false, true) => self.bar.set_message(text.to_owned()),
+            (false, false) => say(text),
+        }
     }
 
     /// Sets the cases that will be executed; a case is listed once per target.
@@ -119,7 +142,7 @@ impl Progress for Console {
     fn planned(&self, builds: &[PlannedBuild]) {
         let names: Vec<_> = builds.iter().map(|build| &*build.names).collect();
         if !names.is_empty() {
-            self.line(&format!("to be built from source, once; cached afterwards: {}", names.join(", ")));
+            self.note(&format!("to be built from source, once; cached afterwards: {}", names.join(", ")));
         }
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let left = remaining::Builds::of(builds, processors);
@@ -144,7 +167,7 @@ impl Progress for Console {
 
     fn built(&self, name: &str, version: &str, seconds: f64) {
         self.building.lock().left.built(name, seconds);
-        self.line(&format!("built {name} {version} in {seconds:.0} s"));
+        self.note(&format!("built {name} {version} in {seconds:.0} s"));
     }
 
     fn waiting(&self, name: &str) {
@@ -174,6 +197,7 @@ impl Observer for Console {
         );
         match result.outcome.verdict {
             Verdict::Pass | Verdict::Unsupported | Verdict::KnownDeviation => self.now(&line),
+            Verdict::NotRun if self.quiet => {}
             Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {
                 self.line(&line);
                 let reason = result.outcome.reason().unwrap_or_default();

@@ -258,10 +258,10 @@ pub(crate) async fn kind(
     };
     let (spec, toolbox) = prepare::prepare(wanted, console).await?;
     for image in spec.own_images() {
-        output::say(&format!("image {} {:.1} MB", image.reference, image.bytes as f64 / 1e6));
+        console.note(&format!("image {} {:.1} MB", image.reference, image.bytes as f64 / 1e6));
     }
     for release in options.releases {
-        output::say(&format!("chart {}", release.chart));
+        console.note(&format!("chart {}", release.chart));
     }
     Ok((Origin::Kind(Box::new(spec)), parts.with(toolbox, controller)?))
 }

@@ -16,6 +16,12 @@ const RUNS: &[&str] = &["run", "soak"];
 const RENAMED: &[RenamedOption] = &[
     RenamedOption { commands: RUNS, former: "--case", value: Some("ID"), current: "{}" },
     RenamedOption { commands: RUNS, former: "--clause", value: Some("ID"), current: "{}" },
+    RenamedOption {
+        commands: &["run", "soak", "mutants", "report merge", "report fetch"],
+        former: "--report-dir",
+        value: Some("DIR"),
+        current: "--output {}",
+    },
 ];
 
 /// A line for each former option in these arguments, for example
@@ -65,6 +71,7 @@ mod tests {
         let required = match command {
             "soak" => "--runs=2",
             "report merge" => "report.yaml",
+            "report fetch" => "--kubeconfig=admin.conf",
             _ => "",
         };
         format!("{command} {option} {required}").split_whitespace().map(str::to_owned).collect()
@@ -99,6 +106,11 @@ mod tests {
         "soak --runs 20 --case aon --clause TOPO-01",
         &["--case aon is now written: soak aon", "--clause TOPO-01 is now written: soak TOPO-01"]
     )]
+    #[case(
+        "report merge a.yaml b.yaml --report-dir merged",
+        &["--report-dir merged is now written: report merge --output merged"]
+    )]
+    #[case("report html --report-dir merged", &[])]
     #[case("run --case", &["--case ID is now written: run ID"])]
     #[case("run --cases aon", &[])]
     #[case("mutants --case aon", &[])]

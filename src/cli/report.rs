@@ -152,7 +152,7 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let sources = args.files.iter().zip(reports).map(|(file, report)| source(file, report, &args.report_dir));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let merged = report::merge(&sources, command()).map_err(|error| Failure::Usage(error.to_string()))?;
-    write(&args.report_dir, &merged)?;
+    write(&args.report_dir, &merged, false)?;
     Ok(merged.exit())
 }
 
@@ -166,7 +166,7 @@ fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
     {
         return Err(Failure::Usage(format!("{}: the run already wrote a complete report", file.display())));
     }
-    write(&args.folder, &recovered)?;
+    write(&args.folder, &recovered, false)?;
     Ok(recovered.exit())
 }
 
@@ -176,7 +176,7 @@ fn source(file: &Path, report: Report, into: &Path) -> Result<MergeInput, Failur
     let (from, to) = (into.canonicalize().map_err(wrong(into))?, found.parent().unwrap_or(&found));
     if from == to {
         return Err(Failure::Usage(format!(
-            "--report-dir {}: the merged report would overwrite {}",
+            "--output {}: the merged report would overwrite {}",
             into.display(),
             file.display()
         )));

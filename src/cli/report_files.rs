@@ -10,10 +10,11 @@ use conformance_report::{EvidenceError, Report, StoreError};
 use super::args::{ProfileName, RunArgs};
 use super::{Failure, output, scale};
 
-/// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it.
-pub(crate) fn write(folder: &Path, report: &Report) -> Result<(), Failure> {
+/// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it. If `quiet`, only its
+/// failures, errors and results are printed.
+pub(crate) fn write(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     // Print it even if it cannot be written.
-    output::data(&report::terminal(report));
+    output::data(&if quiet { report::brief_terminal(report) } else { report::terminal(report) });
     scale::lines(report).iter().for_each(|line| output::data(line));
     if std::env::var_os("GITHUB_ACTIONS").is_some() {
         report::annotations(report).iter().for_each(|line| output::say(line));

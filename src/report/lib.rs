@@ -88,5 +88,5 @@ pub use seconds::Seconds;
 pub use store::{StoreError, read, write_all, write_text};
 pub use summary::{Counts, Summary, summarize};
 pub use table::{Cell, Column, Source, Table, table};
-pub use terminal::terminal;
+pub use terminal::{brief_terminal, terminal};
 pub use verify::{Discrepancy, HandEdited, verify};

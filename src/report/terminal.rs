@@ -20,18 +20,37 @@ pub fn terminal(report: &Report) -> String {
     text
 }
 
+/// Only failures, errors and the last lines: the result of each target, and the exit code.
+pub fn brief_terminal(report: &Report) -> String {
+    let mut text = String::new();
+    let _ = write_brief(&mut text, report);
+    text
+}
+
+fn write_brief(out: &mut String, report: &Report) -> fmt::Result {
+    write_findings(out, report)?;
+    write_reasons(out, report, &[Verdict::Error])?;
+    write_results(out, report)?;
+    write_end(out, report)
+}
+
 fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     write_matrix(out, report)?;
-    for finding in overview::findings(report, &[Verdict::Fail, Verdict::Flaky]) {
-        write_violated(out, &finding)?;
-    }
-    write_reasons(out, report)?;
+    write_findings(out, report)?;
+    let verdicts = [Verdict::Error, Verdict::NotRun, Verdict::KnownDeviation, Verdict::Unsupported];
+    write_reasons(out, report, &verdicts)?;
     writeln!(out, "slowest cases")?;
     for (target, case) in overview::slowest(report) {
         writeln!(out, "{:>9}  {}  {}", case.duration_seconds.to_string(), case.label(), target.title())?;
     }
     write_counts(out, report)?;
+    write_results(out, report)?;
     write_features(out, report)?;
+    write_end(out, report)
+}
+
+/// Writes why the report is incomplete, and the exit code.
+fn write_end(out: &mut String, report: &Report) -> fmt::Result {
     if let Some(incomplete) = report.incompleteness() {
         writeln!(out, "{incomplete}")?;
     }
@@ -90,7 +109,11 @@ fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
     for line in aligned(head, rows) {
         writeln!(out, "{line}")?;
     }
-    writeln!(out)?;
+    writeln!(out)
+}
+
+/// Writes the result of each target, with the number of clauses per verdict.
+fn write_results(out: &mut String, report: &Report) -> fmt::Result {
     for target in &report.targets {
         let (headline, counts) = (target.headline(&report.providers()), target.summary.all());
         writeln!(out, "{} {}: {headline} ({counts})", target.title(), target.version)?;
@@ -132,6 +155,13 @@ fn aligned(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Vec<St
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
+fn write_findings(out: &mut String, report: &Report) -> fmt::Result {
+    for finding in overview::findings(report, &[Verdict::Fail, Verdict::Flaky]) {
+        write_violated(out, &finding)?;
+    }
+    Ok(())
+}
+
 fn write_violated(out: &mut String, ListedViolation { target, clause }: &ListedViolation<'_>) -> fmt::Result {
     writeln!(out, "{} {}  {}", clause.id, clause.outcome.verdict, target.title())?;
     writeln!(out, "  requirement: {}", clause.requirement)?;
@@ -154,9 +184,8 @@ fn write_violated(out: &mut String, ListedViolation { target, clause }: &ListedV
 }
 
 /// Writes each reason once, the most important first, with all its clauses.
-fn write_reasons(out: &mut String, report: &Report) -> fmt::Result {
-    let verdicts = [Verdict::Error, Verdict::NotRun, Verdict::KnownDeviation, Verdict::Unsupported];
-    let reasons = reasons(report, &verdicts);
+fn write_reasons(out: &mut String, report: &Report, verdicts: &[Verdict]) -> fmt::Result {
+    let reasons = reasons(report, verdicts);
     for reason in &reasons {
         let why = reason.outcome.reason().unwrap_or_default();
         writeln!(out, "{}: {why}", reason.outcome.word())?;
@@ -176,6 +205,12 @@ mod tests {
     fn the_text_of_every_verdict() {
         let _redacted = fixture::redacted();
         insta::assert_snapshot!(terminal(&fixture::report()));
+    }
+
+    #[test]
+    fn the_brief_text_of_every_verdict() {
+        let _redacted = fixture::redacted();
+        insta::assert_snapshot!(brief_terminal(&fixture::report()));
     }
 
     #[test]

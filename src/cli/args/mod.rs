@@ -40,7 +40,7 @@ pub(crate) use self::run::{
 )]
 pub(crate) struct Cli {
     /// Log to standard error (or set RUST_LOG).
-    #[arg(long, global = true)]
+    #[arg(short, long, global = true)]
     pub verbose: bool,
     /// What to do.
     #[command(subcommand)]

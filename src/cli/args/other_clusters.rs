@@ -38,7 +38,7 @@ pub(crate) struct MutantsArgs {
     /// List the mutants instead of running them.
     #[arg(long)]
     pub list: bool,
-    /// Write a Markdown page of all mutants to FILE, from the last run of each in --report-dir.
+    /// Write a Markdown page of all mutants to FILE, from the last run of each in --output.
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// A table of your own mutants, as in src/mutants, instead of the built-in ones.
@@ -48,7 +48,7 @@ pub(crate) struct MutantsArgs {
     #[arg(long, value_enum, default_value = "local")]
     pub provider: ProviderName,
     /// Folder for the reports.
-    #[arg(long, value_name = "DIR", default_value = "conformance-report/mutants")]
+    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = "conformance-report/mutants")]
     pub report_dir: PathBuf,
     /// Multiply every time limit by this factor, for slow machines [default: 1; 2 on kind].
     #[arg(long, value_name = "FACTOR", value_parser = factor)]

@@ -42,7 +42,7 @@ pub(crate) struct FetchArgs {
     #[arg(long, value_name = "NAME", default_value = "grove-conformance")]
     pub namespace: String,
     /// Folder for the merged report; those of the pods are below it, in shards.
-    #[arg(long, value_name = "DIR", default_value = "conformance-report")]
+    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = "conformance-report")]
     pub report_dir: PathBuf,
 }
 
@@ -119,6 +119,6 @@ pub(crate) struct MergeArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Folder for the merged report.
-    #[arg(long, value_name = "DIR")]
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub report_dir: PathBuf,
 }

@@ -34,7 +34,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub workloads: WorkloadArgs,
     /// Folder for the report, histories and artifacts.
-    #[arg(long, value_name = "DIR", default_value = "conformance-report")]
+    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = "conformance-report")]
     pub report_dir: PathBuf,
     /// How the cases are executed.
     #[command(flatten)]
@@ -127,6 +127,9 @@ pub(crate) struct OutputArgs {
     /// in .json, else YAML.
     #[arg(long, value_name = "FILE")]
     pub evidence: Option<PathBuf>,
+    /// Print only failures, errors and the last lines: the result of each target, the exit code, and the files.
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 /// How a run is divided among several pods or machines.
@@ -284,7 +287,7 @@ impl From<TierName> for Class {
 /// Arguments of `soak`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SoakArgs {
-    /// Total number of runs, including those of earlier starts in the folder of --report-dir.
+    /// Total number of runs, including those of earlier starts in the folder of --output.
     #[arg(long, value_name = "N")]
     pub runs: std::num::NonZeroUsize,
     /// The runs; without options the same as `run`.

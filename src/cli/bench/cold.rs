@@ -116,7 +116,7 @@ impl Step {
         let mut command = Command::new(program);
         command
             .args(self.args)
-            .args(self.program.is_none().then(|| format!("--report-dir={}", folder.join("report").display())))
+            .args(self.program.is_none().then(|| format!("--output={}", folder.join("report").display())))
             .current_dir(dir)
             .env("CARGO_TARGET_DIR", &target)
             .env("GOCACHE", folder.join("go"))

@@ -78,7 +78,7 @@ pub(crate) async fn run(
     };
     provider::readable(kubeconfig).await?;
     std::fs::create_dir_all(&args.report_dir)
-        .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", args.report_dir.display())))?;
+        .map_err(|e| Failure::Usage(format!("--output {}: {e}", args.report_dir.display())))?;
     let wanted = args.share.shards.map_or(1, std::num::NonZeroUsize::get);
     let count =
         plan.chosen.iter().filter(|case| plan.targets.iter().any(|target| case.is_for(*target))).count();
@@ -101,7 +101,10 @@ pub(crate) async fn run(
         let ended = submit_and_follow(&client, &suite, interruption).await?;
         fetch_and_merge(&client, &suite.name(), &args.report_dir, Some(suite.shares), &ended).await
     };
-    let report = report.await;
+    let written = report.await.and_then(|report| {
+        write(&args.report_dir, &report, args.output.quiet)?;
+        Ok(report)
+    });
     // Remove the objects even if the run failed.
     if let Err(error) = submit::remove(&client, &suite).await {
         let file = kubeconfig.display();
@@ -109,7 +112,7 @@ pub(crate) async fn run(
             "clean-up: {error}\n`grove-conformance clean --kubeconfig {file}` removes the remaining objects"
         ));
     }
-    report
+    written
 }
 
 async fn submit_and_follow(
@@ -147,11 +150,12 @@ pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     provider::readable(&args.kubeconfig).await?;
     let client = existing::reached(&Access::Kubeconfig(args.kubeconfig.clone())).await?;
     let merged = fetch_and_merge(&client, &args.namespace, &args.report_dir, None, &Ended::default()).await?;
+    write(&args.report_dir, &merged, false)?;
     Ok(merged.exit())
 }
 
-/// Fetches the stored reports of a namespace, merges them, and writes and prints the result. `shares` is the
-/// number of reports to expect; by default, the stored reports contain it.
+/// Fetches the stored reports of a namespace, and merges them. `shares` is the number of reports to expect; by
+/// default, the stored reports contain it.
 async fn fetch_and_merge(
     client: &Client,
     namespace: &str,
@@ -162,9 +166,7 @@ async fn fetch_and_merge(
     let stored = results::fetch(client, namespace).await?;
     let stored_number = || stored.values().flatten().map(|stored| stored.head.shares).max();
     let shares = shares.or_else(stored_number).unwrap_or(1);
-    let report = in_place(|| merge(stored, namespace, folder, shares, ended))?;
-    write(folder, &report)?;
-    Ok(report)
+    in_place(|| merge(stored, namespace, folder, shares, ended))
 }
 
 /// Unpacks the stored reports and merges them. The merged report shows the cases of a missing report as not

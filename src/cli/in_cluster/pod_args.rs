@@ -30,7 +30,7 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
         "run".to_owned(),
         "--provider=existing".into(),
         "--store-results".into(),
-        "--report-dir=/results".into(),
+        "--output=/results".into(),
         format!("--backend={}", args.subject.backend),
     ];
     let mut add = |option: &str, value: &str| words.push(format!("--{option}={value}"));
@@ -69,6 +69,7 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
     }
     let flags = [
         ("probe-undeclared", args.probe_undeclared),
+        ("quiet", args.output.quiet),
         ("fail-fast", args.selection.fail_fast),
         ("strict", args.execution.strict),
         ("every-scope", args.execution.every_scope),
@@ -137,7 +138,7 @@ mod tests {
         run
         --provider=existing
         --store-results
-        --report-dir=/results
+        --output=/results
         --backend=default-scheduler
         aon/exact-fit-bound
         --shards=2
@@ -158,6 +159,7 @@ mod tests {
             "--skip=aon/one-pod-short",
             "--skip=TOPO-01",
             "--fail-fast",
+            "--quiet",
             "--tier=agnostic",
             "--tier=backend-specific",
             "--operator=existing",

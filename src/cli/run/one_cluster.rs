@@ -46,13 +46,13 @@ pub(super) async fn run(
     let operators = open_operators(&mut plan, request).await?;
     baseline::check(args.output.baseline.as_deref(), args.workloads.seed(), &args.provider, &plan.targets)?;
     select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
-    let console = Arc::new(Console::default());
+    let console = Arc::new(Console::quiet_if(args.output.quiet));
     let building = Instant::now();
     let built = build(kubernetes, args, operators, &plan.targets, &console).await?;
     let (origin, programs) = provider::origin(args, &built.spec, built.init.as_deref(), &console).await?;
     let clock = RunClock { begin, building: building.elapsed() };
     std::fs::create_dir_all(report_dir)
-        .map_err(|e| Failure::Usage(format!("--report-dir {}: {e}", report_dir.display())))?;
+        .map_err(|e| Failure::Usage(format!("--output {}: {e}", report_dir.display())))?;
     let settings = settings(kubernetes, &plan, args, built, origin, programs, report_dir);
     let environment = Environment::new(settings).interrupted_by(interruption.clone());
     let environment = Arc::new(environment.ended_by(request.first_failure.clone()));
@@ -70,8 +70,13 @@ pub(super) async fn run(
     // The report is written before the clusters end, so that their failures cannot lose it. The clusters end
     // even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does not
     // print its report, because the process that fetches it does.
-    let writing = if args.share.store_results { store } else { write };
-    let written = report.and_then(|report| writing(report_dir, &report).map(|()| report));
+    let written = report.and_then(|report| {
+        match args.share.store_results {
+            true => store(report_dir, &report)?,
+            false => write(report_dir, &report, args.output.quiet)?,
+        }
+        Ok(report)
+    });
     close(environment).await;
     written
 }
@@ -156,7 +161,9 @@ async fn build(
         spec = spec.with_trainer(targets.iter().any(|target| target.declares(Feature::JobWorkload)));
         if let Some(given) = trainer::given(&args.subject, &args.cluster_args, console).await? {
             console.end();
-            output::say(&trainer::description(&given));
+            if !args.output.quiet {
+                output::say(&trainer::description(&given));
+            }
             spec = spec.with_given_trainer(given);
         }
     }

@@ -13,8 +13,9 @@ use conformance_run::run_plan::RunPlan;
 use super::one_cluster;
 use super::plan::plan;
 use super::request::Request;
+use crate::output::Console;
 use crate::report_files::{command, write};
-use crate::{Failure, output, select};
+use crate::{Failure, select};
 
 struct Round {
     title: String,
@@ -88,7 +89,7 @@ async fn run_rounds(
             break;
         }
         let path = report_dir.join(&folder);
-        output::say(&title);
+        Console::quiet_if(request.args.output.quiet).note(&title);
         let report = one_cluster::run(kubernetes, plan, request, &path, interruption).await?;
         sources.push(MergeInput { file: path.join("report.yaml"), folder: folder.into(), report });
     }
@@ -98,6 +99,6 @@ async fn run_rounds(
         let ran = sources.len();
         merged = merged.incomplete(format!("interrupted ({cause}), {ran} of {planned} {what} were started"));
     }
-    write(report_dir, &merged)?;
+    write(report_dir, &merged, request.args.output.quiet)?;
     Ok(merged)
 }
