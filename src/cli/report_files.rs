@@ -43,7 +43,7 @@ pub(crate) fn unwritten(error: StoreError) -> Failure {
 
 /// Writes the files that the arguments request in addition to the report.
 pub(crate) fn write_further_files(args: &RunArgs, report: &Report) -> Result<(), Failure> {
-    if args.subject.profile == Some(ProfileName::AiConformance) {
+    if args.tools.profile == Some(ProfileName::AiConformance) {
         for file in report::write_ai_conformance(&args.report_dir, report).map_err(unwritten)? {
             output::say(&format!("wrote {}", file.display()));
         }

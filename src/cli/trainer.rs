@@ -7,16 +7,16 @@ use conformance_programs::components::Progress;
 use conformance_report::Implementation;
 
 use super::Failure;
-use super::args::{ClusterArgs, SubjectArgs};
+use super::args::{ClusterArgs, ToolArgs};
 
 /// The given trainer, if any, with its program: found in a folder, or built.
 pub(crate) async fn given(
-    subject: &SubjectArgs,
+    tools: &ToolArgs,
     cluster: &ClusterArgs,
     progress: &dyn Progress,
 ) -> Result<Option<Arc<GivenTrainer>>, Failure> {
     let is_a_program = cluster.bins.iter().any(|(name, _)| name == PROGRAM);
-    let given = match (&subject.trainer_dir, &subject.trainer_source) {
+    let given = match (&tools.trainer_dir, &tools.trainer_source) {
         (None, None) => return Ok(None),
         _ if is_a_program => {
             return Err(Failure::Usage(format!(

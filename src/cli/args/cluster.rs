@@ -7,6 +7,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use conformance_contract::kubernetes::Kubernetes;
 
+use super::headings::OPERATOR;
 use super::value_parsers::{label, name_and_chart, name_and_dir, name_and_path};
 
 /// How the programs of clusters are built.
@@ -165,9 +166,9 @@ pub(crate) struct ProviderArgs {
     #[arg(long)]
     pub one_etcd: bool,
     /// Name of the operator in the report, with --operator existing.
-    #[arg(long, value_name = "NAME", default_value = "unnamed")]
+    #[arg(long, value_name = "NAME", default_value = "unnamed", help_heading = OPERATOR)]
     pub operator_name: String,
     /// Version of the operator in the report, with --operator existing.
-    #[arg(long, value_name = "VERSION", default_value = "unknown")]
+    #[arg(long, value_name = "VERSION", default_value = "unknown", help_heading = OPERATOR)]
     pub operator_version: String,
 }

@@ -2,6 +2,7 @@
 //! check the meaning of the values.
 
 mod cluster;
+mod headings;
 mod offline;
 mod other_clusters;
 mod report;
@@ -24,7 +25,7 @@ pub(crate) use self::report::{
     CompareArgs, EvidenceArgs, FetchArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, TableArgs,
 };
 pub(crate) use self::run::{
-    ExecutionArgs, OutputArgs, ProfileName, RunArgs, ShareArgs, SoakArgs, SubjectArgs, WorkloadArgs,
+    ExecutionArgs, OutputArgs, ProfileName, RunArgs, ShareArgs, SoakArgs, SubjectArgs, ToolArgs, WorkloadArgs,
 };
 
 /// Conformance of Grove PodCliqueSets on real gang schedulers.
@@ -87,4 +88,21 @@ pub(crate) enum Verb {
     /// Own a cluster that `up` started.
     #[command(name = "__supervise", hide = true)]
     Supervise(UpArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn run_shows_every_option_under_a_heading() {
+        let cli = Cli::command();
+        let run = cli.find_subcommand("run").unwrap();
+        for option in run.get_arguments().filter(|option| !option.is_positional()) {
+            assert!(!option.is_hide_set(), "{} is hidden", option.get_id());
+            assert!(option.get_help_heading().is_some(), "{} has no heading", option.get_id());
+        }
+    }
 }

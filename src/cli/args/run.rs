@@ -8,59 +8,144 @@ use conformance_driver::test_cluster::DEFAULT_SEED;
 use conformance_report::Shard;
 
 use super::cluster::{ClusterArgs, OperatorArgs, ProviderArgs, Versions};
+use super::headings::{CLUSTER, DEPTH, OPERATOR, OTHER_TOOLS, OUTPUT, PROGRAMS, SELECTION};
 use super::value_parsers::factor;
 
 /// Arguments of `run`, in parts. A function takes the parts that it uses. The parts are in the order of the help
-/// text.
+/// text. A few options have another heading than their part.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     /// What is judged.
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = SELECTION)]
     pub subject: SubjectArgs,
     /// Which cases are run.
     #[command(flatten)]
     pub selection: SelectionArgs,
+    /// Whose controller is judged.
+    #[command(flatten, next_help_heading = OPERATOR)]
+    pub operator: OperatorArgs,
     /// Also run cases of features that the operator does not declare, to find out whether it has them. Their
     /// clauses stay unsupported, and the report lists the features that were shown.
     #[arg(long, requires = "operator")]
     pub probe_undeclared: bool,
-    /// The report to compare with, and the files to write in addition to the report.
-    #[command(flatten)]
-    pub output: OutputArgs,
-    /// How the run is divided among pods.
-    #[command(flatten)]
-    pub share: ShareArgs,
-    /// Workloads in place of the suite's cases.
-    #[command(flatten)]
-    pub workloads: WorkloadArgs,
-    /// Folder for the report, histories and artifacts.
-    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = "conformance-report")]
-    pub report_dir: PathBuf,
-    /// How the cases are executed.
-    #[command(flatten)]
-    pub execution: ExecutionArgs,
-    /// Where the cluster comes from.
-    #[command(flatten)]
-    pub provider: ProviderArgs,
-    /// Whose controller is judged.
-    #[command(flatten)]
-    pub operator: OperatorArgs,
     /// Also judge upgrades (MIG). This operator, named as for --operator, creates gangs. Then the operator of
     /// --operator, or the reference controller, replaces it.
     #[arg(long, value_name = "reference|upstream=DIR|exec:FILE", conflicts_with = "workload")]
     pub upgrade_from: Option<String>,
-    /// How the programs of clusters are built.
+    /// Where the cluster comes from.
+    #[command(flatten, next_help_heading = CLUSTER)]
+    pub provider: ProviderArgs,
+    /// How the run is divided among pods.
     #[command(flatten)]
+    pub share: ShareArgs,
+    /// How the programs of clusters are built.
+    #[command(flatten, next_help_heading = PROGRAMS)]
     pub cluster_args: ClusterArgs,
+    /// How the cases are executed.
+    #[command(flatten, next_help_heading = DEPTH)]
+    pub execution: ExecutionArgs,
+    /// Folder for the report, histories and artifacts.
+    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = "conformance-report",
+          help_heading = OUTPUT)]
+    pub report_dir: PathBuf,
+    /// The report to compare with, and the files to write in addition to the report.
+    #[command(flatten, next_help_heading = OUTPUT)]
+    pub output: OutputArgs,
+    /// What is judged instead of Grove's contract.
+    #[command(flatten, next_help_heading = OTHER_TOOLS)]
+    pub tools: ToolArgs,
+    /// Workloads in place of the suite's cases.
+    #[command(flatten)]
+    pub workloads: WorkloadArgs,
 }
 
-/// The backend or scheduler that is judged, and the kind of workload.
+/// The backend or scheduler that is judged, and the version of Kubernetes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SubjectArgs {
     /// Backend to judge (default-scheduler, volcano, koord-scheduler, kai-scheduler, external); all of them in one
     /// control plane (all); or your own scheduler that reads PodGangs (external:NAME).
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
+    /// Features that the scheduler of --backend external:NAME declares, to be judged (AtomicPodGang,TopologyRequired).
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub features: Vec<String>,
+    /// Judge only this gang scope of kube-scheduler: PodGroup or PodGang, or Tree on Kubernetes 1.37.
+    #[arg(long, value_name = "SCOPE")]
+    pub scope: Option<String>,
+    /// Kubernetes version [default: 1.36, or the version that --scope requires].
+    #[arg(long, value_enum, value_name = "VERSION")]
+    pub kubernetes: Option<Versions>,
+}
+
+/// The cases to run; all, if nothing is selected.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SelectionArgs {
+    /// Run only these cases: ids (aon/one-pod-short), groups (aon) or globs ('topo/*'). A clause (AON-02, or
+    /// 'AON-*') stands for the cases that judge it.
+    #[arg(value_name = "SELECTION", help_heading = None::<&'static str>)]
+    pub words: Vec<String>,
+    /// Run only cases that judge a clause of this tier of Grove's proposal 592. May be repeated.
+    #[arg(long = "tier", value_enum, value_name = "TIER")]
+    pub tiers: Vec<TierName>,
+    /// Do not run these cases: an id, a group, a glob or a clause, as for SELECTION. May be repeated.
+    #[arg(long, value_name = "ID")]
+    pub skip: Vec<String>,
+    /// Start no further case after the first failed required clause. Running cases end, and the others are not
+    /// run.
+    #[arg(long, conflicts_with = "accept")]
+    pub fail_fast: bool,
+}
+
+/// Files that a run reads or writes in addition to its report.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OutputArgs {
+    /// Print only failures, errors and the last lines: the result of each target, the exit code, and the files.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Compare with an earlier report of the same contract version, seed, provider and declaration. The exit
+    /// code is 0 if no clause got worse. A clause that only the earlier run decided got worse.
+    #[arg(long, value_name = "REPORT")]
+    pub baseline: Option<PathBuf>,
+    /// Report the deviations in this file as known. The file has a list `deviations`. Each entry has clause,
+    /// case, code, reason, issue, and until: the operator version from which the failure is no longer
+    /// accepted.
+    #[arg(long, value_name = "FILE")]
+    pub accept: Option<PathBuf>,
+    /// Write an evidence file, which lists the features that were declared and shown: JSON if its name ends
+    /// in .json, else YAML.
+    #[arg(long, value_name = "FILE")]
+    pub evidence: Option<PathBuf>,
+}
+
+/// How a run is divided among several pods or machines.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ShareArgs {
+    /// Run only the Ith of N shares of the selected cases; `report merge` combines the reports.
+    #[arg(long, value_name = "I/N", conflicts_with = "workload", help_heading = SELECTION)]
+    pub shard: Option<Shard>,
+    /// Run the suite inside the cluster of --kubeconfig, as pods of a Job: submit it, follow it, fetch and merge the reports,
+    /// and remove it (docs/your-cluster.md).
+    #[arg(long, requires_all = ["kubeconfig", "image"], conflicts_with = "shard")]
+    pub in_cluster: bool,
+    /// With --in-cluster, the suite's image, which the cluster's nodes have or can pull; `image` builds one.
+    #[arg(long, value_name = "IMAGE", requires = "in_cluster")]
+    pub image: Option<String>,
+    /// With --in-cluster, split the cases among this many pods. In a pod of an Indexed Job, run the share of
+    /// its completion index.
+    #[arg(long, value_name = "N", conflicts_with_all = ["shard", "workload"])]
+    pub shards: Option<std::num::NonZeroUsize>,
+    /// In a pod, store the report in ConfigMaps of its namespace, for `report fetch`. The pod then succeeds regardless of the
+    /// verdicts.
+    #[arg(long, conflicts_with_all = ["in_cluster", "cluster"])]
+    pub store_results: bool,
+    /// In a pod, the id of the run, with which it labels its objects.
+    #[arg(long, value_name = "ID", env = "GROVE_CONFORMANCE_RUN", hide_env_values = true)]
+    pub run_id: Option<String>,
+}
+
+/// Other objects or requirements that are judged instead of Grove's contract.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ToolArgs {
     /// Judge TrainJobs of the Kubeflow Trainer instead of PodCliqueSets, on their own control plane: for the
     /// backend's scheduler (default-scheduler, volcano, scheduler-plugins-scheduler, kai-scheduler), or for
     /// all of them.
@@ -81,81 +166,6 @@ pub(crate) struct SubjectArgs {
           conflicts_with_all = ["trainjob", "scope", "workload", "generate", "generated", "scale", "operator",
                                 "upgrade_from", "cluster", "features", "evidence"])]
     pub profile: Option<ProfileName>,
-    /// Features that the scheduler of --backend external:NAME declares, to be judged (AtomicPodGang,TopologyRequired).
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub features: Vec<String>,
-    /// Judge only this gang scope of kube-scheduler: PodGroup or PodGang, or Tree on Kubernetes 1.37.
-    #[arg(long, value_name = "SCOPE")]
-    pub scope: Option<String>,
-    /// Kubernetes version [default: 1.36, or the version that --scope requires].
-    #[arg(long, value_enum, value_name = "VERSION")]
-    pub kubernetes: Option<Versions>,
-}
-
-/// The cases to run; all, if nothing is selected.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct SelectionArgs {
-    /// Run only these cases: ids (aon/one-pod-short), groups (aon) or globs ('topo/*'). A clause (AON-02, or
-    /// 'AON-*') stands for the cases that judge it.
-    #[arg(value_name = "SELECTION")]
-    pub words: Vec<String>,
-    /// Run only cases that judge a clause of this tier of Grove's proposal 592. May be repeated.
-    #[arg(long = "tier", value_enum, value_name = "TIER")]
-    pub tiers: Vec<TierName>,
-    /// Do not run these cases: an id, a group, a glob or a clause, as for SELECTION. May be repeated.
-    #[arg(long, value_name = "ID")]
-    pub skip: Vec<String>,
-    /// Start no further case after the first failed required clause. Running cases end, and the others are not
-    /// run.
-    #[arg(long, conflicts_with = "accept")]
-    pub fail_fast: bool,
-}
-
-/// Files that a run reads or writes in addition to its report.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct OutputArgs {
-    /// Compare with an earlier report of the same contract version, seed, provider and declaration. The exit
-    /// code is 0 if no clause got worse. A clause that only the earlier run decided got worse.
-    #[arg(long, value_name = "REPORT")]
-    pub baseline: Option<PathBuf>,
-    /// Report the deviations in this file as known. The file has a list `deviations`. Each entry has clause,
-    /// case, code, reason, issue, and until: the operator version from which the failure is no longer
-    /// accepted.
-    #[arg(long, value_name = "FILE")]
-    pub accept: Option<PathBuf>,
-    /// Write an evidence file, which lists the features that were declared and shown: JSON if its name ends
-    /// in .json, else YAML.
-    #[arg(long, value_name = "FILE")]
-    pub evidence: Option<PathBuf>,
-    /// Print only failures, errors and the last lines: the result of each target, the exit code, and the files.
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
-/// How a run is divided among several pods or machines.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ShareArgs {
-    /// Run only the Ith of N shares of the selected cases; `report merge` combines the reports.
-    #[arg(long, value_name = "I/N", conflicts_with = "workload")]
-    pub shard: Option<Shard>,
-    /// Run the suite inside the cluster of --kubeconfig, as pods of a Job: submit it, follow it, fetch and merge the reports,
-    /// and remove it (docs/your-cluster.md).
-    #[arg(long, requires_all = ["kubeconfig", "image"], conflicts_with = "shard")]
-    pub in_cluster: bool,
-    /// With --in-cluster, the suite's image, which the cluster's nodes have or can pull; `image` builds one.
-    #[arg(long, value_name = "IMAGE", requires = "in_cluster")]
-    pub image: Option<String>,
-    /// With --in-cluster, split the cases among this many pods. In a pod of an Indexed Job, run the share of
-    /// its completion index.
-    #[arg(long, value_name = "N", conflicts_with_all = ["shard", "workload"])]
-    pub shards: Option<std::num::NonZeroUsize>,
-    /// In a pod, store the report in ConfigMaps of its namespace, for `report fetch`. The pod then succeeds regardless of the
-    /// verdicts.
-    #[arg(long, conflicts_with_all = ["in_cluster", "cluster"])]
-    pub store_results: bool,
-    /// The run's id, in a pod.
-    #[arg(long, value_name = "ID", env = "GROVE_CONFORMANCE_RUN", hide = true)]
-    pub run_id: Option<String>,
 }
 
 /// Workloads that are run instead of the suite's cases.
@@ -176,7 +186,7 @@ pub(crate) struct WorkloadArgs {
     /// Seed for the parts of a run that are sampled: crash points, and the gang scope of kube-scheduler on
     /// which the lifecycle is judged. For generated workloads, it is the seed of the first; each further
     /// workload has the next seed [default: 1].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", help_heading = DEPTH)]
     pub seed: Option<u64>,
     /// Run a generated workload that was written to a file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "skip", "tiers", "workload"])]
@@ -202,18 +212,11 @@ pub(crate) struct WorkloadArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ExecutionArgs {
     /// Run on a cluster started by `up` (cases that stop components still get their own cluster).
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = CLUSTER)]
     pub cluster: Option<String>,
-    /// Maximum number of cases running at once on the shared cluster [default: 10, and more while processors are idle; 4 on kind].
-    #[arg(long, value_name = "N")]
-    pub concurrency: Option<usize>,
-    /// Multiply every time limit by this factor, for slow machines.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
-    pub timeout_scale: f64,
-    /// Exit with 1 also if a recommendation is violated, as for a requirement. Only this suite makes
-    /// recommendations.
-    #[arg(long)]
-    pub strict: bool,
+    /// Keep the cluster folders (logs, etcd data).
+    #[arg(long, help_heading = CLUSTER)]
+    pub keep: bool,
     /// Judge the lifecycle after creation (status, gang termination, startup order, updates, autoscaling) on
     /// every gang scope of kube-scheduler, instead of on one that the seed chooses. Implied by a selection,
     /// --scope, --tier and --shard.
@@ -229,12 +232,19 @@ pub(crate) struct ExecutionArgs {
     /// Retry a failed case up to N times, while no other case runs. A pass on retry is reported as flaky.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retries: u32,
-    /// Keep the cluster folders (logs, etcd data).
+    /// Exit with 1 also if a recommendation is violated, as for a requirement. Only this suite makes
+    /// recommendations.
     #[arg(long)]
-    pub keep: bool,
+    pub strict: bool,
+    /// Multiply every time limit by this factor, for slow machines.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
+    pub timeout_scale: f64,
+    /// Maximum number of cases running at once on the shared cluster [default: 10, and more while processors are idle; 4 on kind].
+    #[arg(long, value_name = "N")]
+    pub concurrency: Option<usize>,
 }
 
-impl SubjectArgs {
+impl ToolArgs {
     /// The kind of workload that is judged.
     pub(crate) fn workload(&self) -> Workload {
         match (self.trainjob, self.profile) {

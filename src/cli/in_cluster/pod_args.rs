@@ -38,7 +38,7 @@ pub(super) fn of(args: &RunArgs) -> Result<PodArgs, Failure> {
         add("features", &args.subject.features.join(","));
     }
     let name = |value: clap::builder::PossibleValue| value.get_name().to_owned();
-    for profile in args.subject.profile.iter().filter_map(ValueEnum::to_possible_value) {
+    for profile in args.tools.profile.iter().filter_map(ValueEnum::to_possible_value) {
         add("profile", &name(profile));
     }
     args.subject.scope.iter().for_each(|scope| add("scope", scope));
@@ -94,7 +94,7 @@ fn first_refused(args: &RunArgs) -> Option<&'static str> {
         ("--generate", args.workloads.generate.is_some()),
         ("--generated", args.workloads.generated.is_some()),
         ("--scale", args.workloads.scale.is_some()),
-        ("--trainjob", args.subject.trainjob),
+        ("--trainjob", args.tools.trainjob),
         ("--upgrade-from", args.upgrade_from.is_some()),
         ("--cluster", args.execution.cluster.is_some()),
         ("--keep", args.execution.keep),

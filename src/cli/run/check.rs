@@ -24,10 +24,10 @@ fn evidence_folder_exists(output: &OutputArgs) -> Result<(), Failure> {
 }
 
 fn all_versions(args: &RunArgs) -> Result<(), Failure> {
-    if args.subject.trainjob {
+    if args.tools.trainjob {
         return usage("--trainjob runs on one version of Kubernetes: omit --kubernetes all");
     }
-    if args.subject.profile.is_some() {
+    if args.tools.profile.is_some() {
         return usage("--profile runs on one version of Kubernetes: omit --kubernetes all");
     }
     if args.provider.provider == ProviderName::Existing || args.execution.cluster.is_some() {
@@ -55,10 +55,10 @@ fn provider(args: &RunArgs) -> Result<(), Failure> {
             given::no_sources(&args.cluster_args, reason)?;
         }
     }
-    if args.subject.trainjob && provider != ProviderName::Local {
+    if args.tools.trainjob && provider != ProviderName::Local {
         return usage("--trainjob starts the trainer as a local process: pass --provider local");
     }
-    if args.subject.profile.is_some() && provider == ProviderName::Kind {
+    if args.tools.profile.is_some() && provider == ProviderName::Kind {
         return usage(
             "--profile tests plain pods without an operator, and the harness installs one in kind clusters: pass \
              --provider local, or existing for your own cluster",

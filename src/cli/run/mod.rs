@@ -46,7 +46,7 @@ async fn run_cases(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<R
             let plan = plan(*version, &request)?;
             in_cluster::run(args, &plan, interruption).await
         }
-        [version] if args.subject.trainjob => rounds::run_train_jobs(*version, &request, interruption).await,
+        [version] if args.tools.trainjob => rounds::run_train_jobs(*version, &request, interruption).await,
         [version] => {
             let plan = plan(*version, &request)?;
             one_cluster::run(*version, plan, &request, &args.report_dir, interruption).await

@@ -157,9 +157,9 @@ async fn build(
 ) -> Result<Built, Failure> {
     let schedulers: BTreeSet<_> = targets.iter().map(|target| target.scheduler()).collect();
     let mut spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers, console).await?;
-    if args.subject.trainjob {
+    if args.tools.trainjob {
         spec = spec.with_trainer(targets.iter().any(|target| target.declares(Feature::JobWorkload)));
-        if let Some(given) = trainer::given(&args.subject, &args.cluster_args, console).await? {
+        if let Some(given) = trainer::given(&args.tools, &args.cluster_args, console).await? {
             console.end();
             if !args.output.quiet {
                 output::say(&trainer::description(&given));
@@ -171,7 +171,7 @@ async fn build(
         // The charts install the schedulers. A folder with KAI, given by the environment, is ignored.
         spec.given.clear();
     }
-    let mut implementation = if args.subject.workload() == Workload::PlainPods {
+    let mut implementation = if args.tools.workload() == Workload::PlainPods {
         spec = spec.without_controller();
         Some(provider::no_operator())
     } else {

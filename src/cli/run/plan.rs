@@ -22,7 +22,7 @@ pub(super) fn plan(kubernetes: Kubernetes, request: &Request<'_>) -> Result<RunP
             select::plan(select::Selection {
                 tiers: &tiers,
                 backend: &subject.backend,
-                workload: subject.workload(),
+                workload: args.tools.workload(),
                 scope,
                 kubernetes,
                 features: &subject.features,

@@ -16,9 +16,9 @@ pub(super) fn command(kubernetes: Kubernetes, args: &RunArgs) -> String {
     words.extend(
         given::flags(&args.cluster_args).map(|(flag, name, path)| format!("{flag} {name}{}", quoted(path))),
     );
-    let subject = &args.subject;
-    words.extend(subject.trainer_dir.iter().map(|dir| format!("--trainer-dir {}", quoted(dir))));
-    words.extend(subject.trainer_source.iter().map(|dir| format!("--trainer-source {}", quoted(dir))));
+    let tools = &args.tools;
+    words.extend(tools.trainer_dir.iter().map(|dir| format!("--trainer-dir {}", quoted(dir))));
+    words.extend(tools.trainer_source.iter().map(|dir| format!("--trainer-source {}", quoted(dir))));
     words.extend(args.execution.cluster.iter().map(|name| format!("--cluster {name}")));
     words.extend(of_provider(&args.provider));
     words.extend(args.upgrade_from.iter().map(|word| format!("--upgrade-from '{word}'")));
