@@ -22,6 +22,9 @@ const RENAMED: &[RenamedOption] = &[
         value: Some("DIR"),
         current: "--output {}",
     },
+    RenamedOption { commands: RUNS, former: "--every-scope", value: None, current: "--depth full" },
+    RenamedOption { commands: RUNS, former: "--every-crash-point", value: None, current: "--depth full" },
+    RenamedOption { commands: RUNS, former: "--gang-timeouts", value: None, current: "--depth full" },
 ];
 
 /// A line for each former option in these arguments, for example
@@ -111,6 +114,7 @@ mod tests {
         &["--report-dir merged is now written: report merge --output merged"]
     )]
     #[case("report html --report-dir merged", &[])]
+    #[case("run --every-scope aon", &["--every-scope is now written: run --depth full"])]
     #[case("run --case", &["--case ID is now written: run ID"])]
     #[case("run --cases aon", &[])]
     #[case("mutants --case aon", &[])]

@@ -105,7 +105,7 @@ pub(crate) fn lifecycle_scope(args: &RunArgs, targets: &[Target]) -> Option<Targ
         || args.share.shard.is_some()
         || !selection.words.is_empty()
         || !selection.tiers.is_empty();
-    if args.execution.every_scope || is_selected {
+    if args.execution.is_full() || is_selected {
         return None;
     }
     choose_lifecycle_scope(targets, args.workloads.seed())

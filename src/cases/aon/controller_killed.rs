@@ -4,7 +4,7 @@
 //! A control PodCliqueSet runs through all steps undisturbed: created, first group scaled out, a pod lost,
 //! scaled in, updated, and deleted during another update. A fault proxy counts the operator's writes in each
 //! step. For two further PodCliqueSets, the controller is killed after its n-th write in each step, before it
-//! receives the response, and a new controller starts. The run's seed chooses n; with `--every-crash-point`,
+//! receives the response, and a new controller starts. The run's seed chooses n; with `--depth full`,
 //! a run tries every n.
 
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 //! crashes, so that the whole replica is terminated and created again. For a control PodCliqueSet this is
 //! undisturbed, while a fault proxy counts the operator's writes. For two others, the controller is killed
 //! after its n-th write, before it receives the response, and a new controller starts. The run's seed chooses
-//! n; with `--every-crash-point`, a run tries every n. In every second run, one more PodCliqueSet has a delay
+//! n; with `--depth full`, a run tries every n. In every second run, one more PodCliqueSet has a delay
 //! of 12 s, and the controller is down for that whole delay.
 
 use std::time::Duration;

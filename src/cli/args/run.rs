@@ -217,18 +217,12 @@ pub(crate) struct ExecutionArgs {
     /// Keep the cluster folders (logs, etcd data).
     #[arg(long, help_heading = CLUSTER)]
     pub keep: bool,
-    /// Judge the lifecycle after creation (status, gang termination, startup order, updates, autoscaling) on
-    /// every gang scope of kube-scheduler, instead of on one that the seed chooses. Implied by a selection,
-    /// --scope, --tier and --shard.
-    #[arg(long)]
-    pub every_scope: bool,
-    /// Kill the operator after each of its writes (AON-13, UPD-17), instead of after twelve that the seed chooses.
-    #[arg(long)]
-    pub every_crash_point: bool,
-    /// Let a gang that is one pod short wait for longer than the scheduler's own gang timeout (AON-02): 5
-    /// minutes for kube-scheduler, 30 seconds for Koordinator. Volcano and KAI have none.
-    #[arg(long)]
-    pub gang_timeouts: bool,
+    /// How much is judged of what takes long: on which gang scopes of kube-scheduler the lifecycle after creation
+    /// is judged, after which of its writes the operator is killed (AON-13, UPD-17), and whether a gang that is
+    /// one pod short waits for longer than the scheduler's own gang timeout (AON-02): 5 minutes for
+    /// kube-scheduler, 30 seconds for Koordinator. A selection, --scope, --tier and --shard imply every scope.
+    #[arg(long, value_enum, value_name = "DEPTH", default_value = "default")]
+    pub depth: Depth,
     /// Retry a failed case up to N times, while no other case runs. A pass on retry is reported as flaky.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retries: u32,
@@ -242,6 +236,12 @@ pub(crate) struct ExecutionArgs {
     /// Maximum number of cases running at once on the shared cluster [default: 10, and more while processors are idle; 4 on kind].
     #[arg(long, value_name = "N")]
     pub concurrency: Option<usize>,
+}
+
+impl ExecutionArgs {
+    pub(crate) fn is_full(&self) -> bool {
+        self.depth == Depth::Full
+    }
 }
 
 impl ToolArgs {
@@ -260,6 +260,15 @@ impl WorkloadArgs {
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(DEFAULT_SEED)
     }
+}
+
+/// How much a run judges of what takes long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Depth {
+    /// One scope and twelve writes, which the seed chooses, and no gang timeout.
+    Default,
+    /// Every scope, every write, and the gang timeouts.
+    Full,
 }
 
 /// The requirements of a conformance programme, in place of Grove's contract.

@@ -225,8 +225,8 @@ fn settings(
         short_limits_count: false,
         lifecycle_scope,
         thorough: Thorough {
-            every_crash_point: execution.every_crash_point,
-            gang_timeouts: execution.gang_timeouts,
+            every_crash_point: execution.is_full(),
+            gang_timeouts: execution.is_full(),
             seed: args.workloads.seed(),
         },
         out: report_dir.to_owned(),

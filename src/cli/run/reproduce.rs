@@ -74,8 +74,7 @@ fn of_operator(operator: &OperatorArgs, provider: &ProviderArgs) -> Vec<String> 
 
 fn of_execution(args: &ExecutionArgs, seed: Option<u64>) -> Vec<String> {
     let mut words = Vec::new();
-    words.extend(args.every_crash_point.then(|| "--every-crash-point".to_owned()));
-    words.extend(args.gang_timeouts.then(|| "--gang-timeouts".to_owned()));
+    words.extend(args.is_full().then(|| "--depth full".to_owned()));
     words.extend(args.strict.then(|| "--strict".to_owned()));
     words.extend(seed.map(|seed| format!("--seed {seed}")));
     if args.timeout_scale != 1.0 {

@@ -52,7 +52,7 @@ impl Environment {
         }
         if self.settings.lifecycle_scope.is_some_and(|on| runs_in_other_scope(case, target, on)) {
             return Some(
-                "lifecycle cases run in one gang scope per run: pass --every-scope, or --seed to choose another",
+                "lifecycle cases run in one gang scope per run: pass --depth full, or --seed to choose another",
             );
         }
         case.needs.iter().find_map(|need| self.lacks_need(*need, target))
