@@ -26,6 +26,7 @@ impl Cli {
             .args(args)
             .current_dir(self.home.path())
             .env("GROVE_CONFORMANCE_STATE", self.home.path().join("state"))
+            .env_remove("KUBECONFIG")
             .env_remove("RUST_LOG");
         command
     }
@@ -114,7 +115,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--operator", "mine"], "existing")]
 #[case(&["run", "--nodes-where", "pool=gpu"], "pass --provider existing")]
 #[case(&["run", "--provider", "existing", "--nodes-where", "gpu"], "expected KEY=VALUE")]
-#[case(&["run", "--in-cluster"], "--kubeconfig <FILE>")]
+#[case(&["run", "--in-cluster"], "--image <IMAGE>")]
 #[case(&["run", "--in-cluster", "--kubeconfig", "nowhere", "--image", "suite:1"], "nowhere: no such file")]
 #[case(
     &["run", "--in-cluster", "--kubeconfig", "nowhere", "--image", "suite:1", "--bin", "etcd=/bin/true"],
@@ -122,7 +123,7 @@ fn stdout(output: &Output) -> String {
 )]
 #[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "--shard", "1/2"], "cannot be used with")]
 #[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "aon/exact-fit-bond"], "did you mean")]
-#[case(&["run", "--provider", "existing"], "unless it runs in a pod of the cluster")]
+#[case(&["run", "--context", "dev"], "--kubeconfig and --context need --provider existing")]
 #[case(&["run", "--provider", "existing", "--shards", "2"], "or a pod of an Indexed Job, which has JOB_COMPLETION_INDEX")]
 #[case(&["run", "--image", "suite:1"], "--in-cluster")]
 #[case(&["report", "fetch", "--kubeconfig", "nowhere"], "nowhere: no such file")]
@@ -184,6 +185,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["report", "table"], "<REPORT>...")]
 #[case(&["clean", "--run", "1f2e3d"], "--kubeconfig <FILE>")]
 #[case(&["clean", "--dry-run"], "--kubeconfig <FILE>")]
+#[case(&["clean", "--context", "dev"], "--kubeconfig <FILE>")]
 #[case(&["clean", "--kubeconfig", "nowhere"], "--kubeconfig nowhere: no such file")]
 #[case(&["run", "--provider", "existing", "--kubeconfig", "nowhere"], "--kubeconfig nowhere: no such file")]
 #[case(&["clean", "--kubeconfig", "nowhere", "--components"], "cannot be used with")]
@@ -209,10 +211,53 @@ fn invalid_yaml_is_reported_with_its_line_or_field() {
 }
 
 fn kubeconfig(server: &str) -> String {
+    kubeconfig_named("c", server)
+}
+
+/// A kubeconfig whose cluster and context have this name.
+fn kubeconfig_named(name: &str, server: &str) -> String {
     format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n\
-         contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
+        "apiVersion: v1\nkind: Config\ncurrent-context: {name}\nclusters: [{{name: {name}, cluster: {{server: '{server}'}}}}]\n\
+         contexts: [{{name: {name}, context: {{cluster: {name}, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
     )
+}
+
+/// Nothing listens on the ports of the servers, so the error names the server.
+#[rstest::rstest]
+#[case::default_file(None, &[], "http://127.0.0.1:1/")]
+#[case::variable(Some("second"), &[], "http://127.0.0.1:2/")]
+#[case::first_file_of_variable(Some("second:third"), &[], "http://127.0.0.1:2/")]
+#[case::context_of_another_file(Some("second:third"), &["--context", "third"], "http://127.0.0.1:3/")]
+#[case::option(Some("second"), &["--kubeconfig", "third"], "http://127.0.0.1:3/")]
+fn a_kubeconfig_is_found_as_by_kubectl(
+    #[case] variable: Option<&str>,
+    #[case] options: &[&str],
+    #[case] server: &str,
+) {
+    let cli = Cli::new();
+    std::fs::create_dir(cli.home.path().join(".kube")).expect("a folder can be made");
+    for (file, name, port) in [(".kube/config", "first", 1), ("second", "second", 2), ("third", "third", 3)] {
+        cli.file(file, &kubeconfig_named(name, &format!("http://127.0.0.1:{port}")));
+    }
+    let run = ["run", "--provider", "existing", "--operator", "existing"];
+    let mut command = cli.command(&[&run[..], options].concat());
+    command.env("HOME", cli.home.path());
+    if let Some(files) = variable {
+        command.env("KUBECONFIG", files);
+    }
+    let output = command.output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&format!("{server} does not answer")), "{}", stderr(&output));
+}
+
+#[test]
+fn a_missing_kubeconfig_is_a_usage_error() {
+    let cli = Cli::new();
+    let mut command = cli.command(&["run", "--provider", "existing"]);
+    command.env("HOME", cli.home.path()).env_remove("KUBERNETES_SERVICE_HOST");
+    let output = command.output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("unless it runs in a pod of the cluster"), "{}", stderr(&output));
 }
 
 #[rstest::rstest]

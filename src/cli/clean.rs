@@ -2,10 +2,10 @@
 //! everything that a live process uses. In a cluster, it cannot know whether a run has ended. So it removes
 //! the objects of all runs, or of the run that `--run` selects.
 
-use std::path::Path;
-
+use conformance_cluster::access::Access;
+use conformance_cluster::kind;
+use conformance_cluster::kubeconfig::KubeconfigSource;
 use conformance_cluster::sweep::{self, RunLabel};
-use conformance_cluster::{access, kind};
 use conformance_contract::names;
 use conformance_programs::home;
 use conformance_report::Exit;
@@ -14,7 +14,9 @@ use super::args::CleanArgs;
 use super::{Failure, output, provider};
 
 pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
-    if let Some(kubeconfig) = &args.kubeconfig {
+    // Objects are removed only from a cluster whose kubeconfig is named.
+    if args.kubeconfig.is_some() {
+        let kubeconfig = KubeconfigSource { file: args.kubeconfig.clone(), context: args.context.clone() };
         return clean_cluster(kubeconfig, args.run.as_deref(), args.dry_run).await;
     }
     // Remove the containers first: the folders show which clusters are live.
@@ -43,9 +45,13 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
 
 /// Removes the objects that runs left in a cluster. If one cannot be removed, the others are still removed,
 /// and the first error is returned.
-async fn clean_cluster(kubeconfig: &Path, run: Option<&str>, dry_run: bool) -> Result<Exit, Failure> {
-    provider::readable(kubeconfig).await?;
-    let client = access::client(kubeconfig).await?;
+async fn clean_cluster(
+    kubeconfig: KubeconfigSource,
+    run: Option<&str>,
+    dry_run: bool,
+) -> Result<Exit, Failure> {
+    provider::readable(&kubeconfig).await?;
+    let client = Access::Kubeconfig(kubeconfig).client().await?;
     let left = sweep::left(&client, RunLabel { key: names::RUN, run }).await?;
     if left.is_empty() {
         output::say("no object in the cluster has the label of a run");

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use conformance_cluster::access::{self, Access};
+use conformance_cluster::access::Access;
 use conformance_cluster::existing::Connection;
 use conformance_cluster::kind::config;
 use conformance_cluster::kind::prepare::{self, OperatorByChart, Wanted};
+use conformance_cluster::kubeconfig::KubeconfigSource;
 use conformance_cluster::local::Programs;
 use conformance_cluster::real_nodes::LeasedNodes;
 use conformance_contract::scheduler::Scheduler;
@@ -35,17 +36,18 @@ pub(crate) async fn origin(
             "--nodes-where selects nodes of your own cluster: pass --provider existing".into(),
         ));
     }
-    let origin = match (args.provider.provider, &args.execution.cluster, &args.provider.kubeconfig) {
-        (ProviderName::Local, Some(name), None) => Origin::Up(clusters::kubeconfig(name, spec)?),
-        (ProviderName::Local, None, None) => Origin::Local,
+    let has_kubeconfig = args.provider.kubeconfig.is_some() || args.provider.context.is_some();
+    let origin = match (args.provider.provider, &args.execution.cluster, has_kubeconfig) {
+        (ProviderName::Local, Some(name), false) => Origin::Up(clusters::kubeconfig(name, spec)?),
+        (ProviderName::Local, None, false) => Origin::Local,
         (ProviderName::Existing, None, _) => {
             let connection = connection(&args.provider, &args.share).await?;
             Origin::Existing { connection, one_etcd: args.provider.one_etcd }
         }
         (ProviderName::Existing, Some(_), _) => {
-            return Err(Failure::Usage("--provider existing uses --kubeconfig FILE: omit --cluster".into()));
+            return Err(Failure::Usage("--provider existing uses a kubeconfig: omit --cluster".into()));
         }
-        (ProviderName::Kind, None, None) => {
+        (ProviderName::Kind, None, false) => {
             let options = KindOptions {
                 config: args.provider.kind_config.as_deref(),
                 node_image: args.provider.node_image.as_deref(),
@@ -56,11 +58,11 @@ pub(crate) async fn origin(
         }
         (ProviderName::Kind, ..) => {
             return Err(Failure::Usage(
-                "--provider kind creates its own cluster: omit --cluster and --kubeconfig".into(),
+                "--provider kind creates its own cluster: omit --cluster, --kubeconfig and --context".into(),
             ));
         }
         (ProviderName::Local, ..) => {
-            return Err(Failure::Usage("--kubeconfig needs --provider existing".into()));
+            return Err(Failure::Usage("--kubeconfig and --context need --provider existing".into()));
         }
     };
     let programs = match &origin {
@@ -76,16 +78,18 @@ pub(crate) async fn origin(
 
 /// The connection to the user's cluster: by a kubeconfig, or by the service account in a pod of that cluster.
 async fn connection(args: &ProviderArgs, share: &ShareArgs) -> Result<Connection, Failure> {
-    let access = match &args.kubeconfig {
-        Some(kubeconfig) => {
-            readable(kubeconfig).await?;
-            Access::Kubeconfig(kubeconfig.clone())
-        }
-        None => Access::of_pod().ok_or_else(|| {
+    let kubeconfig = args.kubeconfig_source();
+    let access = if kubeconfig.is_given() {
+        readable(&kubeconfig).await?;
+        Access::Kubeconfig(kubeconfig)
+    } else {
+        Access::of_pod().filter(|_| args.context.is_none()).ok_or_else(|| {
             Failure::Usage(
-                "--provider existing needs --kubeconfig FILE, unless it runs in a pod of the cluster".into(),
+                "--provider existing needs --kubeconfig FILE, $KUBECONFIG or ~/.kube/config, unless it runs in a pod of \
+                 the cluster"
+                    .into(),
             )
-        })?,
+        })?
     };
     let index_and_count = match share.shards {
         Some(shards) => Some((in_cluster::index()?, shards.get())),
@@ -190,11 +194,11 @@ fn releases(
 }
 
 /// Checks that a kubeconfig can be read and names a server.
-pub(crate) async fn readable(kubeconfig: &Path) -> Result<(), Failure> {
-    if !kubeconfig.is_file() {
-        return Err(Failure::Usage(format!("--kubeconfig {}: no such file", kubeconfig.display())));
+pub(crate) async fn readable(kubeconfig: &KubeconfigSource) -> Result<(), Failure> {
+    if let Some(file) = kubeconfig.file.as_ref().filter(|file| !file.is_file()) {
+        return Err(Failure::Usage(format!("--kubeconfig {}: no such file", file.display())));
     }
-    match access::config(kubeconfig).await {
+    match kubeconfig.config().await {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::Usage(error.to_string())),
     }

@@ -74,7 +74,6 @@ mod tests {
         let required = match command {
             "soak" => "--runs=2",
             "report merge" => "report.yaml",
-            "report fetch" => "--kubeconfig=admin.conf",
             _ => "",
         };
         format!("{command} {option} {required}").split_whitespace().map(str::to_owned).collect()

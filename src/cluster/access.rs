@@ -2,13 +2,13 @@
 //! cluster, the pod's service account.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use super::ClusterError;
+use super::kubeconfig::KubeconfigSource;
 
 /// Timeout of the first request to the API server.
 const ANSWER: Duration = Duration::from_secs(15);
@@ -17,7 +17,7 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    Kubeconfig(PathBuf),
+    Kubeconfig(KubeconfigSource),
     /// The service account of the pod that this program runs in.
     Pod,
 }
@@ -32,7 +32,7 @@ impl Access {
     /// Builds the client configuration, without a request to the server.
     pub async fn config(&self) -> Result<Config, ClusterError> {
         match self {
-            Self::Kubeconfig(path) => config(path).await,
+            Self::Kubeconfig(source) => source.config().await,
             Self::Pod => {
                 let mut config = Config::incluster()
                     .map_err(|source| ClusterError::ServiceAccount { source: Box::new(source) })?;
@@ -55,11 +55,8 @@ impl Access {
     /// What the user can try when the server does not answer.
     fn advice(&self) -> String {
         match self {
-            Self::Kubeconfig(path) => {
-                format!(
-                    "`kubectl --kubeconfig {} get --raw /version` must work from here first",
-                    path.display()
-                )
+            Self::Kubeconfig(source) => {
+                format!("`kubectl{} get --raw /version` must work from here first", source.options())
             }
             Self::Pod => "the cluster's pods must reach it; look for network policies".into(),
         }
@@ -70,7 +67,7 @@ impl Access {
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Kubeconfig(path) => write!(f, "--kubeconfig {}", path.display()),
+            Self::Kubeconfig(source) => write!(f, "{source}"),
             Self::Pod => f.write_str("the service account of this pod"),
         }
     }
@@ -78,18 +75,8 @@ impl fmt::Display for Access {
 
 /// A client of the server in a kubeconfig.
 pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
-    Client::try_from(config(kubeconfig).await?).map_err(|source| ClusterError::api("connect", source))
-}
-
-/// Reads a kubeconfig, without a request to its server.
-pub async fn config(kubeconfig: &Path) -> Result<Config, ClusterError> {
-    let unusable = |source| ClusterError::Kubeconfig { path: kubeconfig.into(), source: Box::new(source) };
-    let file = Kubeconfig::read_from(kubeconfig).map_err(unusable)?;
-    let mut config =
-        Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(unusable)?;
-    // Watches stay open for minutes. Callers limit other requests with a timeout.
-    config.read_timeout = None;
-    Ok(config)
+    Client::try_from(KubeconfigSource::of_file(kubeconfig).config().await?)
+        .map_err(|source| ClusterError::api("connect", source))
 }
 
 /// Connects, and checks that the server answers and accepts the credentials.
@@ -143,7 +130,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case(
-        Access::Kubeconfig("admin.conf".into()),
+        Access::Kubeconfig(KubeconfigSource::of_file("admin.conf")),
         "--kubeconfig admin.conf: https://a:6443 does not answer\n`kubectl --kubeconfig admin.conf get --raw /version` must work \
          from here first"
     )]
@@ -173,7 +160,7 @@ mod tests {
     async fn a_server_that_does_not_answer_is_reported_with_its_kubeconfig() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let (_folder, path) = kubeconfig(silent.local_addr().unwrap().port());
-        let access = Access::Kubeconfig(path.clone());
+        let access = Access::Kubeconfig(KubeconfigSource::of_file(&path));
         let error = reached_in(&access, Duration::from_secs(1)).await.err().unwrap().to_string();
         assert!(error.contains("did not answer within 1 s") && error.contains("http://127.0.0.1"), "{error}");
         drop(silent);

@@ -80,8 +80,8 @@ pub enum ClusterError {
     /// A scheduler did not become ready, or exited.
     #[error("backend {backend} is not run: {source}")]
     NoScheduler { backend: String, source: SchedulerFailure },
-    #[error("--kubeconfig {}: {source}; pass the kubeconfig of a running cluster", path.display())]
-    Kubeconfig { path: PathBuf, source: Box<kube::config::KubeconfigError> },
+    #[error("{kubeconfig}: {source}; pass the kubeconfig of a running cluster")]
+    Kubeconfig { kubeconfig: String, source: Box<kube::config::KubeconfigError> },
     /// The pod lacks the files of its service account.
     #[error("the service account of this pod: {source}")]
     ServiceAccount { source: Box<kube::config::InClusterError> },

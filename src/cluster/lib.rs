@@ -3,8 +3,8 @@
 //! - [`provider`] is the interface of a cluster to cases.
 //! - [`local`] starts a control plane of processes with KWOK nodes, on loopback ports.
 //! - [`kind`] starts a cluster of containers with real kubelets.
-//! - [`existing`] uses a cluster that someone else runs. [`access`] connects to it, and [`rights`] checks the
-//!   user's rights. [`shared`] has the objects that several runs in it share.
+//! - [`existing`] uses a cluster that someone else runs. [`kubeconfig`] finds it, [`access`] connects to it, and
+//!   [`rights`] checks the user's rights. [`shared`] has the objects that several runs in it share.
 //! - [`node_pools`] creates nodes for cases; [`workers`] leases real ones.
 //! - [`nodes`] describes the nodes that a case requests.
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API.
@@ -19,6 +19,7 @@ pub mod deploy;
 mod error;
 pub mod existing;
 pub mod kind;
+pub mod kubeconfig;
 pub mod local;
 pub mod node_pools;
 mod node_state;

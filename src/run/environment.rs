@@ -23,6 +23,7 @@ use conformance_cluster::ClusterError;
 use conformance_cluster::access::Access;
 use conformance_cluster::existing::{Connection, ExistingCluster};
 use conformance_cluster::kind::KindCluster;
+use conformance_cluster::kubeconfig::KubeconfigSource;
 use conformance_cluster::local::LocalCluster;
 use conformance_cluster::node_pools::CANARY_NODE;
 use conformance_cluster::provider::Provider;
@@ -329,7 +330,7 @@ impl Environment {
                 return Ok(TestCluster { configured_by_others: spec.operator.is_some(), ..prepared });
             }
             Origin::Up(kubeconfig) => {
-                let access = Access::Kubeconfig(kubeconfig.clone());
+                let access = Access::Kubeconfig(KubeconfigSource::of_file(kubeconfig));
                 let connection =
                     Connection { access, allows_foreign_workloads: true, leased_nodes: None, again: false };
                 ExistingCluster::connect(&connection, label, needed, &kinds).await?

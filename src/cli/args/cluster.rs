@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
+use conformance_cluster::kubeconfig::KubeconfigSource;
 use conformance_contract::kubernetes::Kubernetes;
 
 use super::headings::OPERATOR;
@@ -73,7 +74,7 @@ pub(crate) enum ProviderName {
     Local,
     /// Containers with real kubelets and fake GPUs; needs Docker.
     Kind,
-    /// Your own cluster, given by --kubeconfig.
+    /// Your own cluster, found by its kubeconfig as kubectl does.
     Existing,
 }
 
@@ -149,11 +150,14 @@ pub(crate) struct ProviderArgs {
     /// repeated.
     #[arg(long = "chart", value_name = "NAME=CHART[@VERSION]", value_parser = name_and_chart)]
     pub charts: Vec<(String, String)>,
-    /// Kubeconfig of your own cluster; in a pod of that cluster, the default is its service account. Nothing
-    /// is installed in the cluster. It must run KWOK for nodes annotated kwok.x-k8s.io/node=fake, unless
-    /// --nodes-where selects nodes.
+    /// Kubeconfig of your own cluster, instead of $KUBECONFIG or ~/.kube/config. In a pod of that cluster without
+    /// any of them, its service account is used. Nothing is installed in the cluster. It must run KWOK for nodes
+    /// annotated kwok.x-k8s.io/node=fake, unless --nodes-where selects nodes.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig, instead of the current one.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
     /// Lease the nodes of your cluster with this label to cases, with their own capacity, instead of
     /// simulating nodes. The harness restores their labels and taints. One node more than a case needs is for
     /// canaries.
@@ -171,4 +175,11 @@ pub(crate) struct ProviderArgs {
     /// Version of the operator in the report, with --operator existing.
     #[arg(long, value_name = "VERSION", default_value = "unknown", help_heading = OPERATOR)]
     pub operator_version: String,
+}
+
+impl ProviderArgs {
+    /// The kubeconfig of the user's own cluster.
+    pub(crate) fn kubeconfig_source(&self) -> KubeconfigSource {
+        KubeconfigSource { file: self.kubeconfig.clone(), context: self.context.clone() }
+    }
 }

@@ -134,6 +134,9 @@ pub(crate) struct CleanArgs {
     /// removed. A run in progress there loses its objects too.
     #[arg(long, value_name = "FILE", conflicts_with = "components")]
     pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig, instead of the current one.
+    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
+    pub context: Option<String>,
     /// Remove only the objects of this run.
     #[arg(long, value_name = "ID", requires = "kubeconfig")]
     pub run: Option<String>,

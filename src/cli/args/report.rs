@@ -35,9 +35,12 @@ pub(crate) enum ReportVerb {
 /// Arguments of `report fetch`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FetchArgs {
-    /// Kubeconfig of the cluster.
+    /// Kubeconfig of the cluster, instead of $KUBECONFIG or ~/.kube/config.
     #[arg(long, value_name = "FILE")]
-    pub kubeconfig: PathBuf,
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig, instead of the current one.
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
     /// Namespace of the pods.
     #[arg(long, value_name = "NAME", default_value = "grove-conformance")]
     pub namespace: String,

@@ -123,9 +123,9 @@ pub(crate) struct ShareArgs {
     /// Run only the Ith of N shares of the selected cases; `report merge` combines the reports.
     #[arg(long, value_name = "I/N", conflicts_with = "workload", help_heading = SELECTION)]
     pub shard: Option<Shard>,
-    /// Run the suite inside the cluster of --kubeconfig, as pods of a Job: submit it, follow it, fetch and merge the reports,
+    /// Run the suite inside the cluster of the kubeconfig, as pods of a Job: submit it, follow it, fetch and merge the reports,
     /// and remove it (docs/your-cluster.md).
-    #[arg(long, requires_all = ["kubeconfig", "image"], conflicts_with = "shard")]
+    #[arg(long, requires = "image", conflicts_with = "shard")]
     pub in_cluster: bool,
     /// With --in-cluster, the suite's image, which the cluster's nodes have or can pull; `image` builds one.
     #[arg(long, value_name = "IMAGE", requires = "in_cluster")]

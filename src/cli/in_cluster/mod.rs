@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use conformance_cluster::access::Access;
+use conformance_cluster::kubeconfig::KubeconfigSource;
 use conformance_cluster::suite::follow::{Ended, Follower, follow};
 use conformance_cluster::suite::results::{self, Incomplete, Stored};
 use conformance_cluster::suite::{SuiteRun, run_of_share, submit};
@@ -73,10 +74,11 @@ pub(crate) async fn run(
     interruption: &Arc<Interruption>,
 ) -> Result<Report, Failure> {
     let pod_args = pod_args::of(args)?;
-    let (Some(kubeconfig), Some(image)) = (&args.provider.kubeconfig, &args.share.image) else {
-        return Err(Failure::Usage("--in-cluster needs --kubeconfig FILE and --image IMAGE".into()));
+    let Some(image) = &args.share.image else {
+        return Err(Failure::Usage("--in-cluster needs --image IMAGE".into()));
     };
-    provider::readable(kubeconfig).await?;
+    let kubeconfig = args.provider.kubeconfig_source();
+    provider::readable(&kubeconfig).await?;
     std::fs::create_dir_all(&args.report_dir)
         .map_err(|e| Failure::Usage(format!("--output {}: {e}", args.report_dir.display())))?;
     let wanted = args.share.shards.map_or(1, std::num::NonZeroUsize::get);
@@ -107,9 +109,13 @@ pub(crate) async fn run(
     });
     // Remove the objects even if the run failed.
     if let Err(error) = submit::remove(&client, &suite).await {
-        let file = kubeconfig.display();
+        let named = KubeconfigSource {
+            file: Some(kubeconfig.file.unwrap_or_else(|| "FILE".into())),
+            context: kubeconfig.context,
+        };
         output::say(&format!(
-            "clean-up: {error}\n`grove-conformance clean --kubeconfig {file}` removes the remaining objects"
+            "clean-up: {error}\n`grove-conformance clean{}` removes the remaining objects",
+            named.options()
         ));
     }
     written
@@ -147,8 +153,9 @@ impl Follower for PodLogs {
 
 /// `report fetch`: merges the reports that pods have stored in a namespace.
 pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
-    provider::readable(&args.kubeconfig).await?;
-    let client = existing::reached(&Access::Kubeconfig(args.kubeconfig.clone())).await?;
+    let kubeconfig = KubeconfigSource { file: args.kubeconfig.clone(), context: args.context.clone() };
+    provider::readable(&kubeconfig).await?;
+    let client = existing::reached(&Access::Kubeconfig(kubeconfig)).await?;
     let merged = fetch_and_merge(&client, &args.namespace, &args.report_dir, None, &Ended::default()).await?;
     write(&args.report_dir, &merged, false)?;
     Ok(merged.exit())

@@ -50,6 +50,7 @@ fn of_provider(args: &ProviderArgs) -> Vec<String> {
     }
     words.extend(args.charts.iter().map(|(name, chart)| format!("--chart '{name}={chart}'")));
     words.extend(args.kubeconfig.iter().map(|file| format!("--kubeconfig {}", quoted(file))));
+    words.extend(args.context.iter().map(|name| format!("--context '{name}'")));
     words.extend(args.nodes_where.iter().map(|label| format!("--nodes-where {label}")));
     if args.beside_foreign_workloads {
         words.push("--beside-foreign-workloads".into());
