@@ -102,6 +102,7 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--skip", "aon/exact-fit-bond"], "did you mean \"aon/exact-fit-bound\"?")]
 #[case(&["run", "del", "--skip", "del"], "--skip del: every selected case is skipped")]
 #[case(&["run", "--skip", "aon", "--generate", "5"], "cannot be used with")]
+#[case(&["run", "--fail-fast", "--accept", "known.yaml"], "cannot be used with")]
 #[case(&["run", "aon", "--workload", "w.yaml", "--nodes", "8x8"], "cannot be used with")]
 #[case(&["run", "--shard", "0/3"], "expected I/N, the Ith of N shards")]
 #[case(&["run", "--shard", "4/3"], "expected I/N, the Ith of N shards")]

@@ -27,12 +27,12 @@ impl CaseFilter {
         if filter.names_anything() {
             return Ok(filter);
         }
-        Err(match is_glob {
-            true => Failure::Usage(format!(
+        if is_glob {
+            return Err(Failure::Usage(format!(
                 "{word:?} matches no case and no clause: `grove-conformance list` shows them all"
-            )),
-            false => unknown_word(word),
-        })
+            )));
+        }
+        Err(unknown_word(word))
     }
 
     pub(crate) fn parse_all(words: &[String]) -> Result<Vec<Self>, Failure> {

@@ -71,9 +71,10 @@ pub(super) async fn run(
     // even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does not
     // print its report, because the process that fetches it does.
     let written = report.and_then(|report| {
-        match args.share.store_results {
-            true => store(report_dir, &report)?,
-            false => write(report_dir, &report, args.output.quiet)?,
+        if args.share.store_results {
+            store(report_dir, &report)?;
+        } else {
+            write(report_dir, &report, args.output.quiet)?;
         }
         Ok(report)
     });
