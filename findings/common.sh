@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A control plane of pinned public Go modules, in a temporary folder: etcd, kube-apiserver and one kube-scheduler, and simulated
-# nodes. Nothing of this project runs. A script sources this file, creates nodes and gangs, and prints what it saw.
+# A control plane in a temporary folder, built from pinned public Go modules: etcd, kube-apiserver, one scheduler, and simulated
+# nodes. No program of this project runs. A script sources this file, creates nodes and gangs, and prints what it observes.
 set -euo pipefail
 
 for tool in go curl jq openssl python3; do
@@ -18,9 +18,9 @@ trap ended EXIT
 etcd_module=go.etcd.io/etcd/server/v3@v3.6.10
 overlay=()
 
-# MODULE@VERSION PACKAGE...: builds programs in $work/bin, with the replacements of the module's go.mod. Kubernetes replaces its own
-# modules by folders that no proxy serves; they are released under the same number with v0 in front. FINDINGS_PROGRAMS may name a folder
-# with programs that were built before, in a folder MODULE@VERSION for each module.
+# MODULE@VERSION PACKAGE...: builds programs in $work/bin, with the replacements of the module's go.mod. Kubernetes replaces its
+# own modules by folders that no proxy serves. These modules are released under the same number, with v0 instead of v1.
+# FINDINGS_PROGRAMS may name a folder with programs that are already built. It has a folder MODULE@VERSION for each module.
 built() {
     local module=$1 folder="$work/build-${1//[\/@]/-}" go_mod
     shift
@@ -45,7 +45,7 @@ built() {
     ) >"$folder.log" 2>&1 || { tail -n 20 "$folder.log"; echo "$module could not be built"; exit 3; }
 }
 
-# VERSION GATES API...: etcd and an API server with these feature gates (GATE=true,...) and API versions.
+# VERSION GATES API...: starts etcd and an API server with these feature gates (GATE=true,...) and API versions.
 api_server() {
     local version=$1 gates=$2
     shift 2
@@ -80,7 +80,7 @@ contexts: [{name: it, context: {cluster: it, user: it}}]
 YAML
 }
 
-# GATES: a kube-scheduler of the API server's version.
+# GATES: starts a kube-scheduler of the API server's version.
 kube_scheduler() {
     built "k8s.io/kubernetes@$kubernetes" k8s.io/kubernetes/cmd/kube-scheduler
     "$work/bin/kube-scheduler" --kubeconfig="$work/kubeconfig" --authentication-kubeconfig="$work/kubeconfig" \
@@ -89,14 +89,14 @@ kube_scheduler() {
     echo "kube-scheduler $kubernetes, $1"
 }
 
-# kube-scheduler 1.37 with gangs, topology and trees.
+# Starts kube-scheduler 1.37 with gangs, topology and trees.
 kube_scheduler_1_37() {
     local gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true
     api_server v1.37.2 "$gates" scheduling.k8s.io/v1beta1 scheduling.k8s.io/v1alpha3
     kube_scheduler "$gates"
 }
 
-# Volcano 1.15.1 needs an API module that not every proxy serves. v1.14.0 is served, and lacks the name of one annotation.
+# Volcano 1.15.1 needs an API module that not every proxy serves. v1.14.0 is served, but lacks the name of one annotation.
 volcano_apis() {
     go mod edit -replace=volcano.sh/apis=volcano.sh/apis@v1.14.0
     local folder
@@ -106,7 +106,7 @@ volcano_apis() {
     overlay=(-overlay "$PWD/overlay.json")
 }
 
-# MODULE FOLDER FILE...: installs CRDs of a module that was built.
+# MODULE FOLDER FILE...: installs CRDs from FOLDER of a module that was built.
 crds() {
     local module=$1 folder name
     folder=$(go mod download -json "$module" | jq -r .Dir)/$2
@@ -122,7 +122,8 @@ crds() {
     sleep 2
 }
 
-# PLUGINS: Volcano's scheduler 1.15.1 alone, with these plugins in its second tier, on an API server of Kubernetes 1.36.5.
+# PLUGINS: starts Volcano's scheduler 1.15.1 without its other programs, with these additional plugins in its second tier, on an API
+# server of Kubernetes 1.36.5.
 volcano() {
     local module=volcano.sh/volcano@v1.15.1
     api_server v1.36.5 AllAlpha=false scheduling.k8s.io/v1
@@ -166,7 +167,8 @@ spec:
 YAML
 }
 
-# Koordinator's scheduler 1.8.0, with plugin Coscheduling where its chart has it, on an API server of Kubernetes 1.36.5.
+# Starts Koordinator's scheduler 1.8.0 on an API server of Kubernetes 1.36.5. It has the plugin Coscheduling at the extension points
+# at which its chart enables it.
 koordinator() {
     local module=github.com/koordinator-sh/koordinator@v1.8.0 plugin='[{name: Coscheduling}]'
     api_server v1.36.5 AllAlpha=false scheduling.k8s.io/v1
@@ -217,14 +219,14 @@ YAML
 }
 
 free_ports() {
-    # Three that the kernel gives, held until all are known.
+    # The kernel chooses three ports. They stay open until all three are known, so that no port is returned twice.
     python3 -c 'import socket
 held = [socket.socket() for _ in range(3)]
 for one in held: one.bind(("127.0.0.1", 0))
 print(*(one.getsockname()[1] for one in held))'
 }
 
-request() { # METHOD PATH [TYPE]; the body is read where there is a type
+request() { # METHOD PATH [TYPE]; reads the body from standard input if TYPE is given
     local more=()
     [[ -z ${3:-} ]] || more=(-H "Content-Type: $3" --data-binary @-)
     curl -sk --fail-with-body -X "$1" -H 'Authorization: Bearer token' "${more[@]}" "https://127.0.0.1:$port$2"
@@ -238,7 +240,7 @@ pods=/api/v1/namespaces/default/pods
 podgroups=/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups
 trees=/apis/scheduling.k8s.io/v1alpha3/namespaces/default/compositepodgroups
 
-# NAME GPUS [LABELS]: a node that is ready, with labels as a YAML map.
+# NAME GPUS [LABELS]: creates a node that is ready, with labels as a YAML map.
 node() {
     created /api/v1/nodes <<YAML
 {apiVersion: v1, kind: Node, metadata: {name: $1, labels: ${3:-{\}}}}
@@ -274,7 +276,7 @@ spec: {schedulingPolicy: {gang: {minCount: $2}}${3:+, $3}}
 YAML
 }
 
-# NAME MINCOUNT TREE: a PodGroup of a tree.
+# NAME MINCOUNT TREE: creates a PodGroup of a tree.
 member() { podgroup "$1" "$2" "parentCompositePodGroupName: $3, workloadRef: {workloadName: w, templateName: $1}"; }
 
 # NAME MINGROUPCOUNT
@@ -289,14 +291,14 @@ spec:
 YAML
 }
 
-# The names of bound pods, in one line.
+# Prints the names of bound pods in one line.
 bound() { get "$pods" | jq -r '[.items[] | select(.spec.nodeName) | .metadata.name] | join(" ")'; }
 are_bound() { [[ $(bound) == "$*" ]]; }
-# PATH TYPE: status and reason of a condition.
+# PATH TYPE: prints the status and reason of a condition.
 condition() { get "$1" | jq -r --arg type "$2" '.status.conditions[]? | select(.type == $type) | "\(.status) \(.reason)"'; }
 is_condition() { [[ $(condition "$1" "$2") == "$3" ]]; }
 
-# SECONDS WHAT COMMAND...: waits until it succeeds.
+# SECONDS WHAT COMMAND...: waits at most SECONDS until COMMAND succeeds.
 within() {
     local until=$((SECONDS + $1)) what=$2
     shift 2
@@ -307,7 +309,7 @@ within() {
     echo "seen: $what"
 }
 
-# SECONDS WHAT COMMAND...: it holds all that time.
+# SECONDS WHAT COMMAND...: checks that COMMAND succeeds throughout SECONDS.
 for_all_of() {
     local until=$((SECONDS + $1)) what=$2 seconds=$1
     shift 2

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# kube-scheduler 1.37.2, scheduling gates in gangs.
-# One would expect: a gate holds its own pod, and a gang whose other pods reach its minimum is bound.
-# Seen: one gated pod holds back every unbound pod of its PodGroup, and in a tree those of the whole tree, although the minimum is there
-# without it. No condition on pods or groups and no event says so. All are bound once the gate is gone.
+# kube-scheduler 1.37.2: scheduling gates in gangs.
+# Expected: a gate holds only its own pod. A gang whose other pods reach its minimum is bound.
+# Observed: one gated pod holds back every unbound pod of its PodGroup, and in a tree every unbound pod of the tree. The other
+# pods reach the minimum without it. No condition of a pod or a group and no event reports this. All pods are bound once the gate
+# is removed.
 # Source: pkg/scheduler/backend/queue/scheduling_queue.go (a group is one entity of the queue).
 . "$(dirname "$0")/common.sh"
 kube_scheduler_1_37

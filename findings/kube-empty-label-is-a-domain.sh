@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# kube-scheduler 1.36.5, a gang with a required topology level.
-# One would expect: a node whose label for the level is empty belongs to no domain.
-# Seen: nodes with an empty label are one domain together: a gang that must be in one rack is bound to two nodes that are in none.
+# kube-scheduler 1.36.5: a gang with a required topology level.
+# Expected: a node whose label for the level is empty belongs to no domain.
+# Observed: nodes with an empty label form one domain. A gang that must be in one rack is bound to two nodes that are in no rack.
 # Source: kubernetes/kubernetes#140308.
 . "$(dirname "$0")/common.sh"
 gates=GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true

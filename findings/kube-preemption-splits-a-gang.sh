@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# kube-scheduler 1.37.2, preemption of a gang.
-# One would expect: a gang is preempted whole or not at all, since a part below the minimum is of no use to anybody.
-# Seen: without a disruptionMode a pod of a higher priority preempts one pod of a gang of two, minCount 2, and the other stays bound.
-# With `disruptionMode: {all: {}}` both go.
+# kube-scheduler 1.37.2: preemption of a gang.
+# Expected: a gang is preempted whole or not at all, because a part below the minimum is useless.
+# Observed: without a disruptionMode, a pod of a higher priority preempts one pod of a gang of two with minCount 2, and the other
+# pod stays bound. With `disruptionMode: {all: {}}` both pods are preempted.
 . "$(dirname "$0")/common.sh"
 kube_scheduler_1_37
 for i in 1 2; do node "n$i" 8; done

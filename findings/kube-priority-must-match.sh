@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# kube-scheduler 1.37.2, priority of a gang.
-# One would expect: a PodGroup takes the priority of its pods, or they take its; 1.36 schedules such a gang.
-# Seen: pods with a priority class in a PodGroup without one get the reason SchedulerError and are never bound, and so do pods without
-# one in a PodGroup that has one. Neither side gets the other's.
+# kube-scheduler 1.37.2: the priority of a gang.
+# Expected: a PodGroup takes the priority of its pods, or the pods take the priority of the PodGroup. 1.36 schedules such a gang.
+# Observed: if only the pods have a priority class, or only the PodGroup has one, the pods get the reason SchedulerError and are
+# never bound. Neither side takes the priority of the other.
 # Source: validatePodGroup in pkg/scheduler/schedule_one_podgroup.go.
 . "$(dirname "$0")/common.sh"
 kube_scheduler_1_37

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# kube-scheduler 1.37.2, a CompositePodGroup over two gangs.
-# One would expect: where the minimum of every gang of a tree fits, it is bound, whatever else waits.
-# Seen: the pods of a tree are tried in one order, by age. A pod of the older gang beyond its minimum takes the node that the younger
-# gang's minimum needs, and nothing of the tree is bound. Created in the other order, the same pods are bound at once.
+# kube-scheduler 1.37.2: a CompositePodGroup with two gangs.
+# Expected: if the minimum of every gang of a tree fits, it is bound, regardless of other waiting pods.
+# Observed: the scheduler tries the pods of a tree in one order, by age. A surplus pod of the older gang takes the node that the
+# minimum of the younger gang needs, and no pod of the tree is bound. If the same pods are created in the other order, they are
+# bound at once.
 # Source: pkg/scheduler/schedule_one_podgroup.go of k8s.io/kubernetes.
 . "$(dirname "$0")/common.sh"
 kube_scheduler_1_37

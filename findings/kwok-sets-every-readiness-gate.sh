@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# KWOK 0.8.0 with its own stages, readiness gates.
-# One would expect: as a kubelet, it leaves the conditions of a pod's readiness gates to the controllers that own them, and the pod is
-# not Ready until they are True.
-# Seen: it sets the condition of every readiness gate to True itself, and the pod is Ready at once. A controller whose gate is missed
-# is not found out on simulated nodes.
+# KWOK 0.8.0 with its own stages: readiness gates.
+# Expected: like a kubelet, KWOK leaves the conditions of a pod's readiness gates to the controllers that own them. The pod is not
+# Ready until they are True.
+# Observed: KWOK sets the condition of every readiness gate to True itself, and the pod is Ready at once. So simulated nodes do
+# not reveal a controller that fails to set its gate.
 . "$(dirname "$0")/common.sh"
 api_server v1.36.5 AllAlpha=false v1
 built sigs.k8s.io/kwok@v0.8.0 sigs.k8s.io/kwok/cmd/kwok

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Volcano 1.15.1 and kube-scheduler 1.36.5, a pod with an unbound claim of a class with WaitForFirstConsumer.
-# One would expect: both pick a node and leave the volume to the provisioner; the provisioner here is no CSI driver, so no CSINode
-# limits it.
-# Seen: kube-scheduler picks a node. Volcano takes the provisioner's name for that of a CSI driver, and waits for want of
-# `attachable-volumes-csi-NAME`. Its flag --ignored-provisioners exempts a name.
+# Volcano 1.15.1 and kube-scheduler 1.36.5: a pod with an unbound claim of a storage class with WaitForFirstConsumer.
+# Expected: both schedulers select a node and leave the volume to the provisioner. The provisioner here is not a CSI driver, so no
+# CSINode limits it.
+# Observed: kube-scheduler selects a node. Volcano treats the provisioner's name as the name of a CSI driver, and the pod waits
+# because the node has no `attachable-volumes-csi-NAME`. Volcano's flag --ignored-provisioners exempts a name.
 . "$(dirname "$0")/common.sh"
 volcano
 opened default

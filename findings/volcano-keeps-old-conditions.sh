@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Volcano 1.15.1, conditions of a PodGroup.
-# One would expect: a condition that no longer holds is set to False, as the API conventions of Kubernetes have it.
-# Seen: a gang that waited and is bound has Unschedulable True next to Scheduled True. Only their transition times show
-# which one holds.
+# Volcano 1.15.1: conditions of a PodGroup.
+# Expected: a condition that no longer holds is set to False, as the API conventions of Kubernetes require.
+# Observed: after a waiting gang is bound, its PodGroup has both Unschedulable True and Scheduled True. Only their transition
+# times show which one holds.
 . "$(dirname "$0")/common.sh"
 volcano
 opened default

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Volcano 1.15.1, the scheduler without Volcano's webhooks, a PodGroup whose queue does not exist.
-# One would expect: a condition or an event names the queue.
-# Seen: the PodGroup gets no status, its pods no condition, and there is no event. Once the queue exists and is Open the gang is bound.
+# Volcano 1.15.1, the scheduler without Volcano's webhooks: a PodGroup whose queue does not exist.
+# Expected: a condition or an event names the queue.
+# Observed: the PodGroup gets no status, its pods get no condition, and there is no event. Once the queue exists and is Open, the
+# gang is bound.
 . "$(dirname "$0")/common.sh"
 volcano
 opened default

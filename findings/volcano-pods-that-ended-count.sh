@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Volcano 1.15.1, a gang whose pods are replaced.
-# One would expect: a pod that is being deleted does not help its gang to minMember.
-# Seen: one that has succeeded does, as long as it exists: of a gang of three that comes back where there is room for two, a pod is
-# bound alone, or two of three. A kubelet leaves such pods for seconds when their process ends with 0 on SIGTERM.
+# Volcano 1.15.1: the pods of a gang are replaced.
+# Expected: a pod that is being deleted does not count towards minMember of its gang.
+# Observed: a succeeded pod counts as long as it exists. A gang of three is recreated where there is room for two: one pod is
+# bound alone, or two of three are bound. If a process exits with 0 on SIGTERM, the kubelet leaves such a pod for seconds.
 # Source: ReadyTaskNum in pkg/scheduler/api/job_info.go.
 . "$(dirname "$0")/common.sh"
 volcano
@@ -15,7 +15,7 @@ for i in 1 2 3; do
     delete "$pods/old-$i"
     patched "$pods/old-$i/status" <<<'{"status": {"phase": "Succeeded"}}'
 done
-# What has ended holds no GPUs; the third node goes.
+# Succeeded pods use no GPUs. The third node is cordoned.
 patched /api/v1/nodes/n3 <<<'{"spec": {"unschedulable": true}}'
 for i in 1 2 3; do volcano_pod "new-$i" gang 8; done
 is_bound_in_part() { local new; new=$(bound | grep -o 'new-.' | wc -l); ((new == 1 || new == 2)); }

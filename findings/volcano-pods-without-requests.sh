@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Volcano 1.15.1, a gang of pods that request nothing.
-# One would expect: minMember counts them like other pods, and a gang of three is not bound where two fit.
-# Seen: such a pod is best effort. Action allocate skips it, action backfill binds it by itself, and it counts as ready from the start:
-# two of three are bound. With a request of 1m CPU none is.
+# Volcano 1.15.1: a gang of pods that request nothing.
+# Expected: minMember counts these pods like other pods, and a gang of three is not bound if only two fit.
+# Observed: such a pod is best effort. The action allocate skips it, the action backfill binds it on its own, and it counts as
+# ready from the start. So two of three pods are bound. With a request of 1m CPU, no pod is bound.
 # Source: ReadyTaskNum in pkg/scheduler/api/job_info.go.
 . "$(dirname "$0")/common.sh"
 volcano
 opened default
-# Two places: a node for two pods.
+# Room for two pods: one node whose pod limit is two.
 node n1 8
 patched /api/v1/nodes/n1/status <<<'{"status": {"capacity": {"pods": "2"}, "allocatable": {"pods": "2"}}}'
 gang() { # NAME RESOURCES

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Volcano 1.15.1, the scheduler without Volcano's controllers, with plugin proportion (as in the configuration of its chart).
-# One would expect: the queue `default` that the scheduler makes itself can be used, or a gang says that its queue is not open.
-# Seen: the queue has no state, nothing is allocated from it, and the PodGroup says NotEnoughResources while all GPUs are free. With
-# `status.state: Open` the gang is bound.
+# Volcano 1.15.1, the scheduler without Volcano's controllers, with the plugin proportion (as in the configuration of its chart).
+# Expected: the queue `default`, which the scheduler itself creates, can be used, or a gang reports that its queue is not open.
+# Observed: the queue has no state, and the scheduler allocates nothing from it. The PodGroup reports NotEnoughResources although
+# all GPUs are free. With `status.state: Open`, the gang is bound.
 . "$(dirname "$0")/common.sh"
 volcano proportion
 for i in 1 2; do node "n$i" 8; done
