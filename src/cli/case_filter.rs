@@ -1,8 +1,8 @@
 //! The words that name cases: ids, groups and globs of cases, and ids and globs of clauses.
 
-use conformance_run::suites;
 use conformance_contract::clauses::CLAUSES;
 use conformance_driver::case::Case;
+use conformance_run::suites;
 use glob::Pattern;
 
 use super::{Failure, unknown};

@@ -1,7 +1,7 @@
 //! Errors for unknown names. They suggest the closest match.
 
-use conformance_run::suites;
 use conformance_contract::renamed_cases;
+use conformance_run::suites;
 
 use super::Failure;
 
