@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::arena::Arena;
 use super::clauses::{EXTERNAL, Feature, Workload};
 use super::target::{ReportedVersion, TARGETS, Target, TargetDescription};
-use crate::targets::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
+use crate::targets::CONFORMANCE_EXTERNAL;
 
 /// The maximum length of a name: PodGangs have it as a label value.
 const MAX_NAME_LENGTH: usize = 63;
@@ -61,7 +61,6 @@ struct DescriptionData {
     scheduler: String,
     name: String,
     features: Vec<Feature>,
-    why_not: Vec<(Feature, &'static str)>,
 }
 
 static DESCRIPTION_DATA: Arena<DescriptionData> = Arena::empty();
@@ -82,23 +81,20 @@ impl Target {
             }
         }
         let is_declared = |feature: &Feature| ALWAYS.contains(feature) || declared.contains(feature);
-        let (features, others): (Vec<_>, Vec<_>) = Feature::ALL
+        let features = Feature::ALL
             .into_iter()
             .filter(|feature| feature.applies_to(Workload::PodCliqueSets))
-            .partition(is_declared);
-        let why_not = others.into_iter().map(|feature| (feature, why_not_of_an_external_scheduler(feature)));
+            .filter(is_declared);
         let data = DESCRIPTION_DATA.add(DescriptionData {
             scheduler: name.to_owned(),
             name: format!("{EXTERNAL}:{name}"),
-            features,
-            why_not: why_not.collect(),
+            features: features.collect(),
         });
         Ok(Self::of(DESCRIPTIONS.add(TargetDescription {
             id: "external-scheduler",
             backend: &data.scheduler,
             name: &data.name,
             features: &data.features,
-            why_not: &data.why_not,
             // The harness does not have the scheduler's program, so it cannot read its version.
             version: ReportedVersion::Always("unknown"),
             external: Some(ExternalProfile { scheduler: &data.scheduler, runs: true }),
@@ -182,6 +178,8 @@ mod tests {
         let target = declaring(&[Feature::AtomicPodGang]);
         assert_eq!(target.why_not(Feature::TopologyRequired), "not declared by --features");
         assert_eq!(target.why_not(Feature::TopologyResource), "the backend creates no topology resources");
+        let reason = target.why_not(Feature::Metrics);
+        assert_eq!(reason, "an operator declares it for a backend; --features cannot declare it");
     }
 
     #[rstest]

@@ -13,6 +13,7 @@ use super::external_scheduler::{ALWAYS, Declared, ExternalProfile, NotExternal};
 use crate::kubernetes::Kubernetes;
 use crate::property::Property;
 use crate::scheduler::Scheduler;
+use crate::targets::why_not_of_an_external_profile;
 pub use crate::targets::{AI_CONFORMANCE_TARGETS, KUBE, TARGETS, TRAIN_JOB_TARGETS};
 
 /// The suite's own description of a target. The targets of a scheduler are in its file in `targets/`.
@@ -35,7 +36,8 @@ pub struct TargetDescription {
     pub(crate) trees: Option<bool>,
     /// The declared features of the backend.
     pub(crate) features: &'static [Feature],
-    /// For each other feature, why it is not declared.
+    /// Why other features are not declared, where the target has a better reason than the feature's own default
+    /// (`clauses/feature.rs`).
     pub(crate) why_not: &'static [(Feature, &'static str)],
     /// The properties that cases may require. Only targets of PodCliqueSets have any.
     pub(crate) properties: &'static [Property],
@@ -313,8 +315,11 @@ impl Target {
         if let Some(declaration) = self.declaration.filter(|_| self.lacks_by_declaration(feature)) {
             return declaration.why_not(feature, self);
         }
-        let found = self.description.why_not.iter().find(|(not_declared, _)| *not_declared == feature);
-        found.map_or("not declared", |(_, reason)| *reason).into()
+        if let Some(profile) = self.external() {
+            return why_not_of_an_external_profile(profile, feature).into();
+        }
+        let own = self.description.why_not.iter().find(|(not_declared, _)| *not_declared == feature);
+        own.map_or(feature.why_not(), |(_, reason)| *reason).into()
     }
 
     /// What makes two targets equal.
@@ -365,6 +370,8 @@ impl std::fmt::Display for Target {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
     use crate::clauses::CLAUSES;
 
@@ -379,11 +386,7 @@ mod tests {
 
     #[test]
     fn ids_and_options_of_targets_do_not_change() {
-        let targets: Vec<_> = TARGETS
-            .into_iter()
-            .map(|target| (serde_json::to_value(target).unwrap(), target.slug(), target.options()))
-            .collect();
-        let wanted = [
+        let published = [
             ("default-scheduler-podgroup", "--backend default-scheduler --scope PodGroup"),
             ("default-scheduler-podgang", "--backend default-scheduler --scope PodGang"),
             ("default-scheduler-tree", "--backend default-scheduler --scope Tree"),
@@ -392,7 +395,13 @@ mod tests {
             ("kai-scheduler", "--backend kai-scheduler"),
             ("external", "--backend external"),
         ];
-        assert_eq!(targets, wanted.map(|(id, options)| (id.into(), id.into(), options.into())));
+        for (id, options) in published {
+            let target = serde_json::from_value::<Target>(id.into()).unwrap();
+            assert_eq!(target.options(), options);
+        }
+        for target in TARGETS {
+            assert_eq!(serde_json::to_value(target).unwrap(), target.slug());
+        }
         for target in every() {
             let serialized = serde_json::to_value(target).unwrap();
             assert_eq!(serde_json::from_value::<Target>(serialized).unwrap(), target);
@@ -413,13 +422,36 @@ mod tests {
     }
 
     #[test]
-    fn exactly_the_undeclared_features_have_a_reason() {
+    fn a_target_explains_undeclared_features_only() {
         for target in every() {
-            for feature in Feature::ALL.into_iter().filter(|feature| feature.applies_to(target.workload())) {
-                let has_reason = target.description.why_not.iter().any(|(other, _)| *other == feature);
-                assert_eq!(has_reason, !target.declares(feature), "{target}: {feature}");
+            for (feature, reason) in target.description.why_not {
+                let is_undeclared = feature.applies_to(target.workload()) && !target.declares(*feature);
+                assert!(is_undeclared, "{target}: {feature}");
+                assert_ne!(*reason, feature.why_not(), "{target}: {feature} has this reason by default");
             }
         }
+    }
+
+    #[rstest]
+    #[case(
+        Target::KUBE_POD_GROUP,
+        Feature::External,
+        "the scheduler reads its own gang resources, not PodGangs"
+    )]
+    #[case(
+        Target::KUBE_POD_GROUP,
+        Feature::CompositePodGroup,
+        "Kubernetes serves CompositePodGroup since version 1.37"
+    )]
+    #[case(Target::VOLCANO, Feature::CompositePodGroup, "the scheduler has its own gang resources instead")]
+    #[case(Target::EXTERNAL, Feature::Metrics, "no scheduler serves the profile, so no pod is bound")]
+    #[case(Target::EXTERNAL, Feature::CompositePodGroup, "the backend creates no gang resources")]
+    fn a_reason_is_the_targets_own_or_the_features(
+        #[case] target: Target,
+        #[case] feature: Feature,
+        #[case] reason: &str,
+    ) {
+        assert_eq!(target.why_not(feature), reason);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::SchedulerDescription;
 use crate::clauses::{self, Feature, Workload};
-use crate::external_scheduler::ExternalProfile;
+use crate::external_scheduler::{DECLARABLE, ExternalProfile};
 use crate::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
 use crate::target::{ReportedVersion, Target, TargetDescription};
 
@@ -15,11 +15,6 @@ impl Target {
 pub(super) static DESCRIPTION: SchedulerDescription =
     SchedulerDescription { targets: &[&CONFORMANCE_EXTERNAL], kinds: &[] };
 
-const NO_SCHEDULER: &str = "no scheduler serves the profile, so no pod is bound";
-const NO_RESOURCES: &str = "the backend creates no resources that could be deleted or edited";
-const NO_TOPOLOGY_RESOURCES: &str = "the backend creates no topology resources";
-const NO_GANG_RESOURCES: &str = "the backend creates no gang resources";
-
 pub(crate) static CONFORMANCE_EXTERNAL: TargetDescription = TargetDescription {
     id: clauses::EXTERNAL,
     scheduler: Scheduler::KUBE,
@@ -28,34 +23,7 @@ pub(crate) static CONFORMANCE_EXTERNAL: TargetDescription = TargetDescription {
     scope: None,
     trees: None,
     features: &[],
-    why_not: &[
-        (Feature::GangScheduling, NO_SCHEDULER),
-        (Feature::AtomicPodGang, NO_SCHEDULER),
-        (Feature::TopologyRequired, NO_SCHEDULER),
-        (Feature::TopologyPerGroup, NO_SCHEDULER),
-        (Feature::TopologyPerClique, NO_SCHEDULER),
-        (Feature::TopologyNested, NO_SCHEDULER),
-        (Feature::TopologyPerReplica, NO_SCHEDULER),
-        (Feature::TopologyPreferred, NO_SCHEDULER),
-        (Feature::TopologyResource, NO_TOPOLOGY_RESOURCES),
-        (Feature::SelfHealing, NO_RESOURCES),
-        (Feature::CompositePodGroup, NO_GANG_RESOURCES),
-        (
-            Feature::External,
-            "no scheduler serves conformance-external; `run --backend external:NAME` judges one that runs",
-        ),
-        (Feature::Kubelet, NO_SCHEDULER),
-        (Feature::FreshGang, NO_SCHEDULER),
-        (Feature::HalfGangRelease, NO_SCHEDULER),
-        (Feature::StuckGangRelease, NO_SCHEDULER),
-        (Feature::RevisionedRestore, NO_SCHEDULER),
-        (Feature::ScaleToZero, NO_SCHEDULER),
-        (Feature::Claims, NO_SCHEDULER),
-        (Feature::PodGangStatus, NO_SCHEDULER),
-        (Feature::Metrics, NO_SCHEDULER),
-        (Feature::Autoscaling, NO_SCHEDULER),
-        (Feature::StartupOrder, NO_SCHEDULER),
-    ],
+    why_not: &[],
     properties: &[],
     gates: &[],
     version: ReportedVersion::Always("none"),
@@ -63,23 +31,18 @@ pub(crate) static CONFORMANCE_EXTERNAL: TargetDescription = TargetDescription {
     workload: Workload::PodCliqueSets,
 };
 
-/// Why a scheduler that a user names does not have a feature: the user did not declare it, or cannot.
-pub(crate) const fn why_not_of_an_external_scheduler(feature: Feature) -> &'static str {
+/// Why a profile of type External does not have a feature. No scheduler serves the harness's own profile. A user
+/// can declare some features of a scheduler that runs, and an operator declares the others.
+pub(crate) fn why_not_of_an_external_profile(profile: &ExternalProfile, feature: Feature) -> &'static str {
     match feature {
-        Feature::SelfHealing => NO_RESOURCES,
-        Feature::TopologyPerReplica
-        | Feature::FreshGang
-        | Feature::HalfGangRelease
-        | Feature::StuckGangRelease
-        | Feature::RevisionedRestore
-        | Feature::ScaleToZero
-        | Feature::Claims
-        | Feature::PodGangStatus
-        | Feature::Metrics
-        | Feature::Autoscaling
-        | Feature::StartupOrder => "an operator declares it for a backend; --features cannot declare it",
-        Feature::TopologyResource => NO_TOPOLOGY_RESOURCES,
-        Feature::CompositePodGroup => NO_GANG_RESOURCES,
-        _ => "not declared by --features",
+        Feature::TopologyResource => "the backend creates no topology resources",
+        Feature::SelfHealing => "the backend creates no resources that could be deleted or edited",
+        Feature::CompositePodGroup => "the backend creates no gang resources",
+        Feature::External if !profile.runs => {
+            "no scheduler serves conformance-external; `run --backend external:NAME` judges one that runs"
+        }
+        _ if !profile.runs => "no scheduler serves the profile, so no pod is bound",
+        _ if DECLARABLE.contains(&feature) || feature == Feature::Kubelet => "not declared by --features",
+        _ => "an operator declares it for a backend; --features cannot declare it",
     }
 }

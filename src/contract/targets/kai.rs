@@ -1,6 +1,6 @@
 //! The target of KAI-Scheduler, and the kinds that KAI-Scheduler adds to a cluster.
 
-use super::{NEVER_HALF, NO_PLACE_PER_REPLICA, OWN_GANG_RESOURCES, READS_NO_POD_GANGS, SchedulerDescription};
+use super::SchedulerDescription;
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::property::Property;
@@ -56,15 +56,11 @@ static KAI: TargetDescription = TargetDescription {
         Feature::Metrics,
     ],
     why_not: &[
-        NO_PLACE_PER_REPLICA,
-        NEVER_HALF,
         (
             Feature::FreshGang,
             "all generations of a gang share one PodGroup, which also counts pods that do not terminate",
         ),
         (Feature::Claims, "KAI has not been tried with claims that the pods of a gang share"),
-        OWN_GANG_RESOURCES,
-        READS_NO_POD_GANGS,
     ],
     properties: &[
         Property::CustomResources,

@@ -1,6 +1,6 @@
 //! The target of Koordinator, and the kinds that Koordinator adds to a cluster.
 
-use super::{NEVER_HALF, NO_PLACE_PER_REPLICA, OWN_GANG_RESOURCES, READS_NO_POD_GANGS, SchedulerDescription};
+use super::SchedulerDescription;
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::property::Property;
@@ -53,8 +53,6 @@ static KOORDINATOR: TargetDescription = TargetDescription {
         Feature::ScaleToZero,
     ],
     why_not: &[
-        NO_PLACE_PER_REPLICA,
-        NEVER_HALF,
         (Feature::TopologyPerGroup, ONE_SPEC),
         (Feature::TopologyPerClique, ONE_SPEC),
         (Feature::TopologyNested, ONE_SPEC),
@@ -71,8 +69,6 @@ static KOORDINATOR: TargetDescription = TargetDescription {
             "Koordinator rejects a pod while its claim is being allocated for another pod of the gang, \
              so the backend refuses shared claims",
         ),
-        OWN_GANG_RESOURCES,
-        READS_NO_POD_GANGS,
     ],
     properties: &[
         Property::CustomResources,

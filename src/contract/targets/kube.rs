@@ -1,6 +1,6 @@
 //! kube-scheduler with the Workload API, in three mappings.
 
-use super::{NEVER_HALF, NO_PLACE_PER_REPLICA, READS_NO_POD_GANGS, SchedulerDescription};
+use super::SchedulerDescription;
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::property::Property;
@@ -93,11 +93,9 @@ static POD_GROUP: TargetDescription = TargetDescription {
         ),
         PER_GROUP,
         NESTED,
-        NO_PLACE_PER_REPLICA,
         PREFERRED,
         RESOURCE,
         COMPOSITE,
-        READS_NO_POD_GANGS,
     ],
     properties: &[
         Property::SeveralTopologies,
@@ -134,13 +132,10 @@ static POD_GANG: TargetDescription = TargetDescription {
         ),
         PER_GROUP,
         NESTED,
-        NO_PLACE_PER_REPLICA,
-        NEVER_HALF,
         FIXED_SIZE,
         PREFERRED,
         RESOURCE,
         COMPOSITE,
-        READS_NO_POD_GANGS,
     ],
     properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     ..ANY
@@ -169,7 +164,7 @@ static TREE: TargetDescription = TargetDescription {
         Feature::RevisionedRestore,
         Feature::StuckGangRelease,
     ],
-    why_not: &[NO_PLACE_PER_REPLICA, NEVER_HALF, FIXED_SIZE, PREFERRED, RESOURCE, READS_NO_POD_GANGS],
+    why_not: &[FIXED_SIZE, PREFERRED, RESOURCE],
     properties: &[
         Property::SeveralTopologies,
         Property::PendingGangsDoNotBlock,

@@ -10,32 +10,13 @@ mod kube;
 mod train_job;
 mod volcano;
 
-use crate::clauses::Feature;
 use crate::kinds::{self, Kind};
 use crate::target::{Target, TargetDescription};
 
 pub use ai_conformance::TARGETS as AI_CONFORMANCE_TARGETS;
-pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_scheduler};
+pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_profile};
 pub use kube::KUBE;
 pub use train_job::{KINDS as TRAIN_JOB_KINDS, TARGETS as TRAIN_JOB_TARGETS};
-
-/// Applies to every scheduler so far.
-const NO_PLACE_PER_REPLICA: (Feature, &str) = (
-    Feature::TopologyPerReplica,
-    "gang resources are created per PodGang, and no constraint spans several PodGangs",
-);
-
-/// Applies to every scheduler that binds PodGangs whole.
-const NEVER_HALF: (Feature, &str) =
-    (Feature::HalfGangRelease, "the scheduler binds PodGangs whole, so no gang is ever half bound");
-
-/// Applies to every scheduler outside Kubernetes.
-const OWN_GANG_RESOURCES: (Feature, &str) =
-    (Feature::CompositePodGroup, "the scheduler has its own gang resources instead");
-
-/// Applies to every scheduler with a backend that creates gang resources.
-const READS_NO_POD_GANGS: (Feature, &str) =
-    (Feature::External, "the scheduler reads its own gang resources, not PodGangs");
 
 /// The data about a scheduler that the contract needs.
 pub(crate) struct SchedulerDescription {

@@ -35,11 +35,6 @@ pub static KINDS: [Kind; 6] = [
         .of_scheduler(SCHEDULER_PLUGINS),
 ];
 
-const NO_QUEUES_OF_KAI: (Feature, &str) =
-    (Feature::QueueLabel, "`kaiScheduler` in a runtime's podGroupPolicy applies to KAI only");
-const NO_WORKLOAD_PER_JOB: (Feature, &str) =
-    (Feature::JobWorkload, "the gate WorkloadWithJob applies to kube-scheduler's API only");
-
 const NO_TOPOLOGY_IN_COSCHEDULING: &str = "the PodGroup of scheduler-plugins has no topology constraint";
 
 static KUBE: TargetDescription = TargetDescription {
@@ -56,7 +51,6 @@ static KUBE: TargetDescription = TargetDescription {
         (Feature::AtomicTrainJob, "the Job controller creates one gang per Job, and none spans several Jobs"),
         (Feature::TopologyRequired, "the Workload of a Job has no topology constraint"),
         (Feature::TopologyPerJob, "the Workload of a Job has no topology constraint"),
-        NO_QUEUES_OF_KAI,
     ],
     properties: &[],
     gates: &[],
@@ -73,14 +67,10 @@ static VOLCANO: TargetDescription = TargetDescription {
     scope: None,
     trees: None,
     features: &[Feature::TrainJob, Feature::AtomicTrainJob, Feature::TopologyRequired],
-    why_not: &[
-        (
-            Feature::TopologyPerJob,
-            "the trainer's PodGroup has one networkTopology for all replicated Jobs together",
-        ),
-        NO_QUEUES_OF_KAI,
-        NO_WORKLOAD_PER_JOB,
-    ],
+    why_not: &[(
+        Feature::TopologyPerJob,
+        "the trainer's PodGroup has one networkTopology for all replicated Jobs together",
+    )],
     properties: &[],
     gates: &[],
     version: ReportedVersion::OfProgram("vc-scheduler"),
@@ -99,8 +89,6 @@ static COSCHEDULING: TargetDescription = TargetDescription {
     why_not: &[
         (Feature::TopologyRequired, NO_TOPOLOGY_IN_COSCHEDULING),
         (Feature::TopologyPerJob, NO_TOPOLOGY_IN_COSCHEDULING),
-        NO_QUEUES_OF_KAI,
-        NO_WORKLOAD_PER_JOB,
     ],
     properties: &[],
     gates: &[],
@@ -123,7 +111,7 @@ static KAI: TargetDescription = TargetDescription {
         Feature::TopologyPerJob,
         Feature::QueueLabel,
     ],
-    why_not: &[NO_WORKLOAD_PER_JOB],
+    why_not: &[],
     properties: &[],
     gates: &[],
     version: ReportedVersion::OfProgram("kai-scheduler"),

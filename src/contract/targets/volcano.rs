@@ -1,6 +1,6 @@
 //! The target of Volcano, and the kinds that Volcano adds to a cluster.
 
-use super::{NEVER_HALF, NO_PLACE_PER_REPLICA, OWN_GANG_RESOURCES, READS_NO_POD_GANGS, SchedulerDescription};
+use super::SchedulerDescription;
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::property::Property;
@@ -56,8 +56,6 @@ static VOLCANO: TargetDescription = TargetDescription {
         Feature::ScaleToZero,
     ],
     why_not: &[
-        NO_PLACE_PER_REPLICA,
-        NEVER_HALF,
         (
             Feature::TopologyPerGroup,
             "a PodGroup has one subgroup per podgroup, and none for all podgroups of a scaling group",
@@ -75,8 +73,6 @@ static VOLCANO: TargetDescription = TargetDescription {
             Feature::Claims,
             "Volcano's default configuration ignores claims, so the backend refuses shared claims",
         ),
-        OWN_GANG_RESOURCES,
-        READS_NO_POD_GANGS,
     ],
     properties: &[
         Property::CustomResources,
