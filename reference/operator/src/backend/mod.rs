@@ -1,7 +1,7 @@
-//! The schedulers that Grove supports, behind [`SchedulerBackend`]. Each scheduler has its own folder;
-//! `external` serves any scheduler that reads PodGangs itself. `profiles` creates the backends from the
-//! configuration file, and `registry` finds the backend of a workload. The other files are shared by several
-//! backends.
+//! The schedulers that Grove supports, behind [`SchedulerBackend`]. Each scheduler has its own folder, and an
+//! entry in `BUILT_IN`; `external` serves any scheduler that reads PodGangs itself. `profiles` creates the
+//! backends from the configuration file, and `registry` finds the backend of a workload. The other files are
+//! shared by several backends.
 
 pub(crate) mod affinity;
 mod cached_answer;
@@ -41,3 +41,9 @@ pub use scheduler_backend::{
 };
 pub use volcano::{VOLCANO, Volcano};
 pub use webhook_server::{FieldError, FieldErrorReason, Validation};
+
+use profiles::BuiltIn;
+
+/// The backends that a profile selects by its name, in alphabetical order.
+const BUILT_IN: &[BuiltIn] =
+    &[default_scheduler::BUILT_IN, kai::BUILT_IN, koordinator::BUILT_IN, volcano::BUILT_IN];

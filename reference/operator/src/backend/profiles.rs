@@ -1,7 +1,7 @@
 //! Creates a backend from a profile of the configuration file.
 //!
-//! Only this module knows every backend by name. A profile's `config` belongs to the backend and is parsed
-//! strictly: an unknown field prevents the start, and the error contains its path (KOORD-13, EXT-05).
+//! A profile's `config` belongs to the backend and is parsed strictly: an unknown field prevents the start, and
+//! the error contains its path (KOORD-13, EXT-05).
 
 use std::sync::Arc;
 
@@ -11,11 +11,23 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::names::{MAX_LABEL, is_label_value};
-use super::registry::BUILT_IN;
-use super::{
-    DEFAULT_SCHEDULER, DefaultScheduler, External, KAI_SCHEDULER, KOORD_SCHEDULER, Kai, Koordinator,
-    SchedulerBackend, VOLCANO, Volcano,
-};
+use super::registry::is_reserved;
+use super::{BUILT_IN, External, SchedulerBackend};
+
+/// A backend that a profile selects by its name.
+pub(super) struct BuiltIn {
+    /// The schedulerName, which is also the name of the profile.
+    pub(super) name: &'static str,
+    /// Creates the backend of a profile. The namespace is the controller's own, which exists.
+    pub(super) create: fn(&Profile, &Client, &str) -> Created,
+}
+
+pub(super) type Created = Result<Arc<dyn SchedulerBackend>, ProfileError>;
+
+/// The `config` of a backend without configuration.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoConfig {}
 
 #[derive(Clone, Debug)]
 pub struct Profile {
@@ -32,10 +44,6 @@ pub enum ProfileType {
     External,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NoConfig {}
-
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct ProfileError {
@@ -51,37 +59,36 @@ impl Profile {
         client: &Client,
         namespace: &str,
     ) -> Result<Arc<dyn SchedulerBackend>, ProfileError> {
+        let name = self.name.as_str();
         let bad_name = |message| Err(ProfileError { path: "name".to_owned(), message });
-        match (self.type_, self.name.as_str()) {
-            (Some(ProfileType::External), name) if BUILT_IN.contains(&name) => {
-                bad_name(format!("{name:?} is the name of a built-in scheduler backend"))
+        if let Some(ProfileType::External) = self.type_ {
+            if is_reserved(name) {
+                return bad_name(format!("{name:?} is the name of a built-in scheduler backend"));
             }
             // The name becomes the value of `grove.io/scheduler-name`.
-            (Some(ProfileType::External), name) if !is_label_value(name) => bad_name(format!(
-                "{name:?}: must be the value of a label: at most {MAX_LABEL} letters, digits, '-', '_' and '.', \
-                 a letter or digit at either end"
-            )),
-            (Some(ProfileType::External), name) => Ok(Arc::new(External::new(name, self.config()?))),
-            (None, DEFAULT_SCHEDULER) => {
-                Ok(Arc::new(DefaultScheduler::new(client.clone(), self.config()?, namespace)))
+            if !is_label_value(name) {
+                return bad_name(format!(
+                    "{name:?}: must be the value of a label: at most {MAX_LABEL} letters, digits, '-', '_' and '.', \
+                     a letter or digit at either end"
+                ));
             }
-            (None, KAI_SCHEDULER) => {
-                let NoConfig {} = self.config()?;
-                Ok(Arc::new(Kai::new(client.clone())))
+            return Ok(Arc::new(External::new(name, self.config()?)));
+        }
+        match BUILT_IN.iter().find(|built_in| built_in.name == name) {
+            Some(built_in) => (built_in.create)(self, client, namespace),
+            None => {
+                let supported: Vec<_> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
+                bad_name(format!(
+                    "no scheduler backend {name:?}; supported: {}, and with type: External any scheduler that reads \
+                     PodGangs itself",
+                    supported.join(", ")
+                ))
             }
-            (None, KOORD_SCHEDULER) => Ok(Arc::new(Koordinator::new(client.clone(), self.config()?))),
-            (None, VOLCANO) => {
-                let NoConfig {} = self.config()?;
-                Ok(Arc::new(Volcano::new(client.clone())))
-            }
-            (None, name) => bad_name(format!(
-                "no scheduler backend {name:?}; supported: {DEFAULT_SCHEDULER}, {KAI_SCHEDULER}, {KOORD_SCHEDULER}, \
-                 {VOLCANO}, and with type: External any scheduler that reads PodGangs itself"
-            )),
         }
     }
 
-    fn config<C: DeserializeOwned>(&self) -> Result<C, ProfileError> {
+    /// The profile's `config`, parsed as that of one backend.
+    pub(super) fn config<C: DeserializeOwned>(&self) -> Result<C, ProfileError> {
         let config = self.config.clone().unwrap_or_else(|| json!({}));
         serde_path_to_error::deserialize(config).map_err(|error| {
             let path = match error.path().to_string().as_str() {

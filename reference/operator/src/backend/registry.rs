@@ -8,15 +8,19 @@ use std::sync::Arc;
 
 use grove_api::PodCliqueSet;
 
-use super::SchedulerBackend;
+use super::{BUILT_IN, SchedulerBackend};
 use crate::cache::caches::BackendKinds;
 
 /// The backend that needs no profile: it is always enabled.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
-/// Scheduler names that Grove reserves for a backend, whether enabled or not.
-pub(super) const BUILT_IN: [&str; 5] =
-    [DEFAULT_SCHEDULER, "kai-scheduler", "koord-scheduler", "lpx-scheduler", "volcano"];
+/// A name that Grove reserves for a backend that does not exist here.
+const LPX_SCHEDULER: &str = "lpx-scheduler";
+
+/// Whether Grove reserves this scheduler name for a backend, whether enabled or not.
+pub(super) fn is_reserved(name: &str) -> bool {
+    name == LPX_SCHEDULER || BUILT_IN.iter().any(|built_in| built_in.name == name)
+}
 
 #[derive(Clone)]
 pub struct Registry {
@@ -94,7 +98,7 @@ impl Registry {
         let is_requested = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);
         match (self.get(name), self.get(&self.default_name)) {
             (Some(backend), _) => Served::By(backend),
-            (None, Some(default)) if !BUILT_IN.contains(&name) && !is_requested() => Served::By(default),
+            (None, Some(default)) if !is_reserved(name) && !is_requested() => Served::By(default),
             _ => Served::Disabled(name.to_owned()),
         }
     }

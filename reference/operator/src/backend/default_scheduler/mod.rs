@@ -21,6 +21,19 @@ mod scope;
 mod sync;
 mod workload_api;
 
+use std::sync::Arc;
+
+use kube::Client;
+
 pub use backend::DefaultScheduler;
 pub use config::{DefaultSchedulerConfig, SchedulerFeatureGates};
 pub use scope::GangScope;
+
+use super::DEFAULT_SCHEDULER;
+use super::profiles::{BuiltIn, Created, Profile};
+
+pub(super) const BUILT_IN: BuiltIn = BuiltIn { name: DEFAULT_SCHEDULER, create };
+
+fn create(profile: &Profile, client: &Client, namespace: &str) -> Created {
+    Ok(Arc::new(DefaultScheduler::new(client.clone(), profile.config()?, namespace)))
+}

@@ -15,5 +15,18 @@ mod plan;
 mod queue;
 mod topology;
 
+use std::sync::Arc;
+
+use kube::Client;
+
 pub use api::KAI_SCHEDULER;
 pub use backend::Kai;
+
+use super::profiles::{BuiltIn, Created, NoConfig, Profile};
+
+pub(super) const BUILT_IN: BuiltIn = BuiltIn { name: KAI_SCHEDULER, create };
+
+fn create(profile: &Profile, client: &Client, _namespace: &str) -> Created {
+    let NoConfig {} = profile.config()?;
+    Ok(Arc::new(Kai::new(client.clone())))
+}

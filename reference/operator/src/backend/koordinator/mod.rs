@@ -15,6 +15,18 @@ mod network_topology;
 mod plan;
 mod pod_group;
 
+use std::sync::Arc;
+
+use kube::Client;
+
 pub use backend::Koordinator;
 pub use config::KoordinatorConfig;
 pub use pod_group::KOORD_SCHEDULER;
+
+use super::profiles::{BuiltIn, Created, Profile};
+
+pub(super) const BUILT_IN: BuiltIn = BuiltIn { name: KOORD_SCHEDULER, create };
+
+fn create(profile: &Profile, client: &Client, _namespace: &str) -> Created {
+    Ok(Arc::new(Koordinator::new(client.clone(), profile.config()?)))
+}

@@ -13,5 +13,18 @@ mod plan;
 mod queue;
 mod tiers;
 
+use std::sync::Arc;
+
+use kube::Client;
+
 pub use api::VOLCANO;
 pub use backend::Volcano;
+
+use super::profiles::{BuiltIn, Created, NoConfig, Profile};
+
+pub(super) const BUILT_IN: BuiltIn = BuiltIn { name: VOLCANO, create };
+
+fn create(profile: &Profile, client: &Client, _namespace: &str) -> Created {
+    let NoConfig {} = profile.config()?;
+    Ok(Arc::new(Volcano::new(client.clone())))
+}
