@@ -1,21 +1,11 @@
-//! Every scheduler's description, and how to find one.
+//! How to find the description of a scheduler.
 
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::TARGETS;
 use conformance_programs::components::Component;
 
+use super::ALL;
 use super::install::Install;
-use super::{kai, koord_scheduler, kube_scheduler, scheduler_plugins, volcano};
-
-/// Every description, in start order, which reports use too. The first is kube-scheduler, which every cluster
-/// has.
-pub(crate) static ALL: &[&Install] = &[
-    &kube_scheduler::INSTALL,
-    &volcano::INSTALL,
-    &koord_scheduler::INSTALL,
-    &kai::INSTALL,
-    &scheduler_plugins::INSTALL,
-];
 
 /// Every scheduler, in the order of reports.
 pub fn all() -> impl Iterator<Item = Scheduler> {

@@ -239,3 +239,29 @@ fn objects() -> Vec<Value> {
         ]},
     })]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedulers::tests::home;
+
+    #[test]
+    fn configuration_argv_and_objects() {
+        let home = home("koord-scheduler");
+        insta::assert_yaml_snapshot!((
+            args(&home, Path::new("DIR/koord-scheduler/scheduler.yaml")),
+            configuration(&home.kubeconfig, &[]),
+            (INSTALL.objects)(),
+        ));
+    }
+
+    #[test]
+    fn gangs_and_topology_can_be_left_out() {
+        let without = |off| configuration(Path::new("K"), &[off]);
+        let no_gangs = without(COSCHEDULING).to_string();
+        assert!(!no_gangs.contains("Coscheduling") && no_gangs.contains("DefaultPreBind"), "{no_gangs}");
+        let no_topology = without(NETWORK_TOPOLOGY);
+        let arguments = &no_topology["profiles"][0]["pluginConfig"][0]["args"];
+        assert_eq!(arguments["awareNetworkTopology"], false, "{arguments}");
+    }
+}

@@ -1,6 +1,5 @@
 //! The schedulers that a cluster can have. Each has one file with one description ([`Install`]) of everything
-//! that it needs. A new scheduler is a file here, a line in [`descriptions`], and a pinned module in
-//! `components/`.
+//! that it needs. A new scheduler is a file here, an entry in [`ALL`], and a pinned module in `components/`.
 //!
 //! - [`kube_scheduler`] comes with Kubernetes.
 //! - [`volcano`], [`koord_scheduler`] and [`scheduler_plugins`] are built from pinned modules, which also
@@ -31,13 +30,23 @@ pub mod scheduler_plugins;
 mod source;
 pub mod volcano;
 
-pub(crate) use self::descriptions::{ALL, components};
+pub(crate) use self::descriptions::components;
 pub use self::descriptions::{all, installation, is_deployable, of_pod_clique_sets};
 pub(crate) use self::folder::Files;
 pub use self::folder::in_folder;
 pub use self::given::GivenScheduler;
 pub use self::install::{Command, Install, ProcessHome, SchedulerProcess, StartSettings};
 pub use self::source::{SchedulerSource, names as sources};
+
+/// Every description, in start order, which reports use too. The first is kube-scheduler, which every cluster
+/// has.
+pub(crate) static ALL: &[&Install] = &[
+    &kube_scheduler::INSTALL,
+    &volcano::INSTALL,
+    &koord_scheduler::INSTALL,
+    &kai::INSTALL,
+    &scheduler_plugins::INSTALL,
+];
 
 #[cfg(test)]
 mod tests;

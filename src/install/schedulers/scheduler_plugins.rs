@@ -126,3 +126,20 @@ fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, Pr
 pub fn args(configuration: &Path) -> Vec<String> {
     vec![format!("--config={}", configuration.display()), "--secure-port=0".into(), "-v=2".into()]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedulers::tests::home;
+
+    #[test]
+    fn configuration_and_argv() {
+        let home = home("scheduler-plugins-scheduler");
+        insta::assert_yaml_snapshot!((
+            args(Path::new("DIR/scheduler-plugins-scheduler/scheduler.yaml")),
+            configuration(&home.kubeconfig, &[]),
+        ));
+        let without = configuration(&home.kubeconfig, &[COSCHEDULING]);
+        assert!(!without.to_string().contains(COSCHEDULING), "{without}");
+    }
+}

@@ -14,7 +14,8 @@ use conformance_programs::source::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::descriptions::{ALL, of_program};
+use super::ALL;
+use super::descriptions::of_program;
 use super::given::{GivenScheduler, crds_in};
 use super::install::{Install, Recipe};
 

@@ -1,5 +1,5 @@
-//! The complete configuration, argv and objects of every scheduler, except kube-scheduler. The tests of the
-//! local control plane have those of kube-scheduler.
+//! Rules for the descriptions of all schedulers. The complete configuration, argv and objects of a scheduler are
+//! tested in its own file, and those of kube-scheduler with the local control plane.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,86 +8,21 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS};
 use conformance_programs::components::Purpose;
-use rstest::rstest;
 use serde_json::Value;
 
-use super::install::{ModuleCrds, ProgramSource};
+use super::install::{Crds, ProgramSource};
 use super::*;
 use crate::catalogue::catalogue;
 use crate::cluster_spec::ClusterSpec;
 
-fn home(program: &str) -> ProcessHome {
+/// The home of a process in snapshots.
+pub(super) fn home(program: &str) -> ProcessHome {
     ProcessHome {
         kubeconfig: format!("DIR/pki/{program}.kubeconfig").into(),
         folder: format!("DIR/{program}").into(),
         health: 1001,
         other: 1002,
     }
-}
-
-#[test]
-fn volcano() {
-    let home = home("vc-scheduler");
-    insta::assert_yaml_snapshot!((
-        volcano::args(&home, Path::new("DIR/vc-scheduler/scheduler.conf")),
-        volcano::environment(&home),
-        volcano::configuration(&[]),
-        (volcano::INSTALL.objects)(),
-    ));
-}
-
-#[test]
-fn koord_scheduler() {
-    let home = home("koord-scheduler");
-    insta::assert_yaml_snapshot!((
-        koord_scheduler::args(&home, Path::new("DIR/koord-scheduler/scheduler.yaml")),
-        koord_scheduler::configuration(&home.kubeconfig, &[]),
-        (koord_scheduler::INSTALL.objects)(),
-    ));
-}
-
-#[test]
-fn scheduler_plugins() {
-    let home = home("scheduler-plugins-scheduler");
-    insta::assert_yaml_snapshot!((
-        scheduler_plugins::args(Path::new("DIR/scheduler-plugins-scheduler/scheduler.yaml")),
-        scheduler_plugins::configuration(&home.kubeconfig, &[]),
-    ));
-    let without = scheduler_plugins::configuration(&home.kubeconfig, &[scheduler_plugins::COSCHEDULING]);
-    assert!(!without.to_string().contains(scheduler_plugins::COSCHEDULING), "{without}");
-}
-
-#[test]
-fn kai() {
-    let home = home("kai-scheduler");
-    insta::assert_yaml_snapshot!((
-        kai::scheduler_args(&home, Path::new("DIR/kai-scheduler/scheduler.yaml")),
-        kai::binder_args(&home),
-        kai::pod_grouper_args(&home),
-        kai::environment(&home),
-        kai::configuration(false),
-        (kai::INSTALL.objects)(),
-    ));
-}
-
-#[rstest]
-#[case(volcano::GANG)]
-#[case(volcano::NETWORK_TOPOLOGY)]
-fn volcano_without_a_plugin(#[case] off: &str) {
-    let all = volcano::configuration(&[]).to_string();
-    let without = volcano::configuration(&[off]).to_string();
-    assert!(all.contains(off) && !without.contains(off), "{without}");
-    assert!(without.contains("predicates"), "{without}");
-}
-
-#[test]
-fn koordinator_without_gangs_or_topology() {
-    let without = |off| koord_scheduler::configuration(Path::new("K"), &[off]);
-    let no_gangs = without(koord_scheduler::COSCHEDULING).to_string();
-    assert!(!no_gangs.contains("Coscheduling") && no_gangs.contains("DefaultPreBind"), "{no_gangs}");
-    let no_topology = without(koord_scheduler::NETWORK_TOPOLOGY);
-    let arguments = &no_topology["profiles"][0]["pluginConfig"][0]["args"];
-    assert_eq!(arguments["awareNetworkTopology"], false, "{arguments}");
 }
 
 #[tokio::test]
@@ -129,24 +64,36 @@ fn assert_writes_only_its_own(scheduler: Scheduler) {
 }
 
 /// A scheduler waits for the informers of its CRDs. Without the right to list, they never sync.
-#[rstest]
-#[case(volcano::SCHEDULER, &volcano::CRDS)]
-#[case(koord_scheduler::SCHEDULER, &koord_scheduler::CRDS)]
-#[case(scheduler_plugins::SCHEDULER, &scheduler_plugins::CRDS)]
-fn a_scheduler_may_read_the_kinds_of_its_crds(#[case] scheduler: Scheduler, #[case] crds: &ModuleCrds) {
-    for file in crds.files {
-        let (group, resource) = file.trim_end_matches(".yaml").split_once('_').expect("group_resource.yaml");
-        assert!(may_read(installation(scheduler).processes, group, resource), "{group} {resource}");
-    }
-}
-
 #[test]
-fn kais_scheduler_may_read_the_kinds_of_its_crds() {
-    let kai = installation(kai::SCHEDULER);
-    for crd in kai.own_crds().expect("KAI's own") {
-        let (group, resource) = (&crd["spec"]["group"], &crd["spec"]["names"]["plural"]);
-        let (group, resource) = (group.as_str().expect("a group"), resource.as_str().expect("a name"));
-        assert!(may_read(&kai.processes[..1], group, resource), "{group} {resource}");
+fn a_scheduler_may_read_the_kinds_of_its_crds() {
+    for install in ALL {
+        let kinds: Vec<(String, String)> = match &install.crds {
+            Crds::None => Vec::new(),
+            Crds::Module(crds) => {
+                let names = crds.files.iter().map(|file| file.trim_end_matches(".yaml").split_once('_'));
+                let kind = |name: Option<(&str, &str)>| {
+                    let (group, resource) = name.expect("group_resource.yaml");
+                    (group.to_owned(), resource.to_owned())
+                };
+                names.map(kind).collect()
+            }
+            Crds::Written(_) => {
+                let kind = |crd: &Value| {
+                    let (group, resource) = (&crd["spec"]["group"], &crd["spec"]["names"]["plural"]);
+                    let word = |value: &Value| value.as_str().expect("a name").to_owned();
+                    (word(group), word(resource))
+                };
+                install.own_crds().expect("its own CRDs").iter().map(kind).collect()
+            }
+        };
+        // The first process is the scheduler itself, which reads the CRDs that were written for this suite.
+        let readers = match &install.crds {
+            Crds::Written(_) => &install.processes[..1],
+            Crds::None | Crds::Module(_) => install.processes,
+        };
+        for (group, resource) in kinds {
+            assert!(may_read(readers, &group, &resource), "{:?}: {group} {resource}", install.scheduler);
+        }
     }
 }
 
@@ -227,14 +174,18 @@ fn every_target_has_a_scheduler_with_a_description() {
 }
 
 #[test]
-fn without_given_programs_only_kai_is_missing() {
-    let (install, spec) = (installation(kai::SCHEDULER), ClusterSpec::with([kai::SCHEDULER]));
-    assert_eq!(install.given(&spec).count(), 0);
-    for reason in [install.missing(&spec), install.missing_in_kind(&spec)] {
-        assert!(reason.unwrap().starts_with("KAI binaries not found (--kai-dir or --kai-source)"));
+fn only_schedulers_whose_programs_the_user_gives_are_missing_without_them() {
+    for install in ALL {
+        let spec = ClusterSpec::with([install.scheduler]);
+        assert_eq!(install.given(&spec).count(), 0);
+        let (missing, missing_in_kind) = (install.missing(&spec), install.missing_in_kind(&spec));
+        if let ProgramSource::Given(given) = &install.programs {
+            assert_eq!((missing, missing_in_kind), (Some(given.missing), Some(given.missing_in_kind)));
+        } else {
+            let is_in_kind = install.is_deployable() || install.scheduler == Scheduler::KUBE;
+            assert_eq!((missing, missing_in_kind.is_none()), (None, is_in_kind));
+        }
     }
-    for other in ALL.iter().filter(|other| other.scheduler != kai::SCHEDULER) {
-        let is_in_kind = other.is_deployable() || other.scheduler == Scheduler::KUBE;
-        assert_eq!((other.missing(&spec), other.missing_in_kind(&spec).is_none()), (None, is_in_kind));
-    }
+    let kai = installation(kai::SCHEDULER).missing(&ClusterSpec::with([kai::SCHEDULER]));
+    assert!(kai.unwrap().starts_with("KAI binaries not found (--kai-dir or --kai-source)"));
 }

@@ -214,3 +214,32 @@ fn objects() -> Vec<Value> {
     };
     vec![queue("root", false), queue("default", true)]
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::schedulers::tests::home;
+
+    #[test]
+    fn configuration_argv_and_objects() {
+        let home = home("vc-scheduler");
+        insta::assert_yaml_snapshot!((
+            args(&home, Path::new("DIR/vc-scheduler/scheduler.conf")),
+            environment(&home),
+            configuration(&[]),
+            (INSTALL.objects)(),
+        ));
+    }
+
+    #[rstest]
+    #[case(GANG)]
+    #[case(NETWORK_TOPOLOGY)]
+    fn a_plugin_can_be_left_out(#[case] off: &str) {
+        let all = configuration(&[]).to_string();
+        let without = configuration(&[off]).to_string();
+        assert!(all.contains(off) && !without.contains(off), "{without}");
+        assert!(without.contains("predicates"), "{without}");
+    }
+}

@@ -320,3 +320,22 @@ pub fn queue(name: &str, parent: Option<&str>) -> Value {
         "spec": spec,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedulers::tests::home;
+
+    #[test]
+    fn configuration_argv_and_objects() {
+        let home = home("kai-scheduler");
+        insta::assert_yaml_snapshot!((
+            scheduler_args(&home, Path::new("DIR/kai-scheduler/scheduler.yaml")),
+            binder_args(&home),
+            pod_grouper_args(&home),
+            environment(&home),
+            configuration(false),
+            (INSTALL.objects)(),
+        ));
+    }
+}
