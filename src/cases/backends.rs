@@ -1,12 +1,12 @@
 //! Admission attempts that differ between backends. Each scheduler has a file `admission.rs` in the folder of
-//! its cases and a line in [`ALL`].
+//! its cases, which `BACKENDS` in `lib.rs` lists.
 
 use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_driver::admission_attempts::{clique, template};
 
+use crate::BACKENDS;
 use crate::levels::Level;
 use crate::prelude::*;
-use crate::{ext, kai, koord, kube, vol};
 
 pub(crate) struct Backend {
     pub(crate) targets: &'static [Target],
@@ -55,17 +55,8 @@ pub(crate) struct Crd {
     pub(crate) too_old: Option<(&'static str, Attempt)>,
 }
 
-static ALL: [&Backend; 6] = [
-    &ext::admission::BACKEND,
-    &kube::admission::FLAT,
-    &kube::admission::TREE,
-    &vol::admission::BACKEND,
-    &koord::admission::BACKEND,
-    &kai::admission::BACKEND,
-];
-
 pub(crate) fn of(target: Target) -> Option<&'static Backend> {
-    ALL.into_iter().find(|backend| backend.targets.contains(&target))
+    BACKENDS.into_iter().find(|backend| backend.targets.contains(&target))
 }
 
 /// What is specific to the target's backend. Undecided (`NotReached`) for a target without an entry or
@@ -126,8 +117,8 @@ mod tests {
     #[test]
     fn every_target_has_one_backend() {
         for target in TARGETS {
-            let backends = ALL.into_iter().filter(|backend| backend.targets.contains(&target)).count();
-            assert_eq!(backends, 1, "{target}");
+            let of_target = BACKENDS.into_iter().filter(|backend| backend.targets.contains(&target));
+            assert_eq!(of_target.count(), 1, "{target}");
             assert_eq!(own(target).is_ok(), target.external().is_none(), "{target}");
         }
     }

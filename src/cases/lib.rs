@@ -1,6 +1,7 @@
 //! The suite of PodCliqueSets: each case is one `.rs` file and its manifest, in a folder per group of clauses.
 //! To add a case, add these two files and a `mod` line; the build script registers it under the name of its
-//! file. `run/suites.rs` lists this suite and the others.
+//! file. A scheduler's folder also has the admission attempts in [`BACKENDS`]. `run/suites.rs` lists this suite
+//! and the others.
 
 mod adm;
 mod aon;
@@ -28,6 +29,7 @@ mod upd;
 mod upstream_tests;
 mod vol;
 
+use backends::Backend;
 use conformance_check::invariants;
 use conformance_contract::clauses::Workload;
 use conformance_contract::kinds::KINDS;
@@ -45,6 +47,16 @@ pub static SUITE: Suite = Suite {
     invariants: Invariants { clauses: invariants::clauses, broken: invariants::broken },
     usual_seconds: include_str!("usual-seconds.txt"),
 };
+
+/// What differs between backends in admission. Each target has one entry.
+static BACKENDS: [&Backend; 6] = [
+    &ext::admission::BACKEND,
+    &kube::admission::FLAT,
+    &kube::admission::TREE,
+    &vol::admission::BACKEND,
+    &koord::admission::BACKEND,
+    &kai::admission::BACKEND,
+];
 
 #[cfg(test)]
 fn manifest(id: &str) -> &'static str {
