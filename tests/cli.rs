@@ -921,7 +921,7 @@ fn an_unusable_trainer_is_a_usage_error(#[case] flags: &[&str], #[case] expected
 }
 
 #[rstest::rstest]
-#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "known: kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler, scheduler-plugins-scheduler")]
+#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "known: kube-scheduler, vc-scheduler, koord-scheduler, ")]
 #[case::no_checkout(&["--kai-source", "/"], "/ is not a checkout of kai-scheduler/KAI-Scheduler: it lacks go.mod")]
 #[case::two_of_one(&["--kai-source", "DIR", "--scheduler-source", "kai-scheduler=DIR"], "kai-scheduler is given twice")]
 #[case::a_folder_too(&["--kai-source", "DIR", "--kai-dir", "DIR"], "give either a working tree or --kai-dir (GROVE_CONFORMANCE_KAI_DIR)")]

@@ -7,11 +7,7 @@ use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers::{in_folder, kai};
 
 /// Names a folder with KAI's programs and CRDs. Without it, tests cover only what the API server shows.
-const DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";
-
-pub(crate) fn is_there() -> bool {
-    std::env::var_os(DIR).is_some()
-}
+pub(crate) const DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";
 
 pub(crate) fn with(mut spec: ClusterSpec) -> Result<ClusterSpec, ClusterError> {
     if let Some(path) = std::env::var_os(DIR) {

@@ -9,6 +9,7 @@ use conformance_cluster::kubeconfig::KubeconfigSource;
 use conformance_contract::kubernetes::Kubernetes;
 
 use super::headings::OPERATOR;
+use super::scheduler_names;
 use super::value_parsers::{label, name_and_chart, name_and_dir, name_and_path};
 
 /// How the programs of clusters are built.
@@ -23,10 +24,8 @@ pub(crate) struct ClusterArgs {
     /// Checkout of kai-scheduler/KAI-Scheduler, instead of --kai-dir: short for --scheduler-source kai-scheduler=DIR.
     #[arg(long, value_name = "DIR")]
     pub kai_source: Option<PathBuf>,
-    /// Build this scheduler from a working tree of its repository, once per content, instead of the pinned version:
-    /// kube-scheduler, vc-scheduler, koord-scheduler, kai-scheduler or scheduler-plugins-scheduler, e.g.
-    /// vc-scheduler=../volcano. May be repeated.
-    #[arg(long = "scheduler-source", value_name = "NAME=DIR", value_parser = name_and_dir)]
+    #[arg(long = "scheduler-source", value_name = "NAME=DIR", value_parser = name_and_dir,
+          help = scheduler_names::scheduler_source())]
     pub scheduler_sources: Vec<(String, PathBuf)>,
 }
 
@@ -145,10 +144,8 @@ pub(crate) struct ProviderArgs {
     /// How Volcano, Koordinator and KAI are installed in a kind cluster.
     #[arg(long, value_enum, default_value = "manifests")]
     pub install: Install,
-    /// With --install helm, use this chart for volcano, koord-scheduler or kai-scheduler instead of the pinned one: an
-    /// OCI reference, REPOSITORY/CHART, or a path. @VERSION alone selects another version of the pinned chart. May be
-    /// repeated.
-    #[arg(long = "chart", value_name = "NAME=CHART[@VERSION]", value_parser = name_and_chart)]
+    #[arg(long = "chart", value_name = "NAME=CHART[@VERSION]", value_parser = name_and_chart,
+          help = scheduler_names::chart())]
     pub charts: Vec<(String, String)>,
     /// Kubeconfig of your own cluster, instead of $KUBECONFIG or ~/.kube/config. In a pod of that cluster without
     /// any of them, its service account is used. Nothing is installed in the cluster. It must run KWOK for nodes

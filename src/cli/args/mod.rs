@@ -7,6 +7,7 @@ mod offline;
 mod other_clusters;
 mod report;
 mod run;
+mod scheduler_names;
 mod value_parsers;
 
 use clap::{Parser, Subcommand};

@@ -9,6 +9,7 @@ use conformance_report::Shard;
 
 use super::cluster::{ClusterArgs, OperatorArgs, ProviderArgs, Versions};
 use super::headings::{CLUSTER, DEPTH, OPERATOR, OTHER_TOOLS, OUTPUT, PROGRAMS, SELECTION};
+use super::scheduler_names;
 use super::value_parsers::factor;
 
 /// Arguments of `run`, in parts. A function takes the parts that it uses. The parts are in the order of the help
@@ -62,9 +63,7 @@ pub(crate) struct RunArgs {
 /// The backend or scheduler that is judged, and the version of Kubernetes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SubjectArgs {
-    /// Backend to judge (default-scheduler, volcano, koord-scheduler, kai-scheduler, external); all of them in one
-    /// control plane (all); or your own scheduler that reads PodGangs (external:NAME).
-    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
+    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler", help = scheduler_names::backend())]
     pub backend: String,
     /// Features that the scheduler of --backend external:NAME declares, to be judged (AtomicPodGang,TopologyRequired).
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
