@@ -55,6 +55,8 @@ pub struct Clause {
     pub needs_topology: bool,
     /// The schedulers to which it applies. Empty for all schedulers.
     pub only_on: &'static [&'static str],
+    /// The schedulers to which it does not apply, although it applies to all others.
+    pub not_on: &'static [&'static str],
     /// The gang scope of its backend to which it does not apply.
     pub not_in_scope: Option<&'static str>,
     /// Whether the order of objects of different kinds decides it.

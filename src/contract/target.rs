@@ -287,6 +287,7 @@ impl Target {
             && (clause.not_in_scope.is_none() || clause.not_in_scope != self.scope())
             && clause.applies_to_backend(self.name())
             && (clause.only_on.is_empty() || clause.only_on.contains(&self.scheduler().name()))
+            && !clause.not_on.contains(&self.scheduler().name())
     }
 
     /// Whether it must satisfy a clause: the clause applies, and the features that the clause needs are

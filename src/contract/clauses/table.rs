@@ -108,6 +108,8 @@ struct ClauseEntry {
     needs_topology: bool,
     #[serde(default)]
     only_on: Vec<String>,
+    #[serde(default)]
+    not_on: Vec<String>,
     #[serde(default, deserialize_with = "optional_static_text")]
     not_in_scope: Option<&'static str>,
     #[serde(default)]
@@ -141,6 +143,7 @@ impl ClauseEntry {
             applies_to_external: self.of_external,
             needs_topology: self.needs_topology,
             only_on: self.only_on.into_iter().map(leak).collect::<Vec<_>>().leak(),
+            not_on: self.not_on.into_iter().map(leak).collect::<Vec<_>>().leak(),
             not_in_scope: self.not_in_scope,
             across_kinds: self.across_kinds,
             restates: restates.leak(),
