@@ -118,6 +118,12 @@ impl Recorder {
         self.kinds.iter().find(|kind| kind.name == name).copied()
     }
 
+    /// Restarts the watches of these kinds, each at its last version.
+    pub fn restart_watches(&self, kinds: &[&str]) {
+        let restarted = self.kinds.iter().zip(&self.silent).filter(|(kind, _)| kinds.contains(&kind.name));
+        restarted.for_each(|(_, silent)| silent.notify_one());
+    }
+
     /// A failure of the watches after which no history is reliable.
     pub fn failure(&self) -> Option<RecorderError> {
         self.health.failure()
