@@ -12,7 +12,6 @@ mod course;
 mod fidelity;
 mod kai_admission;
 mod membership;
-mod quantity;
 mod release;
 mod units;
 

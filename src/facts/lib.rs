@@ -5,7 +5,7 @@
 //! data: a bool, a number, a description of what is missing, or a list of [deviations](deviation).
 //!
 //! - PodCliqueSets: [`convergence`], [`updates`], [`migration`], [`generations`]
-//! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`]
+//! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`], [`requests`] in [`quantity`]
 //! - PodGangs and other objects: [`pod_gangs`], [`gang_resources`], [`ownership`], [`leftovers`],
 //!   [`topology`]
 //! - what an operator reports: [`warnings`], [`metrics`]
@@ -28,6 +28,8 @@ pub mod metrics;
 pub mod migration;
 pub mod ownership;
 pub mod pod_gangs;
+pub mod quantity;
+pub mod requests;
 pub mod startup;
 pub mod testing;
 pub mod topology;

@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
-use conformance_history::{Change, Version, list};
+use conformance_facts::quantity::{Amount, ONE};
+use conformance_facts::requests::{self, Amounts, add, amounts};
+use conformance_history::{Change, Version};
 use serde_json::Value;
 
 use super::course::Course;
-use super::quantity::{Amount, ONE, amount};
 use crate::{Shown, none, violation};
 
 const OVER_CAPACITY: Code = Code::new("over-capacity");
-
-type Amounts<'a> = BTreeMap<&'a str, Amount>;
 
 /// The load of a node.
 #[derive(Default)]
@@ -53,7 +52,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                 }
                 let scheduler = version.object["spec"]["schedulerName"].as_str().unwrap_or_default();
                 let complete = with_containers.get(version.uid()).copied().unwrap_or(version.object);
-                let requests = requests(complete);
+                let requests = requests::of_running(&complete["spec"]);
                 let is_new = load.pods.insert(version.uid(), (requests, scheduler)).is_none();
                 if let Some(excess) = load.excess().filter(|_| is_new) {
                     let message = format!(
@@ -97,49 +96,4 @@ impl Load<'_> {
 #[expect(clippy::cast_precision_loss, reason = "for people to read")]
 fn number(amount: Amount) -> f64 {
     amount as f64 / ONE as f64
-}
-
-fn amounts(quantities: &Value) -> Amounts<'_> {
-    let all = quantities.as_object().into_iter().flatten();
-    all.filter_map(|(resource, quantity)| Some((resource.as_str(), amount(quantity)?))).collect()
-}
-
-fn add<'a>(sums: &mut Amounts<'a>, more: &Amounts<'a>) {
-    for (resource, amount) in more {
-        *sums.entry(resource).or_default() += amount;
-    }
-}
-
-/// The requests of a pod as kube-scheduler counts them: the larger of its containers plus sidecars, and any
-/// init container plus the sidecars before it. Pod-level requests replace those of the containers. Overhead
-/// and one unit of `pods` are added.
-fn requests(pod: &Value) -> Amounts<'_> {
-    let spec = &pod["spec"];
-    let mut running = Amounts::new();
-    for container in list(&spec["containers"]) {
-        add(&mut running, &amounts(&container["resources"]["requests"]));
-    }
-    let (mut sidecars, mut most) = (Amounts::new(), Amounts::new());
-    for container in list(&spec["initContainers"]) {
-        let mut starting = amounts(&container["resources"]["requests"]);
-        if container["restartPolicy"] == "Always" {
-            add(&mut sidecars, &starting);
-            starting.clear();
-        }
-        add(&mut starting, &sidecars);
-        raise(&mut most, &starting);
-    }
-    add(&mut running, &sidecars);
-    raise(&mut running, &most);
-    running.extend(amounts(&spec["resources"]["requests"]));
-    add(&mut running, &amounts(&spec["overhead"]));
-    running.insert("pods", ONE);
-    running
-}
-
-fn raise<'a>(to: &mut Amounts<'a>, least: &Amounts<'a>) {
-    for (resource, amount) in least {
-        let known = to.entry(resource).or_default();
-        *known = (*known).max(*amount);
-    }
 }

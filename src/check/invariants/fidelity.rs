@@ -10,11 +10,11 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::scaling::index_in;
 use conformance_expect::scopes::clique_template;
+use conformance_facts::quantity::amount;
 use conformance_history::{Change, History, SharedMark};
 use serde_json::Value;
 
 use super::course::Course;
-use super::quantity::amount;
 use crate::{Shown, none, violation};
 
 const TEMPLATE_LOST: Code = Code::new("template-lost");

@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 /// An amount in billionths.
-pub(super) type Amount = i128;
+pub type Amount = i128;
 
 /// The amount 1.
-pub(super) const ONE: Amount = 1_000_000_000;
+pub const ONE: Amount = 1_000_000_000;
 
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL: [(&str, i32); 9] =
     [("n", -9), ("u", -6), ("m", -3), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 
 /// Parses a quantity; `None` if it is invalid.
-pub(super) fn amount(quantity: &Value) -> Option<Amount> {
+pub fn amount(quantity: &Value) -> Option<Amount> {
     let text = match quantity {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),

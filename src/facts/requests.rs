@@ -1,0 +1,155 @@
+//! The resources that a pod requests, as kube-scheduler counts them.
+
+use std::collections::BTreeMap;
+
+use conformance_history::list;
+use serde_json::{Value, json};
+
+use crate::quantity::{Amount, ONE, amount};
+
+/// Amounts by resource.
+pub type Amounts<'a> = BTreeMap<&'a str, Amount>;
+
+/// The amounts of a list of resources. Invalid quantities are omitted.
+pub fn amounts(quantities: &Value) -> Amounts<'_> {
+    let all = quantities.as_object().into_iter().flatten();
+    all.filter_map(|(resource, quantity)| Some((resource.as_str(), amount(quantity)?))).collect()
+}
+
+pub fn add<'a>(sums: &mut Amounts<'a>, more: &Amounts<'a>) {
+    for (resource, amount) in more {
+        *sums.entry(resource).or_default() += amount;
+    }
+}
+
+/// The requests of a pod whose `spec` the API server has defaulted: the larger of its containers plus
+/// sidecars, and any init container plus the sidecars before it. Pod-level requests replace those of the
+/// containers. Overhead and one unit of `pods` are added.
+pub fn of_running(spec: &Value) -> Amounts<'_> {
+    let mut requests = of_containers(spec);
+    requests.extend(amounts(&spec["resources"]["requests"]));
+    add(&mut requests, &amounts(&spec["overhead"]));
+    requests.insert("pods", ONE);
+    requests
+}
+
+fn of_containers(spec: &Value) -> Amounts<'_> {
+    let mut running = Amounts::new();
+    for container in list(&spec["containers"]) {
+        add(&mut running, &amounts(&container["resources"]["requests"]));
+    }
+    let (mut sidecars, mut most) = (Amounts::new(), Amounts::new());
+    for container in list(&spec["initContainers"]) {
+        let mut starting = amounts(&container["resources"]["requests"]);
+        if container["restartPolicy"] == "Always" {
+            add(&mut sidecars, &starting);
+            starting.clear();
+        }
+        add(&mut starting, &sidecars);
+        raise(&mut most, &starting);
+    }
+    add(&mut running, &sidecars);
+    raise(&mut running, &most);
+    running
+}
+
+fn raise<'a>(to: &mut Amounts<'a>, least: &Amounts<'a>) {
+    for (resource, amount) in least {
+        let known = to.entry(resource).or_default();
+        *known = (*known).max(*amount);
+    }
+}
+
+/// The pod spec of a manifest with the requests that the API server adds:
+///
+/// - A container without a request for a resource requests its limit.
+/// - A pod-level limit is a pod-level request, unless containers request the resource. Pod-level hugepages
+///   are always requested, because they cannot be overcommitted.
+#[must_use]
+pub fn defaulted(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    for containers in ["containers", "initContainers"] {
+        for container in spec.get_mut(containers).and_then(Value::as_array_mut).into_iter().flatten() {
+            let limits = container["resources"]["limits"].clone();
+            request(container, &limits, |_| true);
+        }
+    }
+    let limits = spec["resources"]["limits"].clone();
+    if limits.is_object() {
+        let requested: Vec<String> = of_containers(&spec).into_keys().map(str::to_owned).collect();
+        let is_missing = |resource: &str| {
+            resource.starts_with("hugepages-") || !requested.iter().any(|known| known == resource)
+        };
+        request(&mut spec, &limits, is_missing);
+    }
+    spec
+}
+
+/// Requests these limits, where `of` has no request and the resource is selected.
+fn request(of: &mut Value, limits: &Value, is_selected: impl Fn(&str) -> bool) {
+    for (resource, limit) in limits.as_object().into_iter().flatten() {
+        if of["resources"]["requests"][resource.as_str()].is_null() && is_selected(resource) {
+            if !of["resources"]["requests"].is_object() {
+                of["resources"]["requests"] = json!({});
+            }
+            of["resources"]["requests"][resource.as_str()] = limit.clone();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn container(gpus: u32) -> Value {
+        json!({"resources": {"requests": {"gpu": gpus}}})
+    }
+
+    fn sidecar(gpus: u32) -> Value {
+        json!({"restartPolicy": "Always", "resources": {"requests": {"gpu": gpus}}})
+    }
+
+    #[rstest]
+    #[case::sum_of_containers(json!({"containers": [container(2), container(3)]}), 5)]
+    #[case::larger_init_container(json!({"containers": [container(2)], "initContainers": [container(3)]}), 3)]
+    #[case::smaller_init_container(json!({"containers": [container(4)], "initContainers": [container(3)]}), 4)]
+    #[case::init_containers_run_one_by_one(
+        json!({"containers": [container(2)], "initContainers": [container(3), container(3)]}), 3
+    )]
+    #[case::sidecar(json!({"containers": [container(8)], "initContainers": [sidecar(1)]}), 9)]
+    #[case::sidecar_before_an_init_container(
+        json!({"containers": [container(1)], "initContainers": [sidecar(2), container(4)]}), 6
+    )]
+    #[case::sidecar_after_an_init_container(
+        json!({"containers": [container(1)], "initContainers": [container(4), sidecar(2)]}), 4
+    )]
+    #[case::overhead(json!({"containers": [container(2)], "overhead": {"gpu": 1}}), 3)]
+    #[case::limit(json!({"containers": [{"resources": {"limits": {"gpu": 2}}}]}), 2)]
+    #[case::limit_above_the_request(
+        json!({"containers": [{"resources": {"limits": {"gpu": 2}, "requests": {"gpu": 1}}}]}), 1
+    )]
+    #[case::pod_level_request(
+        json!({"containers": [container(2)], "resources": {"requests": {"gpu": 3}}}), 3
+    )]
+    #[case::pod_level_limit(json!({"containers": [{}], "resources": {"limits": {"gpu": 3}}}), 3)]
+    #[case::pod_level_limit_above_the_containers(
+        json!({"containers": [container(2)], "resources": {"limits": {"gpu": 3}}}), 2
+    )]
+    #[case::nothing(json!({"containers": [{"name": "c"}]}), 0)]
+    fn a_pod_requests(#[case] spec: Value, #[case] wanted: Amount) {
+        let spec = defaulted(&spec);
+        assert_eq!(of_running(&spec).get("gpu").copied().unwrap_or(0), wanted * ONE);
+        assert_eq!(of_running(&spec)["pods"], ONE);
+    }
+
+    #[test]
+    fn hugepages_of_the_pod_are_requested_despite_those_of_a_container() {
+        let spec = json!({
+            "containers": [{"resources": {"limits": {"hugepages-2Mi": "2Mi"}}}],
+            "resources": {"limits": {"hugepages-2Mi": "4Mi"}},
+        });
+        assert_eq!(of_running(&defaulted(&spec))["hugepages-2Mi"], 4 * 1024 * 1024 * ONE);
+    }
+}

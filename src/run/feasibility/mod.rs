@@ -1,0 +1,260 @@
+//! Decides before a run whether the pods of a PodCliqueSet fit the nodes. It is a pure function of the
+//! manifest and the Node objects, and follows kube-scheduler's filters.
+//!
+//! - `pods`: what one pod requests. `node_rules`: labels and taints. `fields`: references to objects that do
+//!   not exist, and fields that only a scheduler can evaluate.
+//! - `topology`: the groups of pods that must be in one domain. `packing`, `search`: whether all pods fit at
+//!   once.
+
+mod fields;
+mod node_rules;
+mod packing;
+mod pods;
+mod search;
+mod topology;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use conformance_contract::names::GPU;
+use conformance_expect::{Gang, Group as PodGroup};
+use conformance_facts::quantity::Amount;
+use serde_json::Value;
+
+use self::node_rules::Node;
+use self::packing::{Group, Kind, Packing, Problem};
+use self::pods::{Shape, shown};
+use self::topology::{Groups, Packed};
+
+/// A field that no node satisfies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// The field's path in the manifest.
+    pub path: String,
+    /// The pods and what they ask for.
+    pub asks: String,
+    /// What the nodes have.
+    pub has: String,
+    pub remedy: String,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}, and {}: {}", self.path, self.asks, self.has, self.remedy)
+    }
+}
+
+/// What is known about the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Knowledge {
+    /// Everything: the nodes are simulated.
+    Complete,
+    /// GPUs, the number of pods and topology domains. Real nodes have other labels and resources, and their
+    /// cluster has other objects.
+    OfHarness,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Feasibility {
+    /// All pods fit, in any order.
+    Fits,
+    /// Why only a scheduler can decide.
+    Undecided(Vec<String>),
+    Infeasible(Vec<Misfit>),
+}
+
+/// Whether all pods fit the nodes, and a number of pods per node for the hard gangs.
+#[derive(Debug)]
+pub struct Decision {
+    pub feasibility: Feasibility,
+    /// For each node, how many pods of the hard gangs a scheduler would place there.
+    pub hard_gangs: Vec<u32>,
+}
+
+/// Decides whether the pods of a PodCliqueSet fit these Node objects.
+pub fn decide(pcs: &Value, gangs: &[Gang], nodes: &[Value], knowledge: Knowledge) -> Decision {
+    let nodes: Vec<_> = nodes.iter().map(Node::of).collect();
+    let mut shapes = pods::shapes(pcs, gangs);
+    let mut undecided: BTreeSet<String> = topology::undecided(pcs).into_iter().collect();
+    undecided.extend(fields::undecided_metadata(pcs));
+    let mut misfits = topology::misfits(pcs, &nodes);
+    if knowledge == Knowledge::Complete {
+        misfits.extend(fields::misfits_of_set(pcs));
+    } else {
+        undecided.extend(fields::misfits_of_set(pcs).into_iter().map(|misfit| misfit.path));
+    }
+    let mut kinds = Vec::new();
+    for shape in &mut shapes {
+        undecided.extend(fields::undecided(shape, &nodes));
+        let mut unsure = fields::misfits(shape);
+        unsure.extend(fields::misfits_of_keys(shape, &nodes));
+        let mut allowed = vec![true; nodes.len()];
+        match node_rules::allowed(shape, &nodes) {
+            Ok(found) if knowledge == Knowledge::Complete => allowed = found,
+            Ok(found) if found.contains(&false) => {
+                undecided.insert(format!("{}: labels and taints of the nodes are unknown", shape.path));
+            }
+            Ok(_) => {}
+            Err(misfit) => unsure.push(misfit),
+        }
+        if knowledge == Knowledge::Complete {
+            misfits.extend(unsure);
+        } else {
+            undecided.extend(unsure.into_iter().map(|misfit| misfit.path));
+            let unknown = shape.requests.keys().filter(|name| !is_of_harness(name));
+            undecided.extend(unknown.map(|name| format!("{}: the nodes' {name} is unknown", shape.path)));
+            shape.requests.retain(|name, _| is_of_harness(name));
+        }
+        misfits.extend(shape.misfit(&nodes, &allowed));
+        kinds.push(allowed);
+    }
+    let problem = problem(&shapes, kinds, &nodes);
+    let hard_gangs = |packing: Packing| match packing {
+        Packing::Fits(placement) | Packing::Sometimes(placement) => placement,
+        Packing::Never | Packing::Unknown => evenly(gangs.iter().map(Gang::minimum).sum(), nodes.len()),
+    };
+    if !misfits.is_empty() {
+        return Decision { feasibility: Feasibility::Infeasible(misfits), hard_gangs: Vec::new() };
+    }
+    let (groups, packed) = groups(pcs, gangs, &shapes, |group| group.replicas);
+    match together(&problem, &groups, &packed, &shapes, gangs) {
+        Ok(why) => undecided.extend(why),
+        Err(misfit) => {
+            return Decision { feasibility: Feasibility::Infeasible(vec![misfit]), hard_gangs: Vec::new() };
+        }
+    }
+    let (minimums, _) = self::groups(pcs, gangs, &shapes, |group| group.min);
+    let feasibility = match undecided.is_empty() {
+        true => Feasibility::Fits,
+        false => Feasibility::Undecided(undecided.into_iter().collect()),
+    };
+    Decision { feasibility, hard_gangs: hard_gangs(problem.pack(&minimums)) }
+}
+
+/// Whether the harness determines how much of a resource real nodes have.
+fn is_of_harness(resource: &str) -> bool {
+    resource == GPU || resource == "pods"
+}
+
+/// This many pods, spread over nodes.
+fn evenly(pods: usize, nodes: usize) -> Vec<u32> {
+    let of_node = |node: usize| u32::try_from(pods / nodes + usize::from(node < pods % nodes));
+    (0..nodes).map(|node| of_node(node).unwrap_or(u32::MAX)).collect()
+}
+
+fn problem(shapes: &[Shape<'_>], allowed: Vec<Vec<bool>>, nodes: &[Node<'_>]) -> Problem {
+    let resources: BTreeSet<&str> =
+        shapes.iter().flat_map(|shape| shape.requests.keys()).map(String::as_str).collect();
+    let capacity = |node: &Node<'_>| {
+        resources.iter().map(|name| node.allocatable.get(name).copied().unwrap_or(0)).collect()
+    };
+    let kind = |(shape, allowed): (&Shape<'_>, Vec<bool>)| Kind {
+        demand: resources.iter().map(|name| shape.requests.get(*name).copied().unwrap_or(0)).collect(),
+        ports: shape.ports.clone(),
+        allowed,
+    };
+    Problem {
+        capacity: nodes.iter().map(capacity).collect(),
+        kinds: shapes.iter().zip(allowed).map(kind).collect(),
+        levels: topology::levels(nodes),
+    }
+}
+
+/// The groups of all gangs, and those with a topology constraint.
+fn groups(
+    pcs: &Value,
+    gangs: &[Gang],
+    shapes: &[Shape<'_>],
+    count_of: fn(&PodGroup) -> usize,
+) -> (Vec<Group>, Vec<Packed>) {
+    let mut packed = Vec::new();
+    let groups = Groups { pcs, shapes, count_of };
+    let all = gangs.iter().map(|gang| groups.of_gang(gang, &mut packed)).collect();
+    (all, packed)
+}
+
+/// Why it is undecided whether all pods fit at once; nothing if they fit in any order.
+fn together(
+    problem: &Problem,
+    groups: &[Group],
+    packed: &[Packed],
+    shapes: &[Shape<'_>],
+    gangs: &[Gang],
+) -> Result<Option<String>, Misfit> {
+    // Replicas of one group are equal, so one of each is enough.
+    let mut seen = BTreeSet::new();
+    for part in packed {
+        let mut pods = part.group.all_pods();
+        pods.sort_unstable();
+        if seen.insert((&part.path, pods))
+            && problem.pack(std::slice::from_ref(&part.group)) == Packing::Never
+        {
+            return Err(Misfit {
+                path: part.path.clone(),
+                asks: in_one_domain(part, shapes),
+                has: format!("no {} has room for them", part.level),
+                remedy: format!("pass --nodes with more GPUs per node, or require no {}", part.level),
+            });
+        }
+    }
+    let all: Vec<usize> = groups.iter().flat_map(Group::all_pods).collect();
+    match problem.pack(groups) {
+        Packing::Fits(_) => Ok(None),
+        Packing::Sometimes(_) => Ok(Some(
+            "the pods fit only if they are placed in a particular way: pass --nodes with more nodes".into(),
+        )),
+        Packing::Unknown => Ok(Some("there are too many pods and nodes to decide whether all fit".into())),
+        Packing::Never => {
+            let count: usize = gangs.iter().map(Gang::pods).sum();
+            let all = requested(shapes, &all);
+            let nodes = problem.capacity.len();
+            Err(Misfit {
+                path: "spec".into(),
+                asks: if all.is_empty() {
+                    format!("there are {count} pods")
+                } else {
+                    format!("{count} pods request {all}")
+                },
+                has: format!(
+                    "{nodes} nodes, with {} in all, do not hold all of them",
+                    available(problem, shapes)
+                ),
+                remedy: "pass --nodes with more nodes, or use fewer replicas".into(),
+            })
+        }
+    }
+}
+
+/// What pods of these kinds request, for people to read.
+fn requested(shapes: &[Shape<'_>], kinds: &[usize]) -> String {
+    let total = pods::total(kinds.iter().map(|kind| (&shapes[*kind].requests, 1)));
+    let total = total.into_iter().filter(|(name, _)| *name != "pods");
+    let all: Vec<_> = total.map(|(name, amount)| amount_of(name, amount)).collect();
+    all.join(", ")
+}
+
+/// What all nodes have of the requested resources, for people to read.
+fn available(problem: &Problem, shapes: &[Shape<'_>]) -> String {
+    let names: BTreeSet<&String> = shapes.iter().flat_map(|shape| shape.requests.keys()).collect();
+    let total = |resource: usize| problem.capacity.iter().map(|node| node[resource]).sum::<Amount>();
+    let all = names.into_iter().enumerate().map(|(index, name)| match name.as_str() {
+        "pods" => format!("room for {}", amount_of(name, total(index))),
+        _ => amount_of(name, total(index)),
+    });
+    all.collect::<Vec<_>>().join(", ")
+}
+
+fn in_one_domain(part: &Packed, shapes: &[Shape<'_>]) -> String {
+    let pods = part.group.all_pods();
+    let requested = requested(shapes, &pods);
+    let what = if requested.is_empty() { String::new() } else { format!(", which request {requested},") };
+    format!("PodCliques {} have {} pods{what} in one {}", part.cliques.join(", "), pods.len(), part.level)
+}
+
+fn amount_of(resource: &str, amount: Amount) -> String {
+    format!("{} {resource}", shown(resource, amount))
+}
+
+#[cfg(test)]
+#[path = "decision_tests.rs"]
+mod tests;

@@ -1,0 +1,344 @@
+//! Whether pods fit nodes together: bounds, simulated schedulers, and an exact search.
+//!
+//! A scheduler places pods one after the other and moves none. So the search alone is not enough: where it
+//! finds a placement and a simulated scheduler does not, a real scheduler may strand a pod too.
+
+use conformance_facts::quantity::Amount;
+
+use super::search::search;
+
+/// Node examinations before a simulation ends without a result.
+const EXAMINED: usize = 3_000_000;
+
+/// A port of the host. An address of `None` is every address.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Port {
+    pub(super) address: Option<String>,
+    pub(super) protocol: String,
+    pub(super) port: u64,
+}
+
+impl Port {
+    fn conflicts(&self, other: &Self) -> bool {
+        let is_shared = self.address.is_none() || other.address.is_none() || self.address == other.address;
+        is_shared && self.protocol == other.protocol && self.port == other.port
+    }
+}
+
+/// Pods with the same requests and rules.
+#[derive(Debug, Clone)]
+pub(super) struct Kind {
+    /// What a pod requests of each resource of the problem.
+    pub(super) demand: Vec<Amount>,
+    pub(super) ports: Vec<Port>,
+    /// For each node, whether labels and taints allow these pods.
+    pub(super) allowed: Vec<bool>,
+}
+
+/// Pods that must be in one domain of a level, if it has one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Group {
+    pub(super) level: Option<usize>,
+    /// Kinds, each with a number of pods.
+    pub(super) pods: Vec<(usize, usize)>,
+    pub(super) groups: Vec<Group>,
+}
+
+#[derive(Debug)]
+pub(super) struct Problem {
+    /// For each node, what it has of each resource.
+    pub(super) capacity: Vec<Vec<Amount>>,
+    pub(super) kinds: Vec<Kind>,
+    /// For each level, widest first, the domain of each node.
+    pub(super) levels: Vec<Vec<Option<usize>>>,
+}
+
+/// The number of pods per node.
+pub(super) type Placement = Vec<u32>;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    /// Every simulated scheduler places all pods.
+    Fits(Placement),
+    /// The pods fit if they are placed in a particular way.
+    Sometimes(Placement),
+    Never,
+    /// The search did not finish.
+    Unknown,
+}
+
+enum Simulated {
+    Placed(Placement),
+    /// A pod has no place.
+    Stranded,
+    OutOfBudget,
+}
+
+/// The order in which a simulated scheduler places pods, and the node that it prefers.
+#[derive(Debug, Clone, Copy)]
+struct Policy {
+    largest_first: bool,
+    spreads: bool,
+}
+
+const POLICIES: [Policy; 4] = [
+    Policy { largest_first: true, spreads: true },
+    Policy { largest_first: true, spreads: false },
+    Policy { largest_first: false, spreads: true },
+    Policy { largest_first: false, spreads: false },
+];
+
+impl Group {
+    /// The kind of every pod, of the groups inside too.
+    pub(super) fn all_pods(&self) -> Vec<usize> {
+        let own = self.pods.iter().flat_map(|(kind, count)| std::iter::repeat_n(*kind, *count));
+        own.chain(self.groups.iter().flat_map(Self::all_pods)).collect()
+    }
+}
+
+/// A group whose groups all have a level: pods of the others are its own.
+#[derive(Debug)]
+pub(super) struct Flat {
+    pub(super) pods: Vec<usize>,
+    pub(super) groups: Vec<(usize, Flat)>,
+}
+
+impl Flat {
+    pub(super) fn of(group: &Group) -> Self {
+        let own = group.pods.iter().flat_map(|(kind, count)| std::iter::repeat_n(*kind, *count));
+        let mut flat = Self { pods: own.collect(), groups: Vec::new() };
+        for inner in &group.groups {
+            let found = Self::of(inner);
+            match inner.level {
+                Some(level) => flat.groups.push((level, found)),
+                None => {
+                    flat.pods.extend(found.pods);
+                    flat.groups.extend(found.groups);
+                }
+            }
+        }
+        flat
+    }
+
+    /// Sorts pods and groups by size, largest first.
+    pub(super) fn sorted(mut self, problem: &Problem) -> Self {
+        self.groups = self.groups.into_iter().map(|(level, group)| (level, group.sorted(problem))).collect();
+        self.groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.size(problem)));
+        self.pods.sort_by_key(|kind| (std::cmp::Reverse(problem.size(*kind)), *kind));
+        self
+    }
+
+    fn size(&self, problem: &Problem) -> Amount {
+        let pods = self.pods.iter().map(|kind| problem.size(*kind));
+        pods.sum::<Amount>() + self.groups.iter().map(|(_, group)| group.size(problem)).sum::<Amount>()
+    }
+}
+
+impl Problem {
+    /// The largest share of a resource that a pod takes of all nodes, in millionths of a node's average.
+    fn size(&self, kind: usize) -> Amount {
+        let share = |(resource, demand): (usize, &Amount)| {
+            let total: Amount = self.capacity.iter().map(|node| node[resource]).sum();
+            let nodes = Amount::try_from(self.capacity.len()).unwrap_or(1);
+            if total == 0 { 0 } else { demand.saturating_mul(1_000_000).saturating_mul(nodes) / total }
+        };
+        self.kinds[kind].demand.iter().enumerate().map(share).max().unwrap_or(0)
+    }
+
+    /// Whether these groups fit together on empty nodes.
+    pub(super) fn pack(&self, groups: &[Group]) -> Packing {
+        let all = Group { groups: groups.to_vec(), ..Group::default() };
+        if self.exceeds_a_bound(&all.all_pods()) {
+            return Packing::Never;
+        }
+        let flat = Flat::of(&all).sorted(self);
+        let simulated = POLICIES.map(|policy| self.simulated(&flat, policy));
+        let is_always = simulated.iter().all(|simulated| matches!(simulated, Simulated::Placed(_)));
+        let is_complete = !simulated.iter().any(|simulated| matches!(simulated, Simulated::OutOfBudget));
+        let placement = simulated.into_iter().find_map(|simulated| match simulated {
+            Simulated::Placed(placement) => Some(placement),
+            Simulated::Stranded | Simulated::OutOfBudget => None,
+        });
+        match placement {
+            Some(placement) if is_always => Packing::Fits(placement),
+            Some(placement) => Packing::Sometimes(placement),
+            None if is_complete => search(self, &flat),
+            None => Packing::Unknown,
+        }
+    }
+
+    /// Whether the pods request more than all nodes have of a resource, or are more than fit if every node
+    /// had only pods of their kind.
+    fn exceeds_a_bound(&self, pods: &[usize]) -> bool {
+        let mut counts = vec![0_u64; self.kinds.len()];
+        for kind in pods {
+            counts[*kind] += 1;
+        }
+        let resources = self.capacity.first().map_or(0, Vec::len);
+        let exceeds_total = (0..resources).any(|resource| {
+            let demand = |(kind, count): (usize, &u64)| {
+                self.kinds[kind].demand[resource].saturating_mul(Amount::from(*count))
+            };
+            let requested: Amount = counts.iter().enumerate().map(demand).sum();
+            requested > self.capacity.iter().map(|node| node[resource]).sum::<Amount>()
+        });
+        let exceeds_count = |(kind, count): (usize, &u64)| {
+            let all = (0..self.capacity.len()).map(|node| self.most(kind, node));
+            Amount::from(*count) > all.fold(0, Amount::saturating_add)
+        };
+        exceeds_total || counts.iter().enumerate().any(exceeds_count)
+    }
+
+    /// The largest number of pods of a kind on an empty node.
+    pub(super) fn most(&self, kind: usize, node: usize) -> Amount {
+        let of = &self.kinds[kind];
+        if !of.allowed[node] {
+            return 0;
+        }
+        let by_ports = if of.ports.is_empty() { Amount::MAX } else { 1 };
+        let capacity = of.demand.iter().zip(&self.capacity[node]).filter(|(demand, _)| **demand > 0);
+        capacity.map(|(demand, has)| has / demand).min().unwrap_or(Amount::MAX).min(by_ports)
+    }
+
+    fn simulated(&self, flat: &Flat, policy: Policy) -> Simulated {
+        let mut state = State::new(self);
+        let everywhere = vec![true; self.capacity.len()];
+        match self.simulate(flat, policy, &everywhere, &mut state) {
+            true => Simulated::Placed(state.placed),
+            false if state.left < self.capacity.len() => Simulated::OutOfBudget,
+            false => Simulated::Stranded,
+        }
+    }
+
+    /// Places a group on these nodes, and returns whether all of it has a place.
+    fn simulate(&self, flat: &Flat, policy: Policy, nodes: &[bool], state: &mut State<'_>) -> bool {
+        if policy.largest_first {
+            self.simulate_groups(flat, policy, nodes, state) && self.simulate_pods(flat, policy, nodes, state)
+        } else {
+            self.simulate_pods(flat, policy, nodes, state) && self.simulate_groups(flat, policy, nodes, state)
+        }
+    }
+
+    fn simulate_pods(&self, flat: &Flat, policy: Policy, nodes: &[bool], state: &mut State<'_>) -> bool {
+        let mut pods = flat.pods.clone();
+        if !policy.largest_first {
+            pods.reverse();
+        }
+        pods.into_iter().all(|kind| {
+            let Some(left) = state.left.checked_sub(nodes.len()) else { return false };
+            state.left = left;
+            let with_room = (0..nodes.len()).filter(|node| nodes[*node] && state.has_room(kind, *node));
+            let chosen = match policy.spreads {
+                true => with_room.min_by_key(|node| state.used(*node)),
+                false => with_room.max_by_key(|node| state.used(*node)),
+            };
+            chosen.inspect(|node| state.place(kind, *node)).is_some()
+        })
+    }
+
+    /// Places each group in the first domain with room for it.
+    fn simulate_groups(&self, flat: &Flat, policy: Policy, nodes: &[bool], state: &mut State<'_>) -> bool {
+        let mut groups: Vec<_> = flat.groups.iter().collect();
+        if !policy.largest_first {
+            groups.reverse();
+        }
+        groups.into_iter().all(|(level, group)| {
+            let mut domains = self.domains(*level, nodes);
+            let load = |domain: &Vec<bool>| {
+                let inside = domain.iter().zip(&state.placed).filter(|(is_inside, _)| **is_inside);
+                inside.map(|(_, pods)| u64::from(*pods)).sum::<u64>()
+            };
+            domains.sort_by_cached_key(load);
+            if !policy.spreads {
+                domains.reverse();
+            }
+            domains.into_iter().any(|domain| {
+                let before = state.log.len();
+                let is_placed = self.simulate(group, policy, &domain, state);
+                if !is_placed {
+                    state.undo(before);
+                }
+                is_placed
+            })
+        })
+    }
+
+    /// The domains of a level that these nodes are in, each as its nodes among them.
+    pub(super) fn domains(&self, level: usize, nodes: &[bool]) -> Vec<Vec<bool>> {
+        let of = &self.levels[level];
+        let inside = of.iter().zip(nodes).filter(|(_, is_inside)| **is_inside);
+        let known: std::collections::BTreeSet<usize> = inside.filter_map(|(domain, _)| *domain).collect();
+        let nodes_of = |domain: usize| {
+            of.iter().zip(nodes).map(|(found, is_inside)| *is_inside && *found == Some(domain)).collect()
+        };
+        known.into_iter().map(nodes_of).collect()
+    }
+}
+
+/// Nodes with some pods on them.
+#[derive(Debug)]
+pub(super) struct State<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) free: Vec<Vec<Amount>>,
+    pub(super) ports: Vec<Vec<Port>>,
+    pub(super) placed: Placement,
+    /// The kind and node of every pod, in order.
+    pub(super) log: Vec<(usize, usize)>,
+    /// Node examinations that are left.
+    pub(super) left: usize,
+}
+
+impl<'a> State<'a> {
+    pub(super) fn new(problem: &'a Problem) -> Self {
+        let nodes = problem.capacity.len();
+        Self {
+            problem,
+            free: problem.capacity.clone(),
+            ports: vec![Vec::new(); nodes],
+            placed: vec![0; nodes],
+            log: Vec::new(),
+            left: EXAMINED,
+        }
+    }
+
+    pub(super) fn has_room(&self, kind: usize, node: usize) -> bool {
+        let of = &self.problem.kinds[kind];
+        of.allowed[node]
+            && of.demand.iter().zip(&self.free[node]).all(|(demand, free)| *demand == 0 || demand <= free)
+            && !of.ports.iter().any(|port| self.ports[node].iter().any(|taken| taken.conflicts(port)))
+    }
+
+    pub(super) fn place(&mut self, kind: usize, node: usize) {
+        let of = &self.problem.kinds[kind];
+        for (free, demand) in self.free[node].iter_mut().zip(&of.demand) {
+            *free -= demand;
+        }
+        self.ports[node].extend(of.ports.iter().cloned());
+        self.placed[node] += 1;
+        self.log.push((kind, node));
+    }
+
+    /// Removes the pods that were placed last, until `left` are left.
+    pub(super) fn undo(&mut self, left: usize) {
+        for (kind, node) in self.log.drain(left..).rev() {
+            let of = &self.problem.kinds[kind];
+            for (free, demand) in self.free[node].iter_mut().zip(&of.demand) {
+                *free += demand;
+            }
+            let ports = self.ports[node].len() - of.ports.len();
+            self.ports[node].truncate(ports);
+            self.placed[node] -= 1;
+        }
+    }
+
+    /// The largest share that is used of a resource of a node, in millionths.
+    fn used(&self, node: usize) -> Amount {
+        let shares = self.problem.capacity[node].iter().zip(&self.free[node]);
+        let shares = shares.filter(|(has, _)| **has > 0);
+        shares.map(|(has, free)| (has - free).saturating_mul(1_000_000) / has).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+#[path = "packing_tests.rs"]
+mod tests;

@@ -1,0 +1,180 @@
+//! The pods of a PodCliqueSet, one shape per clique template, and whether a node has what one pod requests.
+
+use std::collections::BTreeMap;
+
+use conformance_contract::names::GPU;
+use conformance_expect::Gang;
+use conformance_facts::quantity::{Amount, ONE, amount};
+use conformance_facts::requests::{self, add};
+use conformance_history::{list, text};
+use serde_json::Value;
+
+use super::Misfit;
+use super::node_rules::Node;
+use super::packing::Port;
+
+/// The smallest amount of CPU that kube-scheduler counts; a thousandth.
+const MILLI: Amount = ONE / 1000;
+
+/// The pods of a clique template.
+#[derive(Debug)]
+pub(super) struct Shape<'a> {
+    /// The first PodClique of the template.
+    pub(super) clique: String,
+    /// The template's index and name.
+    pub(super) index: usize,
+    pub(super) template: &'a str,
+    /// The path of the pod spec in the manifest.
+    pub(super) path: String,
+    /// The pod spec with the requests that the API server adds.
+    pub(super) spec: Value,
+    /// The pod spec of the manifest.
+    written: &'a Value,
+    pub(super) requests: BTreeMap<String, Amount>,
+    pub(super) ports: Vec<Port>,
+}
+
+/// The shapes of all cliques that have pods.
+pub(super) fn shapes<'a>(pcs: &'a Value, gangs: &[Gang]) -> Vec<Shape<'a>> {
+    let cliques = list(&pcs["spec"]["template"]["cliques"]).iter().enumerate();
+    let groups = || gangs.iter().flat_map(|gang| &gang.groups);
+    let shape = |(index, clique): (usize, &'a Value)| {
+        let template = text(&clique["name"]);
+        let first = groups().find(|group| group.template == template)?;
+        let written = &clique["spec"]["podSpec"];
+        let spec = requests::defaulted(written);
+        let counted = requests::of_running(&spec).into_iter().filter(|(_, amount)| *amount > 0);
+        let requests = counted.map(|(name, amount)| (name.to_owned(), rounded(name, amount))).collect();
+        let path = format!("spec.template.cliques[{index}].spec.podSpec");
+        let ports = ports(written);
+        Some(Shape { clique: first.clique.clone(), index, template, path, spec, written, requests, ports })
+    };
+    cliques.filter_map(shape).collect()
+}
+
+/// kube-scheduler counts thousandths of CPU and whole units of everything else, and rounds up.
+fn rounded(resource: &str, amount: Amount) -> Amount {
+    let unit = if resource == "cpu" { MILLI } else { ONE };
+    amount.saturating_add(unit - 1) / unit * unit
+}
+
+/// The host ports of the containers and sidecars. With the host's network, every port is one of the host.
+fn ports(spec: &Value) -> Vec<Port> {
+    let is_on_host = spec["hostNetwork"] == true;
+    let sidecars =
+        list(&spec["initContainers"]).iter().filter(|container| container["restartPolicy"] == "Always");
+    let containers = list(&spec["containers"]).iter().chain(sidecars);
+    let ports = containers.flat_map(|container| list(&container["ports"]));
+    let port = |port: &Value| {
+        let of_container = || port["containerPort"].as_u64().filter(|_| is_on_host);
+        let number = port["hostPort"].as_u64().filter(|number| *number > 0).or_else(of_container)?;
+        let address = port["hostIP"].as_str().filter(|address| !["", "0.0.0.0", "::"].contains(address));
+        let protocol = port["protocol"].as_str().unwrap_or("TCP").to_owned();
+        Some(Port { address: address.map(str::to_owned), protocol, port: number })
+    };
+    ports.filter_map(port).collect()
+}
+
+impl Shape<'_> {
+    /// Why no allowed node has what one pod requests.
+    pub(super) fn misfit(&self, nodes: &[Node<'_>], allowed: &[bool]) -> Option<Misfit> {
+        let allowed =
+            || nodes.iter().zip(allowed).filter(|(_, is_allowed)| **is_allowed).map(|(node, _)| node);
+        let has = |node: &Node<'_>, resource: &str| node.allocatable.get(resource).copied().unwrap_or(0);
+        for (resource, requested) in &self.requests {
+            let most = allowed().map(|node| has(node, resource)).max().unwrap_or(0);
+            if *requested > most {
+                return Some(self.lacks(resource, *requested, most));
+            }
+        }
+        let fits =
+            |node: &Node<'_>| self.requests.iter().all(|(name, requested)| *requested <= has(node, name));
+        if allowed().any(fits) {
+            return None;
+        }
+        let all = self.requests.iter().filter(|(name, _)| *name != "pods");
+        let all: Vec<_> = all.map(|(name, amount)| format!("{} {name}", shown(name, *amount))).collect();
+        Some(Misfit {
+            path: self.path.clone(),
+            asks: format!("each pod of PodClique {} requests {}", self.clique, all.join(", ")),
+            has: "no single node has all of it".into(),
+            remedy: "lower the requests, or pass --nodes with larger nodes".into(),
+        })
+    }
+
+    fn lacks(&self, resource: &str, requested: Amount, most: Amount) -> Misfit {
+        let needed = shown(resource, requested);
+        let (has, remedy) = match (most, resource) {
+            (_, GPU) => (
+                format!("the largest node has {}", shown(resource, most)),
+                format!("pass --nodes with at least {needed} GPUs per node"),
+            ),
+            (0, _) => (format!("no node has {resource}"), "remove the request".into()),
+            (..) => {
+                let most = shown(resource, most);
+                (format!("the largest node has {most}"), format!("request at most {most}"))
+            }
+        };
+        let asks = format!("each pod of PodClique {} requests {needed} {resource}", self.clique);
+        Misfit { path: self.path_of(resource), asks, has, remedy }
+    }
+
+    /// The path of the request that contributes most to a resource.
+    fn path_of(&self, resource: &str) -> String {
+        let field = |of: &Value| {
+            let is_written = !of["resources"]["requests"][resource].is_null();
+            if is_written { "requests" } else { "limits" }
+        };
+        if !self.spec["resources"]["requests"][resource].is_null() {
+            return format!("{}.resources.{}[{resource:?}]", self.path, field(self.written));
+        }
+        let containers = ["containers", "initContainers"].into_iter().flat_map(|kind| {
+            let all = list(&self.spec[kind]).iter().enumerate();
+            all.filter_map(move |(index, container)| {
+                let requested = amount(&container["resources"]["requests"][resource])?;
+                Some((requested, kind, index))
+            })
+        });
+        // Of equal requests, the first is named.
+        let largest = containers.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        match largest {
+            Some((_, kind, index)) => {
+                let field = field(&self.written[kind][index]);
+                format!("{}.{kind}[{index}].resources.{field}[{resource:?}]", self.path)
+            }
+            None => format!("{}.overhead[{resource:?}]", self.path),
+        }
+    }
+}
+
+/// What several pods request together.
+pub(super) fn total<'a>(
+    requests: impl Iterator<Item = (&'a BTreeMap<String, Amount>, usize)>,
+) -> BTreeMap<&'a str, Amount> {
+    let mut sums = BTreeMap::new();
+    for (of_pod, count) in requests {
+        let count = Amount::try_from(count).unwrap_or(Amount::MAX);
+        let of_pods = of_pod.iter().map(|(name, amount)| (name.as_str(), amount.saturating_mul(count)));
+        add(&mut sums, &of_pods.collect());
+    }
+    sums
+}
+
+/// An amount as a quantity of this resource, for people to read.
+pub(super) fn shown(resource: &str, amount: Amount) -> String {
+    let is_bytes = ["memory", "ephemeral-storage"].contains(&resource) || resource.starts_with("hugepages-");
+    let whole = amount / ONE;
+    if is_bytes {
+        let units = [("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)];
+        let unit = units.into_iter().find(|(_, shift)| whole > 0 && (whole >> shift) << shift == whole);
+        return unit.map_or_else(|| whole.to_string(), |(unit, shift)| format!("{}{unit}", whole >> shift));
+    }
+    match amount % ONE / MILLI {
+        0 => whole.to_string(),
+        thousandths => format!("{whole}.{thousandths:03}").trim_end_matches('0').to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "pods_tests.rs"]
+mod tests;
