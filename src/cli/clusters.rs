@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use conformance_cluster::deploy;
 use conformance_cluster::local::LocalCluster;
-use conformance_cluster::nodes::{NodeSpec, PODS};
+use conformance_cluster::nodes::{NodeSpec, PODS, rack_and_block};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::names;
 use conformance_install::cluster_spec::ClusterSpec;
@@ -190,8 +190,9 @@ pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     let programs = programs(&args.cluster_args, &spec, &Console::default()).await?;
     let cluster = LocalCluster::start(&args.name, spec, programs).await?;
     if let Some(nodes) = &args.nodes {
-        let (count, gpus) = select::nodes(nodes)?;
-        for index in 0..count {
+        let shapes = select::nodes(nodes)?.into_iter();
+        let gpus = shapes.flat_map(|(count, gpus)| std::iter::repeat_n(gpus, count as usize));
+        for (index, gpus) in (0..).zip(gpus) {
             deploy::create_unless_exists(&cluster.client(), &node(index, gpus).object()).await?;
         }
     }
@@ -218,12 +219,9 @@ pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// A node of the cluster. There are 4 per rack, and 8 per block.
 fn node(index: u32, gpus: u32) -> NodeSpec {
-    let labels = [
-        (names::RACK.to_owned(), format!("rack-{}", index / 4)),
-        (names::BLOCK.to_owned(), format!("block-{}", index / 8)),
-    ];
+    let (rack, block) = rack_and_block(index);
+    let labels = [(names::RACK.to_owned(), rack), (names::BLOCK.to_owned(), block)];
     NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: PODS }
 }
 

@@ -225,12 +225,21 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
     }
 }
 
-/// Parses `NODESxGPUS`.
-pub(crate) fn nodes(word: &str) -> Result<(u32, u32), Failure> {
-    nodes_of("--nodes", word, 1000)
+/// Maximum number of nodes of `--nodes`.
+const MAX_NODES: u32 = 1000;
+
+/// Parses `NODESxGPUS`, or several of them, separated by commas.
+pub(crate) fn nodes(words: &str) -> Result<Vec<(u32, u32)>, Failure> {
+    let shapes = words.split(',').map(|word| nodes_of("--nodes", word, MAX_NODES));
+    let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
+    let count: u32 = shapes.iter().map(|(count, _)| count).sum();
+    if count > MAX_NODES {
+        return Err(Failure::Usage(format!("--nodes {words}: {count} nodes, want at most {MAX_NODES}")));
+    }
+    Ok(shapes)
 }
 
-/// Like [`nodes`], for another option and maximum.
+/// Parses one `NODESxGPUS`.
 pub(crate) fn nodes_of(option: &str, word: &str, max: u32) -> Result<(u32, u32), Failure> {
     let wrong =
         || Failure::Usage(format!("{option} {word}: expected NODESxGPUS, e.g. 8x8 for 8 nodes of 8 GPUs"));
@@ -420,12 +429,17 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case("8x8", Some((8, 8)))]
-    #[case("3x0", Some((3, 0)))]
+    #[case("8x8", Some(vec![(8, 8)]))]
+    #[case("3x0", Some(vec![(3, 0)]))]
+    #[case("4x8,2x4", Some(vec![(4, 8), (2, 4)]))]
+    #[case("1000x8", Some(vec![(1000, 8)]))]
+    #[case("1000x8,1x4", None)]
     #[case("0x8", None)]
     #[case("8", None)]
     #[case("ax8", None)]
-    fn nodes_are_a_count_and_gpus(#[case] word: &str, #[case] expected: Option<(u32, u32)>) {
+    #[case("4x8,", None)]
+    #[case("4x8,2", None)]
+    fn nodes_are_counts_and_gpus(#[case] word: &str, #[case] expected: Option<Vec<(u32, u32)>>) {
         assert_eq!(nodes(word).ok(), expected);
     }
 }

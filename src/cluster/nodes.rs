@@ -9,6 +9,11 @@ use serde_json::{Value, json};
 /// The default number of pods of a node, as with a kubelet.
 pub const PODS: u32 = 110;
 
+/// The names of the rack and the block of the node at this index. A rack has 4 nodes, and a block has 8.
+pub fn rack_and_block(index: u32) -> (String, String) {
+    (format!("rack-{}", index / 4), format!("block-{}", index / 8))
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeSpec {
     /// The name, which is also the node's `kubernetes.io/hostname`.

@@ -75,8 +75,9 @@ pub(crate) struct UpArgs {
     /// --operator existing`.
     #[command(flatten)]
     pub operator: OperatorArgs,
-    /// Initial nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each, 4 per rack, 8 per block).
-    #[arg(long, value_name = "NODESxGPUS")]
+    /// Initial nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each; 4x8,2x4 is 4 nodes with 8
+    /// and 2 with 4), 4 per rack and 8 per block.
+    #[arg(long, value_name = "NODESxGPUS,...")]
     pub nodes: Option<String>,
     /// How the programs of clusters are built.
     #[command(flatten)]

@@ -173,8 +173,9 @@ pub(crate) struct WorkloadArgs {
     /// Judge your own PodCliqueSet instead of the suite's cases.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "skip", "tiers"], requires = "nodes")]
     pub workload: Option<PathBuf>,
-    /// Nodes for --workload: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each).
-    #[arg(long, value_name = "NODESxGPUS", requires = "workload")]
+    /// Nodes for --workload: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each; 4x8,2x4 is 4 nodes
+    /// with 8 and 2 with 4), 4 per rack and 8 per block.
+    #[arg(long, value_name = "NODESxGPUS,...", requires = "workload")]
     pub nodes: Option<String>,
     /// Run N generated workloads instead of the suite's cases: PodCliqueSets and operations on them, drawn
     /// from --seed. A workload that fails is shrunk and written to the report's folder, so that --generated

@@ -49,29 +49,38 @@ impl TestContext {
     }
 
     fn node(&self, group: &Nodes, index: usize) -> NodeSpec {
-        let mut labels = BTreeMap::from([
-            (names::POOL.to_owned(), self.namespace.clone()),
-            (names::RUN.to_owned(), self.test_cluster.run.clone()),
-        ]);
-        // Every rack gets a block: some schedulers ignore a node at all levels if it lacks one label.
-        let block = group.block.or(group.rack.filter(|rack| !rack.is_empty()).map(|_| "block"));
-        for (key, domain) in [(names::RACK, group.rack), (names::BLOCK, block)] {
-            if let Some(domain) = domain {
-                let value = if domain.is_empty() { String::new() } else { self.domain(domain) };
-                labels.insert(key.into(), value);
-            }
-        }
-        NodeSpec {
-            name: format!("{}-{index}", self.namespace),
-            labels,
-            taint: Some((names::POOL.into(), self.namespace.clone())),
-            gpus: group.gpus,
-            pods: group.pods,
-        }
+        node_spec(group, index, &self.namespace, &self.test_cluster.run)
     }
 
     /// The label value of a domain: the case's short name, made unique to the test.
     pub fn domain(&self, short: &str) -> String {
-        format!("{}-{short}", self.namespace)
+        domain(&self.namespace, short)
     }
+}
+
+/// The node at this index of the case that has this namespace in this run.
+pub fn node_spec(group: &Nodes, index: usize, namespace: &str, run: &str) -> NodeSpec {
+    let mut labels = BTreeMap::from([
+        (names::POOL.to_owned(), namespace.to_owned()),
+        (names::RUN.to_owned(), run.to_owned()),
+    ]);
+    // Every rack gets a block: some schedulers ignore a node at all levels if it lacks one label.
+    let block = group.block.or(group.rack.filter(|rack| !rack.is_empty()).map(|_| "block"));
+    for (key, short) in [(names::RACK, group.rack), (names::BLOCK, block)] {
+        if let Some(short) = short {
+            let value = if short.is_empty() { String::new() } else { domain(namespace, short) };
+            labels.insert(key.into(), value);
+        }
+    }
+    NodeSpec {
+        name: format!("{namespace}-{index}"),
+        labels,
+        taint: Some((names::POOL.into(), namespace.to_owned())),
+        gpus: group.gpus,
+        pods: group.pods,
+    }
+}
+
+fn domain(namespace: &str, short: &str) -> String {
+    format!("{namespace}-{short}")
 }
