@@ -8,14 +8,16 @@
 //! - [`verdict`] turns findings into outcomes, and [`deviations`] lists known violations of real schedulers.
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
-//! - [`workload`] turns a user's own PodCliqueSet into a case, and [`shrink`] finds a smaller generated
-//!   workload that still fails. [`contract_pages`] renders clauses as Markdown.
+//! - [`workload`] turns a user's own PodCliqueSet into a case, and [`feasibility`] decides whether its pods fit
+//!   the nodes. [`shrink`] finds a smaller generated workload that still fails. [`contract_pages`] renders
+//!   clauses as Markdown.
 
 mod artifacts;
 pub mod contract_pages;
 pub mod deviations;
 pub mod environment;
 pub mod first_failure;
+pub mod feasibility;
 pub mod interruption;
 mod provenance;
 pub mod report_document;

@@ -1,41 +1,58 @@
 //! A user's own workload as a case: any PodCliqueSet that admission accepts, checked by the clauses that need
 //! no knowledge of it.
 //!
-//! The nodes are N x G GPUs, and the hard gangs of all PodGangs have P pods. At first the nodes have capacity
-//! for P - 1 of them (allocatable `pods`), so at least one unit is one pod short. Then the capacity is
-//! raised, and everything must be bound. Finally the workload is deleted, and nothing may be left.
+//! The hard gangs of all PodGangs have P pods. At first the nodes have capacity for P - 1 of them (allocatable
+//! `pods`), so at least one unit is one pod short. Then the capacity is raised, and everything must be bound.
+//! Finally the workload is deleted, and nothing may be left.
+//!
+//! A workload that does not fit the nodes is refused. If only a scheduler can decide whether it fits, pods
+//! that stay pending prove nothing.
 
 use conformance_check::{binding, cleanup, ensure, finding, gangs, violation};
-use conformance_cluster::nodes::PODS;
+use conformance_cluster::nodes::{NodeSpec, PODS, rack_and_block};
+use conformance_contract::arena::Arena;
 use conformance_contract::names;
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, nodes};
-use conformance_driver::context::{Stop, TestContext};
+use conformance_driver::case::{Case, Nodes, nodes};
+use conformance_driver::context::{Stop, TestContext, node_spec};
 use conformance_driver::created_case::CreatedCase;
 use conformance_driver::limits::SCHEDULING;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_expect as expect;
-use conformance_expect::{Expected, Gang, Group, schedulers};
+use conformance_expect::{Expected, schedulers};
 use conformance_facts::binding::not_fully_bound;
-use conformance_history::{History, Kind, MarkName, SharedMark};
+use conformance_history::{History, Kind, MarkName, SharedMark, list, text};
 use serde_json::Value;
+
+use crate::feasibility::{self, Decision, Feasibility, Knowledge, Misfit};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 
+/// From here on the nodes have room for all pods.
 const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
+/// Why only a scheduler can decide whether the pods fit: a list.
+const UNDECIDED: MarkName = MarkName::of_case("only a scheduler can decide whether the pods fit");
 
 const ID: &str = "workload";
+const TITLE: &str = "Your own workload is bound whole or not at all, and completely deleted";
+const CLAUSES: &[&str] = &["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"];
 
 /// Replaying a workload's history only needs the check; the header has the rest.
-static REPLAYED: Case = Case::new(
-    "Your own workload is bound whole or not at all, and completely deleted",
-    |test| Box::pin(drive(test)),
-    check,
-)
-.registered(ID, "")
-.clauses(&["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"]);
+static REPLAYED: Case = of_nodes(Knowledge::Complete);
+
+/// The names of racks and blocks.
+static DOMAINS: Arena<String> = Arena::empty();
+
+/// The case on nodes of which this is known.
+const fn of_nodes(knowledge: Knowledge) -> Case {
+    let case = match knowledge {
+        Knowledge::Complete => Case::new(TITLE, |test| Box::pin(drive(test, Knowledge::Complete)), check),
+        Knowledge::OfHarness => Case::new(TITLE, |test| Box::pin(drive(test, Knowledge::OfHarness)), check),
+    };
+    case.registered(ID, "").clauses(CLAUSES)
+}
 
 /// The case for the replay of a workload's history.
 pub fn replayed(id: &str) -> Option<&'static Case> {
@@ -57,8 +74,10 @@ pub enum WorkloadError {
     /// The file does not have exactly one document.
     #[error("found {0} documents, expected one PodCliqueSet")]
     Count(usize),
-    #[error("{0}")]
+    #[error("does not fit the nodes: {0}")]
     DoesNotFit(String),
+    #[error("{0}")]
+    OtherScheduler(String),
     #[error("rejected at admission: {0}")]
     Rejected(String),
     /// Admission did not respond; the file may be valid.
@@ -66,7 +85,15 @@ pub enum WorkloadError {
     NoAnswer(String),
 }
 
-pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, WorkloadError> {
+/// A workload as a case, and why only a scheduler can decide whether its pods fit the nodes, if so.
+#[derive(Debug)]
+pub struct Accepted {
+    pub case: &'static Case,
+    pub undecided: Vec<String>,
+}
+
+/// Reads a workload that runs on nodes of these shapes: numbers of nodes, and GPUs per node.
+pub fn case(text: &str, shapes: &[(u32, u32)], knowledge: Knowledge) -> Result<Accepted, WorkloadError> {
     let documents = grove_yaml::documents(text)?;
     let [pcs] = documents.as_slice() else { return Err(WorkloadError::Count(documents.len())) };
     let not_a_set = |reason: String| WorkloadError::NotAPodCliqueSet { document: 1, reason };
@@ -77,79 +104,73 @@ pub fn case(text: &str, (count, gpus): (u32, u32)) -> Result<&'static Case, Work
     }
     let name =
         pcs["metadata"]["name"].as_str().ok_or_else(|| not_a_set("metadata.name is missing".into()))?;
-    let gangs = expect::gangs(pcs);
-    if gangs.is_empty() {
+    if expect::gangs(pcs).is_empty() {
         return Err(not_a_set(format!("PodCliqueSet {name} has no replicas: there is nothing to schedule")));
     }
-    // All pods must fit, because surplus may be bound before another hard gang.
-    pods_per_node(pcs, &gangs, count, gpus, |group| group.replicas)?;
-    let mut slots = pods_per_node(pcs, &gangs, count, gpus, |group| group.min)?;
+    let mut nodes = in_racks(shapes);
+    let decision = decide(pcs, &nodes, knowledge);
+    let undecided = match decision.feasibility {
+        Feasibility::Fits => Vec::new(),
+        Feasibility::Undecided(why) => why,
+        Feasibility::Infeasible(misfits) => return Err(WorkloadError::DoesNotFit(lines(&misfits))),
+    };
     // Make the workload one pod short.
+    let mut slots = decision.hard_gangs;
     if let Some(last) = slots.iter_mut().rev().find(|slots| **slots > 0) {
         *last -= 1;
     }
-    let created = CreatedCase {
-        id: ID.to_owned(),
-        manifest: text.to_owned(),
-        clauses: REPLAYED.clauses.to_vec(),
-        nodes: slots.into_iter().map(|slots| nodes(1).gpus(gpus).pods(slots)).collect(),
-    };
-    Ok(created.case(REPLAYED))
+    for (node, slots) in nodes.iter_mut().zip(slots) {
+        *node = node.pods(slots);
+    }
+    let created =
+        CreatedCase { id: ID.to_owned(), manifest: text.to_owned(), clauses: CLAUSES.to_vec(), nodes };
+    Ok(Accepted { case: created.case(of_nodes(knowledge)), undecided })
 }
 
-/// The number of pods per node if `count_of` pods of each podgroup are placed, largest first, each on the
-/// emptiest node.
-fn pods_per_node(
-    pcs: &Value,
-    gangs: &[Gang],
-    count: u32,
-    gpus: u32,
-    count_of: fn(&Group) -> usize,
-) -> Result<Vec<u32>, WorkloadError> {
-    let mut wanted = Vec::new();
-    for group in gangs.iter().flat_map(|gang| &gang.groups) {
-        let template = pcs["spec"]["template"]["cliques"].as_array().into_iter().flatten();
-        let pod = template.into_iter().find(|clique| clique["name"] == group.template.as_str());
-        let each = pod.map_or(0, |clique| gpus_of(&clique["spec"]["podSpec"]));
-        if each > gpus {
-            let reason = format!("PodClique {}: a pod requests {each} GPUs, a node has {gpus}", group.clique);
-            return Err(WorkloadError::DoesNotFit(reason));
-        }
-        wanted.extend(std::iter::repeat_n(each, count_of(group)));
+/// Nodes of these shapes, each with [`PODS`] pods, in the same racks and blocks as those of `up`.
+fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
+    let gpus = shapes.iter().flat_map(|(count, gpus)| std::iter::repeat_n(*gpus, *count as usize));
+    let node = |(index, gpus): (u32, u32)| {
+        let (rack, block) = rack_and_block(index);
+        nodes(1).gpus(gpus).rack(DOMAINS.add(rack)).block(DOMAINS.add(block))
+    };
+    (0..).zip(gpus).map(node).collect()
+}
+
+/// Decides whether the pods fit these nodes, whose number of pods is not limited.
+fn decide(pcs: &Value, nodes: &[Nodes], knowledge: Knowledge) -> Decision {
+    let object = |(index, node): (usize, &Nodes)| {
+        // The real values contain the case's namespace, which no manifest can know. The case's pods tolerate
+        // its taint.
+        let spec = node_spec(&node.pods(PODS), index, "<namespace>", "<run>");
+        NodeSpec { taint: None, ..spec }.object()
+    };
+    let objects: Vec<_> = nodes.iter().enumerate().map(object).collect();
+    feasibility::decide(pcs, &expect::gangs(pcs), &objects, knowledge)
+}
+
+fn lines(misfits: &[Misfit]) -> String {
+    match misfits {
+        [only] => only.to_string(),
+        several => several.iter().map(|misfit| format!("\n  {misfit}")).collect(),
     }
-    wanted.sort_unstable_by(|a, b| b.cmp(a));
-    let mut nodes = vec![(gpus, 0_u32); count as usize];
-    let (pods, sum) = (wanted.len(), wanted.iter().sum::<u32>());
-    for each in wanted {
-        // The emptiest node with room: schedulers spread pods by default.
-        let free = nodes.iter_mut().filter(|(free, slots)| *free >= each && *slots < PODS);
-        let Some((free, slots)) = free.max_by_key(|(free, slots)| (*free, std::cmp::Reverse(*slots))) else {
-            return Err(WorkloadError::DoesNotFit(format!(
-                "does not fit: {pods} pods request {sum} GPUs, and there are {count} nodes of {gpus} GPUs"
+}
+
+/// Returns an error if a clique names another scheduler than the one that a target tests.
+pub fn scheduled_by(case: &Case, targets: &[Target]) -> Result<(), WorkloadError> {
+    let Some(pcs) = grove_yaml::documents(case.manifest)?.into_iter().next() else { return Ok(()) };
+    for (index, clique) in list(&pcs["spec"]["template"]["cliques"]).iter().enumerate() {
+        let Some(named) = clique["spec"]["podSpec"]["schedulerName"].as_str() else { continue };
+        if let Some(other) = targets.iter().find(|target| target.backend() != named) {
+            return Err(WorkloadError::OtherScheduler(format!(
+                "spec.template.cliques[{index}].spec.podSpec.schedulerName: clique {} names {named}, and the run tests \
+                 {}: pass --backend {named}, or remove the field",
+                text(&clique["name"]),
+                other.backend()
             )));
-        };
-        *free -= each;
-        *slots += 1;
+        }
     }
-    Ok(nodes.into_iter().map(|(_, slots)| slots).collect())
-}
-
-/// The GPUs that a pod requests. Init containers run before the others, so the larger amount counts.
-fn gpus_of(pod: &Value) -> u32 {
-    let amount = |container: &Value| {
-        let resources = &container["resources"];
-        ["limits", "requests"]
-            .iter()
-            .map(|key| &resources[*key]["nvidia.com/gpu"])
-            .find_map(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()))
-            .and_then(|amount| u32::try_from(amount).ok())
-            .unwrap_or(0)
-    };
-    let amounts = |containers: &Value| {
-        containers.as_array().map_or_else(Vec::new, |all| all.iter().map(amount).collect())
-    };
-    let running: u32 = amounts(&pod["containers"]).iter().sum();
-    running.max(amounts(&pod["initContainers"]).into_iter().max().unwrap_or(0))
+    Ok(())
 }
 
 /// The gang scope that the workload's annotation selects, if any.
@@ -185,11 +206,12 @@ pub async fn admitted(
     Ok(())
 }
 
-async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+async fn drive(test: &mut TestContext, knowledge: Knowledge) -> Result<(), Stop> {
     let refused = |reason: String| Stop::Refused { action: "read the workload".into(), reason };
     let documents = grove_yaml::documents(test.case.manifest).map_err(|e| refused(e.to_string()))?;
     let Some(pcs) = documents.into_iter().next() else { return Err(refused("the manifest is empty".into())) };
-    let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let name = text(&pcs["metadata"]["name"]).to_owned();
+    let feasibility = decide(&pcs, test.case.nodes, knowledge).feasibility;
     test.take_baseline().await?;
     let gangs = test.submit_value(test.prepare_manifest(pcs)).await?;
     for gang in gangs.iter().filter(|gang| gang.is_base) {
@@ -197,16 +219,20 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.scheduler_passes().await?;
     test.test_cluster.cluster.node_pools().set_pods(&test.nodes, PODS).await?;
+    test.mark(ROOM_FOR_ALL, Value::Null);
     let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(test.target)).collect();
     let bound = test
         .until("every hard gang bound", SCHEDULING, |live| not_fully_bound(live, &units).next().is_none())
         .await;
-    if bound.is_ok() {
-        test.mark(ROOM_FOR_ALL, Value::Null);
+    match (bound, feasibility) {
+        (Err(Stop::Timeout(_)), Feasibility::Undecided(why)) => {
+            test.mark(UNDECIDED, why.into());
+            test.mark(SharedMark::ContinuedAfterTimeout, Value::Null);
+        }
+        (bound, _) => bound?,
     }
     test.delete("PodCliqueSet", &name).await?;
-    test.until_nothing_left().await?;
-    bound
+    test.until_nothing_left().await
 }
 
 fn check(history: &History) -> Vec<Finding> {
@@ -214,8 +240,29 @@ fn check(history: &History) -> Vec<Finding> {
         let name = history.header.submitted.keys().next();
         name.cloned().ok_or_else(|| Broken::NotReached("no PodCliqueSet was submitted".into()))
     };
-    // Check the state before the PodCliqueSet was deleted. DEL-01 covers the deletion.
-    let before_deletion = || history.reached(SharedMark::Deleted).map(|(index, _)| history.upto(index));
+    // Check the state before the PodCliqueSet was deleted, or at the timeout that kept the case from deleting
+    // it. DEL-01 covers the deletion.
+    let before_deletion = || -> Result<History, Broken> {
+        if history.marks(SharedMark::Deleted).next().is_none() {
+            history.reached(ROOM_FOR_ALL)?;
+        }
+        Ok(history.upto(history.waited_for(SharedMark::Deleted)?))
+    };
+    let bound_whole = || -> Ruling {
+        let (before, units) = (before_deletion()?, history.units(&set()?)?);
+        let ruling = binding::whole(&before.end(), &units);
+        match history.marks(UNDECIDED).next() {
+            Some((_, mark)) if ruling.is_err() => {
+                binding::all_or_nothing(&before, &units)?;
+                let why: Vec<_> = list(&mark.detail).iter().map(text).collect();
+                Err(Broken::NotAsked(format!(
+                    "only a scheduler can decide whether the pods fit: {}",
+                    why.join(", ")
+                )))
+            }
+            _ => ruling,
+        }
+    };
     vec![
         finding("GANG-01", || gangs::base(&before_deletion()?.end(), &set()?, &history.gangs(&set()?)?)),
         finding("GANG-02", || gangs::podgroups(&before_deletion()?, &history.gangs(&set()?)?)),
@@ -223,7 +270,7 @@ fn check(history: &History) -> Vec<Finding> {
             let history = before_deletion()?;
             gangs::scaled(&history, &history.end(), &history.gangs(&set()?)?)
         }),
-        finding("AON-01", || binding::whole(&before_deletion()?.end(), &history.units(&set()?)?)),
+        finding("AON-01", bound_whole),
         finding("AON-02", || {
             let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
             let short = history.upto(barrier);
@@ -242,58 +289,20 @@ fn check(history: &History) -> Vec<Finding> {
         }),
         finding("AON-03", || {
             history.reached(SharedMark::SchedulerPassed)?;
-            binding::whole(&before_deletion()?.end(), &history.units(&set()?)?)
+            bound_whole()
         }),
         finding("DEL-01", || {
+            history.reached(SharedMark::Deleted)?;
             history.reached(SharedMark::LeftOver)?;
+            // Such a history ends at the timeout, so it lacks the deletion.
+            if history.marks(SharedMark::Stopped).any(|(_, mark)| mark.detail["wait"] == true) {
+                return Err(Broken::NotReached("a wait before the deletion timed out".into()));
+            }
             cleanup::nothing_left(history)
         }),
     ]
 }
 
 #[cfg(test)]
-mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, one_clique};
-
-    use super::*;
-
-    fn workload(replicas: u32, gpus: u32) -> String {
-        format!(
-            "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: w}}\nspec: {{replicas: 1, template: \
-             {{cliques: [{{name: a, spec: {{replicas: {replicas}, podSpec: {{containers: [{{name: c, resources: \
-             {{limits: {{nvidia.com/gpu: {gpus}}}}}}}]}}}}}}]}}}}\n"
-        )
-    }
-
-    #[test]
-    fn the_nodes_lack_room_for_one_pod() {
-        let case = case(&workload(4, 8), (8, 8)).unwrap();
-        let slots: Vec<_> = case.nodes.iter().map(|node| node.pods).collect();
-        assert_eq!(slots.iter().sum::<u32>(), 3, "{slots:?}");
-        assert_eq!(slots.len(), 8);
-    }
-
-    #[rstest::rstest]
-    #[case::pending(0, &[])]
-    #[case::in_part(1, &["not-bound-whole"])]
-    #[case::whole(2, &["bound-without-capacity"])]
-    fn a_workload_that_is_one_pod_short_is_pending(#[case] bound: usize, #[case] wanted: &[&str]) {
-        let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, bound);
-        let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
-        let found = check(&history).into_iter().find(|finding| finding.clause == "AON-02");
-        assert_eq!(codes(found.expect("the check decides AON-02").ruling), wanted);
-    }
-
-    #[rstest::rstest]
-    #[case(workload(9, 8), "9 pods request 72 GPUs, and there are 8 nodes of 8 GPUs")]
-    #[case(workload(1, 16), "PodClique w-0-a: a pod requests 16 GPUs, a node has 8")]
-    #[case("kind: Deployment".into(), "apiVersion is null, expected grove.io/v1alpha1")]
-    #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "kind is \"Pod\", expected PodCliqueSet")]
-    #[case("a: [".into(), "line 2")]
-    #[case(String::new(), "found 0 documents")]
-    fn an_unusable_file_is_refused_with_its_reason(#[case] text: String, #[case] message: &str) {
-        let error = case(&text, (8, 8)).unwrap_err().to_string();
-        assert!(error.contains(message), "{error}");
-    }
-}
+#[path = "workload_tests.rs"]
+mod tests;

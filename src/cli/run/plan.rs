@@ -3,6 +3,7 @@
 use conformance_contract::clauses::{CLAUSES, Class};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_run::run_plan::RunPlan;
+use conformance_run::workload;
 
 use super::request::{Cases, Request};
 use crate::{Failure, generated, scale, select};
@@ -42,11 +43,14 @@ pub(super) fn plan(kubernetes: Kubernetes, request: &Request<'_>) -> Result<RunP
                 None => plan,
             })
         }
-        Cases::OwnWorkload { case, .. } => {
+        Cases::OwnWorkload { file, case } => {
+            let targets = targets()?;
+            workload::scheduled_by(case, &targets)
+                .map_err(|reason| Failure::Usage(format!("--workload {}: {reason}", file.display())))?;
             let decided = CLAUSES.iter().filter(|clause| case.clauses.contains(&clause.id));
             let clauses = decided.copied().collect();
             Ok(RunPlan {
-                targets: targets()?,
+                targets,
                 chosen: vec![*case],
                 left_out: Vec::new(),
                 skipped: Vec::new(),

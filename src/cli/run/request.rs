@@ -7,10 +7,11 @@ use std::sync::Arc;
 use conformance_driver::case::Case;
 use conformance_report::AcceptedDeviations;
 use conformance_run::first_failure::FirstFailure;
+use conformance_run::feasibility::Knowledge;
 use conformance_run::workload;
 
-use crate::args::RunArgs;
-use crate::{Failure, accept, generated, scale, select};
+use crate::args::{ProviderName, RunArgs};
+use crate::{Failure, accept, generated, output, scale, select};
 
 pub(super) struct Request<'a> {
     pub(super) args: &'a RunArgs,
@@ -62,7 +63,8 @@ impl Cases {
         }
         match &args.workloads.workload {
             Some(file) => {
-                let case = own_workload(file, args.workloads.nodes.as_deref().unwrap_or_default())?;
+                let nodes = args.workloads.nodes.as_deref().unwrap_or_default();
+                let case = own_workload(file, nodes, args.provider.provider)?;
                 Ok(Self::OwnWorkload { file: file.clone(), case })
             }
             None => Ok(Self::Suite),
@@ -70,10 +72,23 @@ impl Cases {
     }
 }
 
-fn own_workload(file: &Path, nodes: &str) -> Result<&'static Case, Failure> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::Usage(format!("--workload {}: {error}", file.display())))?;
-    let nodes = select::nodes(nodes)?;
-    workload::case(&text, nodes)
-        .map_err(|reason| Failure::Usage(format!("--workload {}: {reason}", file.display())))
+/// Refuses a workload that does not fit the nodes. Prints why it is undecided whether it fits.
+fn own_workload(file: &Path, nodes: &str, provider: ProviderName) -> Result<&'static Case, Failure> {
+    let usage = |reason: String| Failure::Usage(format!("--workload {}: {reason}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
+    let knowledge = match provider {
+        ProviderName::Local => Knowledge::Complete,
+        ProviderName::Kind | ProviderName::Existing => Knowledge::OfHarness,
+    };
+    let accepted = workload::case(&text, &select::nodes(nodes)?, knowledge);
+    let accepted = accepted.map_err(|reason| usage(reason.to_string()))?;
+    if !accepted.undecided.is_empty() {
+        output::say(&format!(
+            "--workload {}: only a scheduler can decide whether the pods fit, so pods that stay pending prove \
+             nothing:\n  {}",
+            file.display(),
+            accepted.undecided.join("\n  ")
+        ));
+    }
+    Ok(accepted.case)
 }

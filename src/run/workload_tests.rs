@@ -1,0 +1,132 @@
+use conformance_check::codes;
+use conformance_history::testing::{Story, one_clique};
+use serde_json::json;
+
+use super::*;
+
+fn workload(replicas: u32, gpus: u32) -> String {
+    format!(
+        "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: w}}\nspec: {{replicas: 1, template: \
+         {{cliques: [{{name: a, spec: {{replicas: {replicas}, podSpec: {{containers: [{{name: c, resources: \
+         {{limits: {{nvidia.com/gpu: {gpus}}}}}}}]}}}}}}]}}}}\n"
+    )
+}
+
+#[test]
+fn the_nodes_lack_room_for_one_pod() {
+    let accepted = case(&workload(4, 8), &[(8, 8)], Knowledge::Complete).unwrap();
+    let slots: Vec<_> = accepted.case.nodes.iter().map(|node| node.pods).collect();
+    assert_eq!(slots.iter().sum::<u32>(), 3, "{slots:?}");
+    assert_eq!(slots.len(), 8);
+    assert!(accepted.undecided.is_empty(), "{:?}", accepted.undecided);
+}
+
+#[test]
+fn nodes_of_several_shapes_are_in_racks_and_blocks() {
+    let found = in_racks(&[(3, 8), (6, 4)]);
+    let nodes: Vec<_> =
+        found.iter().map(|node| (node.gpus, node.rack.unwrap(), node.block.unwrap())).collect();
+    assert_eq!(nodes[..3], [(8, "rack-0", "block-0"); 3]);
+    assert_eq!(nodes[3..4], [(4, "rack-0", "block-0")]);
+    assert_eq!(nodes[4..8], [(4, "rack-1", "block-0"); 4]);
+    assert_eq!(nodes[8..], [(4, "rack-2", "block-1")]);
+}
+
+#[test]
+fn a_level_of_the_nodes_can_be_required_or_selected_by_its_label() {
+    let pcs = |pod_spec: &str, constraint: &str| {
+        format!(
+            "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: w}}\nspec: {{replicas: 1, template: \
+             {{{constraint} cliques: [{{name: a, spec: {{replicas: 4, podSpec: {{containers: [{{name: c, resources: \
+             {{limits: {{nvidia.com/gpu: 8}}}}}}]{pod_spec}}}}}}}]}}}}\n"
+        )
+    };
+    let message = |text: String| match case(&text, &[(4, 8)], Knowledge::Complete) {
+        Ok(accepted) => accepted.undecided.join(", "),
+        Err(error) => error.to_string(),
+    };
+    let rack = "topologyConstraint: {topologyName: conformance-topology, pack: {required: rack}},";
+    assert_eq!(message(pcs("", rack)), "");
+    let selected = message(pcs(", nodeSelector: {topology.kubernetes.io/rack: rack-0}", ""));
+    assert!(selected.contains("the nodes have topology.kubernetes.io/rack=<namespace>-rack-0"), "{selected}");
+}
+
+#[rstest::rstest]
+#[case::pending(0, &[])]
+#[case::in_part(1, &["not-bound-whole"])]
+#[case::whole(2, &["bound-without-capacity"])]
+fn a_workload_that_is_one_pod_short_is_pending(#[case] bound: usize, #[case] wanted: &[&str]) {
+    let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, bound);
+    let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
+    let found = check(&history).into_iter().find(|finding| finding.clause == "AON-02");
+    assert_eq!(codes(found.expect("the check decides AON-02").ruling), wanted);
+}
+
+fn ruling(history: &History, clause: &str) -> Ruling {
+    let found = check(history).into_iter().find(|finding| finding.clause == clause);
+    found.expect("the check decides the clause").ruling
+}
+
+fn timed_out(story: Story) -> Story {
+    let waited = story.mark(SharedMark::WaitTimedOut, json!({"condition": "every hard gang bound"}));
+    waited.mark(SharedMark::Stopped, json!({"wait": true}))
+}
+
+#[test]
+fn a_case_that_times_out_with_room_has_not_reached_the_deletion() {
+    let passed = || {
+        let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, 0);
+        story.mark(SharedMark::SchedulerPassed, Value::Null)
+    };
+    let with_room = timed_out(passed().mark(ROOM_FOR_ALL, Value::Null)).end();
+    for clause in ["AON-01", "AON-03"] {
+        assert_eq!(codes(ruling(&with_room, clause)), ["not-bound-whole"], "{clause}");
+    }
+    assert!(matches!(ruling(&with_room, "DEL-01"), Err(Broken::NotReached(_))));
+    let without_room = timed_out(passed()).end();
+    for clause in ["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-03", "DEL-01"] {
+        assert!(matches!(ruling(&without_room, clause), Err(Broken::NotReached(_))), "{clause}");
+    }
+}
+
+#[rstest::rstest]
+#[case::pending(0, None)]
+#[case::in_part(1, Some("not-bound-whole"))]
+fn pending_pods_prove_nothing_if_only_a_scheduler_knows_whether_they_fit(
+    #[case] bound: usize,
+    #[case] wanted: Option<&str>,
+) {
+    let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, bound);
+    let story = story.mark(SharedMark::SchedulerPassed, Value::Null).mark(ROOM_FOR_ALL, Value::Null);
+    let story = story.mark(UNDECIDED, json!(["affinity"]));
+    let history = story.mark(SharedMark::Deleted, json!({"kind": "PodCliqueSet", "name": "w"})).end();
+    for clause in ["AON-01", "AON-03"] {
+        match (ruling(&history, clause), wanted) {
+            (Err(Broken::NotAsked(why)), None) => assert!(why.contains("affinity"), "{why}"),
+            (found, Some(wanted)) => assert_eq!(codes(found), [wanted], "{clause}"),
+            (found, None) => panic!("{clause}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_clique_of_another_scheduler_is_refused() {
+    let text = workload(1, 1).replace("podSpec: {", "podSpec: {schedulerName: volcano, ");
+    let case = case(&text, &[(8, 8)], Knowledge::Complete).unwrap().case;
+    assert!(scheduled_by(case, &[Target::VOLCANO]).is_ok());
+    let message = scheduled_by(case, &[Target::VOLCANO, Target::KUBE_POD_GANG]).unwrap_err().to_string();
+    assert!(message.contains("cliques[0].spec.podSpec.schedulerName: clique a names volcano"), "{message}");
+    assert!(message.contains("default-scheduler: pass --backend volcano"), "{message}");
+}
+
+#[rstest::rstest]
+#[case(workload(9, 8), "9 pods request 72 nvidia.com/gpu, and 8 nodes")]
+#[case(workload(1, 16), "each pod of PodClique w-0-a requests 16 nvidia.com/gpu, and the largest node has 8")]
+#[case("kind: Deployment".into(), "apiVersion is null, expected grove.io/v1alpha1")]
+#[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "kind is \"Pod\", expected PodCliqueSet")]
+#[case("a: [".into(), "line 2")]
+#[case(String::new(), "found 0 documents")]
+fn an_unusable_file_is_refused_with_its_reason(#[case] text: String, #[case] message: &str) {
+    let error = case(&text, &[(8, 8)], Knowledge::Complete).unwrap_err().to_string();
+    assert!(error.contains(message), "{error}");
+}
