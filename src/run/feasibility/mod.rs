@@ -56,7 +56,7 @@ pub enum Knowledge {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Feasibility {
-    /// All pods fit, in any order.
+    /// Every simulated scheduler places all pods.
     Fits,
     /// Why only a scheduler can decide.
     Undecided(Vec<String>),

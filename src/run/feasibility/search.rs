@@ -48,7 +48,7 @@ pub(super) fn search(problem: &Problem, flat: &Flat) -> Packing {
     levels.retain(|level| !has_single_nodes(&problem.levels[*level]));
     let state = State { left: EXAMINED, ..State::new(problem) };
     let mut search = Search { problem, steps, state, entered: vec![everywhere], levels };
-    match search.from(0) {
+    match search.proceed(0) {
         Outcome::Found => Packing::Sometimes(search.state.placed),
         Outcome::Exhausted => Packing::Never,
         Outcome::OutOfBudget => Packing::Unknown,
@@ -68,14 +68,14 @@ fn append(flat: &Flat, steps: &mut Vec<Step>, levels: &mut BTreeSet<usize>) {
 
 impl Search<'_> {
     /// Searches from a step on. After `Found`, the state has every pod.
-    fn from(&mut self, at: usize) -> Outcome {
+    fn proceed(&mut self, at: usize) -> Outcome {
         match self.steps.get(at).copied() {
             None => Outcome::Found,
             Some(Step::Pod(kind)) => self.place(at, kind),
             Some(Step::Enter(level)) => self.enter(at, level),
             Some(Step::Leave) => {
                 let left = self.entered.pop();
-                let outcome = self.from(at + 1);
+                let outcome = self.proceed(at + 1);
                 self.entered.extend(left);
                 outcome
             }
@@ -93,7 +93,7 @@ impl Search<'_> {
         for node in self.candidates(kind, first) {
             let before = self.state.log.len();
             self.state.place(kind, node);
-            match self.from(at + 1) {
+            match self.proceed(at + 1) {
                 Outcome::Exhausted => self.state.undo(before),
                 ended => return ended,
             }
@@ -128,7 +128,7 @@ impl Search<'_> {
         }
         for domain in domains {
             self.entered.push(domain);
-            let outcome = self.from(at + 1);
+            let outcome = self.proceed(at + 1);
             self.entered.pop();
             if !matches!(outcome, Outcome::Exhausted) {
                 return outcome;
