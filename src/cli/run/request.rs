@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use conformance_driver::case::Case;
 use conformance_report::AcceptedDeviations;
-use conformance_run::first_failure::FirstFailure;
 use conformance_run::feasibility::Knowledge;
+use conformance_run::first_failure::FirstFailure;
 use conformance_run::workload;
 
 use crate::args::{ProviderName, RunArgs};

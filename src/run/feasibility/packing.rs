@@ -212,11 +212,11 @@ impl Problem {
 
     /// Places a group on these nodes, and returns whether all of it has a place.
     fn simulate(&self, flat: &Flat, policy: Policy, nodes: &[bool], state: &mut State<'_>) -> bool {
-        if policy.largest_first {
-            self.simulate_groups(flat, policy, nodes, state) && self.simulate_pods(flat, policy, nodes, state)
-        } else {
-            self.simulate_pods(flat, policy, nodes, state) && self.simulate_groups(flat, policy, nodes, state)
+        if policy.largest_first && !self.simulate_groups(flat, policy, nodes, state) {
+            return false;
         }
+        let are_pods_placed = self.simulate_pods(flat, policy, nodes, state);
+        are_pods_placed && (policy.largest_first || self.simulate_groups(flat, policy, nodes, state))
     }
 
     fn simulate_pods(&self, flat: &Flat, policy: Policy, nodes: &[bool], state: &mut State<'_>) -> bool {

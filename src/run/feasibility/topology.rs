@@ -118,6 +118,9 @@ pub(super) struct Groups<'a> {
     pub(super) count_of: fn(&PodGroup) -> usize,
 }
 
+/// The replica of a scaling group, or `None` for a standalone clique, and its podgroups.
+type Replica<'a> = (Option<&'a (String, usize)>, Vec<&'a PodGroup>);
+
 impl Groups<'_> {
     /// The group of a gang: its scaling group replicas and cliques inside. Every constrained group is also
     /// added to `packed`.
@@ -129,7 +132,7 @@ impl Groups<'_> {
         };
         let template = &self.pcs["spec"]["template"];
         let set = text(&self.pcs["metadata"]["name"]);
-        let mut replicas: Vec<(Option<&(String, usize)>, Vec<&PodGroup>)> = Vec::new();
+        let mut replicas: Vec<Replica<'_>> = Vec::new();
         for podgroup in &gang.groups {
             let replica = podgroup.scaling_group.as_ref();
             match replicas.iter_mut().find(|(known, _)| replica.is_some() && *known == replica) {
