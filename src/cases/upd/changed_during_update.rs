@@ -6,7 +6,7 @@
 use conformance_facts::health::is_ready;
 use conformance_facts::updates::is_of_revision;
 
-use super::{at_any_time, until_started};
+use super::{rolling_rules, until_started};
 use crate::prelude::*;
 
 marks! { UPDATED = "every pod is of the last template"; }
@@ -49,16 +49,10 @@ async fn until_replica_updated(test: &TestContext, revision: &str) -> Result<(),
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![
-        finding(UPD_03, || at_any_time(history, UPDATED, || updates::one_replica_at_a_time(history, SET))),
-        finding(UPD_04, || at_any_time(history, UPDATED, || updates::steps_do_not_overlap(history, SET))),
-        finding(UPD_10, || {
-            updates::are_admitted(history)?;
-            updates::created_pods_are_new_or_restored(history, SET)?;
-            history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
-        }),
-        finding(UPD_18, || at_any_time(history, UPDATED, || updates::progress_is_correct(history, SET))),
-        finding(UPD_29, || at_any_time(history, UPDATED, || updates::status_names_the_replica(history, SET))),
-        finding(UPD_30, || at_any_time(history, UPDATED, || updates::minimum_stays(history, SET))),
-    ]
+    let last = finding(UPD_10, || {
+        updates::are_admitted(history)?;
+        updates::created_pods_are_new_or_restored(history, SET)?;
+        history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
+    });
+    rolling_rules(history, SET, UPDATED).into_iter().chain([last]).collect()
 }

@@ -39,6 +39,17 @@ async fn until_started(
     .await
 }
 
+/// The findings on the order and the status of a rolling update, whichever of its pods are replaced.
+fn rolling_rules(history: &History, set: &str, end: MarkName) -> [Finding; 5] {
+    [
+        finding(UPD_03, || at_any_time(history, end, || updates::one_replica_at_a_time(history, set))),
+        finding(UPD_04, || at_any_time(history, end, || updates::steps_do_not_overlap(history, set))),
+        finding(UPD_18, || at_any_time(history, end, || updates::progress_is_correct(history, set))),
+        finding(UPD_29, || at_any_time(history, end, || updates::status_names_the_replica(history, set))),
+        finding(UPD_30, || at_any_time(history, end, || updates::minimum_stays(history, set))),
+    ]
+}
+
 /// A rule that applies regardless of how far the update came. Undecided (`NotReached`) if it is satisfied but
 /// the case did not reach the mark `end`.
 fn at_any_time(history: &History, end: MarkName, rule: impl FnOnce() -> Ruling) -> Ruling {

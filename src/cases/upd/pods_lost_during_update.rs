@@ -2,7 +2,7 @@
 //! scaling group of 2 replicas of one pod without GPUs (minimum 1). The templates change. Once a pod of the
 //! first replica has been replaced, a pod of the second replica's clique and one of its group are lost.
 
-use super::{at_any_time, until_started};
+use super::{rolling_rules, until_started};
 use crate::prelude::*;
 
 marks! { REPLACED = "the update with lost pods has ended"; }
@@ -34,26 +34,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![
-        finding(UPD_03, || at_any_time(history, REPLACED, || updates::one_replica_at_a_time(history, SET))),
-        finding(UPD_04, || at_any_time(history, REPLACED, || updates::steps_do_not_overlap(history, SET))),
-        finding(UPD_15, || {
-            updates::are_admitted(history)?;
-            all([
-                updates::updater_deletes_only_old(history, SET),
-                updates::no_excess_pods_created(history, SET),
-            ])?;
-            history.reached(SharedMark::PodLost)?;
-            history.at(REPLACED, |replaced| updates::is_complete(&history.before(replaced), SET))?;
-            match history.marks(SharedMark::PodLost).count() {
-                lost if lost == LOSING.len() => Ok(()),
-                lost => Err(Broken::NotReached(format!("{lost} of {} pods were lost", LOSING.len()))),
-            }
-        }),
-        finding(UPD_18, || at_any_time(history, REPLACED, || updates::progress_is_correct(history, SET))),
-        finding(UPD_29, || {
-            at_any_time(history, REPLACED, || updates::status_names_the_replica(history, SET))
-        }),
-        finding(UPD_30, || at_any_time(history, REPLACED, || updates::minimum_stays(history, SET))),
-    ]
+    let lost = finding(UPD_15, || {
+        updates::are_admitted(history)?;
+        all([
+            updates::updater_deletes_only_old(history, SET),
+            updates::no_excess_pods_created(history, SET),
+        ])?;
+        history.reached(SharedMark::PodLost)?;
+        history.at(REPLACED, |replaced| updates::is_complete(&history.before(replaced), SET))?;
+        match history.marks(SharedMark::PodLost).count() {
+            lost if lost == LOSING.len() => Ok(()),
+            lost => Err(Broken::NotReached(format!("{lost} of {} pods were lost", LOSING.len()))),
+        }
+    });
+    rolling_rules(history, SET, REPLACED).into_iter().chain([lost]).collect()
 }
