@@ -14,7 +14,7 @@ const DISK_MIB: u64 = 12 * 1024;
 const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 768), ("max_user_watches", 49_152)];
 
 /// Prepares a plain Debian machine; needs root.
-pub const PREPARE_DEBIAN: &str = "apt-get install -y docker.io debootstrap && \
+pub const PREPARE_DEBIAN: &str = "apt-get update && apt-get install -y docker.io debootstrap && \
                                   sysctl -w fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=65536";
 
 /// Checks everything that needs no image: the engine, disk space and inotify limits.
