@@ -8,7 +8,7 @@ use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers::{self, Name};
 use conformance_expect::{Gang, Group};
-use conformance_history::{Change, History, Pod, Version, controller};
+use conformance_history::{Change, History, Pod, Version, list};
 
 use super::{Shown, none, violation};
 
@@ -127,35 +127,31 @@ fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
         .then(|| format!("label {} {}, want {}", names::POD_GANG, found.unwrap_or("absent"), gang.name))
 }
 
-/// Pods created after their PodClique was deleted. Their creator could not know of the deletion, and the
-/// garbage collector deletes them. They do not belong to a later PodClique of the same name.
-fn created_too_late(history: &History) -> BTreeSet<&str> {
-    let deleted: BTreeMap<_, _> = history
-        .of("PodClique")
-        .filter(|version| version.change == Change::Deleted)
-        .map(|version| (version.uid(), version.revision()))
-        .collect();
-    let is_too_late = |version: &Version<'_>| {
-        let clique = controller(version.object).and_then(|owner| owner["uid"].as_str());
-        clique.and_then(|clique| deleted.get(clique)).is_some_and(|deleted| *deleted < version.revision())
-    };
-    created(history).filter(is_too_late).map(|version| version.uid()).collect()
+/// The uid of the PodClique that owns a pod, or the label of a pod that none owns.
+fn owning_clique<'a>(version: &Version<'a>) -> Option<&'a str> {
+    let owners = list(&version.object["metadata"]["ownerReferences"]).iter();
+    let uid = owners.filter(|owner| owner["kind"] == "PodClique").find_map(|owner| owner["uid"].as_str());
+    uid.or_else(|| version.pod().pod_clique())
 }
 
 /// No two pods of a PodClique have the same index at the same time, because hostnames contain it (GANG-18). A
-/// terminating or finished pod no longer occupies its index.
+/// terminating or finished pod no longer occupies its index. A recreated PodClique is another one: the pods
+/// of its predecessor stay until the garbage collector deletes them.
 pub fn indexes_are_unique(history: &History) -> Ruling {
-    let too_late = created_too_late(history);
+    // By the owner as created: an orphaned pod still occupies its index.
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     let mut holders: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut reported = BTreeSet::new();
     let mut violations = Vec::new();
-    for version in history.pods().filter(|version| !too_late.contains(version.uid())) {
+    for version in history.pods() {
         let pod = version.pod();
         let (Some(clique), Some(index)) = (pod.pod_clique(), pod.label(names::POD_INDEX)) else { continue };
+        let Some(owner) = owning_clique(&version) else { continue };
+        let place = (*owners.entry(version.uid()).or_insert(owner), index);
         let has_ended = ["Failed", "Succeeded"].iter().any(|phase| pod.0["status"]["phase"] == *phase);
         let leaves = version.change == Change::Deleted || pod.is_terminating() || has_ended;
-        match holders.get(&(clique, index)) {
-            Some(holder) if holder.uid() == version.uid() && leaves => drop(holders.remove(&(clique, index))),
+        match holders.get(&place) {
+            Some(holder) if holder.uid() == version.uid() && leaves => drop(holders.remove(&place)),
             Some(holder)
                 if holder.uid() != version.uid()
                     && !leaves
@@ -169,7 +165,7 @@ pub fn indexes_are_unique(history: &History) -> Ruling {
                 let found = violation(DUPLICATE_INDEX, message);
                 violations.push(found.shown_by("first", *holder).shown_by("second", version));
             }
-            None if !leaves => drop(holders.insert((clique, index), version)),
+            None if !leaves => drop(holders.insert(place, version)),
             _ => {}
         }
     }
@@ -320,21 +316,45 @@ mod tests {
         assert!(indexes_are_unique(&doubled.end()).is_err());
     }
 
-    #[test]
-    fn a_pod_created_after_its_clique_was_deleted_does_not_count() {
-        let clique = json!({"kind": "PodClique", "metadata": {"name": "w-0-a", "uid": "before"}});
+    #[rstest::rstest]
+    #[case::of_one_clique("before", "before", false)]
+    #[case::of_the_recreated_clique("before", "since", true)]
+    fn pods_of_a_recreated_clique_reuse_the_indexes(
+        #[case] first: &str,
+        #[case] second: &str,
+        #[case] unique: bool,
+    ) {
+        let clique = |uid: &str| json!({"kind": "PodClique", "metadata": {"name": "w-0-a", "uid": uid}});
         let pod_of = |name: &str, clique: &str| {
             let mut pod = standalone("0", None);
             pod["metadata"]["name"] = json!(name);
-            pod["metadata"]["ownerReferences"] = json!([{"uid": clique, "controller": true}]);
+            pod["metadata"]["ownerReferences"] =
+                json!([{"kind": "PodClique", "name": "w-0-a", "uid": clique}]);
             pod
         };
-        let (old, new) = (pod_of("x", "before"), pod_of("y", "since"));
-        let with_clique = Story::flat().added(clique.clone());
-        let deleted = |story: Story| story.deleted(clique.clone());
-        let unique = |story: Story| indexes_are_unique(&story.end()).is_ok();
-        assert!(unique(deleted(with_clique.clone()).added(old.clone()).added(new.clone())));
-        assert!(unique(deleted(with_clique.clone()).added(new.clone()).added(old.clone())));
-        assert!(!unique(deleted(with_clique.added(old)).added(new)), "the old pod still exists");
+        let recreated = |story: Story| story.deleted(clique("before")).added(clique("since"));
+        let (old, new) = (pod_of("x", first), pod_of("y", second));
+        let created = Story::flat().added(clique("before"));
+        // The garbage collector has not yet deleted the old pod, or the operator creates it too late.
+        let stays = recreated(created.clone().added(old.clone())).added(new.clone());
+        let is_late = recreated(created).added(new).added(old);
+        for story in [stays, is_late] {
+            assert_eq!(indexes_are_unique(&story.end()).is_ok(), unique);
+        }
+    }
+
+    #[test]
+    fn an_orphaned_pod_keeps_its_index_until_it_is_deleted() {
+        let pod_of = |name: &str, owners: Value| {
+            let mut pod = standalone("0", None);
+            pod["metadata"]["name"] = json!(name);
+            pod["metadata"]["ownerReferences"] = owners;
+            pod
+        };
+        let owner = || json!([{"kind": "PodClique", "name": "w-0-a", "uid": "u"}]);
+        let orphaned = Story::flat().added(pod_of("x", owner())).modified(pod_of("x", json!([])));
+        let unique = |story: Story| indexes_are_unique(&story.added(pod_of("y", owner())).end()).is_ok();
+        assert!(!unique(orphaned.clone()));
+        assert!(unique(orphaned.deleted(pod_of("x", json!([])))));
     }
 }

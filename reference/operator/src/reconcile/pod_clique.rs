@@ -186,7 +186,7 @@ impl Clique<'_> {
 
     /// Whether the PodClique still exists. Earlier pods may have disappeared because the PodClique was
     /// deleted, which another watch reports later. New pods would then exist alongside the pods of a new
-    /// PodClique with the same name (GANG-18).
+    /// PodClique with the same name, which have the same hostnames.
     async fn still_exists(&self) -> Result<bool, ReconcileError> {
         if !self.context.expectations.has_created(self.uid()) {
             return Ok(true);

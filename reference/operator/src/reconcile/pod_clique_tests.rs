@@ -170,7 +170,7 @@ async fn no_pod_is_created_for_a_deleted_pod_clique() {
     assert_eq!(world.written(), [], "the PodClique was deleted");
 }
 
-/// GANG-18: the garbage collector deletes the pods, and their watch reports it before the PodClique's watch
+/// The garbage collector deletes the pods, and their watch reports it before the PodClique's watch
 /// reports the cause.
 #[tokio::test]
 async fn no_pod_is_recreated_for_a_deleted_pod_clique_that_is_still_cached() {
