@@ -8,7 +8,7 @@ use std::ops::Range;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
-use conformance_history::{History, KINDS, SharedMark, controller, list, text};
+use conformance_history::{History, KINDS, SharedMark, list, owners, text};
 use serde_json::Value;
 
 use super::{none, violation};
@@ -94,7 +94,7 @@ pub fn no_gang_resource_requests(history: &History, pod_gang: &str, part: Range<
     let concerns_gang = |request: &Request<'_>| {
         let Some(kind) = request.kind().filter(|kind| kinds.contains(kind)) else { return false };
         let mut versions = history.named(kind, request.field("name"));
-        versions.any(|version| controller(version.object).is_some_and(|owner| owner["name"] == pod_gang))
+        versions.any(|version| owners(version.object).iter().any(|owner| owner["name"] == pod_gang))
     };
     none(requests(history, part).filter(concerns_gang).map(|request| {
         let message = format!(

@@ -162,6 +162,7 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     none(violations)
 }
 
+/// Proposal 537 asks for a controller reference of the PodGang, and for a label with its name.
 fn wrong(found: &Value, pod_gang: &Value, gang: &Gang, group: &Group) -> Option<String> {
     if !is_controlled_by(found, pod_gang) {
         return Some(format!("it is not controlled by PodGang {}", gang.name));

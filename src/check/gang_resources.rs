@@ -14,7 +14,7 @@ use conformance_expect::{Gang, scaling};
 use conformance_facts::gang_resources::{Mismatch, expected, found, is_gang_resource, mismatches};
 use conformance_facts::pod_gangs::as_created;
 use conformance_facts::warnings::is_warning;
-use conformance_history::{Change, History, Live, Version, controller, is_controlled_by, text};
+use conformance_history::{Change, History, Live, Version, owners, text};
 use serde_json::Value;
 
 use super::{Shown, deviates, ensure, gangs, none, patience, precondition, violation};
@@ -34,26 +34,28 @@ const WRONG_PRIORITY: Code = Code::new("wrong-priority");
 const PRIORITY_ADMITTED: Code = Code::new("priority-admitted-without-effect");
 const PRIORITY_REFUSED: Code = Code::new("priority-wrongly-refused");
 
-/// Whether a PodGang or a PodCliqueSet controls the object, directly or through owners other than pods.
-fn is_controlled_by_gang(live: &Live, object: &Value) -> bool {
-    let mut object = object;
-    // No known backend nests its resources deeper.
-    for _ in 0..4 {
-        let Some(owner) = controller(object) else { return false };
-        let found = live.get(text(&owner["kind"]), text(&owner["name"]));
-        match found.filter(|found| is_controlled_by(object, found) && found["kind"] != "Pod") {
-            Some(found) if found["kind"] == "PodGang" || found["kind"] == "PodCliqueSet" => return true,
-            Some(found) => object = found,
-            None => return false,
-        }
-    }
-    false
+/// No known backend nests its gang resources deeper.
+const DEEPEST: usize = 4;
+
+/// Whether the object has an owner reference to a PodGang or a PodCliqueSet, directly or through owners other
+/// than pods, at most `deeper` references away. It need not be a controller reference: the garbage collector
+/// follows every owner reference.
+fn is_owned_by_gang(live: &Live, object: &Value, deeper: usize) -> bool {
+    let mut existing = owners(object).iter().filter_map(|owner| {
+        let found = live.get(text(&owner["kind"]), text(&owner["name"]))?;
+        (found["metadata"]["uid"] == owner["uid"]).then_some(found)
+    });
+    existing.any(|owner| match text(&owner["kind"]) {
+        "PodGang" | "PodCliqueSet" => true,
+        "Pod" => false,
+        _ => deeper > 1 && is_owned_by_gang(live, owner, deeper - 1),
+    })
 }
 
-/// Every PodGang has its gang resources (GANG-08), and each is controlled by a PodGang or its PodCliqueSet
+/// Every PodGang has its gang resources (GANG-08), and each is owned by a PodGang or its PodCliqueSet
 /// (GANG-23).
 pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
-    none(missing(history, live, gangs).chain(uncontrolled(live)))
+    none(missing(history, live, gangs).chain(without_owner(live)))
 }
 
 /// Every PodGang has its gang resources (GANG-08).
@@ -61,9 +63,9 @@ pub fn exist(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(missing(history, live, gangs))
 }
 
-/// Every gang resource is controlled by a PodGang or its PodCliqueSet (GANG-23).
-pub fn controlled(live: &Live) -> Ruling {
-    none(uncontrolled(live))
+/// Every gang resource is owned by a PodGang or its PodCliqueSet (GANG-23).
+pub fn have_owners(live: &Live) -> Ruling {
+    none(without_owner(live))
 }
 
 fn missing<'a>(
@@ -86,12 +88,12 @@ fn missing<'a>(
     })
 }
 
-fn uncontrolled(live: &Live) -> impl Iterator<Item = Violation> + '_ {
+fn without_owner(live: &Live) -> impl Iterator<Item = Violation> + '_ {
     live.all().filter(|object| is_gang_resource(object)).filter_map(move |object| {
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
-        (!is_controlled_by_gang(live, object)).then(|| {
+        (!is_owned_by_gang(live, object, DEEPEST)).then(|| {
             let message = format!(
-                "{kind} {name} is not controlled by an existing PodGang or PodCliqueSet, directly or \
+                "{kind} {name} has no owner reference to an existing PodGang or PodCliqueSet, directly or \
                      through other owners"
             );
             violation(OUTLIVES_ITS_GANG, message).shown_by_object("its owners", object)

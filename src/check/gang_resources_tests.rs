@@ -96,11 +96,11 @@ type Change = fn(&mut Vec<Value>);
 #[case::no_group(|all: &mut Vec<Value>| drop(all.remove(3)), "PodGroup w-0-w-0-b does not exist")]
 #[case::orphan(
     |all: &mut Vec<Value>| all[2]["metadata"]["ownerReferences"] = json!([]),
-    "PodGroup w-0-w-0-a is not controlled by an existing PodGang or PodCliqueSet, directly or through other owners"
+    "PodGroup w-0-w-0-a has no owner reference to an existing PodGang or PodCliqueSet, directly or through other owners"
 )]
 #[case::of_a_predecessor(
     |all: &mut Vec<Value>| all[1]["metadata"]["ownerReferences"][0]["uid"] = json!("other"),
-    "Workload w-0 is not controlled by an existing PodGang or PodCliqueSet, directly or through other owners"
+    "Workload w-0 has no owner reference to an existing PodGang or PodCliqueSet, directly or through other owners"
 )]
 #[case::min_count(|all: &mut Vec<Value>| all[3]["spec"] = group("", "w-0-b", 2)["spec"].clone(), "minCount is 2, want 3")]
 #[case::template(
@@ -130,13 +130,39 @@ fn a_missing_resource_and_a_wrong_owner_are_separate_violations() {
     let history = Story::flat().all_added(all).end();
     let end = history.end();
     assert_eq!(exist(&history, &end, &gangs()), Ok(()));
-    assert_eq!(messages_of(controlled(&end)).len(), 1);
+    assert_eq!(messages_of(have_owners(&end)).len(), 1);
     let mut all = flat();
     all.remove(3);
     let history = Story::flat().all_added(all).end();
     let end = history.end();
     assert!(exist(&history, &end, &gangs()).is_err());
-    assert_eq!(controlled(&end), Ok(()));
+    assert_eq!(have_owners(&end), Ok(()));
+}
+
+/// The PodGang owns the PodGroup directly, or through a Job.
+#[rstest::rstest]
+#[case::of_the_controller(|_: &mut Value| {}, true)]
+#[case::without_controller(|group: &mut Value| group["metadata"]["ownerReferences"][0]["controller"] = json!(false), true)]
+#[case::among_others(
+    |group: &mut Value| {
+        let job = owned_by(object("PodGroup", "g"), "Job", "of-the-gang");
+        let own = group["metadata"]["ownerReferences"][0].clone();
+        group["metadata"]["ownerReferences"] = json!([job["metadata"]["ownerReferences"][0], own]);
+    },
+    true
+)]
+#[case::through_another_owner(|group: &mut Value| *group = owned_by(group.take(), "Job", "of-the-gang"), true)]
+#[case::through_a_pod(|group: &mut Value| *group = owned_by(group.take(), "Job", "of-a-pod"), false)]
+#[case::of_another_uid(|group: &mut Value| group["metadata"]["ownerReferences"][0]["uid"] = json!("other"), false)]
+#[case::of_a_missing_object(|group: &mut Value| *group = owned_by(group.take(), "PodGang", "w-1"), false)]
+fn any_owner_reference_to_the_gang_is_enough(#[case] change: fn(&mut Value), #[case] is_owned: bool) {
+    let mut all = flat();
+    change(&mut all[2]);
+    all.push(owned_by(object("Job", "of-the-gang"), "PodGang", "w-0"));
+    all.push(owned_by(object("Job", "of-a-pod"), "Pod", "p"));
+    all.push(owned_by(object("Pod", "p"), "PodGang", "w-0"));
+    let ruling = have_owners(&Story::flat().all_added(all).end().end());
+    assert_eq!(ruling.is_ok(), is_owned, "{ruling:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use conformance_expect::{Gang, schedulers};
 use conformance_facts::gang_resources::is_gang_resource;
 use conformance_facts::leftovers::operators;
 use conformance_facts::ownership::{belongs, is_scaled_by};
-use conformance_history::{Change, History, Kind, SharedMark, Version, controller, event_about, text};
+use conformance_history::{Change, History, Kind, SharedMark, Version, event_about, owners, text};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
@@ -145,7 +145,7 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
 pub fn no_gang_resource_written(history: &History, pod_gang: &str, from: usize, to: usize) -> Ruling {
     let is_of_gang = |write: &&Write<'_>| {
         let object = write.version.object;
-        is_gang_resource(object) && controller(object).is_some_and(|owner| owner["name"] == pod_gang)
+        is_gang_resource(object) && owners(object).iter().any(|owner| owner["name"] == pod_gang)
     };
     none(writes(history, from, to).iter().filter(is_of_gang).map(touch))
 }

@@ -225,7 +225,7 @@ fn a_gate_may_be_removed_when_gang_and_group_exist() {
     |story: Story| story.deleted(group("w-0-7-g", "w-0-7")),
     "Pod p-0 is a member of PodGroup w-0-7-g, which does not exist"
 )]
-#[case::no_owner(|story: Story| story.added(object("PodGroup", "w-0-g")), "PodGroup w-0-g has no controller reference")]
+#[case::no_owner(|story: Story| story.added(object("PodGroup", "w-0-g")), "PodGroup w-0-g has no owner reference")]
 #[case::owner_deleted(
     |story: Story| story.added(group("w-0-g", "w-0")),
     "PodGroup w-0-g still exists, but its owner PodGang w-0 does not"

@@ -8,7 +8,7 @@ use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Gang, schedulers};
 use conformance_facts::gang_resources::expected;
-use conformance_history::{Change, History, Live, Version, condition, controller};
+use conformance_history::{Change, History, Live, Version, condition, owners};
 
 use super::{Shown, none, violation};
 
@@ -83,7 +83,7 @@ fn out_of_order(history: &History, gang: &Gang, checked: Steps) -> Option<Violat
     let members: Vec<_> = first_ungated(history).map(|version| version.pod()).collect();
     let is_complete = |found: &Version<'_>| {
         let mut members = members.iter().filter(|pod| pod.pod_gang() == Some(pod_gang));
-        controller(found.object).is_some_and(|owner| owner["kind"] == "PodGang")
+        owners(found.object).iter().any(|owner| owner["kind"] == "PodGang")
             || members.all(|pod| expectations.has_part_of(found.object, *pod))
     };
     let creation_steps = |kind: &str| -> Vec<Step<'_>> {

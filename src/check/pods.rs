@@ -8,7 +8,7 @@ use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers::{self, Name};
 use conformance_expect::{Gang, Group};
-use conformance_history::{Change, History, Pod, Version, list};
+use conformance_history::{Change, History, Pod, Version, owners};
 
 use super::{Shown, none, violation};
 
@@ -129,8 +129,8 @@ fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
 
 /// The uid of the PodClique that owns a pod, or the label of a pod that none owns.
 fn owning_clique<'a>(version: &Version<'a>) -> Option<&'a str> {
-    let owners = list(&version.object["metadata"]["ownerReferences"]).iter();
-    let uid = owners.filter(|owner| owner["kind"] == "PodClique").find_map(|owner| owner["uid"].as_str());
+    let owner = owners(version.object).iter().find(|owner| owner["kind"] == "PodClique");
+    let uid = owner.and_then(|owner| owner["uid"].as_str());
     uid.or_else(|| version.pod().pod_clique())
 }
 
@@ -139,7 +139,7 @@ fn owning_clique<'a>(version: &Version<'a>) -> Option<&'a str> {
 /// of its predecessor stay until the garbage collector deletes them.
 pub fn indexes_are_unique(history: &History) -> Ruling {
     // By the owner as created: an orphaned pod still occupies its index.
-    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut cliques: BTreeMap<&str, &str> = BTreeMap::new();
     let mut holders: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut reported = BTreeSet::new();
     let mut violations = Vec::new();
@@ -147,7 +147,7 @@ pub fn indexes_are_unique(history: &History) -> Ruling {
         let pod = version.pod();
         let (Some(clique), Some(index)) = (pod.pod_clique(), pod.label(names::POD_INDEX)) else { continue };
         let Some(owner) = owning_clique(&version) else { continue };
-        let place = (*owners.entry(version.uid()).or_insert(owner), index);
+        let place = (*cliques.entry(version.uid()).or_insert(owner), index);
         let has_ended = ["Failed", "Succeeded"].iter().any(|phase| pod.0["status"]["phase"] == *phase);
         let leaves = version.change == Change::Deleted || pod.is_terminating() || has_ended;
         match holders.get(&place) {

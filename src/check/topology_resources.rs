@@ -113,7 +113,7 @@ fn entry_of_target<'a>(history: &History, live: &'a Live, binding: &str) -> Resu
     })
 }
 
-/// This binding never controlled a topology resource of the target (TOPO-16, TOPO-17).
+/// This binding never owned a topology resource of the target (TOPO-16, TOPO-17).
 pub fn never_created_for(history: &History, binding: &str) -> Ruling {
     let kind = kind(history.header.target)?;
     if history.named(BINDING, binding).next().is_none() {
@@ -175,7 +175,7 @@ pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
     }))
 }
 
-/// Before the entry `until`, all topology resources that this binding controlled were deleted (DEL-09).
+/// Before the entry `until`, all topology resources that this binding owned were deleted (DEL-09).
 pub fn deleted_with_binding(history: &History, binding: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let is_of_binding = |object: &Value| {
@@ -261,7 +261,7 @@ mod tests {
         owned(topology(names::HOST), BINDING, NAME),
         "levels is [\"kubernetes.io/hostname\"], want"
     )]
-    #[case::without_owner(topology(names::RACK), "Topology rows is not controlled by")]
+    #[case::without_owner(topology(names::RACK), "Topology rows is not owned by")]
     #[case::of_another_name(
         owned(object("Topology", "columns"), BINDING, NAME),
         "Topology rows does not exist"
@@ -274,6 +274,15 @@ mod tests {
         let history = story.added(topology).end();
         let ruling = message(match_binding(&history, &history.end(), NAME));
         assert!(ruling.starts_with(wanted), "{ruling}");
+    }
+
+    #[test]
+    fn an_owner_reference_need_not_be_a_controller_reference() {
+        let mut topology = owned(topology(names::RACK), BINDING, NAME);
+        topology["metadata"]["ownerReferences"][0]["controller"] = json!(false);
+        let binding = binding(&[("kai-scheduler", true, "")], "False");
+        let history = Story::on(Target::KAI).added(binding).added(topology).end();
+        assert_eq!(match_binding(&history, &history.end(), NAME), Ok(()));
     }
 
     #[rstest]

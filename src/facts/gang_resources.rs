@@ -7,7 +7,7 @@ use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_expect::Gang;
 use conformance_expect::schedulers::{self, CreatedGang, Resource};
-use conformance_history::{History, Live, is_controlled_by, text};
+use conformance_history::{History, Live, is_owned_by, text};
 use serde_json::Value;
 
 use crate::deviation::Deviation;
@@ -57,7 +57,7 @@ pub fn found<'a>(
             live.of(wanted.kind).find(|found| {
                 let name = text(&found["metadata"]["name"]);
                 wanted.name.matches(name)
-                    && is_controlled_by(found, pod_gang)
+                    && is_owned_by(found, pod_gang)
                     && expectations.size(found) == wanted.size.and_then(|size| u64::try_from(size).ok())
                     && !taken.contains(&name)
             })
@@ -97,7 +97,7 @@ fn of_gang<'a>(history: &History, live: &'a Live, gang: &Gang) -> Vec<Deviation<
     let found = found(target, live, pod_gang, &expected);
     let mut mismatches = Vec::new();
     let of_gang = expectations.kinds().iter().flat_map(|kind| live.of(kind));
-    for extra in of_gang.filter(|object| is_controlled_by(object, pod_gang)) {
+    for extra in of_gang.filter(|object| is_owned_by(object, pod_gang)) {
         if !found.iter().flatten().any(|known| known["metadata"] == extra["metadata"]) {
             let (kind, extra_name) = (text(&extra["kind"]), text(&extra["metadata"]["name"]));
             let message = format!("{kind} {extra_name} matches no part of PodGang {name}, want it absent");
@@ -141,6 +141,13 @@ mod tests {
         group
     }
 
+    /// A PodGroup whose owner reference is no controller reference.
+    fn uncontrolled(name: &str) -> Value {
+        let mut group = group(name, 2);
+        group["metadata"]["ownerReferences"][0]["controller"] = json!(false);
+        group
+    }
+
     fn found_by(objects: Vec<Value>) -> Vec<Mismatch> {
         let history = Story::on(Target::VOLCANO).all_added(objects).end();
         let (live, gangs) = (history.end(), expect::testing::named_gangs(&one_clique("w", 2)));
@@ -159,6 +166,7 @@ mod tests {
     #[case::matching(vec![group("w-0", 2)], &[])]
     #[case::another_size(vec![group("w-0", 1)], &[Mismatch::Differs])]
     #[case::one_too_many(vec![group("w-0", 2), group("another", 2)], &[Mismatch::Extra])]
+    #[case::one_too_many_without_controller(vec![group("w-0", 2), uncontrolled("another")], &[Mismatch::Extra])]
     fn gang_resources_are_compared(#[case] groups: Vec<Value>, #[case] wanted: &[Mismatch]) {
         let objects = [vec![one_clique_gang("w", 2)], groups].concat();
         assert_eq!(found_by(objects), wanted);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::kinds::KINDS;
 use conformance_contract::names;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{History, Live, Pod, controller, is_of_canary, list, name, text};
+use conformance_history::{History, Live, Pod, controller, is_of_canary, list, name, owners, text};
 use serde_json::Value;
 
 use crate::deviation::Deviation;
@@ -155,8 +155,8 @@ fn unlisted<'a>(live: &Live, pod: Pod<'a>) -> Option<Faulty<'a>> {
 
 fn without_owner<'a>(object: &'a Value, uids: &BTreeSet<&str>) -> Option<Faulty<'a>> {
     let what = format!("{} {}", text(&object["kind"]), name(object));
-    let message = match controller(object) {
-        None => format!("{what} has no controller reference"),
+    let message = match controller(object).or_else(|| owners(object).first()) {
+        None => format!("{what} has no owner reference"),
         Some(owner) => {
             // A history does not contain owners of unknown kinds.
             let is_watched = KINDS.iter().any(|kind| owner["kind"] == kind.kind());

@@ -85,7 +85,7 @@ impl Checks<'_> {
                 gang_resources::exist(history, live, all)?;
                 gang_resources::match_pod_gangs(history, live, all)
             }),
-            "GANG-23" => self.at_each_convergence(|_, live, _| gang_resources::controlled(live)),
+            "GANG-23" => self.at_each_convergence(|_, live, _| gang_resources::have_owners(live)),
             "GANG-10" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
                 conformance_check::scaling::followed(history, self.pcs, scaled, until)
             }),

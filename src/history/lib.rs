@@ -24,5 +24,5 @@ pub use fields::{count, event_about, event_note, list, name, text};
 pub use live::Live;
 pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded, What};
 pub use mark::{MarkName, SharedMark};
-pub use owner::{controller, is_controlled_by};
+pub use owner::{controller, is_controlled_by, is_owned_by, owners};
 pub use query::{Pod, Version, condition, is_of_canary, revision};

@@ -1,17 +1,32 @@
-//! The controller of an object, from its owner references.
+//! The owners of an object, and the one that controls it.
 
 use serde_json::Value;
 
+use super::fields::list;
+
+/// The owner references of an object.
+pub fn owners(object: &Value) -> &[Value] {
+    list(&object["metadata"]["ownerReferences"])
+}
+
 /// The controlling owner reference of an object.
 pub fn controller(object: &Value) -> Option<&Value> {
-    let owners = object["metadata"]["ownerReferences"].as_array()?;
-    owners.iter().find(|owner| owner["controller"] == true)
+    owners(object).iter().find(|owner| owner["controller"] == true)
 }
 
 /// Whether `owner` controls an object, by kind, name and uid.
 pub fn is_controlled_by(object: &Value, owner: &Value) -> bool {
+    controller(object).is_some_and(|found| refers_to(found, owner))
+}
+
+/// Whether an owner reference of an object, controlling or not, is to `owner`, by kind, name and uid.
+pub fn is_owned_by(object: &Value, owner: &Value) -> bool {
+    owners(object).iter().any(|found| refers_to(found, owner))
+}
+
+fn refers_to(reference: &Value, owner: &Value) -> bool {
     let metadata = &owner["metadata"];
-    controller(object).is_some_and(|found| {
-        found["kind"] == owner["kind"] && found["name"] == metadata["name"] && found["uid"] == metadata["uid"]
-    })
+    reference["kind"] == owner["kind"]
+        && reference["name"] == metadata["name"]
+        && reference["uid"] == metadata["uid"]
 }

@@ -144,7 +144,7 @@ impl PcsHistory {
             "GANG-03" if gangs.iter().all(|gang| gang.is_base) => Ok(()),
             "GANG-03" => gangs::scaled(part, end, gangs),
             "GANG-20" => gangs::references_are_the_pods(end, gangs),
-            "GANG-23" => gang_resources::controlled(end),
+            "GANG-23" => gang_resources::have_owners(end),
             "GANG-08" => {
                 gang_resources::exist(part, end, gangs)?;
                 gang_resources::match_pod_gangs(part, end, gangs)

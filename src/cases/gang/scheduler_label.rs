@@ -5,7 +5,7 @@
 
 use conformance_check::another_backend;
 use conformance_check::fail_closed::no_gang_resource_created;
-use conformance_history::is_controlled_by;
+use conformance_history::is_owned_by;
 
 use crate::prelude::*;
 
@@ -28,7 +28,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until("gang resources of every PodGang", REACTION, |live| {
         POD_GANGS.iter().all(|name| {
             let owner = live.get("PodGang", name);
-            let has_group = |owner| live.of("PodGroup").any(|group| is_controlled_by(group, owner));
+            let has_group = |owner| live.of("PodGroup").any(|group| is_owned_by(group, owner));
             live.get("Workload", name).is_some() && owner.is_some_and(has_group)
         })
     })

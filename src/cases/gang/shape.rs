@@ -65,7 +65,7 @@ fn check(history: &History) -> Vec<Finding> {
         checked(GANG_23, &|all| {
             history.waited_for(SharedMark::Converged)?;
             gang_resources::were_created(history, all)?;
-            gang_resources::controlled(&end)
+            gang_resources::have_owners(&end)
         }),
     ]
 }

@@ -4,7 +4,7 @@
 //! 531) cannot restore.
 
 use conformance_facts::warnings::is_warning;
-use conformance_history::{controller, is_controlled_by, revision};
+use conformance_history::{is_owned_by, owners, revision};
 
 use super::by_hand;
 use crate::prelude::*;
@@ -60,7 +60,7 @@ fn is_reported(live: &Live, since: u64, pod_gang: &str, about: &str) -> bool {
 
 fn is_owned(live: &Live, name: &str) -> bool {
     let (workload, pod_gang) = (live.get("Workload", name), live.get("PodGang", name));
-    workload.zip(pod_gang).is_some_and(|(workload, pod_gang)| is_controlled_by(workload, pod_gang))
+    workload.zip(pod_gang).is_some_and(|(workload, pod_gang)| is_owned_by(workload, pod_gang))
 }
 
 fn check(history: &History) -> Vec<Finding> {
@@ -82,7 +82,7 @@ fn check(history: &History) -> Vec<Finding> {
         gang_resources::restored(history, group, "PodGroup", name)?;
         let (disowned, _) = history.reached(DISOWNED)?;
         let end = history.end();
-        if end.get("Workload", &gang).is_none_or(|workload| controller(workload).is_none()) {
+        if end.get("Workload", &gang).is_none_or(|workload| owners(workload).is_empty()) {
             gang_resources::warning_reported(history, disowned, &gang, SET, "Workload")?;
         }
         binding::others_untouched(history, converged, &[])

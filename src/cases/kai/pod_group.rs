@@ -6,7 +6,7 @@ use conformance_check::{foreign_fields, invariants, none, pods};
 use conformance_driver::admission_attempts::group;
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_facts::pod_gangs::as_created;
-use conformance_history::{Change, condition, is_controlled_by};
+use conformance_history::{Change, condition, is_owned_by};
 
 use crate::prelude::*;
 
@@ -50,7 +50,7 @@ fn metadata_is_copied(history: &History, live: &Live, all: &[Gang]) -> Ruling {
     none(all.iter().filter_map(|gang| {
         let (created, _) = as_created(history, &gang.name)?;
         let pod_group = live.get(POD_GROUP, gang.named_after())?;
-        let shared_by = live.get("PodCliqueSet", &gang.set).filter(|set| is_controlled_by(pod_group, set));
+        let shared_by = live.get("PodCliqueSet", &gang.set).filter(|set| is_owned_by(pod_group, set));
         let missing = ["labels", "annotations"].into_iter().find_map(|field| {
             let of_gang = created.object["metadata"][field].as_object()?;
             let differs = |(key, value): &(&String, &Value)| {

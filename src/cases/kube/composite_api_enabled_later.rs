@@ -4,7 +4,7 @@
 //! gate was on, is not restarted.
 
 use conformance_check::admission;
-use conformance_history::is_controlled_by;
+use conformance_history::is_owned_by;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::part::Part;
 
@@ -72,8 +72,7 @@ async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
 fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
     let owner = live.get("PodGang", pod_gang);
     let owner = owner.ok_or_else(|| Broken::NotReached(format!("PodGang {pod_gang} does not exist")))?;
-    let owned_objects =
-        |kind: &'static str| live.of(kind).filter(move |object| is_controlled_by(object, owner));
+    let owned_objects = |kind: &'static str| live.of(kind).filter(move |object| is_owned_by(object, owner));
     ensure(owned_objects("CompositePodGroup").next().is_none(), || {
         violation(COMPOSITE_CREATED, format!("PodGang {pod_gang}: has a CompositePodGroup, want none"))
     })?;

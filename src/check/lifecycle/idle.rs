@@ -6,7 +6,7 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, Group, schedulers};
-use conformance_history::{History, Live, condition, count, is_controlled_by, list, text};
+use conformance_history::{History, Live, condition, count, is_owned_by, list, text};
 use serde_json::Value;
 
 use crate::binding::bindings;
@@ -108,7 +108,7 @@ fn require_members(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     let expectations = schedulers::of(target);
     let existing: Vec<_> = gangs.iter().filter_map(|gang| gang.find(live)).collect();
     let of_kinds = expectations.kinds().iter().flat_map(|kind| live.of(kind));
-    let own = of_kinds.filter(|found| existing.iter().any(|gang| is_controlled_by(found, gang)));
+    let own = of_kinds.filter(|found| existing.iter().any(|gang| is_owned_by(found, gang)));
     none(own.filter_map(|found| {
         let name = name_of(found);
         let named = live.pods().filter(|pod| expectations.named_by(*pod) == Some(name));

@@ -4,7 +4,7 @@
 //! which pods need which other pods.
 
 use conformance_contract::target::Target;
-use conformance_history::{Live, Pod, is_controlled_by};
+use conformance_history::{Live, Pod, is_owned_by};
 use serde_json::{Value, json};
 
 use super::{CreatedGang, Expectations, Name, Resource, Targets, differs, list, schedule_by, text};
@@ -266,8 +266,8 @@ impl Expectations for Kai {
         let wanted = keys(&binding["spec"]["levels"], "key");
         let mut faults: Vec<_> =
             differs("levels", &keys(&found["spec"]["levels"], "nodeLabel"), &wanted).into_iter().collect();
-        if !is_controlled_by(found, binding) {
-            faults.push(format!("Topology {name} is not controlled by ClusterTopologyBinding {name}"));
+        if !is_owned_by(found, binding) {
+            faults.push(format!("Topology {name} is not owned by ClusterTopologyBinding {name}"));
         }
         faults
     }

@@ -21,7 +21,7 @@ pub use name::Name;
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
-use conformance_history::{Live, Pod, controller, list, text};
+use conformance_history::{Live, Pod, list, owners, text};
 
 use crate::domains::Domain;
 use crate::{Gang, Group};
@@ -40,7 +40,8 @@ impl Resource {
     /// Whether an object is this gang resource: by its name and, if that must be shortened, by its owner.
     pub fn is_of(&self, gang: &Gang, found: &Value) -> bool {
         let is_owned = || {
-            controller(found).is_some_and(|owner| owner["kind"] == "PodGang" && owner["name"] == *gang.name)
+            let mut owners = owners(found).iter();
+            owners.any(|owner| owner["kind"] == "PodGang" && owner["name"] == *gang.name)
         };
         found["kind"] == self.kind
             && self.name.matches(text(&found["metadata"]["name"]))

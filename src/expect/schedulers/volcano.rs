@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
-use conformance_history::{Live, Pod, is_controlled_by};
+use conformance_history::{Live, Pod, is_owned_by};
 use serde_json::{Value, json};
 
 use super::{
@@ -153,18 +153,17 @@ impl Expectations for Volcano {
         let mut tiers: Vec<(&str, BTreeSet<u64>)> = Vec::new();
         let is_of_domain = |name: &Value| found.iter().any(|found| found["metadata"]["name"] == *name);
         let names = live.of(hyper_nodes::KIND).filter(|object| hyper_nodes::mentions(object, pool));
-        let names = names
-            .filter(|object| is_controlled_by(object, binding))
-            .map(|object| &object["metadata"]["name"]);
+        let names =
+            names.filter(|object| is_owned_by(object, binding)).map(|object| &object["metadata"]["name"]);
         faults.extend(
             names
                 .filter(|name| !is_of_domain(name))
                 .map(|name| format!("HyperNode {} matches no domain, want it absent", text(name))),
         );
         for (domain, found) in domains.iter().zip(&found) {
-            if !is_controlled_by(found, binding) {
+            if !is_owned_by(found, binding) {
                 let (name, owner) = (text(&found["metadata"]["name"]), text(&binding["metadata"]["name"]));
-                faults.push(format!("HyperNode {name} is not controlled by ClusterTopologyBinding {owner}"));
+                faults.push(format!("HyperNode {name} is not owned by ClusterTopologyBinding {owner}"));
             }
             if tiers.last().is_none_or(|(key, _)| *key != domain.key) {
                 tiers.push((domain.key, BTreeSet::new()));
@@ -257,7 +256,7 @@ mod tests {
     #[case::missing(|all: &mut Vec<Value>| drop(all.remove(2)), Some("no HyperNode contains exactly the nodes with label topology.kubernetes.io/block=ns-b"))]
     #[case::without_owner(
         |all: &mut Vec<Value>| all[3]["metadata"]["ownerReferences"] = json!([]),
-        Some("HyperNode rack-ns-x is not controlled by ClusterTopologyBinding t")
+        Some("HyperNode rack-ns-x is not owned by ClusterTopologyBinding t")
     )]
     #[case::of_a_deleted_node(
         |all: &mut Vec<Value>| drop(all.remove(1)),
