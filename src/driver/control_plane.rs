@@ -122,6 +122,22 @@ impl TestContext {
         self.controller_mark(json!(log)).await
     }
 
+    /// Restarts the controller with this specification and waits until it is ready or has exited. A mark records
+    /// its log, and how it exited. Returns whether it is ready.
+    pub async fn restart_controller_or_exit(&self, spec: ControllerSpec) -> Result<bool, Stop> {
+        let cluster = self.local()?;
+        let before = controller_log(cluster).len();
+        let exited = cluster.restart_controller_or_exit(spec).await?;
+        let log = controller_log(cluster).split_off(before);
+        match exited {
+            None => self.controller_mark(json!(log)).await.map(|()| true),
+            Some(how) => {
+                self.mark(SharedMark::Controller, json!({"exited": how, "said": log}));
+                Ok(false)
+            }
+        }
+    }
+
     /// Starts the controller once with each flaw in its configuration. A mark records its exit code and log.
     /// No controller runs afterwards.
     pub async fn start_with_flaws(&self, flaws: &[Flaw]) -> Result<(), Stop> {

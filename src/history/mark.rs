@@ -124,7 +124,8 @@ shared_marks! {
     /// "foreign"}` if there is none. `foreign` is true if the harness did not write the operator's
     /// configuration.
     AnotherBackend = "another backend",
-    /// The controller's process and its log: `{"pid", "readiness", "said"}`.
+    /// The controller's process and its log: `{"pid", "readiness", "said"}`. If the controller exited before
+    /// it was ready, it is `{"exited", "said"}`, with how it ended.
     Controller = "controller",
     /// The start of the controller with a flawed configuration: `{"title", "code", "said"}`. The exit code is
     /// null if it kept running.

@@ -1,9 +1,11 @@
 //! `existing`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the controller restarted. `late`,
 //! 2 pods, is refused until the CRD exists again, without another restart. Volcano's CRD first returns in the
 //! version of an older release. `other`, 2 pods of the default scheduler, needs no CRD and is bound
-//! meanwhile.
+//! meanwhile. If the controller exits without the CRD, nothing is admitted until the harness restarts it.
 
 use conformance_check::admission;
+use conformance_facts::attempts::unanswered;
+use conformance_history::text;
 use conformance_install::part::Part;
 
 use super::api_missing::{logged_at_start, named_by_readiness};
@@ -17,6 +19,8 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Dedicated)
         .with(&[Property::CustomResources]);
 
+const EXITED: Code = Code::new("operator-exited-at-start");
+
 const OTHER: &str = "other";
 
 fn needed(target: Target) -> Result<&'static Crd, Broken> {
@@ -27,6 +31,7 @@ fn needed(target: Target) -> Result<&'static Crd, Broken> {
 const OTHER_BACKEND: &[Attempt] = &[admitted("a PodCliqueSet of another backend without the CRD", |pcs| {
     pcs["metadata"]["name"] = OTHER.into()
 })];
+const WHILE_DOWN: &[Attempt] = &[unanswered("a gang while the operator does not run", &[], |_| {})];
 const SERVED_AGAIN: &[Attempt] = &[admitted("a gang once the CRD exists again", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -46,15 +51,23 @@ async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
     let crd = test.delete_crd(needed.name).await?;
     let outcome = while_crd_is_missing(test, needed, &crd).await;
     let back = test.apply_crd(&crd).await;
-    outcome.and(back)?;
+    let is_running = outcome?;
+    back?;
+    if !is_running {
+        return Ok(());
+    }
     test.retry_creates_until(&test.manifest("late")?, SERVED_AGAIN, limits::RECOVERY).await?;
     test.record_controller_state().await
 }
 
-async fn while_crd_is_missing(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<(), Stop> {
+/// Returns whether the controller runs without the CRD.
+async fn while_crd_is_missing(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<bool, Stop> {
     let spec = test.local()?.spec().controller;
-    test.restart_controller(spec).await?;
     let late = test.manifest("late")?;
+    if !test.restart_controller_or_exit(spec).await? {
+        test.attempt_creates(&late, WHILE_DOWN).await?;
+        return Ok(false);
+    }
     test.attempt_creates(&late, &[needed.missing]).await?;
     let other = test.manifest(OTHER)?;
     test.attempt_creates(&other, OTHER_BACKEND).await?;
@@ -63,7 +76,7 @@ async fn while_crd_is_missing(test: &mut TestContext, needed: &Crd, crd: &Value)
         test.apply_crd(&without_field(crd, field)).await?;
         test.retry_creates_until(&late, &[attempt], limits::RECOVERY).await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The CRD without this field of `spec`, in all versions.
@@ -84,22 +97,44 @@ async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
     test.until(&condition, limits::SCHEDULING, |live| live.pods().filter(of_set).count() == 2).await
 }
 
+/// How the controller exited when it was started without the CRD, if it did.
+fn exit(history: &History) -> Option<&str> {
+    let (_, controller) = history.reached(SharedMark::Controller).ok()?;
+    let exited = &controller.detail["exited"];
+    (!exited.is_null()).then(|| text(exited))
+}
+
+fn keeps_running(history: &History) -> Ruling {
+    exit(history).map_or(Ok(()), |how| {
+        let message = format!("the operator {how} when it was started without the CRD, want it to run");
+        Err(violation(EXITED, message).into())
+    })
+}
+
 fn check(history: &History) -> Vec<Finding> {
     let needed = || needed(history.header.target);
     vec![
         finding(ADM_10, || logged_at_start(history, needed()?.name)),
         finding(ADM_18, || {
             let needed = needed()?;
+            if exit(history).is_some() {
+                return answers(history, WHILE_DOWN);
+            }
             let too_old = needed.too_old.map(|(_, attempt)| attempt);
             let refused = [Some(needed.missing), too_old].into_iter().flatten();
             answers(history, &refused.map(Attempt::answer_only).collect::<Vec<_>>())
         }),
-        finding(ADM_19, || named_by_readiness(history, needed()?.name)),
+        finding(ADM_19, || {
+            keeps_running(history)?;
+            named_by_readiness(history, needed()?.name)
+        }),
         finding(ADM_20, || {
+            keeps_running(history)?;
             answers(history, OTHER_BACKEND)?;
             conformance_check::backends::serves(history, OTHER, "default-scheduler")
         }),
         finding(ADM_21, || {
+            keeps_running(history)?;
             answers(history, SERVED_AGAIN)?;
             admission::one_process(history)?;
             bound(history, "late")
@@ -113,9 +148,53 @@ fn bound(history: &History, set: &str) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use conformance_history::testing::Story;
 
     use super::*;
+
+    /// The rulings about an operator that exits without the CRD, with this last line in its log. The API
+    /// server answers an attempt to create a gang with this code.
+    fn rulings(logged: &str, code: u16) -> Vec<(&'static str, &'static str)> {
+        let controller = json!({"exited": "ended with exit status: 5", "said": ["starting", logged]});
+        let message = if code == 201 { "" } else { "failed calling webhook: connection refused" };
+        let reply =
+            json!({"name": "late-x0", "verb": "create", "code": code, "message": message, "warnings": []});
+        let history = Story::on(Target::VOLCANO)
+            .mark(SharedMark::Controller, controller)
+            .mark(SharedMark::Attempt, json!({"title": WHILE_DOWN[0].title, "reply": reply}))
+            .end();
+        let named = |ruling: &Ruling| match ruling {
+            Ok(()) => "satisfied",
+            Err(Broken::Violated(_)) => "violated",
+            Err(_) => "undecided",
+        };
+        check(&history).iter().map(|finding| (finding.clause, named(&finding.ruling))).collect()
+    }
+
+    #[rstest::rstest]
+    #[case::as_upstream(
+        "failed to get CRD \"podgroups.scheduling.volcano.sh\"",
+        500,
+        "satisfied",
+        "satisfied"
+    )]
+    #[case::in_silence("exit", 500, "violated", "satisfied")]
+    #[case::admitted_meanwhile("no podgroups.scheduling.volcano.sh", 201, "satisfied", "violated")]
+    fn an_operator_that_exits_is_judged_by_its_log_and_what_is_admitted(
+        #[case] logged: &str,
+        #[case] code: u16,
+        #[case] log: &str,
+        #[case] admission: &str,
+    ) {
+        let wanted = [
+            (ADM_10, log),
+            (ADM_18, admission),
+            (ADM_19, "violated"),
+            (ADM_20, "violated"),
+            (ADM_21, "violated"),
+        ];
+        assert_eq!(rulings(logged, code), wanted);
+    }
 
     #[test]
     fn an_older_crd_lacks_one_field() {

@@ -286,6 +286,26 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
+    /// Like [`LocalCluster::restart_controller`], but also returns once the controller has exited by itself, and
+    /// how it ended. It then counts as stopped.
+    pub async fn restart_controller_or_exit(
+        &self,
+        spec: ControllerSpec,
+    ) -> Result<Option<String>, ClusterError> {
+        self.stop_part(Part::Controller, Signal::KILL).await;
+        self.respecify(|cluster| cluster.controller = spec);
+        self.start_part(Part::Controller).await?;
+        // A running part that has exited would be a failure of the cluster.
+        let Some(process) = self.running_parts().remove(&Part::Controller) else { return Ok(None) };
+        let ready = tokio::select! {
+            biased;
+            () = process.wait() => return Ok(process.ended()),
+            ready = self.controller_ready() => ready,
+        };
+        self.running_parts().insert(Part::Controller, process);
+        ready.map(|_| None)
+    }
+
     pub fn pid(&self, part: Part) -> Option<u32> {
         self.running_parts().get(&part).map(|process| process.pid)
     }
