@@ -167,6 +167,20 @@ fn only_declared_features_are_checked_in_a_run_and_in_its_replay() {
     assert!(judged("aon/one-clique-too-large", replayed).is_empty());
 }
 
+#[rstest]
+#[case::kube("adm/api-missing", Target::KUBE_POD_GROUP)]
+#[case::volcano("adm/crds-missing", Target::VOLCANO)]
+#[case::kai("adm/crds-missing", Target::KAI)]
+fn only_a_backend_with_gang_scheduling_may_be_incomplete(#[case] case: &str, #[case] target: Target) {
+    let judged = |features: &[Feature]| {
+        let declaration = BackendDeclaration { features: features.to_vec(), ..BackendDeclaration::default() };
+        checked_clauses(suites::case(case).unwrap(), target.declared_by(declaration))
+    };
+    let without = judged(&[Feature::Kubelet]);
+    assert!(without.contains(&"ADM-20") && !without.contains(&"ADM-18"), "{without:?}");
+    assert!(judged(&[Feature::GangScheduling]).contains(&"ADM-18"));
+}
+
 #[test]
 fn an_operator_that_exits_during_a_case_fails_it() {
     let death = || Stop::OperatorEnded(ClusterError::Recorded("my-operator: exit status 1".into()));
