@@ -3,7 +3,8 @@
 //! the base. Simulated nodes do not start containers, so the harness makes the leader's pods Ready, one after
 //! the other. Then one of them crashes.
 
-use conformance_check::startup_wait;
+use conformance_check::{none, startup_wait};
+use conformance_expect::Unit;
 use conformance_expect::scopes::replicas;
 use conformance_facts::health::is_ready;
 
@@ -15,6 +16,8 @@ marks! {
     REPORTED = "waits told and taken back";
     RECYCLED = "recycled with what waits";
 }
+
+const STILL_GATED: Code = Code::new("scaled-gang-still-gated");
 
 const SET: &str = "ordered";
 /// The clique that the next one in the order waits for.
@@ -29,7 +32,9 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
-    let bound = Awaited::demanded_by(START_05, "all pods bound while none is Ready");
+    let bound = Awaited::demanded_by(START_05, "4 pods of the base bound while none is Ready");
+    test.until(bound, SCHEDULING, |live| live.bound() >= 4).await?;
+    let bound = Awaited::demanded_by(AON_16, "all 5 pods bound while none is Ready");
     test.until(bound, SCHEDULING, |live| live.bound() == 5).await?;
     test.mark(BOUND, Value::Null);
     let reported = Awaited::demanded_by(
@@ -72,13 +77,40 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Every unit is bound, although no container has started. A scaled PodGang that is gated while its base is
+/// bound does not wait for the order: AON-16 requires its release.
+fn bound_whole(history: &History, live: &Live) -> Ruling {
+    let gangs = history.gangs(SET)?;
+    let (bases, scaled): (Vec<_>, Vec<_>) = gangs.iter().partition(|gang| gang.is_base);
+    let units = |gangs: &[&Gang]| -> Vec<Unit> {
+        gangs.iter().flat_map(|gang| gang.units(history.header.target)).collect()
+    };
+    binding::whole(live, &units(&bases))?;
+    precondition(AON_16, are_released(live, &scaled))?;
+    binding::whole(live, &units(&scaled))
+}
+
+fn are_released(live: &Live, scaled: &[&Gang]) -> Ruling {
+    let cliques: Vec<_> =
+        scaled.iter().flat_map(|gang| &gang.groups).map(|group| group.clique.as_str()).collect();
+    let of_scaled =
+        live.pods().filter(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)));
+    none(of_scaled.filter(|pod| pod.gates().contains(&names::GATE)).map(|pod| {
+        let message = format!(
+            "Pod {} of a scaled PodGang is still gated, although its base PodGang is bound",
+            pod.name()
+        );
+        violation(STILL_GATED, message).shown_by_object("still gated", pod.0)
+    }))
+}
+
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(START_05, || {
             history.at(BOUND, |bound| {
                 let gangs = history.gangs(SET)?;
                 binding::base_first(history, &gangs)?;
-                binding::whole(&history.before(bound), &history.units(SET)?)
+                bound_whole(history, &history.before(bound))
             })
         }),
         finding(START_09, || {
@@ -96,4 +128,47 @@ fn check(history: &History) -> Vec<Finding> {
             })
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, gated};
+
+    use super::*;
+
+    /// The pods of the case, none of which has started. The first `bound` ones are bound, the last `held` ones
+    /// are gated.
+    fn ruling(bound: usize, held: usize) -> Ruling {
+        let cliques = [ALL[0], ALL[0], ALL[1], ALL[3], ALL[2]];
+        let pods = cliques.into_iter().enumerate().map(|(index, clique)| {
+            let labels = json!({names::PART_OF: SET, names::POD_CLIQUE: clique});
+            let node = (index < bound).then_some("n");
+            let pod = json!({"kind": "Pod", "metadata": {"name": format!("p{index}"), "labels": labels},
+                "spec": {"nodeName": node}});
+            if index + held < cliques.len() { pod } else { gated(pod) }
+        });
+        let set = grove_yaml::documents(crate::manifest("start/bound-first")).unwrap().remove(0);
+        let story = Story::flat().submitted(set).all_added(pods);
+        check(&story.mark(SharedMark::WaitTimedOut, json!({})).end()).remove(0).ruling
+    }
+
+    #[rstest::rstest]
+    #[case::scaled_gang_gated(4, 1, Some(AON_16))]
+    #[case::scaled_gang_unbound(4, 0, Some(START_05))]
+    #[case::base_gated(2, 3, Some(START_05))]
+    #[case::all_bound(5, 0, None)]
+    fn a_gated_scaled_gang_violates_the_clause_about_its_release(
+        #[case] bound: usize,
+        #[case] held: usize,
+        #[case] violated: Option<&str>,
+    ) {
+        let found = match ruling(bound, held) {
+            Err(Broken::Violated(_)) => Some(START_05),
+            Err(Broken::Precondition { clause, .. }) => Some(clause),
+            // The mark follows the wait.
+            Err(Broken::NotReached(_)) => None,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found, violated);
+    }
 }
