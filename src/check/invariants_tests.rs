@@ -2,7 +2,7 @@
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
-use conformance_history::testing::{Story, canary, object, one_clique, one_clique_gang, owned};
+use conformance_history::testing::{self, Story, canary, object, one_clique, one_clique_gang, owned};
 use conformance_history::{History, SharedMark};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -289,13 +289,16 @@ fn scaled(first: usize, then: usize) -> History {
 }
 
 /// Both pods are replaced. The scaled pod is bound after the base pod is deleted and before its replacement
-/// is bound.
-fn replaced(set: Value) -> History {
+/// is bound. It is released before the base pod is deleted, or after.
+fn replaced(set: Value, is_released_before: bool) -> History {
     let bound = |replica, name| of_replica(replica, name, Some("n"));
-    let story =
-        Story::on(Target::VOLCANO).submitted(set).added(bound(0, "a")).added(of_replica(1, "b", None));
-    let story = story.deleted(bound(0, "a")).added(of_replica(0, "c", None)).modified(bound(1, "b"));
-    let story = story.deleted(bound(1, "b")).added(of_replica(1, "d", None));
+    let gated = testing::gated(of_replica(1, "b", None));
+    let story = Story::on(Target::VOLCANO).submitted(set).added(bound(0, "a")).added(gated);
+    let released = |story: Story| story.modified(of_replica(1, "b", None));
+    let story = if is_released_before { released(story) } else { story };
+    let story = story.deleted(bound(0, "a")).added(of_replica(0, "c", None));
+    let story = if is_released_before { story } else { released(story) };
+    let story = story.modified(bound(1, "b")).deleted(bound(1, "b")).added(of_replica(1, "d", None));
     story.modified(bound(0, "c")).modified(bound(1, "d")).end()
 }
 
@@ -309,13 +312,14 @@ fn a_scaled_pod_bound_before_its_base_is_a_violation() {
         "Pod p1 of a scaled PodGang was bound before its base PodGang: 0 of 1 required pods of PodClique \
          w-0-sg-0-a were bound"
     );
-    assert_eq!(found(&replaced(with_a_scaled_replica())), Ok(()), "an update");
+    assert_eq!(found(&replaced(with_a_scaled_replica(), false)), Ok(()), "an update");
     let mut with_delay = with_a_scaled_replica();
     with_delay["spec"]["template"]["terminationDelay"] = json!("2s");
     assert!(
-        crate::message(found(&replaced(with_delay)))
+        crate::message(found(&replaced(with_delay.clone(), false)))
             .contains("b of a scaled PodGang was bound before its base")
     );
+    assert_eq!(found(&replaced(with_delay, true)), Ok(()), "its gate could not be put back");
 }
 
 /// A gang is bound except for clique `lead`, which has no pods and is scaled to `replicas`.

@@ -15,10 +15,15 @@ use crate::{Shown, none, violation};
 /// A pod of a scaled replica is bound only after every clique of its base had its minimum bound. Bindings
 /// before the clique was last created do not count. Idle cliques are excluded. The submitted PodCliqueSet
 /// determines which replicas are scaled, including replicas that were added later.
+///
+/// A scheduling gate cannot be put back. So a pod that was released while its base was bound may also be bound
+/// after that base was terminated.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let submitted = &course.history.header.submitted;
     let mut bases: BTreeMap<(&str, usize), Option<Gang>> = BTreeMap::new();
     let mut ever_bound: BTreeSet<&str> = BTreeSet::new();
+    let mut ever_released: BTreeSet<&str> = BTreeSet::new();
+    let mut released_after_base: BTreeSet<&str> = BTreeSet::new();
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
     let terminations = course.termination_starts();
@@ -31,15 +36,18 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
         if version.kind() == "PodClique" && version.change == Change::Deleted {
             bound.remove(version.name());
         }
-        let pod = version.pod();
-        if !is_groves_pod(version) || pod.node().is_none() || version.change == Change::Deleted {
+        if !is_groves_pod(version) || version.change == Change::Deleted {
             continue;
         }
-        let clique = pod.pod_clique().unwrap_or_default();
-        if !ever_bound.insert(version.uid()) {
+        let (pod, uid) = (version.pod(), version.uid());
+        let is_release = !pod.gates().contains(&names::GATE) && ever_released.insert(uid);
+        let is_binding = pod.node().is_some() && ever_bound.insert(uid);
+        if is_binding {
+            *bound.entry(pod.pod_clique().unwrap_or_default()).or_default() += 1;
+        }
+        if !is_release && !is_binding {
             continue;
         }
-        *bound.entry(clique).or_default() += 1;
         let Some((set, pcs)) = pod.label(names::PART_OF).and_then(|set| submitted.get_key_value(set)) else {
             continue;
         };
@@ -51,7 +59,13 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
         let missing = groups
             .map(|group| (group, bound.get(group.clique.as_str()).copied().unwrap_or(0)))
             .find(|(group, bound)| *bound < group.min);
-        if let Some((group, before)) = missing {
+        let Some((group, before)) = missing else {
+            if is_release {
+                released_after_base.insert(uid);
+            }
+            continue;
+        };
+        if is_binding && !released_after_base.contains(uid) {
             let message = format!(
                 "Pod {} of a scaled PodGang was bound before its base PodGang: {before} of {} required \
                  pods of PodClique {} were bound",
