@@ -1,9 +1,8 @@
 //! No nodes: nothing has to be bound. A clique and a scaling group with a scale configuration, and a clique
-//! without one. An autoscaler of a third party already has the name that the autoscaler of the second
-//! replica's clique needs. The PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the
-//! group's scale configuration is removed.
+//! without one. The PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the group's
+//! scale configuration is removed.
 
-use conformance_check::lifecycle::autoscalers::{self, KIND};
+use conformance_check::lifecycle::autoscalers;
 
 use crate::prelude::*;
 
@@ -13,11 +12,8 @@ marks! {
 }
 
 const SET: &str = "tuned";
-const TAKEN: &str = "tuned-1-front";
 
-pub(crate) const CASE: Case =
-    case!("Each replica has the configured autoscalers, and foreign autoscalers are not changed")
-        .clauses(&[AUTO_01, AUTO_11]);
+pub(crate) const CASE: Case = case!("Each replica has the configured autoscalers").clauses(&[AUTO_01]);
 
 const CHANGES: &[Attempt] = &[
     admitted("autoscaler limits changed", |pcs| {
@@ -44,12 +40,6 @@ fn with_changes(sent: &Value, replicas: usize, changes: usize) -> Value {
 const STEPS: [(usize, usize); 5] = [(1, 0), (2, 0), (1, 0), (1, 1), (1, 2)];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "of-somebody-else"});
-    let foreign = json!({
-        "apiVersion": "autoscaling/v2", "kind": KIND, "metadata": {"name": TAKEN},
-        "spec": {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 2},
-    });
-    test.create(KIND, &foreign).await?;
     test.submit(SET).await?;
     let sent = test.manifest(SET)?;
     let (mut current, mut changed) = (1, 0);
@@ -65,7 +55,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let pcs = with_changes(&sent, replicas, changes);
         let what = format!("autoscalers of {replicas} replicas after {changes} changes");
         test.until(Awaited::demanded_by(AUTO_01, what), REACTION, |live| {
-            autoscalers::faults(live, &pcs, &[TAKEN]).is_empty()
+            autoscalers::faults(live, &pcs, &[]).is_empty()
         })
         .await?;
         test.mark(AS_CONFIGURED, json!({"replicas": replicas, "changes": changes}));
@@ -75,21 +65,15 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![
-        finding(AUTO_01, || {
-            let sent = history.submitted(SET)?;
-            // The step that timed out, or the last step.
-            let reached = history.marks(AS_CONFIGURED).count().min(STEPS.len() - 1);
-            let (replicas, changes) = STEPS[reached];
-            history.at(OVER, |place| {
-                let wanted = with_changes(sent, replicas, changes);
-                autoscalers::as_configured(&history.before(place), &wanted, &[TAKEN])
-            })?;
-            answers(history, CHANGES)
-        }),
-        finding(AUTO_11, || {
-            autoscalers::left_alone(history, TAKEN)?;
-            history.reached(OVER).map(drop)
-        }),
-    ]
+    vec![finding(AUTO_01, || {
+        let sent = history.submitted(SET)?;
+        // The step that timed out, or the last step.
+        let reached = history.marks(AS_CONFIGURED).count().min(STEPS.len() - 1);
+        let (replicas, changes) = STEPS[reached];
+        history.at(OVER, |place| {
+            let wanted = with_changes(sent, replicas, changes);
+            autoscalers::as_configured(&history.before(place), &wanted, &[])
+        })?;
+        answers(history, CHANGES)
+    })]
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod autoscalers;
 pub(crate) mod below_minimum;
+pub(crate) mod foreign_autoscaler;
 pub(crate) mod quick_changes;
 pub(crate) mod refused_metric;
 pub(crate) mod scale_out_partly_fits;
