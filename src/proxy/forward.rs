@@ -62,7 +62,7 @@ impl Forward {
         if target.verb.is_write() && self.rules.halted().await {
             return Err(Lost::by_rule());
         }
-        let steps = self.rules.on_request(&target);
+        let steps = self.rules.on_request(&target, &body);
         let mut rewriting = Vec::new();
         for step in &steps {
             match &step.action {

@@ -7,7 +7,8 @@
 //!
 //! - `target`: the subject of a request, as in Kubernetes' own `RequestInfo`.
 //! - `rule`, `patch`: rules as data: what they match, when they fire, and what they do.
-//! - `rules`: the rules of a running proxy and their state. `log`: the injected faults, as JSON lines.
+//! - `rules`: the rules of a running proxy and their state. `attempts`: how often each write was tried.
+//!   `log`: the injected faults, as JSON lines.
 //! - `forward`: one request from end to end. `watching`: open watches, event by event. `status`: error
 //!   responses like those of the API server.
 //! - `server`: connections from the program. `upstream`: connections to the API server.
@@ -19,6 +20,7 @@
 
 #![warn(missing_docs)]
 
+mod attempts;
 mod body;
 mod error;
 mod forward;

@@ -87,6 +87,10 @@ pub struct When {
     pub probability: f64,
     /// Seed for `probability`. The same seed selects the same matches.
     pub seed: u64,
+    /// Fires at about half of the selected matches, and at no more than two attempts of the same write in a
+    /// row. A write is the same if it sets the same fields of the same object. A program whose requests
+    /// alternate can fall into step with `every`, but not with this.
+    pub irregular: bool,
 }
 
 /// What a rule does.
@@ -151,7 +155,7 @@ pub enum Action {
 
 impl Default for When {
     fn default() -> Self {
-        Self { from: 1, every: 1, count: None, probability: 1.0, seed: 0 }
+        Self { from: 1, every: 1, count: None, probability: 1.0, seed: 0, irregular: false }
     }
 }
 
@@ -277,6 +281,11 @@ impl Rule {
         if !(0.0..=1.0).contains(&self.when.probability) {
             return wrong("`probability` is from 0 to 1");
         }
+        if self.when.irregular && self.action.looks_into_objects() {
+            return wrong(
+                "`irregular` selects requests: it does not apply to objects in responses and watch events",
+            );
+        }
         match self.action {
             Action::Refuse { code, .. } | Action::BreakWatch { code } if !(400..600).contains(&code) => {
                 wrong("`code` is an HTTP status from 400 to 599")
@@ -352,6 +361,7 @@ mod tests {
     #[case(json!({"when": {"probability": 2.0}, "action": "drop"}), "from 0 to 1")]
     #[case(json!({"action": {"refuse": {"code": 200}}}), "from 400 to 599")]
     #[case(json!({"when": {"from": 2}, "action": "freeze"}), "takes no `when`")]
+    #[case(json!({"when": {"irregular": true}, "action": {"breakWatch": {"code": 410}}}), "selects requests")]
     fn invalid_rules_are_rejected(#[case] mut rule: Value, #[case] wanted: &str) {
         rule["name"] = "r".into();
         let rule: Rule = serde_json::from_value(rule).unwrap();

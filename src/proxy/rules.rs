@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::ProxyError;
+use crate::attempts::Attempts;
 use crate::log::{Fault, Log};
 use crate::patch::NO_PATCH;
 use crate::rule::{Action, Match, Rule};
@@ -45,7 +46,14 @@ impl ProxyHandle {
     pub fn add(&self, rule: Rule) -> Result<RuleId, ProxyError> {
         rule.check()?;
         let mut state = self.rules.state();
-        state.entries.push(Entry { rule, phase: Phase::On, seen: 0, fired: 0, applied: 0 });
+        state.entries.push(Entry {
+            rule,
+            phase: Phase::On,
+            seen: 0,
+            fired: 0,
+            applied: 0,
+            attempts: Attempts::default(),
+        });
         let id = RuleId(state.entries.len() - 1);
         drop(state);
         self.rules.changed();
@@ -118,13 +126,20 @@ struct Entry {
     seen: u64,
     fired: u64,
     applied: u64,
+    /// The attempts of an irregular rule.
+    attempts: Attempts,
 }
 
 impl Entry {
-    /// Counts a match. Returns the step if the rule fires.
-    fn matched(&mut self, id: RuleId) -> Option<Step> {
+    /// Counts a match. Returns the step if the rule fires. Irregular rules need the request.
+    fn matched(&mut self, id: RuleId, request: Option<(&Target, &[u8])>) -> Option<Step> {
         self.seen += 1;
-        if !self.rule.when.fires(self.seen, self.fired) {
+        let when = &self.rule.when;
+        let mut is_due = when.fires(self.seen, self.fired);
+        if let (true, Some((target, body))) = (is_due && when.irregular, request) {
+            is_due = self.attempts.is_disturbed(target, body);
+        }
+        if !is_due {
             return None;
         }
         self.fired += 1;
@@ -186,7 +201,7 @@ impl Rules {
     }
 
     /// Counts a request and returns the steps for it.
-    pub(crate) fn on_request(&self, target: &Target) -> Vec<Step> {
+    pub(crate) fn on_request(&self, target: &Target, body: &[u8]) -> Vec<Step> {
         let mut state = self.state();
         let Target { verb, group, resource, namespace, .. } = target.clone();
         *state.counts.entry(Counted { verb, group, resource, namespace }).or_default() += 1;
@@ -195,7 +210,7 @@ impl Rules {
             let is_for_requests =
                 !entry.rule.action.looks_into_objects() && entry.rule.action != Action::Freeze;
             if entry.phase == Phase::On && is_for_requests && entry.rule.matches.is_about(target) {
-                steps.extend(entry.matched(RuleId(index)));
+                steps.extend(entry.matched(RuleId(index), Some((target, body))));
                 let ends = |step: &Step| matches!(step.action, Action::Drop | Action::Refuse { .. });
                 if steps.last().is_some_and(ends) {
                     break;
@@ -210,7 +225,7 @@ impl Rules {
         let mut steps = Vec::new();
         for (index, entry) in self.state().entries.iter_mut().enumerate() {
             if entry.looks_into(target) && entry.rule.matches.is_about_object(object) {
-                steps.extend(entry.matched(RuleId(index)));
+                steps.extend(entry.matched(RuleId(index), None));
             }
         }
         steps

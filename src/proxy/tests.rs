@@ -132,6 +132,29 @@ async fn a_dropped_request_does_not_reach_the_server_but_a_lost_response_does() 
     }
 }
 
+/// Each attempt of a program writes counts. If that fails, it writes the error and tries again.
+#[rstest]
+#[case::in_step(json!({"every": 2}), None)]
+#[case::irregular(json!({"irregular": true}), Some(3))]
+#[tokio::test]
+async fn a_program_whose_writes_alternate_succeeds_despite_an_irregular_rule(
+    #[case] when: Value,
+    #[case] wanted: Option<usize>,
+) {
+    let world = World::new().await;
+    world.rule(json!({"match": {"verbs": ["create"]}, "when": when, "action": "drop"}));
+    let client = world.client(Version::HTTP_2);
+    let mut succeeded = None;
+    for attempt in 1..=10 {
+        if client.post(PODS, &json!({"status": {"replicas": attempt}})).await.is_ok() {
+            succeeded = Some(attempt);
+            break;
+        }
+        let _ = client.post(PODS, &json!({"status": {"error": attempt}})).await;
+    }
+    assert_eq!(succeeded, wanted);
+}
+
 #[tokio::test]
 async fn a_request_is_held_until_it_is_released_or_abandoned() {
     let world = World::new().await;
