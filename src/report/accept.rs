@@ -4,7 +4,7 @@
 use conformance_contract::verdict::Verdict;
 use serde::Deserialize;
 
-use super::{CaseResult, Judgement, Report, TargetReport};
+use super::{CaseResult, Judgement, Report, TargetReport, precondition};
 
 /// A file of accepted deviations.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -46,8 +46,8 @@ impl AcceptedDeviation {
 }
 
 impl Report {
-    /// Turns accepted failures into known deviations. Also returns the entries that did not occur or have
-    /// expired.
+    /// Turns accepted failures into known deviations. Clauses that only they left undecided are announced. Also
+    /// returns the entries that did not occur or have expired.
     #[must_use]
     pub fn accepting(mut self, accepted: &AcceptedDeviations) -> (Self, Vec<AcceptedDeviation>) {
         let version = self.operator.version.clone();
@@ -58,16 +58,19 @@ impl Report {
             let cases = target.cases.iter().map(|case| {
                 let mut case = target.with_violations(case);
                 let id = case.id.clone();
+                let mut known: Vec<&str> = Vec::new();
                 for judgement in &mut case.clauses {
                     let Some(found) = valid.iter().position(|deviation| deviation.matches(&id, judgement))
                     else {
                         continue;
                     };
                     occurred[found] = true;
-                    let AcceptedDeviation { reason, issue, until, .. } = &valid[found];
+                    let AcceptedDeviation { clause, reason, issue, until, .. } = &valid[found];
+                    known.push(clause);
                     let reason = format!("accepted until {until}: {reason} ({issue})");
                     judgement.outcome = judgement.outcome.clone().of_known_deviation(&reason, false);
                 }
+                announce(&mut case.clauses, &known);
                 case.outcome = CaseResult::outcome_of(&case.clauses);
                 case
             });
@@ -80,8 +83,18 @@ impl Report {
     }
 }
 
+/// Announces the clauses of a case that are undecided only because these clauses are violated.
+fn announce(judgements: &mut [Judgement], violated: &[&str]) {
+    for judgement in judgements.iter_mut().filter(|found| found.outcome.verdict == Verdict::NotRun) {
+        let reasons = &judgement.outcome.reasons;
+        let is_known = |reason: &String| violated.iter().any(|clause| precondition::names(reason, clause));
+        judgement.outcome.announced |= !reasons.is_empty() && reasons.iter().all(is_known);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use conformance_contract::verdict::Outcome;
     use rstest::rstest;
 
     use super::*;
@@ -108,6 +121,38 @@ mod tests {
         assert_eq!((verdict(&before), before.exit()), (Verdict::Fail, Exit::NotConformant));
         let (report, unused) = before.accepting(&accepted(code, "0.2.0"));
         assert_eq!((verdict(&report), unused.len()), (Verdict::KnownDeviation, 0));
+        assert_eq!(verify(&report), Ok(()));
+    }
+
+    #[rstest]
+    #[case::of_the_accepted_clause(&["precondition failed, AON-02 is violated: bound"], true)]
+    #[case::of_another_clause(&["precondition failed, AON-02 is violated: bound", "precondition failed, AON-01 is violated: x"], false)]
+    #[case::of_a_similar_id(&["precondition failed, AON-021 is violated: bound"], false)]
+    fn a_clause_is_announced_if_only_accepted_failures_left_it_undecided(
+        #[case] reasons: &[&str],
+        #[case] announced: bool,
+    ) {
+        let mut before = fixture::report();
+        let target = &before.targets[0];
+        let reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+        let undecided = Judgement {
+            clause: "DEL-07".to_owned(),
+            outcome: Outcome::of(Verdict::NotRun, reasons),
+            violations: Vec::new(),
+        };
+        let cases = target.cases.iter().map(|case| {
+            let mut case = target.with_violations(case);
+            if case.id == "aon/one-pod-short" {
+                case.clauses.push(undecided.clone());
+            }
+            case.outcome = CaseResult::outcome_of(&case.clauses);
+            case
+        });
+        let cases = cases.collect();
+        before.targets[0] = target.clone().reconclude(cases);
+        let (report, _) = before.accepting(&accepted("bound-in-part", "0.2.0"));
+        let clause = report.targets[0].clauses.iter().find(|clause| clause.id == "DEL-07").unwrap();
+        assert_eq!((clause.outcome.verdict, clause.outcome.announced), (Verdict::NotRun, announced));
         assert_eq!(verify(&report), Ok(()));
     }
 

@@ -9,7 +9,8 @@
 //! - Document: `model`, `seconds`, `processor_seconds` and `peak_memory` define it; `schema` publishes its
 //!   JSON Schema; `store` reads and writes it; `v1alpha1` reads the previous version; `results` is written
 //!   during a run.
-//! - Derivation: `conclude`, `declared`, `features`, `summary`, `headline`, `exit`, `verify` and `evidence`.
+//! - Derivation: `conclude`, `declared`, `features`, `precondition`, `summary`, `headline`, `exit`, `verify` and
+//!   `evidence`.
 //! - Several runs: `left_out` and `lost` (shards), `merge`, `compare`, `table`, `accept`, and `archive` (one
 //!   file).
 //! - Renderings: [`matrix`], [`reasons`] and [`overview`] prepare the data, also for `conformance-page`.
@@ -43,6 +44,7 @@ mod merge;
 mod model;
 pub mod overview;
 mod peak_memory;
+mod precondition;
 mod processor_seconds;
 pub mod reasons;
 mod results;
@@ -81,6 +83,7 @@ pub use model::{
     Timings, UnsupportedFeature,
 };
 pub use peak_memory::PeakMemory;
+pub use precondition::precondition_failed;
 pub use processor_seconds::ProcessorSeconds;
 pub use results::{RESULTS, ResultsFile, recover};
 pub use schema::{evidence_schema, schema};

@@ -1,0 +1,11 @@
+//! The reason of a clause that is undecided because another clause was violated.
+
+/// The reason of a clause that depends on the clause `violated`.
+pub fn precondition_failed(violated: &str, message: &str) -> String {
+    format!("precondition failed, {violated} is violated: {message}")
+}
+
+/// Whether a reason names this violated clause.
+pub(super) fn names(reason: &str, violated: &str) -> bool {
+    reason.starts_with(&precondition_failed(violated, ""))
+}
