@@ -5,7 +5,8 @@
 //! - [`run_plan`] selects and orders the cases, [`environment`] starts clusters and executes cases on them,
 //!   and [`runner`] executes a whole plan. [`interruption`] ends a run early, and
 //!   [`first_failure`] keeps further cases from starting.
-//! - [`verdict`] turns findings into outcomes, and [`deviations`] lists known violations of real schedulers.
+//! - [`verdict`] turns findings into outcomes, `attempts` combines those of several attempts, and [`deviations`]
+//!   lists known violations of real schedulers.
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
 //! - [`workload`] turns a user's own PodCliqueSet into a case, and [`feasibility`] decides whether its pods fit
@@ -13,6 +14,7 @@
 //!   clauses as Markdown.
 
 mod artifacts;
+mod attempts;
 pub mod contract_pages;
 pub mod deviations;
 pub mod environment;

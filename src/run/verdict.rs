@@ -11,7 +11,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Breach, Stop};
 use conformance_expect::schedulers;
 use conformance_history::History;
-use conformance_report::{CaseResult, Judgement, Probed, Seconds};
+use conformance_report::{CaseResult, Judgement, Probed, precondition_failed};
 
 use super::deviations::{self, DID_NOT_HAPPEN, Occurs};
 use super::suites;
@@ -64,13 +64,10 @@ pub fn judgements(
         let known = deviations::of(case.id, clause, target)?;
         (known.explains(violations) && (violations.is_empty() || gang_resources_existed())).then_some(known)
     };
-    // Clauses are announced as undecided if a known deviation broke their precondition or stopped the driver.
-    let is_deviation = |finding: &Finding| match &finding.ruling {
-        Err(Broken::Violated(violations)) => is_known(finding.clause, violations).is_some(),
-        _ => false,
+    let is_deviation = |clause: &str| {
+        let mut found = violations_of(clause, findings.iter().chain(&violated)).peekable();
+        found.peek().is_some() && found.all(|violations| is_known(clause, violations).is_some())
     };
-    let stopped = |finding: &&Finding| culprit.as_ref().is_some_and(|(clause, _)| finding.clause == *clause);
-    let is_excused = violated.iter().chain(findings.iter().filter(stopped)).any(is_deviation);
     let mut clauses = checked_clauses(case, target);
     let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
     let is_violated = |finding: &&Finding| matches!(finding.ruling, Err(Broken::Violated(_)));
@@ -91,9 +88,15 @@ pub fn judgements(
             } else {
                 outcome(found, history, stop, culprit.as_ref())
             };
+            // A clause is announced as undecided if only known deviations broke its preconditions or stopped the
+            // driver.
+            let is_excused = || {
+                let blamed = blamed(findings.iter().filter(is_about), culprit.as_ref());
+                !blamed.is_empty() && blamed.into_iter().all(is_deviation)
+            };
             let outcome = match is_known(clause, &violations) {
                 Some(known) => outcome.of_known_deviation(known.reason, known.occurs == Occurs::Always),
-                None if outcome.verdict == Verdict::NotRun && is_excused => {
+                None if outcome.verdict == Verdict::NotRun && is_excused() => {
                     Outcome { announced: true, ..outcome }
                 }
                 None => outcome,
@@ -121,6 +124,33 @@ fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) 
         clause.filter(|clause| target.owes(clause) || checked_clauses(case, target).contains(&clause.id))?;
     let violation = Violation::new(DID_NOT_HAPPEN, breach.message.clone(), []);
     Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
+}
+
+/// The violations that findings report about a clause, also as a precondition of others.
+fn violations_of<'a>(
+    id: &str,
+    findings: impl Iterator<Item = &'a Finding>,
+) -> impl Iterator<Item = &'a [Violation]> {
+    findings.filter_map(move |finding| match &finding.ruling {
+        Err(Broken::Violated(violations)) if finding.clause == id => Some(violations.as_slice()),
+        Err(Broken::Precondition { clause, violations }) if *clause == id => Some(violations.as_slice()),
+        _ => None,
+    })
+}
+
+/// The violated clauses because of which a clause with these findings is undecided: its preconditions, or else
+/// the clause that stopped the driver.
+fn blamed<'a>(findings: impl Iterator<Item = &'a Finding>, culprit: Option<&Culprit>) -> Vec<&'static str> {
+    let preconditions = findings.filter_map(|finding| match &finding.ruling {
+        Err(Broken::Precondition { clause, .. }) => Some(*clause),
+        _ => None,
+    });
+    let preconditions: Vec<_> = preconditions.collect();
+    if preconditions.is_empty() {
+        culprit.map(|(clause, _)| *clause).into_iter().collect()
+    } else {
+        preconditions
+    }
 }
 
 fn first_violated<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<Culprit> {
@@ -231,92 +261,6 @@ pub fn is_expected(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Pass | Verdict::KnownDeviation)
 }
 
-/// The number of attempts that a case needs because all of its attempts so far showed a known race; 0
-/// otherwise.
-pub fn tries_of_races(attempts: &[CaseResult], target: Target) -> usize {
-    let is_shown = |attempt: &CaseResult, clause: &str| {
-        let mut found = attempt.clauses.iter().filter(|judgement| judgement.clause == clause);
-        found.any(|judgement| judgement.outcome.verdict == Verdict::KnownDeviation)
-    };
-    let last =
-        attempts.last().into_iter().flat_map(|last| last.clauses.iter().map(move |found| (last, found)));
-    let shown = last.filter(|(_, found)| attempts.iter().all(|attempt| is_shown(attempt, &found.clause)));
-    let tries = shown.filter_map(|(last, found)| tries(&last.id, &found.clause, target));
-    tries.max().unwrap_or(0) as usize
-}
-
-fn tries(case: &str, clause: &str, target: Target) -> Option<u32> {
-    match deviations::of(case, clause, target)?.occurs {
-        Occurs::Race { tries } => Some(tries),
-        Occurs::Always | Occurs::ByPace => None,
-    }
-}
-
-/// The outcome of a known race: a known deviation if one attempt passed, a failure if none of enough attempts
-/// did. `None` for any other combination of outcomes.
-fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
-    let shown = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::KnownDeviation);
-    let (shown, count) = (shown.collect::<Vec<_>>(), outcomes.len());
-    let passed = outcomes.iter().position(|outcome| outcome.verdict == Verdict::Pass);
-    let known = shown.first()?.reason().unwrap_or_default();
-    match passed {
-        Some(at) if shown.len() + 1 == count => {
-            let evidence = format!("race condition: passed in attempt {} of at most {tries}", at + 1);
-            Some(Outcome::of(Verdict::KnownDeviation, vec![known, evidence]))
-        }
-        None if shown.len() == count && count >= tries as usize => {
-            let never =
-                format!("never passed in {count} attempts, but the deviation is declared as a race: {known}");
-            Some(Outcome::fail(never))
-        }
-        _ => None,
-    }
-}
-
-/// The result of several attempts at a case. A clause that passed only later is flaky, unless its deviation
-/// is a known race.
-pub fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult {
-    let count = attempts.len();
-    let Some(mut last) = attempts.pop() else { unreachable!("a case has at least one attempt") };
-    if count == 1 {
-        return last;
-    }
-    // Attempts that do not violate an invariant do not list its clause.
-    for earlier in attempts.iter().flat_map(|attempt| &attempt.clauses) {
-        if last.clauses.iter().all(|judgement| judgement.clause != earlier.clause) {
-            let passed = Judgement { outcome: Outcome::pass(), violations: Vec::new(), ..earlier.clone() };
-            last.clauses.push(passed);
-        }
-    }
-    for judgement in &mut last.clauses {
-        let earlier =
-            attempts.iter().flat_map(|attempt| &attempt.clauses).filter(|of| of.clause == judgement.clause);
-        judgement.violations.extend(earlier.clone().flat_map(|of| of.violations.iter().cloned()));
-        let outcomes: Vec<_> =
-            earlier.map(|of| of.outcome.clone()).chain([judgement.outcome.clone()]).collect();
-        let race = tries(&last.id, &judgement.clause, target).and_then(|tries| of_race(&outcomes, tries));
-        if let Some(outcome) = race.or_else(|| Outcome::of_attempts(&outcomes)) {
-            judgement.outcome = outcome;
-        }
-    }
-    let seconds = |result: &CaseResult| std::time::Duration::from(result.duration_seconds);
-    let total = attempts.iter().map(seconds).sum::<std::time::Duration>() + seconds(&last);
-    let attempts = u32::try_from(count).unwrap_or(u32::MAX);
-    let result = CaseResult::new(last.id, last.title, last.clauses);
-    CaseResult {
-        attempts,
-        duration_seconds: Seconds::from(total),
-        overhead_seconds: last.overhead_seconds,
-        negative_verdict_seconds: last.negative_verdict_seconds,
-        reproduce: last.reproduce,
-        artifacts: last.artifacts,
-        probed: last.probed,
-        excepted_writes: last.excepted_writes,
-        figures: last.figures,
-        ..result
-    }
-}
-
 /// Why a history proves nothing about the backend, regardless of the findings.
 fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     // A failing cluster proves nothing about a backend.
@@ -335,10 +279,6 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
         Err(Broken::Violated(violations)) => violations.into_iter().next().map(|violation| violation.message),
         _ => None,
     }
-}
-
-fn precondition_reason(clause: &str, message: &str) -> String {
-    format!("precondition failed, {clause} is violated: {message}")
 }
 
 /// The outcome of a clause from the findings about it, and its violations. The first that applies decides:
@@ -367,7 +307,7 @@ fn outcome<'a>(
             }
             Err(Broken::Precondition { clause, violations }) => {
                 let first = violations.first().map_or("", |violation| violation.message.as_str());
-                preconditions.push(precondition_reason(clause, first));
+                preconditions.push(precondition_failed(clause, first));
             }
             Err(Broken::NotReached(reason)) => unknown.push(reason.clone()),
             Err(Broken::NotAsked(reason)) => not_asked.push(reason.clone()),
@@ -396,7 +336,7 @@ fn outcome<'a>(
     unknown.extend(stop.map(|stop| format!("the case stopped early: {stop}")));
     if let (Some((clause, message)), false) = (culprit, unknown.is_empty()) {
         return (
-            Outcome::of(Verdict::NotRun, with_stop(vec![precondition_reason(clause, message)])),
+            Outcome::of(Verdict::NotRun, with_stop(vec![precondition_failed(clause, message)])),
             violations,
         );
     }

@@ -1,6 +1,6 @@
 //! Tests how findings, and the way a driver stopped, become verdicts.
 
-use conformance_check::binding::BOUND_IN_PART;
+use conformance_check::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE};
 use conformance_check::{precondition, violation};
 use conformance_cluster::ClusterError;
 use conformance_contract::backend_declaration::BackendDeclaration;
@@ -8,7 +8,7 @@ use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Ruling;
 use conformance_facts::invariant::Invariant;
 use conformance_history::SharedMark;
-use conformance_history::testing::Story;
+use conformance_history::testing::{Story, object};
 use rstest::rstest;
 
 use super::*;
@@ -82,6 +82,35 @@ fn a_violation_that_is_also_a_precondition_is_reported_once() {
     let verdicts: Vec<_> = judged.iter().map(|of| (of.clause.as_str(), of.outcome.verdict)).collect();
     assert_eq!(verdicts, [("TOPO-02", Verdict::Fail), ("TOPO-04", Verdict::NotRun)]);
     assert_eq!(judged[0].violations, [violation(BOUND_IN_PART, BOUND)]);
+}
+
+/// Whether each undecided clause of a case on Koordinator is announced. One gang resource existed.
+fn announced(case: &str, findings: &[(&'static str, Ruling)]) -> Vec<(String, bool)> {
+    let findings: Vec<_> =
+        findings.iter().map(|&(clause, ref ruling)| Finding { clause, ruling: ruling.clone() }).collect();
+    let pod_group = object("PodGroup.scheduling.sigs.k8s.io", "g");
+    let history = Story::on(Target::KOORDINATOR).added(pod_group).end();
+    let judged = judgements(suites::case(case).unwrap(), Target::KOORDINATOR, &history, &findings, None);
+    let undecided = judged.into_iter().filter(|of| of.outcome.verdict == Verdict::NotRun);
+    undecided.map(|of| (of.clause, of.outcome.announced)).collect()
+}
+
+#[test]
+fn a_clause_whose_precondition_is_a_known_deviation_is_announced() {
+    let case = "del/same-name-api-faults";
+    let unbound = || Ruling::Err(violation(NOT_BOUND_WHOLE, "1 of 4 pods is bound").into());
+    let found = announced(case, &[("DEL-08", unbound()), ("DEL-12", precondition("DEL-08", unbound()))]);
+    assert_eq!(found, [("DEL-12".to_owned(), true)]);
+    // Nothing but the precondition reports the deviation.
+    let found = announced(case, &[("DEL-08", Ok(())), ("DEL-12", precondition("DEL-08", unbound()))]);
+    assert_eq!(found, [("DEL-12".to_owned(), true)]);
+
+    let other = precondition("DEL-08", violated());
+    let found = announced(case, &[("DEL-08", unbound()), ("DEL-12", other)]);
+    assert_eq!(found, [("DEL-12".to_owned(), false)], "the deviation does not explain this violation");
+    let other = precondition("AON-02", violated());
+    let found = announced(case, &[("DEL-08", unbound()), ("DEL-12", other)]);
+    assert_eq!(found, [("DEL-12".to_owned(), false)], "another clause is the precondition");
 }
 
 #[test]
@@ -246,21 +275,6 @@ fn a_violated_invariant_fails_its_clause_in_every_case() {
 }
 
 #[test]
-fn an_invariant_that_one_attempt_violated_is_flaky() {
-    let judgement =
-        |clause: &str, outcome| Judgement { clause: clause.into(), outcome, violations: Vec::new() };
-    let first = vec![judgement("AON-10", Outcome::pass()), judgement("GANG-19", Outcome::fail("no longer"))];
-    let second = vec![judgement("AON-10", Outcome::pass())];
-    let result = of_attempts(
-        [first, second].map(|clauses| CaseResult::new("c", "t", clauses)).to_vec(),
-        Target::KUBE_POD_GROUP,
-    );
-    let verdicts: Vec<_> = result.clauses.iter().map(|of| (of.clause.as_str(), of.outcome.verdict)).collect();
-    assert_eq!(verdicts, [("AON-10", Verdict::Pass), ("GANG-19", Verdict::Flaky)]);
-    assert_eq!(result.outcome.verdict, Verdict::Flaky);
-}
-
-#[test]
 fn a_pod_on_a_node_of_another_case_is_an_error_of_the_harness() {
     let pool = serde_json::json!({conformance_contract::names::POOL: "ns"});
     let node = serde_json::json!({"kind": "Node", "metadata": {"name": "own", "labels": pool}});
@@ -273,34 +287,4 @@ fn a_pod_on_a_node_of_another_case_is_an_error_of_the_harness() {
         reason(&judged[0].outcome).contains("was bound to a node outside the node pool of its case"),
         "{judged:?}"
     );
-}
-
-/// The verdict of a clause with a known race, after attempts that showed it or did not.
-#[rstest]
-#[case::it_passes_in_the_last_attempt(&[true, true, false], Verdict::KnownDeviation, 0, "race condition: passed in attempt 3 of at most 5")]
-#[case::it_never_passes(&[true; 5], Verdict::Fail, 5, "never passed in 5 attempts")]
-#[case::it_was_interrupted(&[true; 2], Verdict::KnownDeviation, 5, "koord-scheduler 1.8 remembers satisfied gangs by name")]
-fn a_known_race_must_pass_in_one_of_its_attempts(
-    #[case] tries: &[bool],
-    #[case] verdict: Verdict,
-    #[case] wanted: usize,
-    #[case] parts: &str,
-) {
-    let known = deviations::of("del/same-name-again", "DEL-08", Target::KOORDINATOR).unwrap();
-    let attempts: Vec<_> = tries
-        .iter()
-        .map(|shows| {
-            let outcome = match shows {
-                true => Outcome::fail("").of_known_deviation(known.reason, false),
-                false => Outcome::pass(),
-            };
-            let judgement = Judgement { clause: "DEL-08".into(), outcome, violations: Vec::new() };
-            CaseResult::new("del/same-name-again", "t", vec![judgement])
-        })
-        .collect();
-    assert_eq!(tries_of_races(&attempts, Target::KOORDINATOR), wanted);
-    let found = of_attempts(attempts, Target::KOORDINATOR);
-    assert_eq!(found.outcome.verdict, verdict);
-    let reason = found.outcome.reason().unwrap_or_default();
-    assert!(reason.contains(parts), "{reason}");
 }

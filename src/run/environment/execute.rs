@@ -27,6 +27,7 @@ use serde_json::{Map, Value};
 use super::seats::Seat;
 use super::{ClusterSlot, Environment, Origin};
 use crate::artifacts::Artifacts;
+use crate::attempts::{of_attempts, tries_of_races};
 use crate::environment::requirements::{scheduler_failed, too_small};
 use crate::first_failure::FirstFailure;
 use crate::verdict;
@@ -76,7 +77,7 @@ impl Environment {
                 break if attempts.is_empty() {
                     interrupted()
                 } else {
-                    verdict::of_attempts(attempts, target)
+                    of_attempts(attempts, target)
                 };
             };
             if attempts.is_empty() && first_failure.is_some_and(FirstFailure::has_occurred) {
@@ -91,16 +92,16 @@ impl Environment {
                 result
             };
             if result.is_interrupted() {
-                break if attempts.is_empty() { result } else { verdict::of_attempts(attempts, target) };
+                break if attempts.is_empty() { result } else { of_attempts(attempts, target) };
             }
             let passed = verdict::is_expected(result.outcome.verdict);
             attempts.push(result);
             // A known race must pass in one attempt, regardless of the allowed number of retries.
-            if attempts.len() < verdict::tries_of_races(&attempts, target) {
+            if attempts.len() < tries_of_races(&attempts, target) {
                 continue;
             }
             if passed || attempts.len() > self.settings.retries as usize {
-                let result = verdict::of_attempts(attempts, target);
+                let result = of_attempts(attempts, target);
                 // Before the next case gets the seat.
                 if let Some(first_failure) = first_failure {
                     first_failure.record(&result, self.settings.strict);
