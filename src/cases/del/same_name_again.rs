@@ -35,7 +35,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     test.submit("again").await?;
-    test.until("the second PodCliqueSet bound", limits::SCHEDULING, |live| {
+    let bound = Awaited::demanded_by(DEL_08, "the second PodCliqueSet bound");
+    test.until(bound, limits::SCHEDULING, |live| {
         live.bound() == 4 && uids_of(live, "again").is_disjoint(&first)
     })
     .await

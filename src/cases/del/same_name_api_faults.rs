@@ -47,12 +47,11 @@ async fn run_twice(test: &mut TestContext, before: usize) -> Result<(), Stop> {
     test.until_bound(before + 4).await?;
     let old = test.look(|live| uids_of(live, &name));
     test.delete("PodCliqueSet", &name).await?;
-    test.until(&format!("the first PodCliqueSet {name} deleted"), limits::CLEANUP, |live| {
-        live.get("PodCliqueSet", &name).is_none()
-    })
-    .await?;
+    let deleted = Awaited::demanded_by(DEL_01, format!("the first PodCliqueSet {name} deleted"));
+    test.until(deleted, limits::CLEANUP, |live| live.get("PodCliqueSet", &name).is_none()).await?;
     test.submit_value(pcs).await?;
-    test.until(&format!("the second PodCliqueSet {name} bound"), limits::RECOVERY, |live| {
+    let bound = Awaited::demanded_by(DEL_08, format!("the second PodCliqueSet {name} bound"));
+    test.until(bound, limits::RECOVERY, |live| {
         live.bound() == before + 4 && uids_of(live, &name).is_disjoint(&old)
     })
     .await
