@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::arena::Arena;
-use super::clauses::Feature;
+use super::clauses::{Clause, Feature};
 use super::target::Target;
 
 static DECLARATIONS: Arena<BackendDeclaration> = Arena::empty();
@@ -27,6 +27,9 @@ pub struct BackendDeclaration {
     /// Whether the operator ignores PodGangs that no PodCliqueSet controls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pod_gangs_of_sets_only: bool,
+    /// The program that creates the gang resources, if the operator does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gang_resources_by: Option<String>,
 }
 
 impl BackendDeclaration {
@@ -70,6 +73,22 @@ impl Target {
     /// Whether the operator under test acts on PodGangs that no PodCliqueSet controls.
     pub fn acts_on_any_pod_gang(self) -> bool {
         self.declaration().is_none_or(|declaration| !declaration.pod_gangs_of_sets_only)
+    }
+
+    /// Whether a clause needs gang resources that the operator under test leaves to another program.
+    pub fn leaves_to_another_program(self, clause: &Clause) -> bool {
+        let declaration = self.declaration().filter(|_| clause.needs_gang_resources);
+        declaration.is_some_and(|declaration| declaration.gang_resources_by.is_some())
+    }
+
+    /// Why it does not owe a clause that applies to it; `None` if it does.
+    pub fn why_not_owed(self, clause: &Clause) -> Option<Cow<'static, str>> {
+        if let Some(feature) = self.undeclared(clause) {
+            return Some(self.why_not(feature));
+        }
+        let declaration = self.declaration().filter(|_| self.leaves_to_another_program(clause))?;
+        let (operator, by) = (&declaration.operator, declaration.gang_resources_by.as_ref()?);
+        Some(format!("{operator} declares that {by} creates the gang resources on {}", self.backend()).into())
     }
 
     /// Whether the operator under test lacks a feature that the suite's own description has.
@@ -141,6 +160,29 @@ mod tests {
         assert!(Target::KAI.acts_on_any_pod_gang() && declaring(Target::KAI, &[]).acts_on_any_pod_gang());
         let declared = BackendDeclaration { pod_gangs_of_sets_only: true, ..BackendDeclaration::default() };
         assert!(!Target::KAI.declared_by(declared).acts_on_any_pod_gang());
+    }
+
+    #[test]
+    fn gang_resources_of_another_program_exclude_the_clauses_that_need_the_operators() {
+        let declared = declaring(Target::KAI, &[Feature::GangScheduling, Feature::TopologyRequired])
+            .declaration()
+            .unwrap()
+            .clone();
+        let gang_resources_by = Some("the podgrouper".to_owned());
+        let target = Target::KAI.declared_by(BackendDeclaration { gang_resources_by, ..declared });
+        for id in ["AUTO-08", "DEL-08", "GANG-05", "GANG-10", "KAI-01", "UPD-08"] {
+            assert!(owes(Target::KAI, id) && !owes(target, id), "{id}");
+            let reason = target.why_not_owed(clause(id).unwrap());
+            let expected = "mine v1 declares that the podgrouper creates the gang resources on kai-scheduler";
+            assert_eq!(reason.as_deref(), Some(expected), "{id}");
+        }
+        for id in ["AON-02", "GANG-01", "KAI-13"] {
+            assert!(owes(target, id) && target.why_not_owed(clause(id).unwrap()).is_none(), "{id}");
+        }
+        let reason = target.why_not_owed(clause("GANG-12").unwrap());
+        assert_eq!(reason.as_deref(), Some("mine v1 does not declare SelfHealing on kai-scheduler"));
+        let read: Target = serde_json::from_value(serde_json::to_value(target).unwrap()).unwrap();
+        assert!(!owes(read, "GANG-05"), "a replay decides as the run did");
     }
 
     #[test]

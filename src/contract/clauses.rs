@@ -53,6 +53,8 @@ pub struct Clause {
     pub applies_to_external: bool,
     /// Whether its cases need an admitted topology constraint.
     pub needs_topology: bool,
+    /// Whether its cases need gang resources that the operator creates, on backends with gang resources.
+    pub needs_gang_resources: bool,
     /// The schedulers to which it applies. Empty for all schedulers.
     pub only_on: &'static [&'static str],
     /// The schedulers to which it does not apply, although it applies to all others.

@@ -290,10 +290,12 @@ impl Target {
             && !clause.not_on.contains(&self.scheduler().name())
     }
 
-    /// Whether it must satisfy a clause: the clause applies, and the features that the clause needs are
-    /// declared.
+    /// Whether it must satisfy a clause: the clause applies, the features that the clause needs are declared,
+    /// and the operator creates the gang resources that it needs.
     pub fn owes(self, clause: &Clause) -> bool {
-        self.is_subject_to(clause) && self.undeclared(clause).is_none()
+        self.is_subject_to(clause)
+            && self.undeclared(clause).is_none()
+            && !self.leaves_to_another_program(clause)
     }
 
     /// An undeclared feature that makes a clause unsupported: the clause's own feature, or one that its cases

@@ -46,8 +46,8 @@ impl AcceptedDeviation {
 }
 
 impl Report {
-    /// Turns accepted failures into known deviations. Clauses that only they left undecided are announced. Also
-    /// returns the entries that did not occur or have expired.
+    /// Turns accepted failures into known deviations. Clauses that only they left undecided are announced.
+    /// Also returns the entries that did not occur or have expired.
     #[must_use]
     pub fn accepting(mut self, accepted: &AcceptedDeviations) -> (Self, Vec<AcceptedDeviation>) {
         let version = self.operator.version.clone();

@@ -17,6 +17,9 @@ pub struct Headline {
     pub result: TargetResult,
     /// Undeclared features that the scheduler is known to have. `None` if gang scheduling is declared.
     pub without_gang_scheduling: Option<Vec<Feature>>,
+    /// Whether required clauses are unsupported because the operator leaves gang resources to another
+    /// program.
+    pub leaves_gang_resources: bool,
 }
 
 /// The result over the required clauses that apply to a target.
@@ -59,7 +62,11 @@ impl Report {
 impl TargetReport {
     /// The result in one line.
     pub fn headline(&self, providers: &[&Provider]) -> Headline {
-        Headline { result: self.result(providers), without_gang_scheduling: self.without_gang_scheduling() }
+        Headline {
+            result: self.result(providers),
+            without_gang_scheduling: self.without_gang_scheduling(),
+            leaves_gang_resources: self.leaves_gang_resources(),
+        }
     }
 
     fn result(&self, providers: &[&Provider]) -> TargetResult {
@@ -88,6 +95,18 @@ impl TargetReport {
         } else {
             TargetResult::InPart { checked: owed.len() - unchecked.len(), owed: owed.len() }
         }
+    }
+
+    fn leaves_gang_resources(&self) -> bool {
+        let is_declared = |found: &ClauseResult| {
+            found.feature.is_none_or(|feature| self.features.supported.contains(&feature))
+        };
+        self.clauses.iter().any(|found| {
+            found.outcome.verdict == Verdict::Unsupported
+                && !found.is_recommended()
+                && is_declared(found)
+                && clause(&found.id).is_some_and(|clause| clause.needs_gang_resources)
+        })
     }
 
     fn without_gang_scheduling(&self) -> Option<Vec<Feature>> {
@@ -148,6 +167,9 @@ impl fmt::Display for Headline {
         if let Some(undeclared) = self.without_gang_scheduling.as_ref().filter(|all| !all.is_empty()) {
             let names: Vec<_> = undeclared.iter().map(ToString::to_string).collect();
             write!(f, "; the operator does not declare {}", names.join(", "))?;
+        }
+        if self.leaves_gang_resources {
+            f.write_str("; the operator leaves gang resources to another program")?;
         }
         Ok(())
     }
@@ -240,6 +262,15 @@ mod tests {
         let recommended = |id: &str| clause(id).unwrap().is_recommended();
         let found = |id: &str| if recommended(id) { Outcome::fail("as you like") } else { Outcome::pass() };
         assert_eq!(target(&ALL, found).headline(&[&on("local")]).to_string(), "conformant");
+    }
+
+    #[test]
+    fn the_headline_mentions_gang_resources_of_another_program() {
+        let excluded = |id: &str| {
+            if id == "GANG-05" { Outcome::unsupported("the podgrouper's") } else { Outcome::pass() }
+        };
+        let headline = target(&ALL, excluded).headline(&[&on("local")]).to_string();
+        assert_eq!(headline, "conformant; the operator leaves gang resources to another program");
     }
 
     #[test]

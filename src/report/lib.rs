@@ -9,8 +9,8 @@
 //! - Document: `model`, `seconds`, `processor_seconds` and `peak_memory` define it; `schema` publishes its
 //!   JSON Schema; `store` reads and writes it; `v1alpha1` reads the previous version; `results` is written
 //!   during a run.
-//! - Derivation: `conclude`, `declared`, `features`, `precondition`, `summary`, `headline`, `exit`, `verify` and
-//!   `evidence`.
+//! - Derivation: `conclude`, `declared`, `features`, `precondition`, `summary`, `headline`, `exit`, `verify`
+//!   and `evidence`.
 //! - Several runs: `left_out` and `lost` (shards), `merge`, `compare`, `table`, `accept`, and `archive` (one
 //!   file).
 //! - Renderings: [`matrix`], [`reasons`] and [`overview`] prepare the data, also for `conformance-page`.

@@ -50,8 +50,8 @@ fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     }
 }
 
-/// The outcomes of the attempts that count for a clause. A known deviation of another clause can leave a clause
-/// undecided, as announced. Such an attempt does not count if another one decided the clause.
+/// The outcomes of the attempts that count for a clause. A known deviation of another clause can leave a
+/// clause undecided, as announced. Such an attempt does not count if another one decided the clause.
 fn deciding(outcomes: Vec<Outcome>) -> Vec<Outcome> {
     let is_decided = |outcome: &Outcome| !(outcome.verdict == Verdict::NotRun && outcome.announced);
     if outcomes.iter().any(is_decided) { outcomes.into_iter().filter(is_decided).collect() } else { outcomes }

@@ -5,8 +5,8 @@
 //! - [`run_plan`] selects and orders the cases, [`environment`] starts clusters and executes cases on them,
 //!   and [`runner`] executes a whole plan. [`interruption`] ends a run early, and
 //!   [`first_failure`] keeps further cases from starting.
-//! - [`verdict`] turns findings into outcomes, `attempts` combines those of several attempts, and [`deviations`]
-//!   lists known violations of real schedulers.
+//! - [`verdict`] turns findings into outcomes, `attempts` combines those of several attempts, and
+//!   [`deviations`] lists known violations of real schedulers.
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
 //! - [`workload`] turns a user's own PodCliqueSet into a case, and [`feasibility`] decides whether its pods fit

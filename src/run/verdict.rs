@@ -88,8 +88,8 @@ pub fn judgements(
             } else {
                 outcome(found, history, stop, culprit.as_ref())
             };
-            // A clause is announced as undecided if only known deviations broke its preconditions or stopped the
-            // driver.
+            // A clause is announced as undecided if only known deviations broke its preconditions or stopped
+            // the driver.
             let is_excused = || {
                 let blamed = blamed(findings.iter().filter(is_about), culprit.as_ref());
                 !blamed.is_empty() && blamed.into_iter().all(is_deviation)
@@ -138,8 +138,8 @@ fn violations_of<'a>(
     })
 }
 
-/// The violated clauses because of which a clause with these findings is undecided: its preconditions, or else
-/// the clause that stopped the driver.
+/// The violated clauses because of which a clause with these findings is undecided: its preconditions, or
+/// else the clause that stopped the driver.
 fn blamed<'a>(findings: impl Iterator<Item = &'a Finding>, culprit: Option<&Culprit>) -> Vec<&'static str> {
     let preconditions = findings.filter_map(|finding| match &finding.ruling {
         Err(Broken::Precondition { clause, .. }) => Some(*clause),
@@ -184,22 +184,27 @@ pub fn checked_clauses(case: &Case, target: Target) -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether a deviation is known for a clause, and the operator under test declares the clause's feature.
+/// Whether a deviation is known for a clause, and the declaration of the operator under test does not exclude
+/// the clause.
 fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
-    let undeclared = clauses::clause(id).and_then(|clause| target.undeclared(clause));
     let lacks = |feature: Feature| target.lacks_by_declaration(feature);
-    deviations::of(case.id, id, target).is_some()
-        && !undeclared.is_some_and(|feature| lacks(feature) || lacks(Feature::GangScheduling))
+    let is_excluded = |clause: &Clause| {
+        let undeclared = target.undeclared(clause);
+        undeclared.is_some_and(|feature| lacks(feature) || lacks(Feature::GangScheduling))
+            || target.leaves_to_another_program(clause)
+    };
+    deviations::of(case.id, id, target).is_some() && !clauses::clause(id).is_some_and(is_excluded)
 }
 
 /// The result of a case that is not run on a target: this outcome for each clause of the case there, or
 /// *unsupported* without such a clause.
 pub fn result_without_run(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     let clauses = checked_clauses(case, target);
-    if !clauses.is_empty() {
-        return CaseResult::without_running(case.id, case.title, clauses, outcome);
+    if clauses.is_empty() {
+        return unsupported(case, target);
     }
-    unsupported(case, target)
+    let result = CaseResult::without_running(case.id, case.title, clauses, outcome);
+    with_excluded(case, target, result)
 }
 
 /// The judgements of a case that was interrupted.
@@ -212,16 +217,32 @@ pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
     checked_clauses(case, target).into_iter().map(judgement).collect()
 }
 
-/// The result of a case whose clauses the target does not promise: each is unsupported, with its own
-/// feature's reason.
+/// The result of a case whose clauses the target does not promise: each is unsupported, with its own reason.
 pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     let known = case.clauses.iter().filter_map(|id| clauses::clause(id));
-    let judgement = |clause: &Clause| {
-        let why = target.undeclared(clause).map(|feature| target.why_not(feature)).unwrap_or_default();
-        Judgement { clause: clause.id.into(), outcome: Outcome::unsupported(why), violations: Vec::new() }
-    };
-    let judgements = known.filter(|clause| target.is_subject_to(clause)).map(judgement).collect();
+    let applicable = known.filter(|clause| target.is_subject_to(clause));
+    let judgements = applicable.map(|clause| not_promised(clause, target)).collect();
     CaseResult { attempts: 0, ..CaseResult::new(case.id, case.title, judgements) }
+}
+
+fn not_promised(clause: &Clause, target: Target) -> Judgement {
+    let outcome = Outcome::unsupported(target.why_not_owed(clause).unwrap_or_default());
+    Judgement { clause: clause.id.into(), outcome, violations: Vec::new() }
+}
+
+/// Adds the clauses of a case that the declaration of the operator under test excludes although it declares
+/// their own feature. They are unsupported. For any other unsupported clause, the report has the reason.
+pub(crate) fn with_excluded(case: &Case, target: Target, mut result: CaseResult) -> CaseResult {
+    let is_excluded = |clause: &&Clause| {
+        target.is_subject_to(clause)
+            && clause.feature.is_none_or(|feature| target.declares(feature))
+            && !target.owes(clause)
+            && !result.clauses.iter().any(|judgement| judgement.clause == clause.id)
+    };
+    let known = case.clauses.iter().filter_map(|id| clauses::clause(id));
+    let excluded: Vec<_> = known.filter(is_excluded).map(|clause| not_promised(clause, target)).collect();
+    result.clauses.extend(excluded);
+    result
 }
 
 /// The target with the features that the case's clauses need, as if declared; `None` if the backend cannot

@@ -211,6 +211,47 @@ fn only_a_backend_with_gang_scheduling_may_be_incomplete(#[case] case: &str, #[c
 }
 
 #[test]
+fn clauses_about_gang_resources_of_another_program_are_unsupported_in_every_result() {
+    let target = Target::KAI.declared_by(BackendDeclaration {
+        operator: "mine v1".into(),
+        features: Target::KAI.features().to_vec(),
+        gang_resources_by: Some("the podgrouper".into()),
+        ..BackendDeclaration::default()
+    });
+    let shape = suites::case("gang/shape").unwrap();
+    let checked = checked_clauses(shape, target);
+    assert!(checked.contains(&"GANG-01") && !checked.contains(&"GANG-05"), "{checked:?}");
+    let outcome = |result: &CaseResult, id: &str| {
+        result.clauses.iter().find(|of| of.clause == id).map(|of| of.outcome.clone())
+    };
+    let reason = "mine v1 declares that the podgrouper creates the gang resources on kai-scheduler";
+    let passed = CaseResult::without_running(shape.id, shape.title, checked, &Outcome::pass());
+    let result = with_excluded(shape, target, passed.clone());
+    assert_eq!(outcome(&result, "GANG-05"), Some(Outcome::unsupported(reason)));
+    assert_eq!(result.outcome, Outcome::pass());
+    assert_eq!(with_excluded(shape, target, result.clone()), result, "each clause is listed once");
+    assert_eq!(
+        with_excluded(shape, Target::KAI, passed.clone()),
+        passed,
+        "its features are those of the suite"
+    );
+
+    let left_out = Outcome::not_run_announced("left out");
+    for case in suites::cases().filter(|case| case.is_for(target)) {
+        let result = result_without_run(case, target, &left_out);
+        let of_the_case = case.clauses.iter().filter_map(|id| clauses::clause(id));
+        for clause in of_the_case.filter(|clause| target.leaves_to_another_program(clause)) {
+            let found = outcome(&result, clause.id);
+            let is_listed = !target.is_subject_to(clause)
+                || found.is_some_and(|found| found.verdict == Verdict::Unsupported);
+            assert!(is_listed, "{}: {}", case.id, clause.id);
+        }
+    }
+    let kai = result_without_run(suites::case("kai/pod-group").unwrap(), target, &left_out);
+    assert_eq!(kai.outcome, Outcome::unsupported(reason));
+}
+
+#[test]
 fn an_operator_that_exits_during_a_case_fails_it() {
     let death = || Stop::OperatorEnded(ClusterError::Recorded("my-operator: exit status 1".into()));
     for ruling in [not_reached(), Ok(())] {

@@ -107,6 +107,8 @@ struct ClauseEntry {
     #[serde(default)]
     needs_topology: bool,
     #[serde(default)]
+    needs_gang_resources: bool,
+    #[serde(default)]
     only_on: Vec<String>,
     #[serde(default)]
     not_on: Vec<String>,
@@ -142,6 +144,7 @@ impl ClauseEntry {
             since: self.since,
             applies_to_external: self.of_external,
             needs_topology: self.needs_topology,
+            needs_gang_resources: self.needs_gang_resources,
             only_on: self.only_on.into_iter().map(leak).collect::<Vec<_>>().leak(),
             not_on: self.not_on.into_iter().map(leak).collect::<Vec<_>>().leak(),
             not_in_scope: self.not_in_scope,

@@ -38,6 +38,8 @@ pub struct Declared {
     /// Whether the operator acts only on PodGangs that a PodCliqueSet controls.
     #[serde(default)]
     pub pod_gangs_of_sets_only: bool,
+    /// The program that creates the gang resources, if the operator does not.
+    pub gang_resources_by: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,8 +97,14 @@ impl Declaration {
     #[must_use]
     pub fn declared(&self, operator: String, target: Target) -> Target {
         let Some(declared) = self.backends.get(target.backend()).cloned() else { return target };
-        let Declared { features, configuration, pod_gangs_of_sets_only } = declared;
-        target.declared_by(BackendDeclaration { operator, features, configuration, pod_gangs_of_sets_only })
+        let Declared { features, configuration, pod_gangs_of_sets_only, gang_resources_by } = declared;
+        target.declared_by(BackendDeclaration {
+            operator,
+            features,
+            configuration,
+            pod_gangs_of_sets_only,
+            gang_resources_by,
+        })
     }
 }
 

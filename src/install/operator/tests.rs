@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use conformance_contract::clauses::clause;
+use conformance_contract::target::Target;
 use conformance_programs::ProgramError;
 use conformance_programs::components::Progress;
 use conformance_programs::images::Image;
@@ -121,6 +123,40 @@ async fn the_files_of_a_checkout_select_the_release_variant(
     assert!(opened.has("default-scheduler") && opened.has("kai-scheduler") && !opened.has("koord-scheduler"));
     assert_eq!(opened.has("volcano"), volcano);
     assert_eq!(built(&folder).await.variant.as_deref(), Some(variant));
+}
+
+/// The right to create KAI's PodGroups, as upstream's role has it since pull request 725.
+const KAI_POD_GROUPS: &str = r#"{{- if include "grove.scheduler.hasProfile" (list . "kai-scheduler") }}
+- {apiGroups: [scheduling.run.ai], resources: [podgroups], verbs: [create]}
+{{- end }}
+"#;
+
+#[rstest]
+#[case::before_volcano(&[BINDINGS], false, "from v0.1.0-alpha.9", true)]
+#[case::before_its_own_pod_groups(&[BINDINGS, VOLCANO], false, "with a Volcano backend (from v0.1.0-alpha.11)", true)]
+#[case::with_its_own_pod_groups(&[BINDINGS, VOLCANO], true, "with PodGroups for KAI (after v0.1.0-alpha.12-rc1)", false)]
+#[tokio::test]
+async fn upstreams_rights_decide_who_creates_the_pod_groups_for_kai(
+    #[case] files: &[&str],
+    #[case] has_right: bool,
+    #[case] release: &str,
+    #[case] leaves_them: bool,
+) {
+    let folder = upstream(files);
+    if has_right {
+        put(folder.path(), ROLE, &format!("{ROLE_TEMPLATE}{KAI_POD_GROUPS}"));
+    }
+    let opened = opened(&folder).await.unwrap();
+    let (kai, kube) = (opened.declared(Target::KAI), opened.declared(Target::KUBE_POD_GROUP));
+    let owes = |target: Target, id: &str| target.owes(clause(id).unwrap());
+    for id in ["AUTO-08", "DEL-08", "GANG-05", "GANG-09", "GANG-10", "GANG-23", "KAI-01", "KAI-04", "UPD-08"]
+    {
+        assert_eq!(owes(kai, id), !leaves_them, "{id}");
+    }
+    // KAI binds gangs, whoever creates their PodGroups.
+    assert!(owes(kai, "AON-02") && owes(kai, "AON-08") && owes(kai, "TOPO-01") && owes(kai, "TOPO-09"));
+    assert!(owes(kube, "GANG-05") && owes(kube, "DEL-08"), "kube-scheduler has no podgrouper");
+    assert_eq!(built(&folder).await.declaration.unwrap().release, release);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! releases. The first variant that matches the files in the source folder is merged over the rest, as a JSON
 //! merge patch. So each field is written once for all releases or once per variant.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use grove_yaml::YamlError;
@@ -13,7 +14,7 @@ use super::error::SourceError;
 /// The version of the format.
 const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 
-/// Files that exist, or do not exist, in a folder.
+/// Files that exist, do not exist, or contain a text, in a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct When {
@@ -21,12 +22,20 @@ pub struct When {
     exists: Vec<String>,
     #[serde(default)]
     missing: Vec<String>,
+    /// Files, each with the text that it contains.
+    #[serde(default)]
+    contains: BTreeMap<String, String>,
 }
 
 impl When {
     pub fn matches(&self, dir: &Path) -> bool {
         let exists = |file: &String| dir.join(file).exists();
-        self.exists.iter().all(exists) && !self.missing.iter().any(exists)
+        let contains = |(file, text): (&String, &String)| {
+            std::fs::read_to_string(dir.join(file)).is_ok_and(|content| content.contains(text))
+        };
+        self.exists.iter().all(exists)
+            && !self.missing.iter().any(exists)
+            && self.contains.iter().all(contains)
     }
 }
 

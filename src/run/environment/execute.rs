@@ -37,7 +37,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 impl Environment {
     /// Runs a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
-        self.execute_for(case, target, self.first_failure.as_deref()).await
+        let result = self.execute_for(case, target, self.first_failure.as_deref()).await;
+        verdict::with_excluded(case, target, result)
     }
 
     /// Runs a case unless `first_failure` has occurred, and records its failure there.
