@@ -90,92 +90,98 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "tpo/*"], "\"tpo/*\" matches no case and no clause")]
 #[case(&["run", "--case", "aon/one-pod-short"], "--case aon/one-pod-short is now written: run aon/one-pod-short")]
 #[case(&["run", "--clause=AON-02"], "--clause AON-02 is now written: run AON-02")]
-#[case(&["soak", "--runs", "2", "--case", "aon"], "--case aon is now written: soak aon")]
+#[case(&["run", "--tier", "agnostic"], "--tier agnostic is now written: run --class agnostic")]
 #[case(&["run", "--every-scope"], "--every-scope is now written: run --depth full")]
-#[case(&["run", "--every-crash-point"], "--every-crash-point is now written: run --depth full")]
-#[case(&["soak", "--runs", "2", "--gang-timeouts"], "--gang-timeouts is now written: soak --depth full")]
 #[case(&["run", "--depth", "deep"], "[possible values: default, full]")]
 #[case(&["run", "--report-dir", "out"], "--report-dir out is now written: run --output out")]
-#[case(&["mutants", "--report-dir=out"], "--report-dir out is now written: mutants --output out")]
 #[case(&["report", "merge", "a.yaml", "--report-dir", "out"], "is now written: report merge --output out")]
-#[case(&["report", "fetch", "--report-dir", "out"], "is now written: report fetch --output out")]
+#[case(&["run", "--workload", "w.yaml"], "--workload w.yaml is now written: workload w.yaml")]
+#[case(&["run", "--generate", "5"], "--generate 5 is now written: fuzz --count 5")]
+#[case(&["run", "--scale", "50x8", "--pods", "300"], "--scale 50x8 is now written: load --nodes 50x8")]
+#[case(&["run", "--trainjob"], "--trainjob is now written: trainjobs")]
+#[case(&["run", "--profile", "ai-conformance"], "--profile ai-conformance is now written: ai-conformance")]
+#[case(&["run", "--in-cluster", "--image", "i"], "--in-cluster is now written: job")]
+#[case(&["run", "--bin", "etcd=/bin/true"], "--bin etcd=/bin/true is now written: run --component etcd=/bin/true")]
+#[case(&["run", "--scheduler-source", "a=b"], "is now written: run --component a=src:b")]
+#[case(&["up"], "up is now written: cluster create")]
+#[case(&["down", "dev"], "down is now written: cluster delete")]
+#[case(&["soak", "--runs", "2", "--case", "aon"], "--case aon is now written: dev soak aon")]
+#[case(&["mutants", "--report-dir=out"], "--report-dir out is now written: dev mutants --output out")]
 #[case(&["run", "--skip", "aon/exact-fit-bond"], "did you mean \"aon/exact-fit-bound\"?")]
 #[case(&["run", "del", "--skip", "del"], "--skip del: every selected case is skipped")]
-#[case(&["run", "--skip", "aon", "--generate", "5"], "cannot be used with")]
-#[case(&["run", "--fail-fast", "--accept", "known.yaml"], "cannot be used with")]
-#[case(&["run", "aon", "--workload", "w.yaml", "--nodes", "8x8"], "cannot be used with")]
+#[case(&["run", "--fail-fast", "--set", "output.accept=known.yaml"], "known.yaml: No such file")]
 #[case(&["run", "--shard", "0/3"], "expected I/N, the Ith of N shards")]
 #[case(&["run", "--shard", "4/3"], "expected I/N, the Ith of N shards")]
 #[case(&["run", "--shard", "x"], "expected I/N, the Ith of N shards")]
-#[case(&["run", "--workload", "w.yaml", "--nodes", "8x8", "--shard", "1/2"], "cannot be used with")]
-#[case(&["run", "--features", "AtomicPodGang"], "the features of default-scheduler are built in")]
-#[case(&["run", "--backend", "external:mine", "--features", "Atomic"], "did you mean \"AtomicPodGang\"?")]
+#[case(&["run", "--set", "target.features=AtomicPodGang"], "the features of default-scheduler are built in")]
+#[case(
+    &["run", "--backend", "external:mine", "--set", "target.features=Atomic"],
+    "did you mean \"AtomicPodGang\"?"
+)]
 #[case(&["run", "--backend", "external:mine"], "pass --provider existing")]
 #[case(&["run", "--operator", "existing"], "pass --provider existing")]
-#[case(&["run", "--operator", "existing", "--declares", "d.yaml"], "d.yaml: No such file")]
+#[case(
+    &["run", "--provider", "existing", "--operator", "existing", "--set", "operator.declaration=d.yaml"],
+    "d.yaml: No such file"
+)]
 #[case(&["run", "--operator", "mine"], "existing")]
 #[case(&["run", "--nodes-where", "pool=gpu"], "pass --provider existing")]
 #[case(&["run", "--provider", "existing", "--nodes-where", "gpu"], "expected KEY=VALUE")]
-#[case(&["run", "--in-cluster"], "--image <IMAGE>")]
-#[case(&["run", "--in-cluster", "--kubeconfig", "nowhere", "--image", "suite:1"], "nowhere: no such file")]
-#[case(
-    &["run", "--in-cluster", "--kubeconfig", "nowhere", "--image", "suite:1", "--bin", "etcd=/bin/true"],
-    "--bin cannot be combined with --in-cluster"
-)]
-#[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "--shard", "1/2"], "cannot be used with")]
-#[case(&["run", "--in-cluster", "--kubeconfig", "k", "--image", "i", "aon/exact-fit-bond"], "did you mean")]
 #[case(&["run", "--context", "dev"], "--kubeconfig and --context need --provider existing")]
-#[case(&["run", "--provider", "existing", "--shards", "2"], "or a pod of an Indexed Job, which has JOB_COMPLETION_INDEX")]
-#[case(&["run", "--image", "suite:1"], "--in-cluster")]
+#[case(&["run", "--provider", "existing", "--set", "pod.shards=2"], "a pod of an Indexed Job, which has JOB_COMPLETION_INDEX")]
+#[case(&["run", "-f", "nowhere.yaml"], "nowhere.yaml: No such file")]
+#[case(&["run", "--set", "cluster.onEtcd=true"], "did you mean \"cluster.oneEtcd\"?")]
+#[case(&["job"], "--image <IMAGE>")]
+#[case(&["job", "--kubeconfig", "nowhere", "--image", "suite:1"], "nowhere: no such file")]
+#[case(
+    &["job", "--kubeconfig", "nowhere", "--image", "suite:1", "--component", "etcd=/bin/true"],
+    "--component cannot be combined with `job`"
+)]
+#[case(&["job", "--kubeconfig", "k", "--image", "i", "--shard", "1/2"], "--shard cannot be combined with `job`")]
+#[case(&["job", "--kubeconfig", "k", "--image", "i", "aon/exact-fit-bond"], "did you mean")]
 #[case(&["report", "fetch", "--kubeconfig", "nowhere"], "nowhere: no such file")]
-#[case(&["up", "--operator", "mine"], "existing")]
-#[case(&["run", "--install", "helm"], "--install helm needs --provider kind")]
-#[case(&["run", "--chart", "volcano"], "expected NAME=CHART[@VERSION]")]
-#[case(&["run", "--provider", "kind", "--chart", "volcano=@1.14.4"], "pass --install helm")]
-#[case(
-    &["run", "--provider", "kind", "--install", "helm", "--chart", "volcanoo=@1.14.4"],
-    "did you mean \"volcano\"?"
-)]
-#[case(
-    &["run", "--provider", "kind", "--install", "helm", "--chart", "volcano=x@"],
-    "expected CHART, CHART@VERSION or @VERSION"
-)]
-#[case(
-    &["run", "--provider=kind", "--install=helm", "--backend=volcano", "--bin=vc-scheduler=/bin/true"],
-    "volcano is installed from its chart volcano@1.15.1 of https://"
-)]
-#[case(&["run", "--profile", "ai"], "[possible values: ai-conformance]")]
-#[case(&["run", "--profile", "ai-conformance", "--trainjob"], "cannot be used with")]
-#[case(&["run", "--profile", "ai-conformance", "--backend", "volcanoo"], "did you mean \"volcano\"?")]
-#[case(&["run", "--profile", "ai-conformance", "--kubernetes", "all"], "omit --kubernetes all")]
-#[case(&["run", "--profile", "ai-conformance", "--provider", "kind"], "or existing for your own cluster")]
+#[case(&["cluster", "create", "--operator", "mine"], "existing")]
+#[case(&["cluster", "delete", "nowhere"], "no cluster \"nowhere\" is running")]
+#[case(&["run", "--component", "volcano"], "expected NAME=PATH")]
+#[case(&["run", "--component", "volcano=chart:@1.14.4"], "needs --provider kind")]
+#[case(&["run", "--provider", "kind", "--component", "volcanoo=chart:@1.14.4"], "did you mean \"volcano\"?")]
+#[case(&["run", "--provider", "kind", "--component", "volcano=chart:x@"], "expected CHART, CHART@VERSION or @VERSION")]
+#[case(&["run", "--component", "etcd=version:3.5.0"], "other versions cannot be downloaded yet")]
+#[case(&["ai-conformance", "--backend", "volcanoo"], "did you mean \"volcano\"?")]
+#[case(&["ai-conformance", "--kubernetes", "all"], "omit --kubernetes all")]
+#[case(&["ai-conformance", "--provider", "kind"], "or existing for your own cluster")]
 #[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is running")]
-#[case(&["run", "--workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
-#[case(&["run", "--workload", "w.yaml"], "--nodes")]
-#[case(&["run", "--operator", "reference", "--declares", "d.yaml"], "the declaration of the reference controller is built in")]
+#[case(&["workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
+#[case(&["workload", "w.yaml"], "--nodes")]
+#[case(
+    &["run", "--operator", "reference", "--set", "operator.declaration=d.yaml"],
+    "the declaration of the reference operator is built in"
+)]
 #[case(&["run", "--upgrade-from", "upstrem=x"], "--upgrade-from: operator upstrem=x: unknown kind of operator")]
 #[case(&["run", "--upgrade-from", "exec:nowhere.yaml"], "--upgrade-from: nowhere.yaml")]
 #[case(&["run", "--upgrade-from", "reference", "--provider", "kind"], "--upgrade-from starts local processes")]
-#[case(&["run", "--upgrade-from", "reference", "--workload", "w.yaml", "--nodes", "8x8"], "cannot be used with")]
-#[case(&["run", "--scale", "50x8"], "--pods")]
-#[case(&["run", "--pods", "300"], "--scale")]
-#[case(&["run", "--update"], "--scale")]
-#[case(&["run", "--scale", "50", "--pods", "300"], "--scale 50: expected NODESxGPUS")]
-#[case(&["run", "--scale", "10x8", "--pods", "300"], "300 pods request 230 GPUs, and the nodes have 80: pass fewer pods, or more nodes")]
-#[case(&["run", "--scale", "50x8", "--pods", "300", "--provider", "kind"], "pass --provider local")]
-#[case(&["run", "--scale", "50x8", "--pods", "300", "--backend", "all"], "--scale measures one backend at a time")]
-#[case(&["run", "--scale", "50x8", "--pods", "300", "--backend", "kai-scheduler"], "pass default-scheduler, volcano or koord-scheduler")]
-#[case(&["run", "--scale", "50x8", "--pods", "300", "--kubernetes", "all"], "omit --kubernetes all")]
-#[case(&["run", "--scale", "50x8", "--pods", "300", "--shard", "1/2"], "cannot be used with")]
-#[case(&["run", "--bin", "kubelet=/bin/true"], "unknown component")]
-#[case(&["run", "--bin", "etcd=/nowhere"], "No such file")]
-#[case(&["run", "--bin", "grove-backend-controller=/nowhere"], "--bin grove-backend-controller=/nowhere: no such file")]
-#[case(&["run", "--trainjob", "--bin", "trainer-kai-plugin=/nowhere"], "--bin trainer-kai-plugin=/nowhere: no such file")]
-#[case(&["mutants", "nothing"], "unknown mutant")]
-#[case(&["mutants", "every-replica-leads"], "pass --provider kind")]
-#[case(&["mutants", "--provider", "kind", "restless"], "pass --provider local")]
-#[case(&["mutants", "--provider", "existing"], "mutants break clusters that they create themselves")]
-#[case(&["down", "nowhere"], "no cluster \"nowhere\" is running")]
+#[case(&["load", "--nodes", "50x8"], "--pods")]
+#[case(&["load", "--pods", "300"], "--nodes")]
+#[case(&["load", "--nodes", "50", "--pods", "300"], "--nodes 50: expected NODESxGPUS")]
+#[case(&["load", "--nodes", "10x8", "--pods", "300"], "300 pods request 230 GPUs, and the nodes have 80: pass fewer pods, or more nodes")]
+#[case(&["load", "--nodes", "50x8", "--pods", "300", "--provider", "kind"], "pass --provider local")]
+#[case(&["load", "--nodes", "50x8", "--pods", "300", "--backend", "all"], "`load` measures one backend at a time")]
+#[case(&["load", "--nodes", "50x8", "--pods", "300", "--backend", "kai-scheduler"], "pass default-scheduler, volcano or koord-scheduler")]
+#[case(&["load", "--nodes", "50x8", "--pods", "300", "--kubernetes", "all"], "omit --kubernetes all")]
+#[case(&["run", "--component", "kubelet=/bin/true"], "unknown component")]
+#[case(&["run", "--component", "etcd=/nowhere"], "No such file")]
+#[case(
+    &["run", "--component", "grove-backend-controller=/nowhere"],
+    "--component grove-backend-controller=/nowhere: no such file"
+)]
+#[case(
+    &["trainjobs", "--component", "trainer-kai-plugin=/nowhere"],
+    "--component trainer-kai-plugin=/nowhere: no such file"
+)]
+#[case(&["dev", "mutants", "nothing"], "unknown mutant")]
+#[case(&["dev", "mutants", "every-replica-leads"], "pass --provider kind")]
+#[case(&["dev", "mutants", "--provider", "kind", "restless"], "pass --provider local")]
+#[case(&["dev", "mutants", "--provider", "existing"], "mutants break clusters that they create themselves")]
 #[case(&["replay", "nowhere.jsonl"], "nowhere.jsonl")]
 #[case(&["report", "merge", "-o", "merged"], "<FILE>")]
 #[case(&["report", "recover"], "<DIR>")]
@@ -198,6 +204,33 @@ fn invalid_arguments_are_usage_errors(#[case] args: &[&str], #[case] expected: &
     assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
 
+/// A misspelled variable would have no effect.
+#[test]
+fn an_unknown_environment_variable_is_a_usage_error() {
+    let output =
+        Cli::new().command(&["list"]).env("GROVE_CONFORMANCE_CASHE", "x").output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("did you mean \"GROVE_CONFORMANCE_CACHE\"?"), "{}", stderr(&output));
+}
+
+/// Nothing is started: the backend is unknown.
+#[test]
+fn options_override_the_configuration_file() {
+    let cli = Cli::new();
+    let text =
+        "apiVersion: conformance.grove.io/v1alpha1\nkind: ConformanceConfig\ntarget: {backend: first}\n";
+    let file = cli.file("conformance.yaml", text);
+    for (options, named) in [
+        (&[][..], "first"),
+        (&["--set", "target.backend=second"], "second"),
+        (&["--backend", "third"], "third"),
+    ] {
+        let output = cli.run(&[&["run", "-f", &file], options].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("unknown backend {named:?}")), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn invalid_yaml_is_reported_with_its_line_or_field() {
     let cli = Cli::new();
@@ -205,7 +238,7 @@ fn invalid_yaml_is_reported_with_its_line_or_field() {
         [("kind: [", "line"), ("apiVersion: apps/v1\nkind: Deployment\n", "apiVersion is \"apps/v1\"")]
     {
         let file = cli.file("w.yaml", text);
-        let output = cli.run(&["run", "--workload", &file, "--nodes", "8x8"]);
+        let output = cli.run(&["workload", &file, "--nodes", "8x8"]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     }
@@ -239,8 +272,7 @@ fn a_workload_that_fits_no_node_is_a_usage_error(#[case] pod_spec: &str, #[case]
              {{cliques: [{{name: a, spec: {{roleName: a, replicas: 2, podSpec: {{{pod_spec}}}}}}}]}}}}\n"
         ),
     );
-    let output =
-        cli.run(&["run", "--workload", &file, "--nodes", "4x8,2x4", "--backend", "default-scheduler"]);
+    let output = cli.run(&["workload", &file, "--nodes", "4x8,2x4", "--backend", "default-scheduler"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
@@ -523,7 +555,7 @@ fn a_toolchain_that_cannot_build_is_an_infrastructure_error(
     #[case] go: Option<&str>,
     #[case] expected: &str,
 ) {
-    let output = Cli::new().with_go(&["components", "build"], go);
+    let output = Cli::new().with_go(&["dev", "components", "build"], go);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
@@ -570,7 +602,7 @@ esac"#;
 impl Cli {
     fn quick_build(&self) -> Command {
         self.go(QUICK_GO);
-        self.command_with_bin(&["components", "build"])
+        self.command_with_bin(&["dev", "components", "build"])
     }
 
     fn builds(&self) -> Vec<String> {
@@ -604,7 +636,7 @@ fn unavailable_modules_are_reported_before_anything_is_built(
     #[case] expected: &str,
 ) {
     let cli = Cli::new();
-    let mut command = cli.command(&["components", "build"]);
+    let mut command = cli.command(&["dev", "components", "build"]);
     let output = command
         .env("GROVE_CONFORMANCE_CACHE", cli.home.path().join("cache"))
         .env("GOMODCACHE", cli.home.path().join("modules"))
@@ -641,7 +673,7 @@ fn every_unwritable_folder_is_reported() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("go build cache: ") && said.contains("set GOCACHE"), "{said}");
-    let mut command = cli.command(&["components", "build"]);
+    let mut command = cli.command(&["dev", "components", "build"]);
     command.env("GROVE_CONFORMANCE_CACHE", cli.home.path().join("cache")).env("GOCACHE", "off");
     let said = stderr(&command.output().expect("the program runs"));
     assert!(said.contains("GOCACHE is \"off\", not a folder") || said.contains("GOCACHE=off"), "{said}");
@@ -704,10 +736,18 @@ fn the_version_needs_no_git() {
 
 #[test]
 fn missing_helm_is_an_infrastructure_error() {
-    let args = ["run", "--provider", "kind", "--install", "helm", "--backend", "kai-scheduler"];
+    let args = [
+        "run",
+        "--provider",
+        "kind",
+        "--component",
+        "kai-scheduler=chart:pinned",
+        "--backend",
+        "kai-scheduler",
+    ];
     let output = Cli::new().with_go(&args, None);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    for expected in ["`helm version --short` failed", "put `helm` on PATH", "--install manifests"] {
+    for expected in ["`helm version --short` failed", "put `helm` on PATH", "omit the chart"] {
         assert!(stderr(&output).contains(expected), "{expected}: {}", stderr(&output));
     }
 }
@@ -747,7 +787,7 @@ fn a_folder_without_results_is_not_recovered() {
 /// Starts a run of a few cases, waits until one has passed, and sends it these signals in sequence. Returns
 /// its output and exit code.
 fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
-    let run = ["run", "aon", "--scope", "PodGroup", "--concurrency", "2", "-o", "report"];
+    let run = ["run", "aon", "--scope", "PodGroup", "--set", "execution.concurrency=2", "-o", "report"];
     let child = cli
         .command(&run)
         .stdout(std::process::Stdio::piped())
@@ -885,7 +925,7 @@ fn a_workload_of_the_user_is_checked_or_refused(
              podSpec: {{containers: [{{name: c, image: registry.k8s.io/pause:3.10}}]}}\n"
         ),
     );
-    let output = cli.run(&["run", "--workload", &file, "--nodes", "2x0", "--scope", "PodGroup"]);
+    let output = cli.run(&["workload", &file, "--nodes", "2x0", "--scope", "PodGroup"]);
     let all = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(code), "{all}");
     assert!(all.contains(expected), "{all}");
@@ -896,7 +936,8 @@ fn a_workload_of_the_user_is_checked_or_refused(
 fn a_kai_folder_names_each_missing_file() {
     let cli = Cli::new();
     let folder = cli.home.path().display().to_string();
-    let output = cli.run(&["run", "--backend", "kai-scheduler", "--kai-dir", &folder]);
+    let output =
+        cli.run(&["run", "--backend", "kai-scheduler", "--component", &format!("kai-scheduler={folder}")]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     for missing in [
         "kai-scheduler",
@@ -934,43 +975,35 @@ fn kai_source(cli: &Cli, main: &str) -> String {
 }
 
 #[rstest::rstest]
-#[case::no_checkout(&["--trainjob", "--trainer-source", "/"], "/ is not a checkout of kubeflow/trainer: it lacks go.mod")]
-#[case::an_empty_folder(&["--trainjob", "--trainer-dir", "EMPTY"], "it lacks a program trainer-controller-manager; a folder with crds/")]
-#[case::both(&["--trainjob", "--trainer-dir", "EMPTY", "--trainer-source", "/"], "cannot be used with")]
-#[case::a_program_too(
-    &["--trainjob", "--trainer-dir", "EMPTY", "--bin", "trainer-controller-manager=/bin/true"],
-    "trainer-controller-manager is given twice"
-)]
-#[case::without_train_jobs(&["--trainer-source", "/"], "--trainjob")]
-fn an_unusable_trainer_is_a_usage_error(#[case] flags: &[&str], #[case] expected: &str) {
+#[case::no_checkout("src:/", "/ is not a checkout of kubeflow/trainer: it lacks go.mod")]
+#[case::an_empty_folder("EMPTY", "it lacks a program trainer-controller-manager; a folder with crds/")]
+fn an_unusable_trainer_is_a_usage_error(#[case] source: &str, #[case] expected: &str) {
     let cli = Cli::new();
     let empty = cli.home.path().join("empty");
     std::fs::create_dir(&empty).expect("a folder can be made");
-    let empty = empty.display().to_string();
-    let flags: Vec<_> =
-        flags.iter().map(|flag| if *flag == "EMPTY" { empty.as_str() } else { *flag }).collect();
-    let output = cli.run(&[&["run"], flags.as_slice()].concat());
+    let source = source.replace("EMPTY", &empty.display().to_string());
+    let component = format!("trainer-controller-manager={source}");
+    let output = cli.run(&["trainjobs", "--component", &component]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    let output = cli.run(&["run", "--component", &component]);
+    assert!(stderr(&output).contains("only `trainjobs` runs the trainer"), "{}", stderr(&output));
 }
 
 #[rstest::rstest]
-#[case::an_unknown_name(&["--scheduler-source", "volcano=DIR"], "known: kube-scheduler, vc-scheduler, koord-scheduler, ")]
-#[case::no_checkout(&["--kai-source", "/"], "/ is not a checkout of kai-scheduler/KAI-Scheduler: it lacks go.mod")]
-#[case::two_of_one(&["--kai-source", "DIR", "--scheduler-source", "kai-scheduler=DIR"], "kai-scheduler is given twice")]
-#[case::a_folder_too(&["--kai-source", "DIR", "--kai-dir", "DIR"], "give either a working tree or --kai-dir (GROVE_CONFORMANCE_KAI_DIR)")]
-#[case::a_program_too(
-    &["--scheduler-source", "kai-scheduler=DIR", "--bin", "kai-scheduler=DIR"],
-    "give either a working tree or --bin"
+#[case::an_unknown_name(&["--component", "volcan=src:DIR"], "known: kube-scheduler, vc-scheduler, koord-scheduler, ")]
+#[case::no_checkout(
+    &["--component", "kai-scheduler=src:/"],
+    "/ is not a checkout of kai-scheduler/KAI-Scheduler: it lacks go.mod"
 )]
-#[case::no_folder(&["--scheduler-source", "kai-scheduler"], "expected NAME=DIR")]
+#[case::two_of_one(
+    &["--component", "kai-scheduler=src:DIR", "--component", "kai-scheduler=DIR"],
+    "--component kai-scheduler is given twice"
+)]
+#[case::no_folder(&["--component", "kai-scheduler"], "expected NAME=PATH, NAME=src:DIR")]
 #[case::in_the_image_of_nodes(
-    &["--scheduler-source", "kube-scheduler=DIR", "--provider", "kind"],
+    &["--component", "kube-scheduler=src:DIR", "--provider", "kind"],
     "it cannot be deployed in a cluster: pass --provider local"
-)]
-#[case::beside_a_chart(
-    &["--kai-source", "DIR", "--provider", "kind", "--install", "helm"],
-    "with --install helm it is installed from its chart"
 )]
 fn an_unusable_working_tree_is_a_usage_error(#[case] flags: &[&str], #[case] expected: &str) {
     let cli = Cli::new();
@@ -989,7 +1022,13 @@ fn an_unusable_working_tree_is_a_usage_error(#[case] flags: &[&str], #[case] exp
 fn a_working_tree_that_does_not_compile_is_reported_before_anything_else_is_built() {
     let cli = Cli::new();
     let dir = kai_source(&cli, "nothing()");
-    let mut command = cli.command(&["run", "--backend", "kai-scheduler", "--kai-source", &dir]);
+    let mut command = cli.command(&[
+        "run",
+        "--backend",
+        "kai-scheduler",
+        "--component",
+        &format!("kai-scheduler=src:{dir}"),
+    ]);
     command.env("GROVE_CONFORMANCE_CACHE", cli.home.path().join("cache"));
     let output = command.output().expect("the program runs");
     let said = stderr(&output);
@@ -1009,7 +1048,7 @@ fn a_scheduler_that_exits_at_start_is_reported_and_its_backend_is_skipped() {
     let scheduler = cli.file("vc-scheduler", script);
     std::fs::set_permissions(&scheduler, std::fs::Permissions::from_mode(0o755)).expect("it can be run");
     let bin = format!("vc-scheduler={scheduler}");
-    let output = cli.run(&["run", "aon/exact-fit-bound", "--backend", "volcano", "--bin", &bin]);
+    let output = cli.run(&["run", "aon/exact-fit-bound", "--backend", "volcano", "--component", &bin]);
     let all = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(3), "{all}");
     for expected in ["backend volcano is not run", "no plan to schedule by"] {
@@ -1032,7 +1071,7 @@ fn processes_of(folder: &Path) -> usize {
 #[test]
 fn no_process_outlives_a_killed_supervisor() {
     let cli = Cli::new();
-    let up = cli.run(&["up", "orphan"]);
+    let up = cli.run(&["cluster", "create", "orphan"]);
     assert_eq!(up.status.code(), Some(0), "{}", stderr(&up));
     let state = cli.home.path().join("state");
     assert!(processes_of(&state) >= 6, "a control plane is at least six processes");

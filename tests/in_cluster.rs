@@ -1,4 +1,4 @@
-//! The suite as pods of a kind cluster. The tests cover `run --in-cluster` with a report merged from shares,
+//! The suite as pods of a kind cluster. The tests cover `job` with a report merged from shares,
 //! a pod that is killed halfway, and two concurrent runs. They also cover a user who may not create Jobs, and
 //! Jobs created with kubectl whose reports are fetched.
 //!
@@ -124,7 +124,7 @@ impl Fixture {
 
     fn run(&self, kubeconfig: &Path, folder: &Path, words: &[&str]) -> std::io::Result<Child> {
         Command::new(PROGRAM)
-            .args(["run", "--in-cluster", "--image", &self.image])
+            .args(["job", "--image", &self.image])
             .arg("--kubeconfig")
             .arg(kubeconfig)
             .arg("-o")
@@ -157,7 +157,7 @@ impl Fixture {
 
 /// Options that select what every run checks.
 fn case_options() -> impl Iterator<Item = String> {
-    let options = ["--scope=PodGang", "--timeout-scale=2", "--one-etcd"].map(str::to_owned);
+    let options = ["--scope=PodGang", "--timeout-scale=2", "--set=cluster.oneEtcd=true"].map(str::to_owned);
     options.into_iter().chain(CASES.map(str::to_owned))
 }
 

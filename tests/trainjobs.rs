@@ -1,9 +1,9 @@
 //! TrainJobs under `cargo test`, on the trainer's own control planes. On kube-scheduler and Volcano, one fits
 //! and one is a pod short. Without KAI's programs, KAI's target covers only what the API server shows. The
-//! coscheduling of scheduler-plugins would show the same and takes three minutes to build. `run --trainjob`
+//! coscheduling of scheduler-plugins would show the same and takes three minutes to build. `trainjobs`
 //! runs all of them.
 //!
-//! Plain pods, on a control plane without an operator, use the cases of `run --profile ai-conformance`.
+//! Plain pods, on a control plane without an operator, use the cases of `ai-conformance`.
 
 mod harness;
 #[path = "harness/kai.rs"]

@@ -1,4 +1,4 @@
-//! `run --accept FILE`: deviations that a maintainer accepts.
+//! `output.accept`: deviations that a maintainer accepts.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Failure, output};
 
 pub(crate) fn read(file: Option<&Path>) -> Result<Option<AcceptedDeviations>, Failure> {
     let Some(file) = file else { return Ok(None) };
-    let usage = |reason: String| Failure::Usage(format!("--accept {}: {reason}", file.display()));
+    let usage = |reason: String| Failure::Usage(format!("output.accept {}: {reason}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
     let documents = grove_yaml::documents(&text).map_err(|error| usage(error.to_string()))?;
     let [document] = documents.as_slice() else {
@@ -25,7 +25,7 @@ pub(crate) fn apply(accepted: Option<&AcceptedDeviations>, report: Report) -> Re
     for deviation in unused {
         let (clause, case, code) = (&deviation.clause, &deviation.case, &deviation.code);
         output::say(&format!(
-            "--accept: {clause} in {case} ({code}) did not occur, or ended in {}: delete the entry",
+            "output.accept: {clause} in {case} ({code}) did not occur, or ended in {}: delete the entry",
             deviation.until
         ));
     }

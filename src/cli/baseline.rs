@@ -6,25 +6,21 @@ use conformance_contract::clauses::VERSION;
 use conformance_contract::target::Target;
 use conformance_report::{ChangeKind, Exit, Report, compare};
 
-use super::args::ProviderArgs;
 use super::report::opened;
+use super::request::Request;
 use super::{Failure, output};
 
 /// Rejects a baseline that differs from this run in contract version, seed, provider or declaration.
-pub(crate) fn check(
-    file: Option<&Path>,
-    seed: u64,
-    provider: &ProviderArgs,
-    targets: &[Target],
-) -> Result<(), Failure> {
-    let Some(file) = file else { return Ok(()) };
+pub(crate) fn check(request: &Request, targets: &[Target]) -> Result<(), Failure> {
+    let Some(file) = &request.output.baseline else { return Ok(()) };
+    let (seed, provider) = (request.execution.seed(), request.cluster.provider.word());
     let (baseline, _) = opened(file)?;
     let old_seed = baseline.settings.seed.map_or_else(|| "unknown".to_owned(), |seed| seed.to_string());
     let contract = baseline.suite.contract.clone().unwrap_or_else(|| "unknown".to_owned());
     let mut facts = vec![
         ("contract version".to_owned(), contract, VERSION.to_owned()),
         ("seed".to_owned(), old_seed, seed.to_string()),
-        ("provider".to_owned(), baseline.provider.name.clone(), provider.provider.word().to_owned()),
+        ("provider".to_owned(), baseline.provider.name.clone(), provider.to_owned()),
     ];
     for target in targets {
         let known = baseline.targets.iter().find(|known| known.title() == target.to_string());

@@ -28,7 +28,7 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     }
     for found in home::clusters()? {
         output::say(&format!(
-            "cluster {} is running and is kept; stop it with `grove-conformance down {0}`",
+            "cluster {} is running and is kept; stop it with `grove-conformance cluster delete {0}`",
             found.name
         ));
     }

@@ -1,7 +1,7 @@
-//! `up`, `down`, `status`: a cluster that outlives the command, for a quick development loop.
+//! `cluster create|delete|list`: a cluster that outlives the command, for a quick development loop.
 //!
-//! `up` starts a supervisor process (`__supervise`). The supervisor starts the cluster, writes `cluster.json`
-//! into the cluster's folder when it is ready, and owns it until `down` stops it. The cluster's processes end
+//! `create` starts a supervisor process (`__supervise`). The supervisor starts the cluster, writes `cluster.json`
+//! into the cluster's folder when it is ready, and owns it until `delete` stops it. The cluster's processes end
 //! with their supervisor, as they end with any run.
 
 use std::os::unix::process::CommandExt;
@@ -21,9 +21,10 @@ use conformance_report::Exit;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use super::args::{EXISTING, UpArgs};
+use super::args::{ClusterVerb, CreateArgs};
 use super::output::{self, Console};
-use super::{Failure, cluster_spec, given, operator, programs, select, this_program};
+use super::request::{OperatorSource, ProgramRequest};
+use super::{Failure, cluster_spec, operator, programs, select, this_program};
 
 /// The supervisor's record of its cluster.
 #[derive(Debug, Serialize, Deserialize)]
@@ -76,15 +77,25 @@ pub(crate) fn kubeconfig(name: &str, wanted: &ClusterSpec) -> Result<PathBuf, Fa
         )));
     }
     state.map(|state| state.kubeconfig).ok_or_else(|| {
-        Failure::Usage(format!("no cluster {name:?} is running; start it with `grove-conformance up {name}`"))
+        Failure::Usage(format!(
+            "no cluster {name:?} is running; start it with `grove-conformance cluster create {name}`"
+        ))
     })
 }
 
+pub(crate) async fn cluster(verb: &ClusterVerb) -> Result<Exit, Failure> {
+    match verb {
+        ClusterVerb::Create(args) => create(args).await,
+        ClusterVerb::Delete(args) => delete(&args.name).await,
+        ClusterVerb::List => list(),
+    }
+}
+
 /// Starts a supervisor and waits until its cluster is ready.
-pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
+async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
     if is_live(&args.name)? {
         return Err(Failure::Usage(format!(
-            "cluster {:?} is already running; stop it with `grove-conformance down {0}`",
+            "cluster {:?} is already running; stop it with `grove-conformance cluster delete {0}`",
             args.name
         )));
     }
@@ -93,8 +104,9 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     }
     let console = Console::default();
     // The supervisor uses the same programs. They are built here, because its progress is not visible.
-    let spec = spec(args, &console).await?;
-    programs(&args.cluster_args, &spec, &console).await?;
+    let given = ProgramRequest::of(&args.programs)?;
+    let spec = spec(args, &given, &console).await?;
+    programs(&given, &spec, &console).await?;
     console.now("starting a control plane");
     let infrastructure =
         |e: std::io::Error| Failure::Infrastructure(format!("cannot start the supervisor: {e}"));
@@ -103,19 +115,20 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
     let out = std::fs::File::options().append(true).open(&log).map_err(infrastructure)?;
     let mut command = Command::new(this_program()?);
     command.arg("__supervise").arg(&args.name).arg("--backend").arg(&args.backend);
-    let existing = args.operator.is_existing().then_some(EXISTING);
-    if let Some(name) = spec.operator.as_ref().map(|operator| operator.word.as_str()).or(existing) {
+    let existing = OperatorSource::of(args.operator.as_deref());
+    let existing = existing.is_existing().then(|| existing.word().to_owned());
+    if let Some(name) = spec.operator.as_ref().map(|operator| operator.word.clone()).or(existing) {
         command.arg("--operator").arg(name);
     }
-    if let Some(file) = &args.operator.declares {
-        command.arg("--declares").arg(file);
+    if let Some(file) = &args.declaration {
+        command.arg("--declaration").arg(file);
     }
     command.arg("--kubernetes").arg(args.kubernetes.minor());
     if let Some(nodes) = &args.nodes {
         command.arg("--nodes").arg(nodes);
     }
-    for (flag, name, path) in given::flags(&args.cluster_args) {
-        command.arg(flag).arg(format!("{name}{}", path.display()));
+    for word in given.words() {
+        command.arg("--component").arg(word);
     }
     let _ = std::fs::remove_file(state_file(&args.name));
     let mut supervisor = command
@@ -151,15 +164,19 @@ pub(crate) async fn up(args: &UpArgs) -> Result<Exit, Failure> {
 }
 
 /// The cluster's specification, with the operator and the given schedulers built.
-async fn spec(args: &UpArgs, console: &Console) -> Result<ClusterSpec, Failure> {
+async fn spec(args: &CreateArgs, given: &ProgramRequest, console: &Console) -> Result<ClusterSpec, Failure> {
+    if let Some((name, _)) = given.charts.first() {
+        return Err(Failure::Usage(format!("--component {name}=chart:REF: local schedulers are processes")));
+    }
     let mut targets = select::targets_on(args.kubernetes, &args.backend, None)?;
-    let opened = operator::opened(&args.operator).await?;
+    let source = OperatorSource::of(args.operator.as_deref());
+    let opened = operator::opened(&source, args.declaration.as_deref()).await?;
     if let Some(opened) = &opened {
         targets = operator::targets(opened, targets, args.backend == "all")?;
     }
     let schedulers = targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(args.kubernetes, &args.cluster_args, &schedulers, console).await?;
-    let has_controller = !args.operator.is_existing();
+    let spec = cluster_spec(args.kubernetes, given, &schedulers, console).await?;
+    let has_controller = !source.is_existing();
     let operator = match opened {
         Some(opened) => Some(Arc::new(opened.build(console).await?)),
         None => None,
@@ -183,11 +200,12 @@ impl Drop for StopSupervisor {
 
 /// Owns a cluster until a signal ends this process. It is an error if the cluster does not start, or if a
 /// component ends.
-pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
-    // Handle SIGHUP, so that the supervisor survives when the terminal of `up` is closed.
+pub(crate) async fn supervise(args: &CreateArgs) -> Result<Exit, Failure> {
+    // Handle SIGHUP, so that the supervisor survives when the terminal of `create` is closed.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());
-    let spec = spec(args, &Console::default()).await?;
-    let programs = programs(&args.cluster_args, &spec, &Console::default()).await?;
+    let given = ProgramRequest::of(&args.programs)?;
+    let spec = spec(args, &given, &Console::default()).await?;
+    let programs = programs(&given, &spec, &Console::default()).await?;
     let cluster = LocalCluster::start(&args.name, spec, programs).await?;
     if let Some(nodes) = &args.nodes {
         let shapes = select::nodes(nodes)?.into_iter();
@@ -205,7 +223,7 @@ pub(crate) async fn supervise(args: &UpArgs) -> Result<Exit, Failure> {
         kubernetes: args.kubernetes,
     };
     let text = serde_json::to_string_pretty(&state).map_err(|e| Failure::Infrastructure(e.to_string()))?;
-    // `up` reads the file as soon as it exists, so it must be complete.
+    // `create` reads the file as soon as it exists, so it must be complete.
     let unfinished = state_file(&args.name).with_extension("unfinished");
     home::write(&unfinished, text)?;
     std::fs::rename(&unfinished, state_file(&args.name))
@@ -225,11 +243,11 @@ fn node(index: u32, gpus: u32) -> NodeSpec {
     NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: PODS }
 }
 
-pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
+async fn delete(name: &str) -> Result<Exit, Failure> {
     let state = if is_live(name)? { read_state(name) } else { None };
     let Some(state) = state else {
         return Err(Failure::Usage(format!(
-            "no cluster {name:?} is running; `grove-conformance status` lists them"
+            "no cluster {name:?} is running; `grove-conformance cluster list` shows all"
         )));
     };
     let supervisor = i32::try_from(state.supervisor).ok().and_then(Pid::from_raw);
@@ -250,7 +268,7 @@ pub(crate) async fn down(name: &str) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-pub(crate) fn status() -> Result<Exit, Failure> {
+fn list() -> Result<Exit, Failure> {
     let found = home::clusters()?;
     if found.is_empty() {
         output::say("no cluster is running");

@@ -1,4 +1,4 @@
-//! `components`: lists, builds or verifies the programs of clusters.
+//! `dev components`: lists, builds or verifies the programs of clusters.
 
 use conformance_install::catalogue::{self, catalogue};
 use conformance_programs::components::{Overrides, Program, Source, Toolbox};
@@ -6,12 +6,14 @@ use conformance_report::Exit;
 
 use super::args::{ComponentsArgs, ComponentsVerb};
 use super::output::{self, Console};
+use super::request::ProgramRequest;
 use super::{Failure, given};
 
 pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
-    let overrides: Overrides = args.cluster_args.bins.iter().cloned().collect();
+    let programs = ProgramRequest::of(&args.programs)?;
+    let overrides: Overrides = programs.files.iter().cloned().collect();
     let console = Console::default();
-    let sources = given::opened(&args.cluster_args).await?;
+    let sources = given::opened(&programs).await?;
     match args.verb {
         ComponentsVerb::List => {
             let mut listed = Vec::new();

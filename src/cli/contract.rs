@@ -1,6 +1,6 @@
 //! `contract`: prints the clauses as Markdown, as a list, or as data.
 
-mod cited_lines;
+pub(crate) mod cited_lines;
 
 use conformance_contract::clauses::{CLAUSES, Clause, Environment, Feature, Level, Party, Tier};
 use conformance_report::Exit;
@@ -22,7 +22,6 @@ pub(crate) fn contract(args: &ContractArgs) -> Result<Exit, Failure> {
             let all: Vec<_> = CLAUSES.iter().map(Exported::of).collect();
             serde_json::to_string_pretty(&all).map_err(|error| Failure::Infrastructure(error.to_string()))?
         }
-        ContractVerb::CheckSources { clones } => return cited_lines::check(clones),
     };
     output::data(&text);
     Ok(Exit::Conformant)

@@ -56,7 +56,7 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
         )),
     }
     if let Ok(version) = Helm::on_path().version().await {
-        check("helm (--install helm)", Ok(version));
+        check("helm (--component NAME=chart:REF)", Ok(version));
     }
     let left: Vec<_> =
         home::clusters()?.into_iter().filter(|found| !found.live).map(|found| found.name).collect();

@@ -1,13 +1,10 @@
-//! `run --generate N` and `run --generated FILE`: generated workloads. A workload that fails is shrunk to the
-//! smallest one with the same failure.
-
-use std::path::Path;
+//! `fuzz`: generated workloads. A workload that fails is shrunk to the smallest one with the same failure.
 
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_driver::case::Case;
-use conformance_fuzz::{self as fuzz, GeneratedWorkload};
+use conformance_fuzz::GeneratedWorkload;
 use conformance_report::{CaseResult, Report};
 use conformance_run::environment::Environment;
 use conformance_run::report_document;
@@ -15,31 +12,7 @@ use conformance_run::run_plan::RunPlan;
 use conformance_run::shrink;
 
 use super::Failure;
-use super::args::WorkloadArgs;
 use super::output;
-
-/// Maximum length of a file's name in a case id, because object names contain the id.
-const MAX_NAME: usize = 24;
-
-/// The cases of `--generated` or `--generate`; `None` without either option.
-pub(crate) fn cases(args: &WorkloadArgs) -> Result<Option<Vec<&'static Case>>, Failure> {
-    if let Some(file) = &args.generated {
-        let usage = |reason: String| Failure::Usage(format!("--generated {}: {reason}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
-        let workload = GeneratedWorkload::read(&text).map_err(|error| usage(error.to_string()))?;
-        return Ok(Some(vec![workload.case(&name(file))]));
-    }
-    let Some(count) = args.generate else { return Ok(None) };
-    let seeds = (0..count).map(|number| args.seed().wrapping_add(number));
-    Ok(Some(seeds.filter_map(|seed| fuzz::case(&format!("{}/{seed}", fuzz::GROUP))).collect()))
-}
-
-fn name(file: &Path) -> String {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let kept = stem.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
-    let name: String = kept.take(MAX_NAME).collect();
-    name.trim_matches('-').to_owned()
-}
 
 /// A plan of these cases only, with the clauses that they decide.
 pub(crate) fn plan(mut targets: Vec<Target>, chosen: Vec<&'static Case>) -> RunPlan {
@@ -77,22 +50,10 @@ async fn shrink_one(
     output::data(&format!("# {} on {target}, shrunk in {} tries:\n{text}", result.id, found.tries));
     match std::fs::write(&file, text) {
         Ok(()) => output::say(&format!(
-            "wrote {file}; run it again: grove-conformance run --generated '{file}' {}",
+            "wrote {file}; run it again: grove-conformance fuzz '{file}' {}",
             target.options(),
             file = file.display()
         )),
         Err(error) => output::say(&format!("{} cannot be written: {error}", file.display())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[rstest::rstest]
-    #[case("reports/generated-volcano-17.yaml", "generated-volcano-17")]
-    #[case("A very long name, with words in it.yaml", "a-very-long-name--with-w")]
-    fn a_case_is_named_after_its_file(#[case] file: &str, #[case] wanted: &str) {
-        assert_eq!(name(Path::new(file)), wanted);
     }
 }

@@ -1,4 +1,4 @@
-//! `image`: builds the suite's image, one static program on `scratch`, for pods of a cluster.
+//! `dev image`: builds the suite's image, one static program on `scratch`, for pods of a cluster.
 
 use conformance_programs::images::{self, NOBODY};
 use conformance_programs::own_program::SUITE;

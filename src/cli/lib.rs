@@ -13,28 +13,33 @@ mod case_filter;
 mod clean;
 mod clusters;
 mod components;
+mod config;
 mod contract;
 mod doctor;
+mod former_spellings;
 mod generated;
 mod given;
 mod image;
-mod in_cluster;
+mod job;
 mod list;
+mod load;
 mod mutants;
 mod operator;
+mod options;
 mod output;
 mod provider;
 mod publish;
 mod remaining;
-mod renamed_options;
 mod replay;
 mod report;
 mod report_files;
+mod request;
 mod run;
-mod scale;
 mod select;
 mod shell;
 mod soak;
+#[cfg(test)]
+mod testing;
 mod trainer;
 mod unknown;
 
@@ -62,7 +67,8 @@ use conformance_programs::{ProgramError, cargo, preflight};
 use conformance_report::Exit;
 use conformance_run::interruption::Interruption;
 
-use self::args::{Cli, ClusterArgs, Verb};
+use self::args::{Cli, DevArgs, DevVerb, Verb};
+use self::request::{ProgramRequest, Request};
 
 /// The client logs every refused connection as an error, which is normal while a control plane starts.
 const QUIET: &str = "warn,kube_client=off";
@@ -124,24 +130,29 @@ pub fn main() -> Exit {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
     // If a log line cannot be written (a full disk), reporting that as an internal error would panic.
     log.log_internal_errors(false).with_writer(std::io::stderr).init();
-    let exit = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::Infrastructure(format!("cannot start: {e}")))
-        .and_then(|runtime| runtime.block_on(interruptible(cli.verb)));
+    let exit =
+        config::check_variables(std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()))
+            .and_then(|()| {
+                let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+                runtime.map_err(|e| Failure::Infrastructure(format!("cannot start: {e}")))
+            })
+            .and_then(|runtime| runtime.block_on(interruptible(cli.verb)));
     exit.unwrap_or_else(|failure| {
         output::say(&format!("error: {failure}"));
         failure.exit()
     })
 }
 
-/// Prints the help, the version or the error for which clap stopped. A former option is an error that prints its
-/// current spelling.
+/// Prints the help, the version or the error for which clap stopped. A former spelling is an error that prints the
+/// current one.
 fn not_parsed(error: &clap::Error) -> Exit {
     let renamed = match error.kind() {
-        ErrorKind::UnknownArgument => {
+        ErrorKind::UnknownArgument
+        | ErrorKind::InvalidSubcommand
+        | ErrorKind::MissingSubcommand
+        | ErrorKind::MissingRequiredArgument => {
             let args = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-            renamed_options::messages(&args.collect::<Vec<_>>())
+            former_spellings::messages(&args.collect::<Vec<_>>())
         }
         _ => Vec::new(),
     };
@@ -156,24 +167,38 @@ fn not_parsed(error: &clap::Error) -> Exit {
 
 async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, Failure> {
     match verb {
-        Verb::Run(args) => run::run(&args, &interruption).await,
-        Verb::Soak(args) => soak::soak(&args, &interruption).await,
+        Verb::Run(args) => run::run(&Request::of_run(*args)?, &interruption).await,
+        Verb::Workload(args) => run::run(&Request::of_workload(*args)?, &interruption).await,
+        Verb::Fuzz(args) => run::run(&Request::of_fuzz(*args)?, &interruption).await,
+        Verb::Load(args) => run::run(&Request::of_load(*args)?, &interruption).await,
+        Verb::TrainJobs(args) => run::run(&Request::of_train_jobs(*args)?, &interruption).await,
+        Verb::AiConformance(args) => run::run(&Request::of_ai_conformance(*args)?, &interruption).await,
+        Verb::Job(args) => {
+            let (request, job) = Request::of_job(*args)?;
+            job::job(&request, &job, &interruption).await
+        }
         Verb::List(args) => list::list(&args),
         Verb::Contract(args) => contract::contract(&args),
         Verb::Replay(args) => in_place(|| replay::replay(&args)),
         Verb::Report(args) => report::report(&args).await,
-        Verb::Mutants(args) => mutants::mutants(&args).await,
-        Verb::Up(args) => clusters::up(&args).await,
-        Verb::Down(args) => clusters::down(&args.name).await,
-        Verb::Status => clusters::status(),
-        Verb::Components(args) => components::components(&args).await,
-        Verb::Image(args) => image::image(&args).await,
+        Verb::Cluster(args) => clusters::cluster(&args.verb).await,
         Verb::Doctor => doctor::doctor().await,
         Verb::Clean(args) => clean::clean(&args).await,
-        Verb::Bench(args) => bench::bench(&args).await,
         Verb::Completions(args) => Ok(shell::completions(args.shell)),
         Verb::Man(args) => shell::man(args.dir.as_deref()),
+        Verb::Dev(args) => dev(args, &interruption).await,
         Verb::Supervise(args) => clusters::supervise(&args).await,
+    }
+}
+
+async fn dev(args: DevArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
+    match args.verb {
+        DevVerb::Mutants(args) => mutants::mutants(&args).await,
+        DevVerb::Soak(args) => soak::soak(*args, interruption).await,
+        DevVerb::Bench(args) => bench::bench(&args).await,
+        DevVerb::Components(args) => components::components(&args).await,
+        DevVerb::Image(args) => image::image(&args).await,
+        DevVerb::ContractSources(args) => contract::cited_lines::check(&args.clones),
     }
 }
 
@@ -223,27 +248,26 @@ fn finishing(reason: &str, running: usize) -> String {
     format!("{reason}: {finishing}; press Ctrl-C again to kill")
 }
 
-/// A cluster of this version with these schedulers. Builds the schedulers that the arguments give as working
-/// trees.
+/// A cluster of this version with these schedulers. Builds the schedulers that are given as checkouts.
 async fn cluster_spec(
     kubernetes: Kubernetes,
-    args: &ClusterArgs,
+    programs: &ProgramRequest,
     schedulers: &BTreeSet<Scheduler>,
     progress: &output::Console,
 ) -> Result<ClusterSpec, Failure> {
     let spec = ClusterSpec::of(kubernetes).with_schedulers(schedulers.iter().copied());
-    let given = given::schedulers(args, &spec.schedulers, progress).await?;
+    let given = given::schedulers(programs, &spec.schedulers, progress).await?;
     Ok(ClusterSpec { given, ..spec })
 }
 
-/// Prepares the programs of a cluster, and builds the missing ones. Rejects a `--bin` that no local cluster
+/// Prepares the programs of a cluster, and builds the missing ones. Rejects a program that no local cluster
 /// uses, but accepts one that only this cluster does not use.
 async fn programs(
-    args: &ClusterArgs,
+    programs: &ProgramRequest,
     spec: &ClusterSpec,
     console: &output::Console,
 ) -> Result<Programs, Failure> {
-    let (overrides, parts) = overrides(args)?;
+    let (overrides, parts) = overrides(programs)?;
     reject_unknown_overrides(
         &overrides,
         components_for(spec.kubernetes, &schedulers::all().collect(), true),
@@ -261,12 +285,12 @@ async fn programs(
     parts.with(toolbox, controller)
 }
 
-/// The programs of `--bin`: components, and replacements for parts of this program.
-fn overrides(args: &ClusterArgs) -> Result<(Overrides, GivenParts), Failure> {
-    let mut overrides: Overrides = args.bins.iter().cloned().collect();
+/// The given programs: components, and replacements for parts of this program.
+fn overrides(programs: &ProgramRequest) -> Result<(Overrides, GivenParts), Failure> {
+    let mut overrides: Overrides = programs.files.iter().cloned().collect();
     let mut part = |name: &str| match overrides.remove(name) {
         Some(path) if !path.is_file() => {
-            Err(Failure::Usage(format!("--bin {name}={}: no such file", path.display())))
+            Err(Failure::Usage(format!("--component {name}={}: no such file", path.display())))
         }
         path => Ok(path.map(OwnProgram::alone)),
     };

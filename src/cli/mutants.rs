@@ -1,4 +1,4 @@
-//! `mutants`: runs the suite on clusters that are broken on purpose, and reports whether it detects the
+//! `dev mutants`: runs the suite on clusters that are broken on purpose, and reports whether it detects the
 //! defect. Mutants of kubelets run with `--provider kind`, one at a time, each in its own cluster. The others
 //! run on local processes, several at a time.
 
@@ -25,9 +25,11 @@ use conformance_run::suites;
 use futures::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 
-use super::args::{MutantsArgs, ProviderName};
+use super::args::MutantsArgs;
+use super::options::ProviderName;
 use super::output::{self, Console};
 use super::provider::{self, KindOptions};
+use super::request::ProgramRequest;
 use super::{Failure, given, programs, run, run_id, unknown};
 
 /// The file with the result of a mutant, next to its report.
@@ -46,7 +48,8 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
         Some(file) => given_table(file)?,
         None => tier.mutants()?,
     };
-    let chosen = chosen(&all, tier, args)?;
+    let programs = ProgramRequest::of(&args.programs)?;
+    let chosen = chosen(&all, tier, args, programs.kai_folder.is_some())?;
     if args.list {
         chosen.iter().for_each(|mutant| output::data(&format!("{:<40}{}", mutant.id, mutant.breaks)));
         if let Some(page) = &args.write {
@@ -54,13 +57,14 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Conformant);
     }
-    given::no_sources(&args.cluster_args, "mutants run the pinned schedulers only")?;
+    given::no_checkouts(&programs, "mutants run the pinned schedulers only")?;
     let side_by_side = match tier {
         MutantTier::Local => args.side_by_side.get(),
         MutantTier::Kind => 1,
     };
-    let mut runs =
-        stream::iter(&chosen).map(|mutant| run_one(mutant, tier, args)).buffer_unordered(side_by_side);
+    let mut runs = stream::iter(&chosen)
+        .map(|mutant| run_one(mutant, tier, args, &programs))
+        .buffer_unordered(side_by_side);
     let mut results = Vec::new();
     while let Some(one) = runs.next().await {
         results.push(one?);
@@ -99,7 +103,12 @@ fn tier(provider: ProviderName) -> Result<MutantTier, Failure> {
     }
 }
 
-fn chosen(all: &[Mutant], tier: MutantTier, args: &MutantsArgs) -> Result<Vec<Mutant>, Failure> {
+fn chosen(
+    all: &[Mutant],
+    tier: MutantTier,
+    args: &MutantsArgs,
+    has_kai: bool,
+) -> Result<Vec<Mutant>, Failure> {
     if let Some(name) = args.names.iter().find(|name| all.iter().all(|mutant| mutant.id != **name)) {
         return Err(unknown_mutant(all, tier, name)?);
     }
@@ -111,9 +120,8 @@ fn chosen(all: &[Mutant], tier: MutantTier, args: &MutantsArgs) -> Result<Vec<Mu
         (args.names.is_empty() || args.names.contains(&mutant.id))
             && (args.clause.is_empty() || args.clause.iter().any(|id| mutant.musts().any(|must| must == id)))
     };
-    // A mutant that needs KAI itself can only run with --kai-dir.
-    let is_possible =
-        |mutant: &&Mutant| args.list || args.cluster_args.kai_dir.is_some() || !mutant.needs(kai::SCHEDULER);
+    // A mutant that needs KAI itself can only run with a folder of KAI.
+    let is_possible = |mutant: &&Mutant| args.list || has_kai || !mutant.needs(kai::SCHEDULER);
     let selected = sampled(all.iter().filter(is_selected).filter(is_possible).collect(), args);
     let mut chosen = Vec::new();
     for (position, mutant) in selected.into_iter().enumerate() {
@@ -123,7 +131,7 @@ fn chosen(all: &[Mutant], tier: MutantTier, args: &MutantsArgs) -> Result<Vec<Mu
     }
     match (chosen.is_empty(), args.clause.as_slice()) {
         (true, [_, ..]) => Err(Failure::Usage(format!(
-            "no mutant must make {} fail: `mutants --list` shows all",
+            "no mutant must make {} fail: `dev mutants --list` shows all",
             args.clause.join(" or ")
         ))),
         _ => Ok(chosen),
@@ -166,17 +174,20 @@ fn unknown_mutant(all: &[Mutant], tier: MutantTier, name: &str) -> Result<Failur
 }
 
 /// Runs the cases of a mutant on its broken cluster, and stores the report and the result.
-async fn run_one(mutant: &Mutant, tier: MutantTier, args: &MutantsArgs) -> Result<StoredResult, Failure> {
+async fn run_one(
+    mutant: &Mutant,
+    tier: MutantTier,
+    args: &MutantsArgs,
+    given: &ProgramRequest,
+) -> Result<StoredResult, Failure> {
     let begin = Instant::now();
     let console = Arc::new(Console::brief());
     let wanted = mutant.spec(Given::default()).schedulers;
-    let spec = mutant.spec(given::schedulers(&args.cluster_args, &wanted, console.as_ref()).await?);
+    let spec = mutant.spec(given::schedulers(given, &wanted, console.as_ref()).await?);
     // On kind, containers are really started, which takes longer.
     let ((origin, programs), default_scale, concurrency) = match tier {
-        MutantTier::Local => ((Origin::Local, programs(&args.cluster_args, &spec, &console).await?), 1.0, 16),
-        MutantTier::Kind => {
-            (provider::kind(&args.cluster_args, KindOptions::default(), &spec, &console).await?, 2.0, 4)
-        }
+        MutantTier::Local => ((Origin::Local, programs(given, &spec, &console).await?), 1.0, 16),
+        MutantTier::Kind => (provider::kind(given, KindOptions::default(), &spec, &console).await?, 2.0, 4),
     };
     let folder = args.report_dir.join(&mutant.id);
     let every_case = if args.every_case { " --every-case" } else { "" };
@@ -199,7 +210,11 @@ async fn run_one(mutant: &Mutant, tier: MutantTier, args: &MutantsArgs) -> Resul
         thorough: Thorough::default(),
         out: folder.clone(),
         keep: false,
-        reproduce: format!("grove-conformance mutants{every_case} --provider {} {}", tier.name(), mutant.id),
+        reproduce: format!(
+            "grove-conformance dev mutants{every_case} --provider {} {}",
+            tier.name(),
+            mutant.id
+        ),
     };
     let generated = mutant.cases.iter().filter_map(|id| conformance_fuzz::case(id));
     let is_run = |case: &&Case| if args.every_case { mutant.runs_with_all(case) } else { mutant.runs(case) };
@@ -281,7 +296,8 @@ mod tests {
     fn chosen_by(words: &[&str]) -> Result<Vec<String>, String> {
         let args = Line::parse_from(["mutants"].iter().chain(words)).args;
         let tier = tier(args.provider).map_err(|failure| failure.to_string())?;
-        let chosen = chosen(&tier.mutants().unwrap(), tier, &args).map_err(|failure| failure.to_string())?;
+        let chosen =
+            chosen(&tier.mutants().unwrap(), tier, &args, false).map_err(|failure| failure.to_string())?;
         Ok(chosen.into_iter().map(|mutant| mutant.id).collect())
     }
 

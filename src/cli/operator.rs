@@ -1,28 +1,34 @@
-//! `--operator`: tests another operator instead of the reference controller.
+//! `--operator`: tests another operator instead of the reference operator.
+
+use std::path::Path;
 
 use conformance_contract::target::Target;
 use conformance_install::operator::{Declaration, Opened, Operator, open};
 use conformance_report::{Implementation, ImplementationFile};
 
-use super::args::{OperatorArgs, ProviderArgs, REFERENCE};
+use super::request::{OperatorRequest, OperatorSource};
 use super::{Failure, output};
 
-/// The operator to start instead of the reference controller, if any. It is not built yet.
-pub(crate) async fn opened(args: &OperatorArgs) -> Result<Option<Opened>, Failure> {
-    match args.started() {
-        Some(word) => Ok(Some(open(word, args.declares.as_deref()).await?)),
-        None if args.operator.as_deref() == Some(REFERENCE) && args.declares.is_some() => {
-            Err(Failure::Usage("--declares: the declaration of the reference controller is built in; pass it with another --operator".into()))
-        }
-        None => Ok(None),
+/// The operator to start instead of the reference operator, if any. It is not built yet.
+pub(crate) async fn opened(
+    source: &OperatorSource,
+    declaration: Option<&Path>,
+) -> Result<Option<Opened>, Failure> {
+    match source {
+        OperatorSource::Started(word) => Ok(Some(open(word, declaration).await?)),
+        OperatorSource::Reference if declaration.is_some() => Err(Failure::Usage(
+            "operator.declaration: the declaration of the reference operator is built in; pass it with another \
+             --operator"
+                .into(),
+        )),
+        OperatorSource::Reference | OperatorSource::Existing => Ok(None),
     }
 }
 
-/// The operator of `--upgrade-from`; `None` for the reference controller. It is not tested, so its
+/// The operator of `--upgrade-from`; `None` for the reference operator. It is not tested, so its
 /// declaration does not matter.
-pub(crate) async fn replaced(word: &str) -> Result<Option<Opened>, Failure> {
-    let args = OperatorArgs { operator: Some(word.to_owned()), ..OperatorArgs::default() };
-    opened(&args).await.map_err(|failure| match failure {
+pub(crate) async fn replaced(source: &OperatorSource) -> Result<Option<Opened>, Failure> {
+    opened(source, None).await.map_err(|failure| match failure {
         Failure::Usage(text) => Failure::Usage(format!("--upgrade-from: {text}")),
         other => other,
     })
@@ -64,21 +70,20 @@ pub(crate) fn in_its_scopes(opened: &Opened, targets: Vec<Target>) -> Result<Vec
 
 /// The targets with the declaration of an operator that runs in the user's cluster, and the declaration.
 pub(crate) fn existing(
-    operator: &OperatorArgs,
-    provider: &ProviderArgs,
-    backend: &str,
+    operator: &OperatorRequest,
+    is_all: bool,
     targets: Vec<Target>,
 ) -> Result<(Vec<Target>, Option<ImplementationFile>), Failure> {
-    let Some(path) = operator.declares.as_deref().filter(|_| operator.is_existing()) else {
+    let Some(path) = operator.declaration.as_deref().filter(|_| operator.source.is_existing()) else {
         return Ok((targets, None));
     };
-    let (name, version) = (&provider.operator_name, &provider.operator_version);
+    let (name, version) = (&operator.name, &operator.version);
     let declaration = Declaration::of_version(path, name, version)?;
     let (present, missing): (Vec<_>, Vec<_>) =
         targets.into_iter().partition(|target| declaration.backends.contains_key(target.backend()));
-    if let Some(target) = missing.first().filter(|_| backend != "all" || present.is_empty()) {
+    if let Some(target) = missing.first().filter(|_| !is_all || present.is_empty()) {
         return Err(Failure::Usage(format!(
-            "--declares {}: no declaration for backend {}",
+            "operator.declaration {}: no declaration for backend {}",
             path.display(),
             target.name()
         )));

@@ -1,4 +1,4 @@
-//! Chooses the cluster of a run from the options of `run`: local processes, kind, or an existing cluster.
+//! Chooses the cluster of a run: local processes, kind, or an existing cluster.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,50 +19,34 @@ use conformance_programs::components::{Purpose, Toolbox, reject_unknown_override
 use conformance_report::{Implementation, ImplementationFile};
 use conformance_run::environment::Origin;
 
-use super::args::{ClusterArgs, Install, OperatorArgs, ProviderArgs, ProviderName, RunArgs, ShareArgs};
-use super::{Failure, clusters, in_cluster, output, overrides, this_program, unknown};
+use super::options::ProviderName;
+use super::request::{OperatorRequest, ProgramRequest, Request};
+use super::{Failure, clusters, output, overrides, this_program, unknown};
 
 /// The origin of the shared cluster, and the programs that the run needs for it. `init` is the program for
 /// the init containers of an operator that is installed from its chart.
 pub(crate) async fn origin(
-    args: &RunArgs,
+    request: &Request,
     spec: &ClusterSpec,
     init: Option<&Path>,
     console: &output::Console,
 ) -> Result<(Origin, Programs), Failure> {
-    let releases = releases(&args.provider, &args.cluster_args, &spec.schedulers)?;
-    if args.provider.nodes_where.is_some() && args.provider.provider != ProviderName::Existing {
-        return Err(Failure::Usage(
-            "--nodes-where selects nodes of your own cluster: pass --provider existing".into(),
-        ));
-    }
-    let has_kubeconfig = args.provider.kubeconfig.is_some() || args.provider.context.is_some();
-    let origin = match (args.provider.provider, &args.execution.cluster, has_kubeconfig) {
-        (ProviderName::Local, Some(name), false) => Origin::Up(clusters::kubeconfig(name, spec)?),
-        (ProviderName::Local, None, false) => Origin::Local,
-        (ProviderName::Existing, None, _) => {
-            let connection = connection(&args.provider, &args.share).await?;
-            Origin::Existing { connection, one_etcd: args.provider.one_etcd }
+    let Request { cluster, programs, .. } = request;
+    let origin = match (cluster.provider, &cluster.name) {
+        (ProviderName::Local, Some(name)) => Origin::Up(clusters::kubeconfig(name, spec)?),
+        (ProviderName::Local, None) => Origin::Local,
+        (ProviderName::Existing, _) => {
+            Origin::Existing { connection: connection(request).await?, one_etcd: cluster.one_etcd }
         }
-        (ProviderName::Existing, Some(_), _) => {
-            return Err(Failure::Usage("--provider existing uses a kubeconfig: omit --cluster".into()));
-        }
-        (ProviderName::Kind, None, false) => {
+        (ProviderName::Kind, _) => {
+            let releases = releases(programs, &spec.schedulers)?;
             let options = KindOptions {
-                config: args.provider.kind_config.as_deref(),
-                node_image: args.provider.node_image.as_deref(),
+                config: cluster.kind_config.as_deref(),
+                node_image: cluster.node_image.as_deref(),
                 releases: &releases,
                 operator: operator_by_chart(spec, init),
             };
-            return kind(&args.cluster_args, options, spec, console).await;
-        }
-        (ProviderName::Kind, ..) => {
-            return Err(Failure::Usage(
-                "--provider kind creates its own cluster: omit --cluster, --kubeconfig and --context".into(),
-            ));
-        }
-        (ProviderName::Local, ..) => {
-            return Err(Failure::Usage("--kubeconfig and --context need --provider existing".into()));
+            return kind(programs, options, spec, console).await;
         }
     };
     let programs = match &origin {
@@ -71,64 +55,54 @@ pub(crate) async fn origin(
             let toolbox = Toolbox::prepare_only(std::iter::empty(), &Default::default(), console).await?;
             Programs::within(toolbox, &this_program()?)
         }
-        _ => super::programs(&args.cluster_args, spec, console).await?,
+        _ => super::programs(programs, spec, console).await?,
     };
     Ok((origin, programs))
 }
 
-/// The connection to the user's cluster: by a kubeconfig, or by the service account in a pod of that cluster.
-async fn connection(args: &ProviderArgs, share: &ShareArgs) -> Result<Connection, Failure> {
-    let kubeconfig = args.kubeconfig_source();
-    let access = if kubeconfig.is_given() {
-        readable(&kubeconfig).await?;
-        Access::Kubeconfig(kubeconfig)
-    } else {
-        Access::of_pod().filter(|_| args.context.is_none()).ok_or_else(|| {
-            Failure::Usage(
-                "--provider existing needs --kubeconfig FILE, $KUBECONFIG or ~/.kube/config, unless it runs in a pod of \
-                 the cluster"
-                    .into(),
-            )
-        })?
-    };
-    let index_and_count = match share.shards {
-        Some(shards) => Some((in_cluster::index()?, shards.get())),
-        None => None,
-    };
-    let leased_nodes =
-        args.nodes_where.clone().map(|selector| LeasedNodes { selector, share: index_and_count });
-    Ok(Connection {
-        access,
-        allows_foreign_workloads: args.beside_foreign_workloads,
-        leased_nodes,
-        // A killed pod is restarted with the same id.
-        again: share.run_id.is_some(),
+/// How to reach the user's cluster: by a kubeconfig, or by the service account in a pod of that cluster.
+pub(crate) async fn access(kubeconfig: &KubeconfigSource) -> Result<Access, Failure> {
+    if kubeconfig.is_given() {
+        readable(kubeconfig).await?;
+        return Ok(Access::Kubeconfig(kubeconfig.clone()));
+    }
+    Access::of_pod().filter(|_| kubeconfig.context.is_none()).ok_or_else(|| {
+        Failure::Usage(
+            "--provider existing needs --kubeconfig FILE, $KUBECONFIG or ~/.kube/config, unless it runs in a pod of \
+             the cluster"
+                .into(),
+        )
     })
 }
 
-/// The implementation under test, if it is not the reference controller.
+async fn connection(request: &Request) -> Result<Connection, Failure> {
+    let Request { cluster, pod, .. } = request;
+    let leased_nodes = cluster.nodes_where.clone().map(|selector| LeasedNodes { selector, share: pod.share });
+    Ok(Connection {
+        access: access(&cluster.kubeconfig).await?,
+        allows_foreign_workloads: cluster.allow_foreign_workloads,
+        leased_nodes,
+        // A killed pod is restarted with the same id.
+        again: pod.run_id.is_some(),
+    })
+}
+
+/// The implementation under test, if someone else runs it.
 pub(crate) fn implementation(
-    operator: &OperatorArgs,
-    provider: &ProviderArgs,
+    operator: &OperatorRequest,
     declared: Option<ImplementationFile>,
-) -> Result<Option<Implementation>, Failure> {
-    match (operator.is_existing(), provider.provider) {
-        (false, _) => Ok(None),
-        (true, ProviderName::Existing) => Ok(Some(Implementation {
-            name: provider.operator_name.clone(),
-            version: provider.operator_version.clone(),
-            organization: None,
-            url: None,
-            commit: None,
-            description: None,
-            declaration: declared,
-            cluster_admin: false,
-            reference: false,
-        })),
-        (true, _) => Err(Failure::Usage(
-            "--operator existing tests the operator of your own cluster: pass --provider existing".into(),
-        )),
-    }
+) -> Option<Implementation> {
+    operator.source.is_existing().then(|| Implementation {
+        name: operator.name.clone(),
+        version: operator.version.clone(),
+        organization: None,
+        url: None,
+        commit: None,
+        description: None,
+        declaration: declared,
+        cluster_admin: false,
+        reference: false,
+    })
 }
 
 /// The implementation that the report of a run without an operator names.
@@ -146,45 +120,31 @@ pub(crate) fn no_operator() -> Implementation {
     }
 }
 
-/// The charts that Helm installs for these schedulers; none without `--install helm`.
-fn releases(
-    args: &ProviderArgs,
-    cluster: &ClusterArgs,
-    schedulers: &BTreeSet<Scheduler>,
-) -> Result<Vec<Release>, Failure> {
+/// The charts that Helm installs for these schedulers.
+fn releases(programs: &ProgramRequest, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Release>, Failure> {
     let usage = |text: String| Err(Failure::Usage(text));
-    match (args.install, args.provider) {
-        (Install::Manifests, _) if args.charts.is_empty() => return Ok(Vec::new()),
-        (Install::Manifests, _) => {
-            return usage("--chart selects a chart for Helm to install: pass --install helm".into());
-        }
-        (Install::Helm, ProviderName::Kind) => {}
-        (Install::Helm, _) => {
-            return usage(
-                "--install helm needs --provider kind: local schedulers are processes, and nothing is installed in \
-                 your own cluster"
-                    .into(),
-            );
-        }
-    }
-    let mut releases: Vec<_> = schedulers::all().filter_map(Release::pinned).collect();
-    for (name, chart) in &args.charts {
-        let names: Vec<_> = releases.iter().map(|release| release.scheduler.name()).collect();
-        let Some(place) = names.iter().position(|known| known == name) else {
-            return Err(unknown::name("scheduler in --chart", name, &names, ""));
+    let pinned: Vec<_> = schedulers::all().filter_map(Release::pinned).collect();
+    let names: Vec<_> = pinned.iter().map(|release| release.scheduler.name()).collect();
+    let mut releases = Vec::new();
+    for (name, chart) in &programs.charts {
+        let Some(release) = pinned.iter().find(|release| release.scheduler.name() == name).cloned() else {
+            return Err(unknown::name("scheduler with a chart", name, &names, ""));
         };
-        releases[place] = match releases[place].clone().with_chart(chart) {
-            Ok(release) => release,
-            Err(reason) => return usage(format!("--chart {name}={chart}: {reason}")),
-        };
+        releases.push(match chart {
+            None => release,
+            Some(chart) => match release.with_chart(chart) {
+                Ok(release) => release,
+                Err(reason) => return usage(format!("--component {name}=chart:{chart}: {reason}")),
+            },
+        });
     }
     releases.retain(|release| schedulers.contains(&release.scheduler));
-    for (name, _) in &cluster.bins {
+    for (name, _) in &programs.files {
         let purpose = component(name).map(|component| component.purpose);
         let installs = |release: &&Release| purpose == Some(Purpose::Scheduler(release.scheduler));
         if let Some(release) = releases.iter().find(installs) {
             return usage(format!(
-                "--bin {name}: with --install helm, {} is installed from its chart {}",
+                "--component {name}: {} is installed from its chart {}",
                 release.scheduler.name(),
                 release.chart
             ));
@@ -223,7 +183,7 @@ fn operator_by_chart<'a>(spec: &'a ClusterSpec, init: Option<&'a Path>) -> Optio
 /// Builds the missing images of a kind cluster. Returns the cluster's specification, and the programs that
 /// run outside of it.
 pub(crate) async fn kind(
-    args: &ClusterArgs,
+    programs: &ProgramRequest,
     options: KindOptions<'_>,
     spec: &ClusterSpec,
     console: &output::Console,
@@ -240,10 +200,10 @@ pub(crate) async fn kind(
     });
     let config = match options.config {
         Some(path) => std::fs::read_to_string(path)
-            .map_err(|e| Failure::Usage(format!("--kind-config {}: {e}", path.display())))?,
+            .map_err(|e| Failure::Usage(format!("cluster.kindConfig {}: {e}", path.display())))?,
         None => config::of(spec.kubernetes),
     };
-    let (overrides, parts) = overrides(args)?;
+    let (overrides, parts) = overrides(programs)?;
     reject_unknown_overrides(&overrides, catalogue(spec.kubernetes))?;
     console.now("building the parts of a kind cluster");
     let controller = parts.controller(spec, console).await?;

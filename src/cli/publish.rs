@@ -1,4 +1,4 @@
-//! `run --store-results`: a pod stores its report in ConfigMaps of its namespace, because its files are lost
+//! `pod.storeResults`: a pod stores its report in ConfigMaps of its namespace, because its files are lost
 //! when it ends. The pod succeeds once the report is stored, regardless of the verdicts, because Kubernetes
 //! must retry a killed pod and not a failed case.
 
@@ -10,20 +10,17 @@ use conformance_programs::blocking::in_place;
 use conformance_report as report;
 use conformance_report::{Exit, Report};
 
-use super::args::ShareArgs;
-use super::{Failure, in_cluster, output};
+use super::request::Pod;
+use super::{Failure, output};
 
 /// Stores a run's report.
-pub(crate) async fn publish(share: &ShareArgs, folder: &Path, report: &Report) -> Result<Exit, Failure> {
+pub(crate) async fn publish(pod: &Pod, folder: &Path, report: &Report) -> Result<Exit, Failure> {
     let client = Access::Pod.client().await?;
     let namespace = namespace_of_pod()?;
     let packed = in_place(|| report::pack(folder, report, LIMIT))
         .map_err(|error| Failure::Infrastructure(format!("the results cannot be stored: {error}")))?;
     let left_out = (!packed.left_out.is_empty()).then(|| packed.left_out.to_string());
-    let share = match share.shards {
-        Some(shards) => (in_cluster::index()?, shards.get()),
-        None => (0, 1),
-    };
+    let share = pod.share.unwrap_or((0, 1));
     results::store(&client, &namespace, share, &packed.archive, left_out).await?;
     output::say(&format!(
         "stored {:.1} MB of results in namespace {namespace}",

@@ -19,11 +19,11 @@ use super::args::{
     CompareArgs, EvidenceArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, TableArgs,
 };
 use super::report_files::{command, write};
-use super::{Failure, in_cluster, output};
+use super::{Failure, job, output};
 
 pub(crate) async fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
-        ReportVerb::Fetch(args) => in_cluster::fetch(args).await,
+        ReportVerb::Fetch(args) => job::fetch(args).await,
         // The others only read and write files, which can be large.
         ReportVerb::Merge(args) => in_place(|| merge(args)),
         ReportVerb::Html(args) => in_place(|| html(args)),

@@ -2,20 +2,21 @@
 
 use std::path::Path;
 
+use conformance_contract::clauses::Workload;
 use conformance_page as page;
 use conformance_programs::blocking::in_place;
 use conformance_report as report;
 use conformance_report::{EvidenceError, Report, StoreError};
 
-use super::args::{ProfileName, RunArgs};
-use super::{Failure, output, scale};
+use super::request::Request;
+use super::{Failure, load, output};
 
 /// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it. If `quiet`, only its
 /// failures, errors and results are printed.
 pub(crate) fn write(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     // Print it even if it cannot be written.
     output::data(&if quiet { report::brief_terminal(report) } else { report::terminal(report) });
-    scale::lines(report).iter().for_each(|line| output::data(line));
+    load::lines(report).iter().for_each(|line| output::data(line));
     if std::env::var_os("GITHUB_ACTIONS").is_some() {
         report::annotations(report).iter().for_each(|line| output::say(line));
     }
@@ -41,19 +42,19 @@ pub(crate) fn unwritten(error: StoreError) -> Failure {
     Failure::Infrastructure(format!("the report cannot be written: {error}"))
 }
 
-/// Writes the files that the arguments request in addition to the report.
-pub(crate) fn write_further_files(args: &RunArgs, report: &Report) -> Result<(), Failure> {
-    if args.tools.profile == Some(ProfileName::AiConformance) {
-        for file in report::write_ai_conformance(&args.report_dir, report).map_err(unwritten)? {
+/// Writes the files that were requested in addition to the report.
+pub(crate) fn write_further_files(request: &Request, report: &Report) -> Result<(), Failure> {
+    if request.subject.workload() == Workload::PlainPods {
+        for file in report::write_ai_conformance(&request.output.folder, report).map_err(unwritten)? {
             output::say(&format!("wrote {}", file.display()));
         }
     }
-    if let Some(file) = &args.output.evidence {
+    if let Some(file) = &request.output.evidence {
         match report::write_evidence(file, report) {
             Ok(()) => output::say(&format!("wrote {}", file.display())),
             Err(EvidenceError::File(error)) => return Err(Failure::Infrastructure(error.to_string())),
             // The run is inconclusive, and prints why.
-            Err(error) => output::say(&format!("--evidence {}: {error}", file.display())),
+            Err(error) => output::say(&format!("output.evidence {}: {error}", file.display())),
         }
     }
     Ok(())

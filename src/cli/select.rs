@@ -1,62 +1,50 @@
-//! Selects cases and targets by the arguments. An unknown name is a usage error that suggests the closest
+//! Selects cases and targets by their names. An unknown name is a usage error that suggests the closest
 //! match.
 
-use conformance_contract::clauses::{CLAUSES, Class, EXTERNAL, Feature, Workload, clause};
+use conformance_contract::clauses::{CLAUSES, EXTERNAL, Feature, Workload, clause};
 use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
-use conformance_report::Shard;
 use conformance_run::environment::choose_lifecycle_scope;
 use conformance_run::run_plan::RunPlan;
 use conformance_run::suites;
 
-use super::args::RunArgs;
 use super::case_filter::CaseFilter;
+use super::request::{Request, Selection, Subject};
 use super::{Failure, unknown};
 
 /// The value that selects every backend.
 const ALL: &str = "all";
 
-/// The options of `run` that select cases and targets.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Selection<'a> {
-    pub backend: &'a str,
-    pub workload: Workload,
-    pub scope: Option<&'a str>,
-    pub kubernetes: Kubernetes,
-    /// The features that an external scheduler declares.
-    pub features: &'a [String],
-    /// Ids, groups and globs of cases, and ids and globs of clauses; all cases, if there is none.
-    pub words: &'a [String],
-    /// Words of the same kinds, for cases that are not run.
-    pub skip: &'a [String],
-    pub tiers: &'a [Class],
-    pub shard: Option<Shard>,
-}
-
 /// The cases that the selection names, on the targets that it names.
-pub(crate) fn plan(selection: Selection<'_>) -> Result<RunPlan, Failure> {
-    let targets = match selection.workload {
-        Workload::PodCliqueSets => targets_declaring(selection.backend, selection.scope, selection.features)?,
-        Workload::TrainJobs => targets_of(selection.workload, "backend of TrainJobs", selection.backend)?,
-        Workload::PlainPods => targets_of(selection.workload, "backend of plain pods", selection.backend)?,
+pub(crate) fn plan(
+    kubernetes: Kubernetes,
+    subject: &Subject,
+    selection: &Selection,
+) -> Result<RunPlan, Failure> {
+    let (backend, scope) = (subject.backend.as_str(), subject.scope.as_deref());
+    let workload = subject.workload();
+    let targets = match workload {
+        Workload::PodCliqueSets => targets_declaring(backend, scope, &subject.features)?,
+        Workload::TrainJobs => targets_of(workload, "backend of TrainJobs", backend)?,
+        Workload::PlainPods => targets_of(workload, "backend of plain pods", backend)?,
     };
-    let targets = on(selection.kubernetes, targets, selection.scope)?;
-    let named = CaseFilter::parse_all(selection.words)?;
+    let targets = on(kubernetes, targets, scope)?;
+    let named = CaseFilter::parse_all(&selection.words)?;
     let generated = selection.words.iter().filter_map(|word| conformance_fuzz::case(word));
     let (chosen, left_out): (Vec<_>, Vec<_>) = suites::cases().chain(generated).partition(|case| {
         let is_named = named.is_empty() || named.iter().any(|filter| filter.matches(case));
-        let is_of_tier =
-            |id: &&str| clause(id).is_some_and(|clause| selection.tiers.contains(&clause.class()));
-        is_named && (selection.tiers.is_empty() || case.clauses.iter().any(is_of_tier))
+        let is_of_class =
+            |id: &&str| clause(id).is_some_and(|clause| selection.classes.contains(&clause.class()));
+        is_named && (selection.classes.is_empty() || case.clauses.iter().any(is_of_class))
     });
-    let tiers = (!selection.tiers.is_empty()).then(|| "--tier".to_owned());
-    let what = || [selection.words, tiers.as_slice()].concat().join(", ");
+    let classes = (!selection.classes.is_empty()).then(|| "--class".to_owned());
+    let what = || [selection.words.as_slice(), classes.as_slice()].concat().join(", ");
     if chosen.is_empty() {
         return Err(Failure::Usage(format!("{}: no selected case judges the selected clauses", what())));
     }
-    let (chosen, skipped) = without_skipped(chosen, selection.skip)?;
+    let (chosen, skipped) = without_skipped(chosen, &selection.skip)?;
     if chosen.is_empty() {
         return Err(Failure::Usage(format!(
             "--skip {}: every selected case is skipped",
@@ -64,7 +52,7 @@ pub(crate) fn plan(selection: Selection<'_>) -> Result<RunPlan, Failure> {
         )));
     }
     if !chosen.iter().any(|case: &&Case| targets.iter().any(|target| case.is_for(*target))) {
-        let (what, backend) = (what(), selection.backend);
+        let what = what();
         let why = match (chosen.as_slice(), targets.as_slice()) {
             ([case], [target, ..]) => case.requires.why_unmet(*target),
             _ => None,
@@ -98,17 +86,17 @@ fn without_skipped(
 }
 
 /// The only gang scope that runs lifecycle cases. `None` is every scope: the user requested it, or selected
-/// cases, clauses, tiers, a scope or a shard.
-pub(crate) fn lifecycle_scope(args: &RunArgs, targets: &[Target]) -> Option<Target> {
-    let selection = &args.selection;
-    let is_selected = args.subject.scope.is_some()
-        || args.share.shard.is_some()
+/// cases, clauses, classes, a scope or a shard.
+pub(crate) fn lifecycle_scope(request: &Request, targets: &[Target]) -> Option<Target> {
+    let Request { subject, selection, execution, .. } = request;
+    let is_selected = subject.scope.is_some()
+        || selection.shard.is_some()
         || !selection.words.is_empty()
-        || !selection.tiers.is_empty();
-    if args.execution.is_full() || is_selected {
+        || !selection.classes.is_empty();
+    if execution.is_full() || is_selected {
         return None;
     }
-    choose_lifecycle_scope(targets, args.workloads.seed())
+    choose_lifecycle_scope(targets, execution.seed())
 }
 
 /// TrainJob targets grouped by control plane. The Job controller creates gangs for all Jobs, regardless of
@@ -191,7 +179,7 @@ pub(crate) fn targets_declaring(
     let Some((EXTERNAL, name)) = backend.split_once(':') else {
         if let Some(feature) = features.first() {
             return Err(Failure::Usage(format!(
-                "--features {feature}: the features of {backend} are built in; pass --features only with --backend \
+                "target.features {feature}: the features of {backend} are built in; set them only for --backend \
                  {EXTERNAL}:NAME"
             )));
         }
@@ -252,21 +240,28 @@ pub(crate) fn nodes_of(option: &str, word: &str, max: u32) -> Result<(u32, u32),
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use conformance_contract::clauses::Class;
+    use conformance_report::Shard;
 
-    fn selection(words: &[String]) -> Selection<'_> {
-        let kubernetes = Kubernetes::V1_36;
-        Selection {
-            workload: Workload::PodCliqueSets,
-            backend: "default-scheduler",
+    use super::*;
+    use crate::request::Cases;
+
+    fn subject() -> Subject {
+        Subject {
+            cases: Cases::Suite(Workload::PodCliqueSets),
+            backend: "default-scheduler".into(),
+            features: Vec::new(),
             scope: None,
-            kubernetes,
-            features: &[],
-            words,
-            skip: &[],
-            tiers: &[],
-            shard: None,
+            versions: vec![Kubernetes::V1_36],
         }
+    }
+
+    fn plan(subject: &Subject, selection: &Selection) -> Result<RunPlan, Failure> {
+        super::plan(Kubernetes::V1_36, subject, selection)
+    }
+
+    fn selection(words: &[&str]) -> Selection {
+        Selection { words: words.iter().map(|word| (*word).to_owned()).collect(), ..Selection::default() }
     }
 
     fn shard(text: &str) -> Shard {
@@ -279,25 +274,22 @@ mod tests {
 
     #[test]
     fn a_group_selects_all_its_cases() {
-        let plan = plan(selection(&["aon".into()])).unwrap();
+        let plan = plan(&subject(), &selection(&["aon"])).unwrap();
         assert!(plan.chosen.iter().all(|case| case.id.starts_with("aon/")), "{:?}", plan.chosen);
         assert_eq!(plan.chosen.len() + plan.left_out.len(), suites::cases().count());
     }
 
     #[test]
     fn several_words_select_the_cases_of_each() {
-        let all = |words: &[&str]| {
-            let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-            plan(selection(&words)).unwrap().chosen.len()
-        };
+        let all = |words: &[&str]| plan(&subject(), &selection(words)).unwrap().chosen.len();
         assert_eq!(all(&["del", "topo/*"]), all(&["del"]) + all(&["topo/*"]));
         assert_eq!(all(&["aon/one-pod-short", "AON-02"]), all(&["AON-02"]), "the case judges the clause");
     }
 
     #[test]
     fn skipped_cases_are_kept_with_their_word() {
-        let (words, skip) = (["aon".to_owned()], ["topo/*".to_owned(), "AON-02".to_owned()]);
-        let plan = plan(Selection { skip: &skip, ..selection(&words) }).unwrap();
+        let skip = vec!["topo/*".to_owned(), "AON-02".to_owned()];
+        let plan = plan(&subject(), &Selection { skip, ..selection(&["aon"]) }).unwrap();
         let is_skipped = |case: &Case| case.clauses.contains(&"AON-02");
         assert!(!plan.chosen.is_empty() && !plan.chosen.iter().any(|case| is_skipped(case)));
         assert!(plan.skipped.iter().all(|(case, word)| is_skipped(case) && word == "AON-02"));
@@ -306,30 +298,34 @@ mod tests {
 
     #[test]
     fn a_run_whose_cases_are_all_skipped_is_rejected() {
-        let all = ["aon".to_owned()];
-        let failure = super::plan(Selection { skip: &all, ..selection(&all) }).unwrap_err().to_string();
+        let all = Selection { skip: vec!["aon".to_owned()], ..selection(&["aon"]) };
+        let failure = plan(&subject(), &all).unwrap_err().to_string();
         assert_eq!(failure, "--skip aon: every selected case is skipped");
     }
 
     #[test]
-    fn a_tier_selects_every_case_that_decides_one_of_its_clauses() {
-        let of = |tiers| ids(&plan(Selection { tiers, ..selection(&[]) }).unwrap().chosen);
+    fn a_class_selects_every_case_that_decides_one_of_its_clauses() {
+        let of = |classes: &[Class]| {
+            let selection = Selection { classes: classes.to_vec(), ..Selection::default() };
+            ids(&plan(&subject(), &selection).unwrap().chosen)
+        };
         let (agnostic, sensitive) = (of(&[Class::Agnostic]), of(&[Class::Sensitive]));
         assert!(agnostic.iter().any(|id| id.starts_with("adm/")) && !agnostic.contains(&"aon/one-pod-short"));
         assert!(sensitive.contains(&"aon/one-pod-short"));
         let both = of(&[Class::Agnostic, Class::Sensitive]);
         assert!(both.len() > agnostic.len() && both.len() > sensitive.len());
-        let cases = ["del".to_owned()];
-        let none = Selection { tiers: &[Class::BackendSpecific], ..selection(&cases) };
-        let failure = plan(none).unwrap_err().to_string();
-        assert!(failure.starts_with("del, --tier: "), "{failure}");
+        let none = Selection { classes: vec![Class::BackendSpecific], ..selection(&["del"]) };
+        let failure = plan(&subject(), &none).unwrap_err().to_string();
+        assert!(failure.starts_with("del, --class: "), "{failure}");
     }
 
     #[test]
     fn plain_pods_have_separate_targets() {
-        let of = |backend| {
-            let selection = Selection { workload: Workload::PlainPods, backend, ..selection(&[]) };
-            plan(selection).map(|plan| plan.targets.iter().map(|target| target.name()).collect::<Vec<_>>())
+        let of = |backend: &str| {
+            let cases = Cases::Suite(Workload::PlainPods);
+            let subject = Subject { cases, backend: backend.to_owned(), ..subject() };
+            plan(&subject, &Selection::default())
+                .map(|plan| plan.targets.iter().map(|target| target.name()).collect::<Vec<_>>())
         };
         assert_eq!(of("koord-scheduler").unwrap(), ["ai-conformance-koordinator"]);
         assert_eq!(of("ai-conformance-kai").unwrap(), ["ai-conformance-kai"]);
@@ -352,10 +348,10 @@ mod tests {
     #[rstest::rstest]
     #[case("default-scheduler", &[])]
     #[case("all", &[])]
-    #[case("volcano", &["aon".to_owned(), "topo".to_owned()])]
-    fn every_selected_case_is_in_exactly_one_shard(#[case] backend: &str, #[case] cases: &[String]) {
-        let all_shards = Selection { backend, ..selection(cases) };
-        let whole = plan(all_shards).unwrap();
+    #[case("volcano", &["aon", "topo"])]
+    fn every_selected_case_is_in_exactly_one_shard(#[case] backend: &str, #[case] cases: &[&str]) {
+        let subject = Subject { backend: backend.to_owned(), ..subject() };
+        let whole = plan(&subject, &selection(cases)).unwrap();
         let held: Vec<_> = whole
             .chosen
             .iter()
@@ -365,8 +361,8 @@ mod tests {
         for count in [1, 2, 3, 7, 200] {
             let shards: Vec<_> = (1..=count)
                 .map(|number| {
-                    plan(Selection { shard: Some(shard(&format!("{number}/{count}"))), ..all_shards })
-                        .unwrap()
+                    let shard = Some(shard(&format!("{number}/{count}")));
+                    plan(&subject, &Selection { shard, ..selection(cases) }).unwrap()
                 })
                 .collect();
             let mut all: Vec<&str> = shards.iter().flat_map(|shard| ids(&shard.chosen)).collect();
@@ -386,10 +382,9 @@ mod tests {
 
     #[test]
     fn cases_are_dealt_to_shards_in_the_order_of_the_registry() {
-        let del = ["del".to_owned()];
-        let all_shards = selection(&del);
-        let whole = ids(&plan(all_shards).unwrap().chosen);
-        let second = ids(&plan(Selection { shard: Some(shard("2/3")), ..all_shards }).unwrap().chosen);
+        let whole = ids(&plan(&subject(), &selection(&["del"])).unwrap().chosen);
+        let second = Selection { shard: Some(shard("2/3")), ..selection(&["del"]) };
+        let second = ids(&plan(&subject(), &second).unwrap().chosen);
         let wanted: Vec<_> = whole.iter().copied().skip(1).step_by(3).collect();
         assert_eq!(second, wanted);
     }
@@ -399,7 +394,10 @@ mod tests {
         let declared = ["AtomicPodGang".to_owned(), "TopologyRequired".to_owned()];
         let targets = targets_declaring("external:mine", None, &declared).unwrap();
         let [target] = targets.as_slice() else { panic!("{targets:?}") };
-        assert_eq!(target.options(), "--backend external:mine --features AtomicPodGang,TopologyRequired");
+        assert_eq!(
+            target.options(),
+            "--backend external:mine --set target.features=AtomicPodGang,TopologyRequired"
+        );
         assert!(external_needs_existing(&targets, true).is_ok());
         let failure = external_needs_existing(&targets, false).unwrap_err().to_string();
         assert!(

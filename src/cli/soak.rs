@@ -1,4 +1,4 @@
-//! `soak --runs N`: repeats the same run to find flaky cases. Finished runs stay in a folder, and the next
+//! `dev soak --runs N`: repeats the same run to find flaky cases. Finished runs stay in a folder, and the next
 //! start continues there, so that an interruption loses no finished run.
 
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use conformance_run::interruption::Interruption;
 
 use super::args::SoakArgs;
 use super::output;
+use super::request::Request;
 use super::{Failure, run};
 
 const FOLDER: &str = "soak";
@@ -40,20 +41,18 @@ impl Done {
 
 /// Repeats the run until the folder has the requested number of runs, and prints the cases that did not
 /// always pass.
-pub(crate) async fn soak(args: &SoakArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
-    let folder = args.run.report_dir.join(FOLDER);
-    std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
+pub(crate) async fn soak(args: SoakArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let wanted: usize = args.runs.get();
+    let request = Request::of_soak(args)?;
+    let folder = request.output.folder.join(FOLDER);
+    std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
     let mut done = in_place(|| done(&folder));
     if !done.is_empty() {
         output::say(&format!("{} runs are already in {}", done.len(), folder.display()));
     }
     // Without --seed, every soak draws other samples. Each run prints its seed.
-    let first_seed = args
-        .run
-        .workloads
-        .seed
-        .unwrap_or_else(|| u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default());
+    let now = || u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
+    let first_seed = request.execution.seed.unwrap_or_else(now);
     while done.len() < wanted && !interruption.is_requested() {
         let number = next(&done);
         let run_folder = folder.join(format!("run-{number:04}"));
@@ -63,10 +62,10 @@ pub(crate) async fn soak(args: &SoakArgs, interruption: &Arc<Interruption>) -> R
         output::say(&format!("run {} of {wanted}, --seed {seed}", done.len() + 1));
         let begin = Instant::now();
         let before = load();
-        let mut run_args = args.run.clone();
-        run_args.report_dir.clone_from(&run_folder);
-        run_args.workloads.seed = Some(seed);
-        run::run(&run_args, interruption).await?;
+        let mut one = request.clone();
+        one.output.folder.clone_from(&run_folder);
+        one.execution.seed = Some(seed);
+        run::run(&one, interruption).await?;
         let file = run_folder.join("report.yaml");
         let report = report::read(&file).map_err(|error| Failure::Infrastructure(error.to_string()))?;
         if report.incomplete {

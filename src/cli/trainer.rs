@@ -1,30 +1,25 @@
-//! A Kubeflow Trainer given by the user: `--trainer-dir` and `--trainer-source`.
+//! A Kubeflow Trainer of the user: `--component trainer-controller-manager=DIR`, or `src:DIR`.
 
 use std::sync::Arc;
 
-use conformance_install::given_trainer::{GivenTrainer, PROGRAM, TrainerSource};
+use conformance_install::given_trainer::{self, GivenTrainer};
 use conformance_programs::components::Progress;
 use conformance_report::Implementation;
 
 use super::Failure;
-use super::args::{ClusterArgs, ToolArgs};
+use super::request::{ProgramRequest, TrainerSource};
 
 /// The given trainer, if any, with its program: found in a folder, or built.
 pub(crate) async fn given(
-    tools: &ToolArgs,
-    cluster: &ClusterArgs,
+    programs: &ProgramRequest,
     progress: &dyn Progress,
 ) -> Result<Option<Arc<GivenTrainer>>, Failure> {
-    let is_a_program = cluster.bins.iter().any(|(name, _)| name == PROGRAM);
-    let given = match (&tools.trainer_dir, &tools.trainer_source) {
-        (None, None) => return Ok(None),
-        _ if is_a_program => {
-            return Err(Failure::Usage(format!(
-                "{PROGRAM} is given twice: give either --bin, or --trainer-dir or --trainer-source"
-            )));
+    let given = match &programs.trainer {
+        None => return Ok(None),
+        Some(TrainerSource::Folder(dir)) => GivenTrainer::in_folder(dir)?,
+        Some(TrainerSource::Checkout(dir)) => {
+            given_trainer::TrainerSource::open(dir).await?.build(progress).await?
         }
-        (Some(dir), _) => GivenTrainer::in_folder(dir)?,
-        (None, Some(dir)) => TrainerSource::open(dir).await?.build(progress).await?,
     };
     Ok(Some(Arc::new(given)))
 }

@@ -55,7 +55,7 @@ pub enum ClusterError {
     #[error("the cluster is not {needed}")]
     OtherProvider { needed: &'static str },
     #[error(
-        "the cluster runs PodCliqueSets that this suite did not create ({}); a run puts load on the controller and the scheduler, and adds nodes and a ClusterTopologyBinding: use another cluster, or pass --beside-foreign-workloads", sets.join(", ")
+        "the cluster runs PodCliqueSets that this suite did not create ({}); a run puts load on the controller and the scheduler, and adds nodes and a ClusterTopologyBinding: use another cluster, or pass --set cluster.allowForeignWorkloads=true", sets.join(", ")
     )]
     ForeignWorkloads {
         /// Each as `namespace/name`.

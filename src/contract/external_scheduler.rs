@@ -166,7 +166,10 @@ mod tests {
         assert_eq!((target.backend(), target.name()), ("mine", "external:mine"));
         assert_eq!(target.slug(), "external-mine");
         assert_eq!(target.to_string(), "external:mine");
-        assert_eq!(target.options(), "--backend external:mine --features AtomicPodGang,TopologyRequired");
+        assert_eq!(
+            target.options(),
+            "--backend external:mine --set target.features=AtomicPodGang,TopologyRequired"
+        );
         assert_eq!(declaring(&[]).options(), "--backend external:mine");
         assert_ne!(target, declaring(&[]));
         assert_eq!(declaring(&[]), declaring(&[]));
@@ -176,10 +179,10 @@ mod tests {
     #[test]
     fn an_undeclared_feature_has_a_reason() {
         let target = declaring(&[Feature::AtomicPodGang]);
-        assert_eq!(target.why_not(Feature::TopologyRequired), "not declared by --features");
+        assert_eq!(target.why_not(Feature::TopologyRequired), "not declared by target.features");
         assert_eq!(target.why_not(Feature::TopologyResource), "the backend creates no topology resources");
         let reason = target.why_not(Feature::Metrics);
-        assert_eq!(reason, "an operator declares it for a backend; --features cannot declare it");
+        assert_eq!(reason, "an operator declares it for a backend; target.features cannot declare it");
     }
 
     #[rstest]

@@ -228,19 +228,14 @@ impl Target {
 
     /// The command-line options that select it.
     pub fn options(self) -> String {
-        let workload = match self.workload() {
-            Workload::PodCliqueSets => "",
-            Workload::TrainJobs => "--trainjob ",
-            Workload::PlainPods => "--profile ai-conformance ",
-        };
-        let mut options = format!("{workload}--backend {}", self.name());
+        let mut options = format!("--backend {}", self.name());
         if let Some(scope) = self.scope() {
             options.push_str(&format!(" --scope {scope}"));
         }
         let declared = self.features().iter().filter(|feature| !ALWAYS.contains(feature));
         let declared: Vec<String> = declared.map(ToString::to_string).collect();
         if self.is_named_by_its_user() && !declared.is_empty() {
-            options.push_str(&format!(" --features {}", declared.join(",")));
+            options.push_str(&format!(" --set target.features={}", declared.join(",")));
         }
         options
     }

@@ -15,7 +15,7 @@ pub enum InstallError {
     #[error("{flag} {}: {source}", path.display())]
     NoProgramFolder { flag: &'static str, path: PathBuf, source: std::io::Error },
     #[error(
-        "{reason}\n--install helm needs Helm 3.8 or newer: put `helm` on PATH (https://helm.sh/docs/intro/install), or run with --install manifests, which does not need it and leaves out KAI"
+        "{reason}\na chart (--component NAME=chart:REF) needs Helm 3.8 or newer: put `helm` on PATH (https://helm.sh/docs/intro/install), or omit the chart"
     )]
     Helm { reason: String },
     #[error(transparent)]

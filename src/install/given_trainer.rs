@@ -1,5 +1,5 @@
 //! A Kubeflow Trainer that the user gives instead of the pinned one: its program and the manifests of the
-//! same release. They come from a folder (`--trainer-dir`) or from a checkout (`--trainer-source`).
+//! same release. They come from a folder (`--component trainer-controller-manager=DIR`) or from a checkout (`src:DIR`).
 //!
 //! The given trainer runs with the pinned JobSet. A trainer whose runtimes have the field
 //! `podGroupPolicy.kaiScheduler` contains the KAI plugin, so the harness does not start the reference plugin.
@@ -14,7 +14,7 @@ use crate::schedulers::Files;
 use crate::{InstallError, manifests};
 
 /// The flag that names a folder.
-const FOLDER: &str = "--trainer-dir";
+const FOLDER: &str = "--component trainer-controller-manager";
 pub const PROGRAM: &str = "trainer-controller-manager";
 /// The folder of the manifests in a checkout.
 const BASE: &str = "manifests/base";
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_folder_without_a_trainer_reports_everything_that_is_missing() {
         let folder = folder(&["trainer-controller-manager", "base/rbac/role.yaml"]);
-        let Err(InstallError::ProgramFolder { flag: "--trainer-dir", missing, .. }) =
+        let Err(InstallError::ProgramFolder { flag: FOLDER, missing, .. }) =
             GivenTrainer::in_folder(folder.path())
         else {
             panic!("nothing is missing")

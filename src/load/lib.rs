@@ -1,4 +1,4 @@
-//! The load test (`run --scale`): many gangs of mixed shapes on many simulated nodes. The PodCliqueSets are
+//! The load test (`load`): many gangs of mixed shapes on many simulated nodes. The PodCliqueSets are
 //! bound, updated if requested, and deleted. Then the scheduler binds the same pods and gang resources
 //! without an operator, for comparison.
 //!

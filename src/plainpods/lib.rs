@@ -1,5 +1,5 @@
-//! Plain pods without an operator, as the AI conformance programme requires their gang scheduling (`run
-//! --profile ai-conformance`). The harness creates each gang with the scheduler's own gang resource.
+//! Plain pods without an operator, as the AI conformance programme requires their gang scheduling
+//! (`ai-conformance`). The harness creates each gang with the scheduler's own gang resource.
 //!
 //! - `aic`: the cases, one `.rs` file and its manifest each
 //! - `steps`: what a case does with gangs. `checks`: what it decides.

@@ -7,7 +7,7 @@ use crate::source::SourceError;
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     #[error(
-        "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or pass every program with --bin NAME=PATH"
+        "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or pass every program with --component NAME=PATH"
     )]
     Go {
         reason: String,
@@ -55,7 +55,7 @@ pub enum ProgramError {
     },
     #[error("{component}: {reason}; remove it with `grove-conformance clean --components` and run again")]
     Corrupt { component: String, reason: String },
-    #[error("--bin {name}={}: {reason}", path.display())]
+    #[error("--component {name}={}: {reason}", path.display())]
     Override { name: String, path: PathBuf, reason: String },
     /// A manifest is not valid YAML.
     #[error("{}: {source}", path.display())]
@@ -75,7 +75,7 @@ pub enum ProgramError {
     #[error("`{command}` failed: {reason}")]
     Command { command: String, reason: String },
     #[error(
-        "{program} cannot be put into an image, which contains no shared libraries: {reason}\nlink it with `cargo rustc --release --bin {program} -- -C target-feature=+crt-static` and pass it with --bin {program}=PATH"
+        "{program} cannot be put into an image, which contains no shared libraries: {reason}\nlink it with `cargo rustc --release --bin {program} -- -C target-feature=+crt-static` and pass it with --component {program}=PATH"
     )]
     Static { program: String, reason: String },
     #[error(
@@ -85,7 +85,7 @@ pub enum ProgramError {
     #[error("cluster name {name:?}: use 1 to 40 lower-case letters, digits and '-'")]
     InvalidName { name: String },
     #[error(
-        "cluster {name:?} is already running; stop it with `grove-conformance down {name}` or choose another name"
+        "cluster {name:?} is already running; stop it with `grove-conformance cluster delete {name}` or choose another name"
     )]
     NameTaken { name: String },
     /// The program is not a component, or the cluster was created without it.

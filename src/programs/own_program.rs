@@ -1,7 +1,7 @@
 //! The reference implementation as programs. The suite knows only their names and command lines.
 //!
 //! The installed program contains all of them, and runs the one that its first argument names. So one file is
-//! enough on a new machine. `--bin` replaces it by a separate program. Mutants with faults use a separate
+//! enough on a new machine. `--component` replaces it by a separate program. Mutants with faults use a separate
 //! build ([`crate::cargo`]).
 
 use std::path::{Path, PathBuf};

@@ -117,7 +117,7 @@ mod tests {
     #[case::all_pass(vec![Outcome::pass(), Outcome::pass()], 0)]
     #[case::unsupported(vec![Outcome::pass(), Outcome::unsupported("flat")], 0)]
     #[case::known_deviation(vec![Outcome::fail("").of_known_deviation("flat", true)], 0)]
-    #[case::announced(vec![Outcome::pass(), Outcome::not_run_announced("no --kai-dir")], 0)]
+    #[case::announced(vec![Outcome::pass(), Outcome::not_run_announced("no program")], 0)]
     #[case::fail(vec![Outcome::pass(), Outcome::fail("bound")], 1)]
     #[case::flaky(vec![Outcome::pass(), flaky()], 1)]
     #[case::unexpected_pass(vec![Outcome::pass().of_known_deviation("flat", true)], 1)]

@@ -337,7 +337,7 @@ pub struct CaseResult {
     /// own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excepted_writes: Vec<ExceptedWrites>,
-    /// Measurements by name, in a report of `run --scale`.
+    /// Measurements by name, in a report of `load`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub figures: Map<String, Value>,
 }

@@ -127,7 +127,7 @@ pub fn case(text: &str, shapes: &[(u32, u32)], knowledge: Knowledge) -> Result<A
     Ok(Accepted { case: created.case(of_nodes(knowledge)), undecided })
 }
 
-/// Nodes of these shapes, each with [`PODS`] pods, in the same racks and blocks as those of `up`.
+/// Nodes of these shapes, each with [`PODS`] pods, in the same racks and blocks as those of `cluster create`.
 fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
     let gpus = shapes.iter().flat_map(|(count, gpus)| std::iter::repeat_n(*gpus, *count as usize));
     let node = |(index, gpus): (u32, u32)| {

@@ -1,4 +1,4 @@
-//! TrainJobs of the Kubeflow Trainer (`run --trainjob`).
+//! TrainJobs of the Kubeflow Trainer (`trainjobs`).
 //!
 //! - `trn`: the cases, one `.rs` file and its manifest each
 //! - `steps`: what a case does with TrainJobs. `checks`: what it decides.

@@ -135,7 +135,7 @@ async fn shrunk(environment: &Environment, case: &Case, target: Target, result: 
             let name = case.id.rsplit('/').next().unwrap_or(case.id);
             let shrunk = shrink::shrink(environment, target, name, workload, result).await;
             let text = shrunk.workload.text();
-            format!("\nshrunk in {} tries, for `run --generated FILE`:\n{text}", shrunk.tries)
+            format!("\nshrunk in {} tries, for `fuzz FILE`:\n{text}", shrunk.tries)
         }
         _ => String::new(),
     }

@@ -1,32 +1,28 @@
 //! The command line as clap parses it. Each file has the arguments of related subcommands. The subcommands
 //! check the meaning of the values.
 
-mod cluster;
-mod headings;
+mod config;
 mod offline;
 mod other_clusters;
 mod report;
 mod run;
-mod scheduler_names;
 mod value_parsers;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use self::cluster::{
-    ClusterArgs, EXISTING, Install, OperatorArgs, ProviderArgs, ProviderName, REFERENCE, Versions,
-};
+pub(crate) use self::config::ConfigArgs;
 pub(crate) use self::offline::{
     CompletionsArgs, ContractArgs, ContractFormat, ContractVerb, ListArgs, ListFormat, ManArgs, ReplayArgs,
 };
 pub(crate) use self::other_clusters::{
-    BenchArgs, BenchVerb, CleanArgs, ColdArgs, ComponentsArgs, ComponentsVerb, ImageArgs, MutantsArgs,
-    NameArgs, UpArgs,
+    BenchArgs, BenchVerb, CleanArgs, ClusterArgs, ClusterVerb, ColdArgs, ComponentsArgs, ComponentsVerb,
+    CreateArgs, DevArgs, DevVerb, ImageArgs, MutantsArgs,
 };
 pub(crate) use self::report::{
     CompareArgs, EvidenceArgs, FetchArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, TableArgs,
 };
 pub(crate) use self::run::{
-    ExecutionArgs, OutputArgs, ProfileName, RunArgs, ShareArgs, SoakArgs, SubjectArgs, ToolArgs, WorkloadArgs,
+    AiConformanceArgs, FuzzArgs, JobArgs, LoadArgs, PodVerb, RunArgs, SoakArgs, TrainJobsArgs, WorkloadArgs,
 };
 
 /// Conformance of Grove PodCliqueSets on real gang schedulers.
@@ -52,10 +48,21 @@ pub(crate) struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Run the conformance suite (or your own workload) and write a report.
+    /// Judge an operator and a scheduler by Grove's contract, and write a report.
     Run(Box<RunArgs>),
-    /// Repeat a run to find flaky cases, over several starts.
-    Soak(Box<SoakArgs>),
+    /// Judge your own PodCliqueSet.
+    Workload(Box<WorkloadArgs>),
+    /// Judge generated PodCliqueSets, and shrink those that fail.
+    Fuzz(Box<FuzzArgs>),
+    /// Create many gangs on many simulated nodes, and measure how fast they are bound and deleted.
+    Load(Box<LoadArgs>),
+    /// Judge TrainJobs of the Kubeflow Trainer, on control planes of their own.
+    #[command(name = "trainjobs")]
+    TrainJobs(Box<TrainJobsArgs>),
+    /// Judge gang scheduling of plain pods, for Kubernetes AI conformance.
+    AiConformance(Box<AiConformanceArgs>),
+    /// Run the suite inside a cluster, as pods of a Job.
+    Job(Box<JobArgs>),
     /// List the cases and the clauses they judge.
     List(ListArgs),
     /// List, show or export the clauses of the contract.
@@ -64,31 +71,21 @@ pub(crate) enum Verb {
     Replay(ReplayArgs),
     /// Work with reports: as a page, compared, as a table, merged, recovered.
     Report(ReportArgs),
-    /// Run the mutants: deliberately broken clusters on which given clauses must fail.
-    Mutants(MutantsArgs),
-    /// Start a cluster and leave it running.
-    Up(UpArgs),
-    /// Stop a cluster that `up` started.
-    Down(NameArgs),
-    /// List clusters.
-    Status,
-    /// List, build or verify the programs that make up a cluster.
-    Components(ComponentsArgs),
-    /// Build the suite's image, for `run --in-cluster`.
-    Image(ImageArgs),
+    /// Create, delete or list clusters that stay running.
+    Cluster(ClusterArgs),
     /// Check whether this machine can run the suite.
     Doctor,
     /// Remove what killed runs left behind.
     Clean(CleanArgs),
-    /// Measure cluster start, gang latency, the operator's rate and memory.
-    Bench(BenchArgs),
     /// Print the completion script of a shell.
     Completions(CompletionsArgs),
     /// Print the manual page, or write one page per command.
     Man(ManArgs),
-    /// Own a cluster that `up` started.
+    /// Tools for developers of the suite: mutants, repeated runs, measurements, programs, images.
+    Dev(DevArgs),
+    /// Own a cluster that `cluster create` started.
     #[command(name = "__supervise", hide = true)]
-    Supervise(UpArgs),
+    Supervise(CreateArgs),
 }
 
 #[cfg(test)]
@@ -97,13 +94,29 @@ mod tests {
 
     use super::Cli;
 
+    /// The most options that the help of `run` may list, with -h and -v.
+    const MOST: usize = 30;
+
     #[test]
-    fn run_shows_every_option_under_a_heading() {
-        let cli = Cli::command();
+    fn run_shows_few_options_and_each_under_a_heading() {
+        let mut cli = Cli::command();
+        cli.build();
         let run = cli.find_subcommand("run").unwrap();
-        for option in run.get_arguments().filter(|option| !option.is_positional()) {
+        let options: Vec<_> = run.get_arguments().filter(|option| !option.is_positional()).collect();
+        assert!(options.len() <= MOST, "{} options: move some to the configuration file", options.len());
+        for option in options {
             assert!(!option.is_hide_set(), "{} is hidden", option.get_id());
-            assert!(option.get_help_heading().is_some(), "{} has no heading", option.get_id());
+            let is_of_every_verb = ["help", "verbose"].contains(&option.get_id().as_str());
+            assert!(
+                is_of_every_verb || option.get_help_heading().is_some(),
+                "{} has no heading",
+                option.get_id()
+            );
         }
+    }
+
+    #[test]
+    fn every_subcommand_is_well_formed() {
+        Cli::command().debug_assert();
     }
 }

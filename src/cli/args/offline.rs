@@ -58,13 +58,6 @@ pub(crate) enum ContractVerb {
         #[arg(long, value_enum, value_name = "FORMAT", default_value = "json")]
         format: ContractFormat,
     },
-    /// Check in clones of the cited repositories that every cited file has the cited lines.
-    #[command(hide = true)]
-    CheckSources {
-        /// Clones that have the cited commits.
-        #[arg(value_name = "DIR", required = true)]
-        clones: Vec<PathBuf>,
-    },
 }
 
 /// How `contract export` writes.

@@ -1,5 +1,5 @@
-//! The arguments of the subcommands other than `run` that start clusters, prepare their programs, or remove
-//! them: `mutants`, `up`, `down`, `components`, `image`, `clean` and `bench`.
+//! The arguments of `cluster` and `clean`, which start and remove clusters, and of `dev`, for developers of the
+//! suite.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,63 @@ use clap::{Args, Subcommand};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
-use super::cluster::{ClusterArgs, OperatorArgs, ProviderName, Versions};
+use super::run::SoakArgs;
 use super::value_parsers::{factor, version};
+use crate::options::{ProgramOptions, ProviderName, Versions};
 
-/// Arguments of `mutants`.
+/// Arguments of `dev`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DevArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: DevVerb,
+}
+
+/// Subcommands of `dev`.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum DevVerb {
+    /// Run the mutants: deliberately broken clusters on which given clauses must fail.
+    Mutants(MutantsArgs),
+    /// Repeat a run to find flaky cases, over several starts.
+    Soak(Box<SoakArgs>),
+    /// Measure cluster start, gang latency, the operator's rate and memory.
+    Bench(BenchArgs),
+    /// List, build or verify the programs that make up a cluster.
+    Components(ComponentsArgs),
+    /// Build the suite's image, for `job`.
+    Image(ImageArgs),
+    /// Check in clones of the cited repositories that every cited file has the cited lines.
+    ContractSources(ContractSourcesArgs),
+}
+
+/// Arguments of `dev contract-sources`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ContractSourcesArgs {
+    /// Clones that have the cited commits.
+    #[arg(value_name = "DIR", required = true)]
+    pub clones: Vec<PathBuf>,
+}
+
+/// Arguments of `cluster`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ClusterArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: ClusterVerb,
+}
+
+/// Subcommands of `cluster`.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ClusterVerb {
+    /// Start a cluster and leave it running.
+    Create(CreateArgs),
+    /// Stop a cluster that `cluster create` started.
+    Delete(NameArgs),
+    /// List clusters.
+    List,
+}
+
+/// Arguments of `dev mutants`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MutantsArgs {
     /// Run only these mutants.
@@ -53,14 +106,14 @@ pub(crate) struct MutantsArgs {
     /// Multiply every time limit by this factor, for slow machines [default: 1; 2 on kind].
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub timeout_scale: Option<f64>,
-    /// How the programs of clusters are built.
+    /// Where the programs come from.
     #[command(flatten)]
-    pub cluster_args: ClusterArgs,
+    pub programs: ProgramOptions,
 }
 
-/// Arguments of `up`.
+/// Arguments of `cluster create`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct UpArgs {
+pub(crate) struct CreateArgs {
     /// The cluster's name.
     #[arg(default_value = "dev")]
     pub name: String,
@@ -70,18 +123,21 @@ pub(crate) struct UpArgs {
     /// Kubernetes version.
     #[arg(long, value_parser = version(), value_name = "VERSION", default_value = Kubernetes::default().minor())]
     pub kubernetes: Kubernetes,
-    /// The operator that runs in the cluster. With --operator existing, none runs and its CRDs are not
-    /// installed. Install your own operator and judge it with `run --provider existing --kubeconfig FILE
-    /// --operator existing`.
-    #[command(flatten)]
-    pub operator: OperatorArgs,
+    /// The operator that runs in the cluster, as for `run --operator`. With existing, none runs and its CRDs are not
+    /// installed. Install your own operator and judge it with `run --provider existing --kubeconfig FILE --operator
+    /// existing`.
+    #[arg(long, value_name = "upstream=DIR|exec:FILE|existing")]
+    pub operator: Option<String>,
+    /// Declaration of the operator, instead of the file that comes with its description.
+    #[arg(long, value_name = "FILE", requires = "operator")]
+    pub declaration: Option<PathBuf>,
     /// Initial nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each; 4x8,2x4 is 4 nodes with 8
     /// and 2 with 4), 4 per rack and 8 per block.
     #[arg(long, value_name = "NODESxGPUS,...")]
     pub nodes: Option<String>,
-    /// How the programs of clusters are built.
+    /// Where the programs come from.
     #[command(flatten)]
-    pub cluster_args: ClusterArgs,
+    pub programs: ProgramOptions,
 }
 
 /// A cluster's name.
@@ -92,7 +148,7 @@ pub(crate) struct NameArgs {
     pub name: String,
 }
 
-/// Arguments of `components`.
+/// Arguments of `dev components`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ComponentsArgs {
     /// What to do with them.
@@ -101,12 +157,12 @@ pub(crate) struct ComponentsArgs {
     /// Kubernetes version.
     #[arg(long, value_enum, value_name = "VERSION", default_value = "all", global = true)]
     pub kubernetes: Versions,
-    /// How the programs of clusters are built.
+    /// Where the programs come from.
     #[command(flatten)]
-    pub cluster_args: ClusterArgs,
+    pub programs: ProgramOptions,
 }
 
-/// Subcommands of `components`.
+/// Subcommands of `dev components`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub(crate) enum ComponentsVerb {
     /// List components with their versions, and whether they are built.
@@ -117,7 +173,7 @@ pub(crate) enum ComponentsVerb {
     Verify,
 }
 
-/// Arguments of `image`.
+/// Arguments of `dev image`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ImageArgs {
     /// Name of the image, instead of one with the program's digest.
@@ -146,7 +202,7 @@ pub(crate) struct CleanArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `bench`.
+/// Arguments of `dev bench`.
 #[derive(Debug, Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
@@ -159,19 +215,19 @@ pub(crate) struct BenchArgs {
     /// Backend whose scheduler is measured, as for `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
-    /// How the programs of clusters are built.
+    /// Where the programs come from.
     #[command(flatten)]
-    pub cluster_args: ClusterArgs,
+    pub programs: ProgramOptions,
 }
 
-/// Subcommands of `bench`.
+/// Subcommands of `dev bench`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum BenchVerb {
     /// Measure the commands of the README when nothing is built.
     Cold(ColdArgs),
 }
 
-/// Arguments of `bench cold`.
+/// Arguments of `dev bench cold`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ColdArgs {
     /// Checkouts of this repository, which are measured in turn.

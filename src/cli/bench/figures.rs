@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::timed::{measure_starts, print, start_with_nodes, stop, timed};
 use crate::args::BenchArgs;
 use crate::output::{self, Console};
+use crate::request::ProgramRequest;
 use crate::{Failure, cluster_spec, programs, run_id, select};
 
 const SMALL_GANGS: usize = 5;
@@ -27,8 +28,9 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     let console = Console::default();
     let targets = select::targets_on(kubernetes, &args.backend, None)?;
     let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
-    let spec = cluster_spec(kubernetes, &args.cluster_args, &running, &console).await?;
-    let programs = programs(&args.cluster_args, &spec, &console).await?;
+    let given = ProgramRequest::of(&args.programs)?;
+    let spec = cluster_spec(kubernetes, &given, &running, &console).await?;
+    let programs = programs(&given, &spec, &console).await?;
     let run = run_id();
     measure_starts(&spec, &programs, &run, &console).await?;
     let (cluster, test_cluster) = start_with_nodes(&spec, programs, &run).await?;

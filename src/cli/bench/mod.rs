@@ -1,4 +1,4 @@
-//! `bench`: figures that users ask for, measured on this machine.
+//! `dev bench`: figures that users ask for, measured on this machine.
 //!
 //! - [`figures`]: the suite and the controller: cluster start, latency of a small gang, memory;
 //! - [`calibration`]: the speed of the machine;

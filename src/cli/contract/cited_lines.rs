@@ -9,7 +9,7 @@ use conformance_report::Exit;
 use crate::{Failure, output};
 
 /// Prints each cited line that is missing or empty, and the number of cited lines.
-pub(super) fn check(clones: &[PathBuf]) -> Result<Exit, Failure> {
+pub(crate) fn check(clones: &[PathBuf]) -> Result<Exit, Failure> {
     let cited = || {
         CLAUSES.iter().flat_map(|clause| {
             clause.sources.iter().filter_map(move |source| Some((clause.id, source.0, source.file()?)))

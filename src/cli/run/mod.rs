@@ -1,56 +1,62 @@
-//! `run`: runs the suite, or your own workload, on clusters, writes the report, and returns the exit code.
+//! `run` and the tools for other workloads: runs cases on clusters, writes the report, and returns the exit code.
 //!
-//! - `check` rejects arguments that contradict each other, and `request` reads the files that they name;
 //! - `plan` selects the cases and targets, and `rounds` divides them among several control planes;
 //! - `one_cluster` runs a plan on one cluster, and `reproduce` is the command line that runs one case again.
 
-mod check;
 mod one_cluster;
 mod plan;
 mod reproduce;
-mod request;
 mod rounds;
 
 use std::sync::Arc;
 
+use conformance_contract::clauses::Workload;
 use conformance_report::{Exit, Report};
+use conformance_run::first_failure::FirstFailure;
 use conformance_run::interruption::Interruption;
 
 pub(crate) use self::one_cluster::{close, execute};
-use self::plan::plan;
-use self::request::Request;
-use crate::args::{RunArgs, Versions};
-use crate::{Failure, baseline, in_cluster, publish, report_files, select};
+pub(crate) use self::plan::plan;
+use crate::request::Request;
+use crate::{Failure, baseline, publish, report_files};
+
+/// A run, and what ends it early.
+struct Run<'a> {
+    request: &'a Request,
+    interruption: &'a Arc<Interruption>,
+    /// The first failure of the run, on any of its control planes, with `--fail-fast`.
+    first_failure: Option<Arc<FirstFailure>>,
+}
 
 /// Returns an error only before the first case. Later failures are in the report.
-pub(crate) async fn run(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
-    let args = &*in_cluster::as_share(args)?;
-    check::check(args)?;
-    let report = run_cases(args, interruption).await?;
-    report_files::write_further_files(args, &report)?;
-    if args.share.store_results {
-        return publish::publish(&args.share, &args.report_dir, &report).await;
+pub(crate) async fn run(request: &Request, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
+    let first_failure = request.execution.fail_fast.then(Arc::default);
+    let report = Run { request, interruption, first_failure }.cases().await?;
+    finish(request, &report).await
+}
+
+/// Writes what was requested in addition to the report, and returns the exit code.
+pub(crate) async fn finish(request: &Request, report: &Report) -> Result<Exit, Failure> {
+    report_files::write_further_files(request, report)?;
+    if request.pod.store_results {
+        return publish::publish(&request.pod, &request.output.folder, report).await;
     }
-    match &args.output.baseline {
-        Some(file) => baseline::compare_with(file, &report),
+    match &request.output.baseline {
+        Some(file) => baseline::compare_with(file, report),
         None => Ok(report.exit()),
     }
 }
 
-async fn run_cases(args: &RunArgs, interruption: &Arc<Interruption>) -> Result<Report, Failure> {
-    let request = Request::read(args)?;
-    let default = || Versions::from(select::version_for(request.scope.as_deref()));
-    let versions = args.subject.kubernetes.unwrap_or_else(default);
-    match versions.all().as_slice() {
-        [version] if args.share.in_cluster => {
-            let plan = plan(*version, &request)?;
-            in_cluster::run(args, &plan, interruption).await
+impl Run<'_> {
+    async fn cases(&self) -> Result<Report, Failure> {
+        let subject = &self.request.subject;
+        match subject.versions.as_slice() {
+            [version] if subject.workload() == Workload::TrainJobs => self.train_jobs(*version).await,
+            [version] => {
+                let plan = plan(*version, self.request)?;
+                self.on_one_cluster(*version, plan, &self.request.output.folder).await
+            }
+            versions => self.on_all(versions).await,
         }
-        [version] if args.tools.trainjob => rounds::run_train_jobs(*version, &request, interruption).await,
-        [version] => {
-            let plan = plan(*version, &request)?;
-            one_cluster::run(*version, plan, &request, &args.report_dir, interruption).await
-        }
-        versions => rounds::run_on_all(versions, &request, interruption).await,
     }
 }

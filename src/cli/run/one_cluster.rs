@@ -18,68 +18,105 @@ use conformance_install::operator::Opened;
 use conformance_report::{Implementation, ImplementationFile, Report};
 use conformance_run::environment::{Environment, Origin, Settings};
 use conformance_run::first_failure::FirstFailure;
-use conformance_run::interruption::Interruption;
 use conformance_run::report_document::{self, RunClock};
 use conformance_run::results_writer::ResultsWriter;
 use conformance_run::run_plan::RunPlan;
 use conformance_run::runner::{self, Observer};
 use conformance_run::workload;
 
-use super::reproduce;
-use super::request::{Cases, Request};
-use crate::args::{ExecutionArgs, Install, ProviderArgs, ProviderName, RunArgs};
+use super::{Run, reproduce};
+use crate::options::ProviderName;
 use crate::output::{self, Console};
 use crate::report_files::{command, store, unwritten, write};
+use crate::request::{Cases, Request};
 use crate::{
     Failure, accept, baseline, cluster_spec, generated, operator, provider, run_id, select, trainer,
 };
 
-pub(super) async fn run(
-    kubernetes: Kubernetes,
-    mut plan: RunPlan,
-    request: &Request<'_>,
-    report_dir: &Path,
-    interruption: &Arc<Interruption>,
-) -> Result<Report, Failure> {
-    let args = request.args;
-    let begin = Instant::now();
-    let operators = open_operators(&mut plan, request).await?;
-    baseline::check(args.output.baseline.as_deref(), args.workloads.seed(), &args.provider, &plan.targets)?;
-    select::external_needs_existing(&plan.targets, args.provider.provider == ProviderName::Existing)?;
-    let console = Arc::new(Console::quiet_if(args.output.quiet));
-    let building = Instant::now();
-    let built = build(kubernetes, args, operators, &plan.targets, &console).await?;
-    let (origin, programs) = provider::origin(args, &built.spec, built.init.as_deref(), &console).await?;
-    let clock = RunClock { begin, building: building.elapsed() };
-    std::fs::create_dir_all(report_dir)
-        .map_err(|e| Failure::Usage(format!("--output {}: {e}", report_dir.display())))?;
-    let settings = settings(kubernetes, &plan, args, built, origin, programs, report_dir);
-    let environment = Environment::new(settings).interrupted_by(interruption.clone());
-    let environment = Arc::new(environment.ended_by(request.first_failure.clone()));
-    let _accepting = interruption.accept_requests();
-    if let Err(failure) = reach_cluster(&environment, &plan, request, &console).await {
-        close(environment).await;
-        return Err(failure);
-    }
-    let report = execute(&environment, &plan, &console, clock).await;
-    let report = report.map(|report| accept::apply(request.accepted.as_ref(), report));
-    console.end();
-    if let Ok(report) = &report {
-        generated::shrink_failed(&environment, &plan, report).await;
-    }
-    // The report is written before the clusters end, so that their failures cannot lose it. The clusters end
-    // even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does not
-    // print its report, because the process that fetches it does.
-    let written = report.and_then(|report| {
-        if args.share.store_results {
-            store(report_dir, &report)?;
-        } else {
-            write(report_dir, &report, args.output.quiet)?;
+impl Run<'_> {
+    pub(super) async fn on_one_cluster(
+        &self,
+        kubernetes: Kubernetes,
+        mut plan: RunPlan,
+        report_dir: &Path,
+    ) -> Result<Report, Failure> {
+        let Self { request, interruption, first_failure } = self;
+        let begin = Instant::now();
+        let operators = open_operators(&mut plan, request).await?;
+        baseline::check(request, &plan.targets)?;
+        let is_existing = request.cluster.provider == ProviderName::Existing;
+        select::external_needs_existing(&plan.targets, is_existing)?;
+        let quiet = request.output.quiet;
+        let console = Arc::new(Console::quiet_if(quiet));
+        let building = Instant::now();
+        let built = build(kubernetes, request, operators, &plan.targets, &console).await?;
+        let (origin, programs) =
+            provider::origin(request, &built.spec, built.init.as_deref(), &console).await?;
+        let clock = RunClock { begin, building: building.elapsed() };
+        std::fs::create_dir_all(report_dir)
+            .map_err(|e| Failure::Usage(format!("--output {}: {e}", report_dir.display())))?;
+        let settings = settings(kubernetes, &plan, request, built, origin, programs, report_dir);
+        let environment = Environment::new(settings).interrupted_by((*interruption).clone());
+        let environment = Arc::new(environment.ended_by(first_failure.clone()));
+        let _accepting = interruption.accept_requests();
+        if let Err(failure) = self.reach_cluster(&environment, &plan, &console).await {
+            close(environment).await;
+            return Err(failure);
         }
-        Ok(report)
-    });
-    close(environment).await;
-    written
+        let report = execute(&environment, &plan, &console, clock).await;
+        let report = report.map(|report| accept::apply(request.output.accepted.as_ref(), report));
+        console.end();
+        if let Ok(report) = &report {
+            generated::shrink_failed(&environment, &plan, report).await;
+        }
+        // The report is written before the clusters end, so that their failures cannot lose it. The clusters end
+        // even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does not
+        // print its report, because the process that fetches it does.
+        let written = report.and_then(|report| {
+            if request.pod.store_results {
+                store(report_dir, &report)?;
+            } else {
+                write(report_dir, &report, quiet)?;
+            }
+            Ok(report)
+        });
+        close(environment).await;
+        written
+    }
+
+    /// Starts a given operator, or connects to an existing cluster, before the first case. If that fails, the
+    /// reason is printed once, instead of an error for every clause. Also sends the user's own workload to
+    /// admission, as a dry run.
+    async fn reach_cluster(
+        &self,
+        environment: &Environment,
+        plan: &RunPlan,
+        console: &Console,
+    ) -> Result<(), Failure> {
+        if self.first_failure.as_deref().is_some_and(FirstFailure::has_occurred) {
+            return Ok(());
+        }
+        if let Cases::OwnWorkload { file, case, .. } = &self.request.subject.cases {
+            let test_cluster = environment
+                .test_cluster(case.isolation, plan.targets[0])
+                .await
+                .map_err(|error| Failure::Infrastructure(error.to_string()))?;
+            workload::admitted(&test_cluster, case, &plan.targets).await.map_err(|reason| match reason {
+                workload::WorkloadError::NoAnswer(reason) => Failure::Infrastructure(reason),
+                reason => Failure::Usage(format!("workload {}: {reason}", file.display())),
+            })?;
+        }
+        let uses_shared = plan.chosen.iter().any(|case| case.isolation != Isolation::Dedicated);
+        let is_existing = uses_shared && matches!(environment.settings.origin, Origin::Existing { .. });
+        if environment.settings.spec.operator.is_some() || is_existing {
+            console.now(if is_existing { "connecting" } else { "starting a control plane and the operator" });
+            environment
+                .test_cluster(Isolation::Shared, plan.targets[0])
+                .await
+                .map_err(|error| Failure::Infrastructure(error.to_string()))?;
+        }
+        Ok(())
+    }
 }
 
 /// The operators of a run, before they are built.
@@ -98,35 +135,34 @@ struct Replaced {
 }
 
 /// Opens the operators, and restricts the plan's targets to those that the operators have.
-async fn open_operators(plan: &mut RunPlan, request: &Request<'_>) -> Result<Operators, Failure> {
-    let args = request.args;
-    let is_all = args.subject.backend == "all";
+async fn open_operators(plan: &mut RunPlan, request: &Request) -> Result<Operators, Failure> {
+    let Request { subject, operator, cluster, .. } = request;
+    let is_all = subject.backend == "all";
     let mut targets = std::mem::take(&mut plan.targets);
-    let tested = operator::opened(&args.operator).await?;
+    let tested = operator::opened(&operator.source, operator.declaration.as_deref()).await?;
     if let Some(opened) = &tested {
-        check_provider_of(opened, &args.provider)?;
+        check_provider_of(opened, cluster.provider)?;
         targets = operator::targets(opened, targets, is_all)?;
-        if request.scope.is_none() {
+        if subject.scope.is_none() {
             targets = operator::in_its_scopes(opened, targets)?;
         }
     }
-    let replaced = match &args.upgrade_from {
-        Some(word) => Some(Replaced { opened: operator::replaced(word).await? }),
+    let replaced = match &operator.upgrade_from {
+        Some(source) => Some(Replaced { opened: operator::replaced(source).await? }),
         None => None,
     };
     if let Some(Replaced { opened: Some(opened) }) = &replaced {
         targets = operator::targets(opened, targets, is_all)?;
     }
-    let (targets, declared) =
-        operator::existing(&args.operator, &args.provider, &args.subject.backend, targets)?;
+    let (targets, declared) = operator::existing(operator, is_all, targets)?;
     plan.targets = targets;
     Ok(Operators { tested, replaced, declared })
 }
 
 /// Rejects a provider that cannot start the operator. Local clusters start it as a process, and kind clusters
 /// from its chart.
-fn check_provider_of(opened: &Opened, args: &ProviderArgs) -> Result<(), Failure> {
-    let reason = match args.provider {
+fn check_provider_of(opened: &Opened, provider: ProviderName) -> Result<(), Failure> {
+    let reason = match provider {
         ProviderName::Local => return Ok(()),
         ProviderName::Kind if opened.chart().is_some() => return Ok(()),
         ProviderName::Kind => {
@@ -151,37 +187,34 @@ struct Built {
 /// Builds the given schedulers, the given trainer and the operators.
 async fn build(
     kubernetes: Kubernetes,
-    args: &RunArgs,
+    request: &Request,
     operators: Operators,
     targets: &[Target],
     console: &Console,
 ) -> Result<Built, Failure> {
     let schedulers: BTreeSet<_> = targets.iter().map(|target| target.scheduler()).collect();
-    let mut spec = cluster_spec(kubernetes, &args.cluster_args, &schedulers, console).await?;
-    if args.tools.trainjob {
+    let Request { subject, operator, cluster, programs, .. } = request;
+    let mut spec = cluster_spec(kubernetes, programs, &schedulers, console).await?;
+    if subject.workload() == Workload::TrainJobs {
         spec = spec.with_trainer(targets.iter().any(|target| target.declares(Feature::JobWorkload)));
-        if let Some(given) = trainer::given(&args.tools, &args.cluster_args, console).await? {
+        if let Some(given) = trainer::given(programs, console).await? {
             console.end();
-            if !args.output.quiet {
+            if !request.output.quiet {
                 output::say(&trainer::description(&given));
             }
             spec = spec.with_given_trainer(given);
         }
     }
-    if args.provider.install == Install::Helm {
-        // The charts install the schedulers. A folder with KAI, given by the environment, is ignored.
-        spec.given.clear();
-    }
-    let mut implementation = if args.tools.workload() == Workload::PlainPods {
+    let mut implementation = if subject.workload() == Workload::PlainPods {
         spec = spec.without_controller();
         Some(provider::no_operator())
     } else {
-        let existing = provider::implementation(&args.operator, &args.provider, operators.declared)?;
+        let existing = provider::implementation(operator, operators.declared);
         existing.or_else(|| spec.given_trainer().map(trainer::implementation))
     };
     let mut init = None;
     if let Some(opened) = operators.tested {
-        if args.provider.provider == ProviderName::Kind {
+        if cluster.provider == ProviderName::Kind {
             prepare::can_install_charts().await?;
             init = opened.build_init(console).await?;
         }
@@ -202,85 +235,52 @@ async fn build(
 fn settings(
     kubernetes: Kubernetes,
     plan: &RunPlan,
-    args: &RunArgs,
+    request: &Request,
     built: Built,
     origin: Origin,
     programs: Programs,
     report_dir: &Path,
 ) -> Settings {
-    let lifecycle_scope = select::lifecycle_scope(args, &plan.targets);
-    let execution = &args.execution;
+    let lifecycle_scope = select::lifecycle_scope(request, &plan.targets);
+    let Request { cluster, execution, .. } = request;
     Settings {
-        run: args.share.run_id.clone().unwrap_or_else(run_id),
+        run: request.pod.run_id.clone().unwrap_or_else(run_id),
         spec: built.spec,
         origin,
         implementation: built.implementation,
         programs,
         scale: execution.timeout_scale,
-        concurrency: concurrency(execution, &args.provider),
-        grows: grows(execution, &args.provider),
+        concurrency: concurrency(request),
+        grows: grows(request),
         dedicated: plan.control_planes(lifecycle_scope),
         strict: execution.strict,
         retries: execution.retries,
-        probe_undeclared: args.probe_undeclared,
+        probe_undeclared: request.operator.probe_undeclared,
         short_limits_count: false,
         lifecycle_scope,
         thorough: Thorough {
             every_crash_point: execution.is_full(),
             gang_timeouts: execution.is_full(),
-            seed: args.workloads.seed(),
+            seed: execution.seed(),
         },
         out: report_dir.to_owned(),
-        keep: execution.keep,
-        reproduce: reproduce::command(kubernetes, args),
+        keep: cluster.keep,
+        reproduce: reproduce::command(kubernetes, request),
     }
 }
 
 /// The initial number of concurrent cases. By default, it is as many as two cores can run.
-fn concurrency(args: &ExecutionArgs, provider: &ProviderArgs) -> usize {
-    let default = if provider.provider == ProviderName::Kind { 4 } else { 10 };
-    args.concurrency.unwrap_or(default).max(1)
+fn concurrency(request: &Request) -> usize {
+    let default = if request.cluster.provider == ProviderName::Kind { 4 } else { 10 };
+    request.execution.concurrency.unwrap_or(default).max(1)
 }
 
 /// Whether concurrency grows while processors are idle: not if a number is given, and not in other people's
 /// clusters.
-fn grows(args: &ExecutionArgs, provider: &ProviderArgs) -> bool {
-    let is_ours = provider.provider != ProviderName::Existing && args.cluster.is_none();
-    is_ours && args.concurrency.is_none()
-}
-
-/// Starts a given operator, or connects to an existing cluster, before the first case. If that fails, the
-/// reason is printed once, instead of an error for every clause. Also sends the user's own workload to
-/// admission, as a dry run.
-async fn reach_cluster(
-    environment: &Environment,
-    plan: &RunPlan,
-    request: &Request<'_>,
-    console: &Console,
-) -> Result<(), Failure> {
-    if request.first_failure.as_deref().is_some_and(FirstFailure::has_occurred) {
-        return Ok(());
-    }
-    if let Cases::OwnWorkload { file, case } = &request.cases {
-        let test_cluster = environment
-            .test_cluster(case.isolation, plan.targets[0])
-            .await
-            .map_err(|error| Failure::Infrastructure(error.to_string()))?;
-        workload::admitted(&test_cluster, case, &plan.targets).await.map_err(|reason| match reason {
-            workload::WorkloadError::NoAnswer(reason) => Failure::Infrastructure(reason),
-            reason => Failure::Usage(format!("--workload {}: {reason}", file.display())),
-        })?;
-    }
-    let uses_shared = plan.chosen.iter().any(|case| case.isolation != Isolation::Dedicated);
-    let is_existing = uses_shared && matches!(environment.settings.origin, Origin::Existing { .. });
-    if environment.settings.spec.operator.is_some() || is_existing {
-        console.now(if is_existing { "connecting" } else { "starting a control plane and the operator" });
-        environment
-            .test_cluster(Isolation::Shared, plan.targets[0])
-            .await
-            .map_err(|error| Failure::Infrastructure(error.to_string()))?;
-    }
-    Ok(())
+fn grows(request: &Request) -> bool {
+    let Request { cluster, execution, .. } = request;
+    let is_ours = cluster.provider != ProviderName::Existing && cluster.name.is_none();
+    is_ours && execution.concurrency.is_none()
 }
 
 /// Executes the cases of a plan, and returns the report.

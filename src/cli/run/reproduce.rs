@@ -2,32 +2,22 @@
 
 use std::path::Path;
 
+use conformance_contract::clauses::Workload;
 use conformance_contract::kubernetes::Kubernetes;
 
-use crate::args::{
-    EXISTING, ExecutionArgs, Install, OperatorArgs, ProviderArgs, ProviderName, RunArgs, WorkloadArgs,
-};
-use crate::given;
+use crate::options::ProviderName;
+use crate::request::{Cases, ClusterRequest, Execution, OperatorRequest, OperatorSource, Request};
 
 /// The command, with `{case}` and `{target}` as placeholders.
-pub(super) fn command(kubernetes: Kubernetes, args: &RunArgs) -> String {
-    let mut words = vec!["grove-conformance run".to_owned()];
-    words.extend(of_workload(&args.workloads));
-    words.extend(
-        given::flags(&args.cluster_args).map(|(flag, name, path)| format!("{flag} {name}{}", quoted(path))),
-    );
-    let tools = &args.tools;
-    words.extend(tools.trainer_dir.iter().map(|dir| format!("--trainer-dir {}", quoted(dir))));
-    words.extend(tools.trainer_source.iter().map(|dir| format!("--trainer-source {}", quoted(dir))));
-    words.extend(args.execution.cluster.iter().map(|name| format!("--cluster {name}")));
-    words.extend(of_provider(&args.provider));
-    words.extend(args.upgrade_from.iter().map(|word| format!("--upgrade-from '{word}'")));
-    words.extend(args.probe_undeclared.then(|| "--probe-undeclared".to_owned()));
-    words.extend(of_operator(&args.operator, &args.provider));
+pub(super) fn command(kubernetes: Kubernetes, request: &Request) -> String {
+    let mut words = vec!["grove-conformance".to_owned(), verb(&request.subject.cases)];
+    words.extend(request.programs.words().into_iter().map(|word| format!("--component '{word}'")));
+    words.extend(of_cluster(&request.cluster));
+    words.extend(of_operator(&request.operator));
     if kubernetes != Kubernetes::default() {
         words.push(format!("--kubernetes {kubernetes}"));
     }
-    words.extend(of_execution(&args.execution, args.workloads.seed));
+    words.extend(of_execution(&request.execution));
     words.push("{target}".into());
     words.join(" ")
 }
@@ -36,61 +26,98 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display())
 }
 
-fn of_provider(args: &ProviderArgs) -> Vec<String> {
+/// The subcommand, with the case.
+fn verb(cases: &Cases) -> String {
+    match cases {
+        Cases::Suite(Workload::PodCliqueSets) => "run {case}".into(),
+        Cases::Suite(Workload::TrainJobs) => "trainjobs {case}".into(),
+        Cases::Suite(Workload::PlainPods) => "ai-conformance {case}".into(),
+        Cases::Load(load) => {
+            let update = if load.update { " --update" } else { "" };
+            format!("load --nodes {} --pods {}{update}", load.nodes, load.pods)
+        }
+        Cases::Generated(generated) => match &generated.file {
+            Some(file) => format!("fuzz {}", quoted(file)),
+            // `run` knows a generated workload by its id.
+            None => "run {case}".into(),
+        },
+        Cases::OwnWorkload { file, nodes, .. } => format!("workload {} --nodes {nodes}", quoted(file)),
+    }
+}
+
+fn set(field: &str, value: &str) -> String {
+    format!("--set '{field}={value}'")
+}
+
+fn of_cluster(cluster: &ClusterRequest) -> Vec<String> {
     let mut words = Vec::new();
-    match args.provider {
-        ProviderName::Local => {}
-        ProviderName::Kind => words.push("--provider kind".to_owned()),
-        ProviderName::Existing => words.push("--provider existing".to_owned()),
+    if cluster.provider != ProviderName::Local {
+        words.push(format!("--provider {}", cluster.provider.word()));
     }
-    words.extend(args.node_image.iter().map(|image| format!("--node-image {image}")));
-    words.extend(args.kind_config.iter().map(|file| format!("--kind-config {}", quoted(file))));
-    if args.install == Install::Helm {
-        words.push("--install helm".into());
+    words.extend(cluster.name.iter().map(|name| format!("--cluster {name}")));
+    words.extend(cluster.kubeconfig.file.iter().map(|file| format!("--kubeconfig {}", quoted(file))));
+    words.extend(cluster.kubeconfig.context.iter().map(|name| format!("--context '{name}'")));
+    words.extend(cluster.nodes_where.iter().map(|label| format!("--nodes-where {label}")));
+    words.extend(cluster.node_image.iter().map(|image| set("cluster.nodeImage", image)));
+    words.extend(
+        cluster.kind_config.iter().map(|file| set("cluster.kindConfig", &file.display().to_string())),
+    );
+    let flags = [("allowForeignWorkloads", cluster.allow_foreign_workloads), ("oneEtcd", cluster.one_etcd)];
+    let given = flags.iter().filter(|(_, given)| *given);
+    words.extend(given.map(|(field, _)| set(&format!("cluster.{field}"), "true")));
+    words
+}
+
+fn of_operator(operator: &OperatorRequest) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend(operator.upgrade_from.iter().map(|source| format!("--upgrade-from '{}'", source.word())));
+    if operator.source != OperatorSource::Reference {
+        words.push(format!("--operator '{}'", operator.source.word()));
     }
-    words.extend(args.charts.iter().map(|(name, chart)| format!("--chart '{name}={chart}'")));
-    words.extend(args.kubeconfig.iter().map(|file| format!("--kubeconfig {}", quoted(file))));
-    words.extend(args.context.iter().map(|name| format!("--context '{name}'")));
-    words.extend(args.nodes_where.iter().map(|label| format!("--nodes-where {label}")));
-    if args.beside_foreign_workloads {
-        words.push("--beside-foreign-workloads".into());
+    if operator.source.is_existing() {
+        words.push(set("operator.name", &operator.name));
+        words.push(set("operator.version", &operator.version));
     }
-    if args.one_etcd {
-        words.push("--one-etcd".into());
+    words.extend(
+        operator.declaration.iter().map(|file| set("operator.declaration", &file.display().to_string())),
+    );
+    words.extend(operator.probe_undeclared.then(|| set("operator.probeUndeclared", "true")));
+    words
+}
+
+fn of_execution(execution: &Execution) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend(execution.is_full().then(|| "--depth full".to_owned()));
+    words.extend(execution.strict.then(|| "--strict".to_owned()));
+    words.extend(execution.seed.map(|seed| format!("--seed {seed}")));
+    if execution.timeout_scale != 1.0 {
+        words.push(format!("--timeout-scale {}", execution.timeout_scale));
     }
     words
 }
 
-fn of_operator(operator: &OperatorArgs, provider: &ProviderArgs) -> Vec<String> {
-    let mut words = Vec::new();
-    words.extend(operator.started().map(|word| format!("--operator '{word}'")));
-    if operator.is_existing() {
-        words.push(format!("--operator {EXISTING}"));
-        words.push(format!("--operator-name '{}'", provider.operator_name));
-        words.push(format!("--operator-version '{}'", provider.operator_version));
-    }
-    words.extend(operator.declares.iter().map(|file| format!("--declares {}", quoted(file))));
-    words
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::request;
 
-fn of_execution(args: &ExecutionArgs, seed: Option<u64>) -> Vec<String> {
-    let mut words = Vec::new();
-    words.extend(args.is_full().then(|| "--depth full".to_owned()));
-    words.extend(args.strict.then(|| "--strict".to_owned()));
-    words.extend(seed.map(|seed| format!("--seed {seed}")));
-    if args.timeout_scale != 1.0 {
-        words.push(format!("--timeout-scale {}", args.timeout_scale));
+    /// The command requests what the run requested, with the case that it names.
+    #[rstest::rstest]
+    #[case("run --backend volcano", "grove-conformance run {case} {target}")]
+    #[case("trainjobs --backend volcano", "grove-conformance trainjobs {case} {target}")]
+    #[case("ai-conformance --seed 7", "grove-conformance ai-conformance {case} --seed 7 {target}")]
+    #[case(
+        "load --nodes 50x8 --pods 300 --update",
+        "grove-conformance load --nodes 50x8 --pods 300 --update {target}"
+    )]
+    #[case("fuzz --count 3 --seed 5", "grove-conformance run {case} --seed 5 {target}")]
+    #[case(
+        "run --provider existing --kubeconfig k --operator existing --set cluster.oneEtcd=true --strict",
+        "grove-conformance run {case} --provider existing --kubeconfig 'k' --set 'cluster.oneEtcd=true' --operator \
+         'existing' --set 'operator.name=unnamed' --set 'operator.version=unknown' --strict {target}"
+    )]
+    fn the_command_runs_the_case_in_the_same_way(#[case] line: &str, #[case] expected: &str) {
+        let request = Request { programs: Default::default(), ..request(line).unwrap() };
+        assert_eq!(command(Kubernetes::default(), &request), expected);
     }
-    words
-}
-
-fn of_workload(args: &WorkloadArgs) -> Vec<String> {
-    let mut words = vec![match (&args.workload, &args.nodes, &args.generated, &args.scale, args.pods) {
-        (Some(file), Some(nodes), ..) => format!("--workload {} --nodes {nodes}", quoted(file)),
-        (_, _, Some(file), ..) => format!("--generated {}", quoted(file)),
-        (.., Some(nodes), Some(pods)) => format!("--scale {nodes} --pods {pods}"),
-        _ => "{case}".to_owned(),
-    }];
-    words.extend(args.update.then(|| "--update".to_owned()));
-    words
 }

@@ -59,7 +59,7 @@ pub async fn check_node_image(image: &str) -> Result<(), ClusterError> {
                     "kind nodes are privileged containers; allow them in the engine and its environment"
                         .into()
                 } else {
-                    "pass another --node-image, or omit it".into()
+                    "set another cluster.nodeImage, or none".into()
                 },
             })
         }

@@ -236,8 +236,8 @@ async fn debian() -> Result<PathBuf, ClusterError> {
         what: "node image",
         found,
         advice:
-            "building one needs root and debootstrap (apt-get install debootstrap); or pass an image with \
-                 --node-image"
+            "building one needs root and debootstrap (apt-get install debootstrap); or name an image in \
+                 cluster.nodeImage"
                 .into(),
     };
     if !rustix::process::geteuid().is_root() {

@@ -155,7 +155,7 @@ mod tests {
         let pod = |text: &str| {
             let mut template = documents(text).unwrap().remove(0)["spec"]["template"].take();
             let args = template["spec"]["containers"][0]["args"].as_array_mut().unwrap();
-            args.retain(|arg| !arg.as_str().unwrap().starts_with("--shards"));
+            args.retain(|arg| !arg.as_str().unwrap().starts_with("--set=pod.shards"));
             template
         };
         assert_eq!(pod(JOB), pod(INDEXED_JOB));

@@ -1,5 +1,5 @@
 //! Gang scheduling as the Kubernetes AI conformance programme requires it of a platform: plain pods in the
-//! scheduler's own gang resource, without an operator. `run --profile ai-conformance` tests these targets on
+//! scheduler's own gang resource, without an operator. `ai-conformance` tests these targets on
 //! control planes of their own.
 
 use crate::clauses::Workload;

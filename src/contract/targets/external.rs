@@ -42,7 +42,9 @@ pub(crate) fn why_not_of_an_external_profile(profile: &ExternalProfile, feature:
             "no scheduler serves conformance-external; `run --backend external:NAME` judges one that runs"
         }
         _ if !profile.runs => "no scheduler serves the profile, so no pod is bound",
-        _ if DECLARABLE.contains(&feature) || feature == Feature::Kubelet => "not declared by --features",
-        _ => "an operator declares it for a backend; --features cannot declare it",
+        _ if DECLARABLE.contains(&feature) || feature == Feature::Kubelet => {
+            "not declared by target.features"
+        }
+        _ => "an operator declares it for a backend; target.features cannot declare it",
     }
 }

@@ -1,4 +1,4 @@
-//! TrainJobs of the Kubeflow Trainer, on four schedulers. `run --trainjob` tests these targets on control
+//! TrainJobs of the Kubeflow Trainer, on four schedulers. `trainjobs` tests these targets on control
 //! planes of their own.
 
 use crate::clauses::{Feature, Workload};

@@ -146,7 +146,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         write(&folder.path().join("scheduler"), "not executable", 0o644);
         write(&folder.path().join("crds/queues.yaml"), &crd("queues.scheduling.run.ai"), 0o644);
-        let Err(InstallError::ProgramFolder { flag: "--kai-dir", missing, .. }) =
+        let Err(InstallError::ProgramFolder { flag: "--component kai-scheduler", missing, .. }) =
             in_folder(kai::SCHEDULER, folder.path())
         else {
             panic!("nothing is missing")

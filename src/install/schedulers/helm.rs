@@ -1,4 +1,4 @@
-//! Installs schedulers from their Helm charts (`--install helm`), and operators from theirs.
+//! Installs schedulers from their Helm charts (`--component NAME=chart:REF`), and operators from theirs.
 //!
 //! A scheduler's file has the name of its chart, its values, and where its objects are ([`Package`]). The
 //! user may select another chart or version. This file has the rest: Helm's arguments, and the parsing of its

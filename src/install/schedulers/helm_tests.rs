@@ -270,7 +270,7 @@ async fn a_failed_installation_is_an_error(#[case] script: &str, #[case] message
 async fn a_missing_helm_is_reported_with_advice() {
     let helm = Helm { program: "/nowhere/helm", first: Vec::new() };
     let error = helm.version().await.expect_err("there is none").to_string();
-    for message in ["`/nowhere/helm version --short` failed", "put `helm` on PATH", "--install manifests"] {
+    for message in ["`/nowhere/helm version --short` failed", "put `helm` on PATH", "omit the chart"] {
         assert!(error.contains(message), "{message}: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! A scheduler from a working tree of its repository: `--scheduler-source NAME=DIR`. Its recipe
+//! A scheduler from a checkout of its repository: `--component NAME=src:DIR`. Its recipe
 //! (`schedulers/NAME.yaml`) is data: packages of its programs, linker flags, CRDs, and the differences
 //! between releases.
 
@@ -59,7 +59,7 @@ pub struct SchedulerSource {
     tree: Tree,
 }
 
-/// The names that `--scheduler-source` accepts: the first program of each scheduler.
+/// The names that can be built from a checkout: the first program of each scheduler.
 pub fn names() -> Vec<&'static str> {
     ALL.iter().filter_map(|install| install.processes.first()).map(|process| process.name).collect()
 }

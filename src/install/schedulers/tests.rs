@@ -187,5 +187,5 @@ fn only_schedulers_whose_programs_the_user_gives_are_missing_without_them() {
         }
     }
     let kai = installation(kai::SCHEDULER).missing(&ClusterSpec::with([kai::SCHEDULER]));
-    assert!(kai.unwrap().starts_with("KAI binaries not found (--kai-dir or --kai-source)"));
+    assert!(kai.unwrap().starts_with("KAI binaries not found (--component kai-scheduler=DIR"));
 }

@@ -20,7 +20,7 @@ pub struct Module {
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Component {
-    /// The program's name, as in `--bin NAME=PATH`.
+    /// The program's name, as in `--component NAME=PATH`.
     pub name: &'static str,
     /// The version that the module pins.
     pub version: &'static str,

@@ -1,4 +1,4 @@
-//! Provides programs: those of the user (`--bin NAME=PATH`), cached ones, or newly built ones.
+//! Provides programs: those of the user (`--component NAME=PATH`), cached ones, or newly built ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -149,7 +149,7 @@ impl Toolbox {
     }
 }
 
-/// Rejects a `--bin` for a program that no cluster here would start.
+/// Rejects a `--component` for a program that no cluster here would start.
 pub fn reject_unknown_overrides(
     overrides: &Overrides,
     components: impl Iterator<Item = &'static Component>,

@@ -33,7 +33,7 @@ pub enum SourceError {
     #[error("{path}: {reason}")]
     Recipe { path: &'static str, reason: String },
     /// No scheduler has this name.
-    #[error("--scheduler-source {name}={}: unknown program; known: {}", dir.display(), known.join(", "))]
+    #[error("--component {name}=src:{}: unknown program; known: {}", dir.display(), known.join(", "))]
     Unknown { name: String, dir: PathBuf, known: Vec<&'static str> },
 }
 

@@ -241,7 +241,7 @@ impl Environment {
             });
             for judgement in across_kinds {
                 judgement.outcome = Outcome::not_run_announced(
-                    "the order of events of different kinds is known only with a single etcd; pass --one-etcd if there is one",
+                    "the order of events of different kinds is known only with a single etcd; set cluster.oneEtcd if there is one",
                 );
                 judgement.violations.clear();
             }

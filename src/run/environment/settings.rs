@@ -54,7 +54,7 @@ pub enum Origin {
     Local,
     /// Containers, started by the run.
     Kind(Box<KindSpec>),
-    /// A cluster started by `up`.
+    /// A cluster started by `cluster create`.
     Up(PathBuf),
     /// An existing cluster that the harness did not start.
     Existing {

@@ -1,4 +1,4 @@
-//! Kubeflow TrainJobs (`run --trainjob`).
+//! Kubeflow TrainJobs (`trainjobs`).
 
 use crate::prelude::*;
 

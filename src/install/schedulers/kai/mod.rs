@@ -70,7 +70,7 @@ pub(crate) static INSTALL: Install = Install {
             rights: &[POD_GROUPER_RIGHTS],
             local_rights: &[],
             health: Some("/readyz"),
-            optional: Some("KAI's podgrouper is not in the folder of --kai-dir"),
+            optional: Some("KAI's podgrouper is not in the folder of --component kai-scheduler"),
             start: |home, _| Ok(Command { args: pod_grouper_args(home), env: environment(home) }),
             deployment: Some(Deployment {
                 configuration: None,
@@ -80,11 +80,11 @@ pub(crate) static INSTALL: Install = Install {
         },
     ],
     programs: ProgramSource::Given(Given {
-        flag: "--kai-dir",
+        flag: "--component kai-scheduler",
         prefix: "kai-",
-        missing: "KAI binaries not found (--kai-dir or --kai-source): a stand-in scheduler binds the pods one by one, and only \
+        missing: "KAI binaries not found (--component kai-scheduler=DIR or src:DIR): a stand-in scheduler binds the pods one by one, and only \
                   clauses about API objects are tested",
-        missing_in_kind: "KAI binaries not found (--kai-dir or --kai-source), and no chart installs KAI (--install helm)",
+        missing_in_kind: "KAI binaries not found (--component kai-scheduler=DIR, src:DIR or chart:REF)",
     }),
     recipe: recipe!("kai-scheduler"),
     user: BINDER,

@@ -1,13 +1,11 @@
-//! `run --in-cluster`: runs the suite as pods of a Job in a cluster. This side submits the Job, prints the
-//! pods' logs, fetches and merges their reports, and removes what it created. [`pod_args`] derives the
-//! arguments of each pod.
+//! `job`: runs the suite as pods of a Job in a cluster. This side submits the Job, prints the pods' logs, fetches
+//! and merges their reports, and removes what it created. [`pod_args`] derives the arguments of each pod.
 //!
-//! A pod runs `run` as usual. [`as_share`] derives its share of the cases from its arguments and from its
-//! index in the Job, and `publish` stores its report in ConfigMaps.
+//! A pod runs `run` as usual. `request` derives its share of the cases from its index in the Job, and `publish`
+//! stores its report in ConfigMaps.
 
 mod pod_args;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,95 +14,59 @@ use conformance_cluster::access::Access;
 use conformance_cluster::kubeconfig::KubeconfigSource;
 use conformance_cluster::suite::follow::{Ended, Follower, follow};
 use conformance_cluster::suite::results::{self, Incomplete, Stored};
-use conformance_cluster::suite::{SuiteRun, run_of_share, submit};
+use conformance_cluster::suite::{SuiteRun, submit};
 use conformance_cluster::{ClusterError, existing};
 use conformance_programs::blocking::in_place;
 use conformance_report as report;
 use conformance_report::{Exit, LostShard, MergeInput, Report, Shard};
 use conformance_run::interruption::Interruption;
-use conformance_run::run_plan::RunPlan;
 use kube::Client;
 
-use super::args::{FetchArgs, RunArgs};
+use super::args::FetchArgs;
 use super::output::{self, Console};
 use super::report_files::{command, write};
-use super::{Failure, provider, run_id};
+use super::request::{JobRequest, Request};
+use super::{Failure, provider, run, run_id};
 
-/// The environment variable in which the Job controller gives a pod its index, from 0.
-const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
 /// The folder for the pods' reports, in the folder of the merged report.
 const SHARDS: &str = "shards";
 
-/// The index of this pod's share, from 0. Only pods of an Indexed Job have one.
-pub(crate) fn index() -> Result<usize, Failure> {
-    let index = std::env::var(INDEX_VARIABLE).ok().and_then(|index| index.parse().ok());
-    index.ok_or_else(|| {
-        Failure::Usage(format!(
-            "--shards needs --in-cluster, or a pod of an Indexed Job, which has {INDEX_VARIABLE}; otherwise pass --shard I/N"
-        ))
-    })
-}
-
-/// The arguments of a run, with a pod's share, and an id that distinguishes its objects from those of other
-/// pods.
-pub(crate) fn as_share(args: &RunArgs) -> Result<Cow<'_, RunArgs>, Failure> {
-    if args.share.in_cluster || (args.share.shards.is_none() && args.share.run_id.is_none()) {
-        return Ok(Cow::Borrowed(args));
-    }
-    let (index, shard) = match args.share.shards {
-        Some(shards) => {
-            let index = index()?;
-            let none = || Failure::Usage(format!("{INDEX_VARIABLE} is {index}, and --shards is {shards}"));
-            (index, Some(Shard::at(index, shards.get()).ok_or_else(none)?))
-        }
-        None => (0, args.share.shard),
-    };
-    let run_id = args.share.run_id.as_deref().map(|run| run_of_share(run, index));
-    let mut share_args = args.clone();
-    share_args.share.shard = shard;
-    share_args.share.run_id = run_id;
-    Ok(Cow::Owned(share_args))
-}
-
 /// Runs the cases in the cluster, and merges the reports of the pods. Wrong options and missing permissions
 /// are reported before anything is created.
-pub(crate) async fn run(
-    args: &RunArgs,
-    plan: &RunPlan,
+pub(crate) async fn job(
+    request: &Request,
+    job: &JobRequest,
     interruption: &Arc<Interruption>,
-) -> Result<Report, Failure> {
-    let pod_args = pod_args::of(args)?;
-    let Some(image) = &args.share.image else {
-        return Err(Failure::Usage("--in-cluster needs --image IMAGE".into()));
-    };
-    let kubeconfig = args.provider.kubeconfig_source();
+) -> Result<Exit, Failure> {
+    let plan = run::plan(request.subject.versions[0], request)?;
+    let (folder, wanted) = (&request.output.folder, job.shards);
+    let kubeconfig = request.cluster.kubeconfig.clone();
     provider::readable(&kubeconfig).await?;
-    std::fs::create_dir_all(&args.report_dir)
-        .map_err(|e| Failure::Usage(format!("--output {}: {e}", args.report_dir.display())))?;
-    let wanted = args.share.shards.map_or(1, std::num::NonZeroUsize::get);
+    std::fs::create_dir_all(folder)
+        .map_err(|e| Failure::Usage(format!("--output {}: {e}", folder.display())))?;
     let count =
         plan.chosen.iter().filter(|case| plan.targets.iter().any(|target| case.is_for(*target))).count();
     let suite = SuiteRun {
         run: run_id(),
-        image: image.clone(),
+        image: job.image.clone(),
         shares: wanted.min(count.max(1)),
-        leased_nodes: args.provider.nodes_where.clone(),
+        leased_nodes: request.cluster.nodes_where.clone(),
         args: Vec::new(),
     };
     if suite.shares < wanted {
         output::say(&format!("{count} cases are selected: {} shards instead of {wanted}", suite.shares));
     }
-    let suite = SuiteRun { args: pod_args.with_shares(suite.shares), ..suite };
+    let suite = SuiteRun { args: pod_args::of(request).with_shares(suite.shares), ..suite };
     let client = existing::reached(&Access::Kubeconfig(kubeconfig.clone())).await?;
     submit::check_rights(&client, &suite).await?;
     let _accepting = interruption.accept_requests();
     output::say(&format!("run {} in namespace {}", suite.run, suite.name()));
     let report = async {
         let ended = submit_and_follow(&client, &suite, interruption).await?;
-        fetch_and_merge(&client, &suite.name(), &args.report_dir, Some(suite.shares), &ended).await
+        fetch_and_merge(&client, &suite.name(), folder, Some(suite.shares), &ended).await
     };
     let written = report.await.and_then(|report| {
-        write(&args.report_dir, &report, args.output.quiet)?;
+        write(folder, &report, request.output.quiet)?;
         Ok(report)
     });
     // Remove the objects even if the run failed.
@@ -118,7 +80,7 @@ pub(crate) async fn run(
             named.options()
         ));
     }
-    written
+    run::finish(request, &written?).await
 }
 
 async fn submit_and_follow(

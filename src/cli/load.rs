@@ -1,15 +1,11 @@
-//! `run --scale NODESxGPUS --pods N`: the options of the scale test, and its figures as text.
+//! `load`: the target of the load test, and its figures as text.
 
 use conformance_contract::target::Target;
-use conformance_load::Size;
 use conformance_report::{CaseResult, Report};
 use serde_json::{Map, Value};
 
-use super::args::{ProviderArgs, ProviderName, SubjectArgs, Versions, WorkloadArgs};
-use super::{Failure, select};
+use super::Failure;
 
-/// Maximum number of simulated nodes.
-const MAX_NODES: u32 = 10_000;
 /// The gang scope that is measured by default.
 const DEFAULT_SCOPE: &str = "PodGang";
 
@@ -20,32 +16,12 @@ const OPERATOR_MEGABYTES: f64 = 150.0;
 const SUITE_MEGABYTES: f64 = 1000.0;
 const DELETION_SECONDS: f64 = 60.0;
 
-/// The requested size; `None` without `--scale`.
-pub(crate) fn size(
-    args: &WorkloadArgs,
-    subject: &SubjectArgs,
-    provider: &ProviderArgs,
-) -> Result<Option<Size>, Failure> {
-    let (Some(word), Some(pods)) = (&args.scale, args.pods) else { return Ok(None) };
-    let wrong = |reason: String| Failure::Usage(format!("--scale {word} --pods {pods}: {reason}"));
-    if provider.provider != ProviderName::Local {
-        return Err(wrong("the nodes are simulated on a local control plane: pass --provider local".into()));
-    }
-    if subject.kubernetes == Some(Versions::All) {
-        return Err(wrong("only one version of Kubernetes can be measured: omit --kubernetes all".into()));
-    }
-    let (nodes, gpus) = select::nodes_of("--scale", word, MAX_NODES)?;
-    let size = Size::new(nodes, gpus, pods)
-        .map_err(|reason| wrong(format!("{reason}: pass fewer pods, or more nodes")))?;
-    Ok(Some(size.updating(args.update)))
-}
-
 /// The single target to measure. A target whose gang resources the operator does not create is rejected.
 pub(crate) fn target(backend: &str, targets: Vec<Target>) -> Result<Target, Failure> {
     let creates_its_own = |target: &Target| *target == Target::KAI || target.external().is_some();
     match targets.as_slice() {
         [only] if creates_its_own(only) => Err(Failure::Usage(format!(
-            "--scale --backend {backend}: the scheduler is also measured alone, with the operator's gang resources, and \
+            "--backend {backend}: the scheduler is also measured alone, with the operator's gang resources, and \
              {backend} creates its own; pass default-scheduler, volcano or koord-scheduler"
         ))),
         [only] => Ok(*only),
@@ -54,7 +30,7 @@ pub(crate) fn target(backend: &str, targets: Vec<Target>) -> Result<Target, Fail
             let is_one_backend = several.iter().all(|target| target.backend() == several[0].backend());
             default.copied().filter(|_| is_one_backend).ok_or_else(|| {
                 Failure::Usage(format!(
-                    "--scale measures one backend at a time: pass --backend NAME, not {backend}"
+                    "`load` measures one backend at a time: pass --backend NAME, not {backend}"
                 ))
             })
         }
@@ -213,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn scale_measures_one_target() {
+    fn one_target_is_measured() {
         let both = || vec![Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG];
         let one = |backend, targets| target(backend, targets).ok();
         assert_eq!(one("default-scheduler", both()), Some(Target::KUBE_POD_GANG));

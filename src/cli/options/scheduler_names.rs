@@ -10,28 +10,22 @@ pub(super) fn backend() -> String {
     names.dedup();
     format!(
         "Backend to judge ({}); all of them in one control plane (all); or your own scheduler that reads PodGangs \
-         (external:NAME)",
+         (external:NAME) [default: default-scheduler]",
         names.join(", ")
     )
 }
 
-/// The help of `--scheduler-source`.
-pub(super) fn scheduler_source() -> String {
-    format!(
-        "Build this scheduler from a working tree of its repository, once per content, instead of the pinned version: \
-         {}, e.g. vc-scheduler=../volcano. May be repeated",
-        one_of(&sources())
-    )
-}
-
-/// The help of `--chart`.
-pub(super) fn chart() -> String {
+/// The help of `--component`.
+pub(super) fn component() -> String {
     let with_chart = schedulers::all().filter_map(Release::pinned);
-    let names: Vec<_> = with_chart.map(|release| release.scheduler.name()).collect();
+    let charts: Vec<_> = with_chart.map(|release| release.scheduler.name()).collect();
     format!(
-        "With --install helm, use this chart for {} instead of the pinned one: an OCI reference, REPOSITORY/CHART, or a \
-         path. @VERSION alone selects another version of the pinned chart. May be repeated",
-        one_of(&names)
+        "Where a program comes from, instead of the pinned version: a path (kube-scheduler=./my-scheduler, or \
+         kai-scheduler=DIR for a folder with KAI's programs and CRDs); src:DIR, a checkout that is built once per content \
+         ({}); or, on kind, chart:REF, a Helm chart ({}): an OCI reference, REPOSITORY/CHART, a path, @VERSION for another \
+         version of the pinned chart, or pinned. May be repeated",
+        one_of(&sources()),
+        one_of(&charts)
     )
 }
 

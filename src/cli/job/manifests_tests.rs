@@ -3,7 +3,9 @@
 use clap::Parser;
 use serde_json::Value;
 
-use crate::args::{Cli, RunArgs, Verb};
+use crate::args::{Cli, Verb};
+use crate::config;
+use crate::options::RunOptions;
 
 const JOB: &str = include_str!("../../../manifests/suite/job.yaml");
 const INDEXED_JOB: &str = include_str!("../../../manifests/suite/indexed-job.yaml");
@@ -12,10 +14,10 @@ fn document(text: &str) -> Value {
     grove_yaml::documents(text).unwrap().remove(0)
 }
 
-fn run(container: &Value) -> RunArgs {
+fn run(container: &Value) -> RunOptions {
     let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
     match Cli::try_parse_from(std::iter::once("grove-conformance").chain(args)).unwrap().verb {
-        Verb::Run(args) => *args,
+        Verb::Run(args) => config::completed(&args.config, args.options).unwrap(),
         other => panic!("{other:?}"),
     }
 }
@@ -25,9 +27,9 @@ fn run(container: &Value) -> RunArgs {
 #[case(INDEXED_JOB, Some(2))]
 fn a_job_stores_its_results(#[case] text: &str, #[case] shards: Option<usize>) {
     let spec = &document(text)["spec"];
-    let args = run(&spec["template"]["spec"]["containers"][0]);
-    assert!(args.share.store_results);
-    assert_eq!(args.share.shards.map(std::num::NonZeroUsize::get), shards);
+    let options = run(&spec["template"]["spec"]["containers"][0]);
+    assert_eq!(options.pod.store_results, Some(true));
+    assert_eq!(options.pod.shards.map(std::num::NonZeroUsize::get), shards);
     let completions = spec["completions"].as_u64();
     assert_eq!((completions, spec["parallelism"].as_u64()), (shards.map(|count| count as u64), completions));
 }

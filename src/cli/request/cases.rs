@@ -1,0 +1,114 @@
+//! The cases of a run: the suite's, or a workload of another kind.
+
+use std::path::{Path, PathBuf};
+
+use conformance_contract::clauses::Workload;
+use conformance_driver::case::Case;
+use conformance_driver::test_cluster::DEFAULT_SEED;
+use conformance_fuzz::{self as fuzz, GeneratedWorkload};
+use conformance_load::Size;
+use conformance_run::feasibility::Knowledge;
+use conformance_run::workload;
+
+use crate::options::ProviderName;
+use crate::{Failure, output, select};
+
+#[derive(Debug, Clone)]
+pub(crate) enum Cases {
+    /// The suite's cases for this workload, as far as they are selected.
+    Suite(Workload),
+    Load(LoadCase),
+    Generated(GeneratedCases),
+    OwnWorkload {
+        file: PathBuf,
+        /// The nodes, as given.
+        nodes: String,
+        case: &'static Case,
+    },
+}
+
+/// A load test, as it was requested.
+#[derive(Debug, Clone)]
+pub(crate) struct LoadCase {
+    pub nodes: String,
+    pub pods: u32,
+    pub update: bool,
+    pub case: &'static Case,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct GeneratedCases {
+    /// The file with the workload; `None` if the workloads were drawn from the seed.
+    pub file: Option<PathBuf>,
+    pub cases: Vec<&'static Case>,
+}
+
+/// Maximum length of a file's name in a case id, because object names contain the id.
+const MAX_NAME: usize = 24;
+/// Maximum number of simulated nodes of a load test.
+const MAX_NODES: u32 = 10_000;
+
+/// The user's own workload. Refuses one that does not fit the nodes. Prints why it is undecided whether it fits.
+pub(super) fn own_workload(file: &Path, nodes: &str, provider: ProviderName) -> Result<Cases, Failure> {
+    let usage = |reason: String| Failure::Usage(format!("workload {}: {reason}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
+    let knowledge = match provider {
+        ProviderName::Local => Knowledge::Complete,
+        ProviderName::Kind | ProviderName::Existing => Knowledge::OfHarness,
+    };
+    let accepted = workload::case(&text, &select::nodes(nodes)?, knowledge);
+    let accepted = accepted.map_err(|reason| usage(reason.to_string()))?;
+    if !accepted.undecided.is_empty() {
+        output::say(&format!(
+            "workload {}: only a scheduler can decide whether the pods fit, so pods that stay pending prove \
+             nothing:\n  {}",
+            file.display(),
+            accepted.undecided.join("\n  ")
+        ));
+    }
+    Ok(Cases::OwnWorkload { file: file.to_owned(), nodes: nodes.to_owned(), case: accepted.case })
+}
+
+/// The generated workload of a file, or as many as requested, from the seed on.
+pub(super) fn generated(file: Option<&Path>, count: u64, seed: Option<u64>) -> Result<Cases, Failure> {
+    let Some(file) = file else {
+        let first = seed.unwrap_or(DEFAULT_SEED);
+        let seeds = (0..count).map(|number| first.wrapping_add(number));
+        let cases = seeds.filter_map(|seed| fuzz::case(&format!("{}/{seed}", fuzz::GROUP))).collect();
+        return Ok(Cases::Generated(GeneratedCases { file: None, cases }));
+    };
+    let usage = |reason: String| Failure::Usage(format!("fuzz {}: {reason}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
+    let workload = GeneratedWorkload::read(&text).map_err(|error| usage(error.to_string()))?;
+    let cases = vec![workload.case(&name(file))];
+    Ok(Cases::Generated(GeneratedCases { file: Some(file.to_owned()), cases }))
+}
+
+fn name(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let kept = stem.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
+    let name: String = kept.take(MAX_NAME).collect();
+    name.trim_matches('-').to_owned()
+}
+
+/// A load test.
+pub(super) fn load(nodes: &str, pods: u32, update: bool) -> Result<Cases, Failure> {
+    let (count, gpus) = select::nodes_of("--nodes", nodes, MAX_NODES)?;
+    let size = Size::new(count, gpus, pods).map_err(|reason| {
+        Failure::Usage(format!("--nodes {nodes} --pods {pods}: {reason}: pass fewer pods, or more nodes"))
+    })?;
+    let case = size.updating(update).case();
+    Ok(Cases::Load(LoadCase { nodes: nodes.to_owned(), pods, update, case }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("reports/generated-volcano-17.yaml", "generated-volcano-17")]
+    #[case("A very long name, with words in it.yaml", "a-very-long-name--with-w")]
+    fn a_case_is_named_after_its_file(#[case] file: &str, #[case] wanted: &str) {
+        assert_eq!(name(Path::new(file)), wanted);
+    }
+}

@@ -1,0 +1,177 @@
+//! What a run was asked for, validated. It is made once, of the command line, the configuration file and the files
+//! that they name. The code after that reads no arguments.
+
+mod cases;
+mod cluster;
+mod conflicts;
+mod execution;
+mod job;
+mod operator;
+mod output;
+mod pod;
+mod programs;
+
+use conformance_contract::clauses::{Class, Workload};
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_report::Shard;
+use conformance_run::workload;
+
+pub(crate) use self::cases::Cases;
+pub(crate) use self::cluster::ClusterRequest;
+pub(crate) use self::execution::Execution;
+pub(crate) use self::job::JobRequest;
+pub(crate) use self::operator::{OperatorRequest, OperatorSource};
+pub(crate) use self::output::Output;
+pub(crate) use self::pod::Pod;
+pub(crate) use self::programs::{ProgramRequest, TrainerSource};
+use crate::args::{
+    AiConformanceArgs, FuzzArgs, JobArgs, LoadArgs, PodVerb, RunArgs, SoakArgs, TrainJobsArgs, WorkloadArgs,
+};
+use crate::options::{ProviderName, RunOptions, Versions};
+use crate::{Failure, config, select};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub subject: Subject,
+    pub selection: Selection,
+    pub operator: OperatorRequest,
+    pub cluster: ClusterRequest,
+    pub programs: ProgramRequest,
+    pub execution: Execution,
+    pub output: Output,
+    pub pod: Pod,
+}
+
+/// What is judged.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    pub cases: Cases,
+    pub backend: String,
+    /// The features that an external scheduler declares.
+    pub features: Vec<String>,
+    /// The gang scope of the run. A workload that names one is run in that scope.
+    pub scope: Option<String>,
+    /// The versions of Kubernetes, one after the other.
+    pub versions: Vec<Kubernetes>,
+}
+
+/// Which of the suite's cases run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selection {
+    /// Ids, groups and globs of cases, and ids and globs of clauses; all cases, if there is none.
+    pub words: Vec<String>,
+    /// Words of the same kinds, for cases that are not run.
+    pub skip: Vec<String>,
+    pub classes: Vec<Class>,
+    pub shard: Option<Shard>,
+}
+
+impl Subject {
+    /// The kind of objects that is judged.
+    pub(crate) fn workload(&self) -> Workload {
+        match self.cases {
+            Cases::Suite(workload) => workload,
+            Cases::Load(_) | Cases::Generated(_) | Cases::OwnWorkload { .. } => Workload::PodCliqueSets,
+        }
+    }
+}
+
+impl Request {
+    pub(crate) fn of_run(args: RunArgs) -> Result<Self, Failure> {
+        let options = config::completed(&args.config, args.options)?;
+        Self::new(options, |_| Ok(Cases::Suite(Workload::PodCliqueSets)))
+    }
+
+    pub(crate) fn of_soak(args: SoakArgs) -> Result<Self, Failure> {
+        let options = config::completed(&args.config, args.options)?;
+        Self::new(options, |_| Ok(Cases::Suite(Workload::PodCliqueSets)))
+    }
+
+    pub(crate) fn of_train_jobs(args: TrainJobsArgs) -> Result<Self, Failure> {
+        let (config, options) = args.split();
+        Self::new(config::completed(&config, options)?, |_| Ok(Cases::Suite(Workload::TrainJobs)))
+    }
+
+    pub(crate) fn of_ai_conformance(args: AiConformanceArgs) -> Result<Self, Failure> {
+        let (config, options) = args.split();
+        Self::new(config::completed(&config, options)?, |_| Ok(Cases::Suite(Workload::PlainPods)))
+    }
+
+    pub(crate) fn of_workload(args: WorkloadArgs) -> Result<Self, Failure> {
+        let (config, options) = args.common.split();
+        Self::new(config::completed(&config, options)?, |options| {
+            let provider = options.cluster.provider.unwrap_or_default();
+            cases::own_workload(&args.path, &args.nodes, provider)
+        })
+    }
+
+    pub(crate) fn of_fuzz(args: FuzzArgs) -> Result<Self, Failure> {
+        let (config, mut options) = args.common.split();
+        options.selection.shard = args.shard;
+        Self::new(config::completed(&config, options)?, |options| {
+            cases::generated(args.path.as_deref(), args.count, options.execution.seed)
+        })
+    }
+
+    pub(crate) fn of_load(args: LoadArgs) -> Result<Self, Failure> {
+        let (config, options) = args.common.split();
+        Self::new(config::completed(&config, options)?, |_| cases::load(&args.nodes, args.pods, args.update))
+    }
+
+    /// The run that the pods of a Job share, and the Job.
+    pub(crate) fn of_job(args: JobArgs) -> Result<(Self, JobRequest), Failure> {
+        let workload = match args.verb {
+            PodVerb::Run => Workload::PodCliqueSets,
+            PodVerb::AiConformance => Workload::PlainPods,
+        };
+        let mut options = config::completed(&args.config, args.options)?;
+        options.cluster.provider.get_or_insert(ProviderName::Existing);
+        let request = Self::new(options, |_| Ok(Cases::Suite(workload)))?;
+        let job = JobRequest { image: args.image, shards: args.shards.get() };
+        job::check(&request)?;
+        Ok((request, job))
+    }
+
+    /// Validates the options. `cases` reads what the run judges, if it is not the suite's cases.
+    fn new(
+        options: RunOptions,
+        cases: impl FnOnce(&RunOptions) -> Result<Cases, Failure>,
+    ) -> Result<Self, Failure> {
+        let cases = cases(&options)?;
+        let pod = Pod::of(&options.pod)?;
+        let scope = match &cases {
+            Cases::OwnWorkload { case, .. } => workload::scope(case),
+            Cases::Suite(_) | Cases::Load(_) | Cases::Generated(_) => None,
+        };
+        let scope = scope.or(options.target.scope);
+        let default = || Versions::from(select::version_for(scope.as_deref()));
+        let versions = options.target.kubernetes.unwrap_or_else(default).all();
+        let selection = Selection {
+            shard: pod.shard()?.or(options.selection.shard),
+            words: options.selection.words,
+            skip: options.selection.skip,
+            classes: options.selection.classes.into_iter().map(Into::into).collect(),
+        };
+        let request = Self {
+            subject: Subject {
+                cases,
+                backend: options.target.backend.unwrap_or_else(|| "default-scheduler".into()),
+                features: options.target.features,
+                scope,
+                versions,
+            },
+            selection,
+            operator: OperatorRequest::of(options.operator)?,
+            cluster: ClusterRequest::of(options.cluster)?,
+            programs: ProgramRequest::of(&options.programs)?,
+            execution: Execution::of(&options.execution)?,
+            output: Output::of(options.output)?,
+            pod,
+        };
+        conflicts::check(&request)?;
+        Ok(request)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! The operator under test, and the one that it replaces in an upgrade.
+
+use std::path::PathBuf;
+
+use crate::Failure;
+use crate::options::OperatorOptions;
+
+#[derive(Debug, Clone)]
+pub(crate) struct OperatorRequest {
+    pub source: OperatorSource,
+    /// The declaration, instead of the one of its description.
+    pub declaration: Option<PathBuf>,
+    /// The operator of `--upgrade-from`.
+    pub upgrade_from: Option<OperatorSource>,
+    /// The name and version of an operator that someone else runs.
+    pub name: String,
+    pub version: String,
+    pub probe_undeclared: bool,
+}
+
+/// Where an operator comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OperatorSource {
+    /// The reference operator, which is in this program.
+    Reference,
+    /// Someone else runs it in the cluster.
+    Existing,
+    /// The harness starts it: `upstream=DIR` or `exec:FILE`.
+    Started(String),
+}
+
+/// The word for an operator that someone else runs.
+const EXISTING: &str = "existing";
+/// The word for the reference operator, which needs no description.
+const REFERENCE: &str = "reference";
+
+impl OperatorSource {
+    pub(crate) fn of(word: Option<&str>) -> Self {
+        match word {
+            None | Some(REFERENCE) => Self::Reference,
+            Some(EXISTING) => Self::Existing,
+            Some(word) => Self::Started(word.to_owned()),
+        }
+    }
+
+    /// The word that selects it.
+    pub(crate) fn word(&self) -> &str {
+        match self {
+            Self::Reference => REFERENCE,
+            Self::Existing => EXISTING,
+            Self::Started(word) => word,
+        }
+    }
+
+    pub(crate) fn is_existing(&self) -> bool {
+        *self == Self::Existing
+    }
+}
+
+impl OperatorRequest {
+    pub(super) fn of(options: OperatorOptions) -> Result<Self, Failure> {
+        let upgrade_from = options.upgrade_from.as_deref().map(|word| OperatorSource::of(Some(word)));
+        if upgrade_from == Some(OperatorSource::Existing) {
+            return Err(Failure::Usage(
+                "--upgrade-from existing: the harness starts this operator: pass reference, upstream=DIR or exec:FILE"
+                    .into(),
+            ));
+        }
+        let probe_undeclared = options.probe_undeclared.unwrap_or_default();
+        for (field, is_given) in
+            [("declaration", options.declaration.is_some()), ("probeUndeclared", probe_undeclared)]
+        {
+            if is_given && options.source.is_none() {
+                return Err(Failure::Usage(format!("operator.{field} needs --operator")));
+            }
+        }
+        Ok(Self {
+            source: OperatorSource::of(options.source.as_deref()),
+            declaration: options.declaration,
+            upgrade_from,
+            name: options.name.unwrap_or_else(|| "unnamed".into()),
+            version: options.version.unwrap_or_else(|| "unknown".into()),
+            probe_undeclared,
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! The files that a run reads and writes.
+
+use std::path::PathBuf;
+
+use conformance_report::AcceptedDeviations;
+
+use crate::options::OutputOptions;
+use crate::{Failure, accept};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Output {
+    /// The folder of the report.
+    pub folder: PathBuf,
+    pub quiet: bool,
+    /// The report to compare with.
+    pub baseline: Option<PathBuf>,
+    /// The deviations that are accepted.
+    pub accepted: Option<AcceptedDeviations>,
+    /// The evidence file to write.
+    pub evidence: Option<PathBuf>,
+}
+
+impl Output {
+    pub(super) fn of(options: OutputOptions) -> Result<Self, Failure> {
+        if let Some(folder) = options.evidence.as_ref().and_then(|file| file.parent())
+            && !folder.as_os_str().is_empty()
+            && !folder.is_dir()
+        {
+            return Err(Failure::Usage(format!(
+                "output.evidence: folder {} does not exist: create it",
+                folder.display()
+            )));
+        }
+        Ok(Self {
+            folder: options.folder.unwrap_or_else(|| "conformance-report".into()),
+            quiet: options.quiet.unwrap_or_default(),
+            baseline: options.baseline,
+            accepted: accept::read(options.accept.as_deref())?,
+            evidence: options.evidence,
+        })
+    }
+}

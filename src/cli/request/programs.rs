@@ -1,0 +1,193 @@
+//! Where the programs of a run come from: `--component NAME=PATH|src:DIR|version:V|chart:REF`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use conformance_install::given_trainer::PROGRAM as TRAINER;
+use conformance_install::schedulers::{self, installation};
+
+use crate::Failure;
+use crate::options::ProgramOptions;
+
+/// The environment variable with the folder of KAI's programs.
+const KAI_VARIABLE: &str = "GROVE_CONFORMANCE_KAI_DIR";
+const KAI: &str = "kai-scheduler";
+
+/// The programs that are not the pinned ones, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ProgramRequest {
+    /// Programs as files.
+    pub files: Vec<(String, PathBuf)>,
+    /// A folder with KAI's programs and CRDs.
+    pub kai_folder: Option<PathBuf>,
+    /// Checkouts of schedulers, by the name of the scheduler's first program.
+    pub checkouts: Vec<(String, PathBuf)>,
+    pub trainer: Option<TrainerSource>,
+    /// Helm charts of schedulers, by the `schedulerName` of their pods. `None` is the pinned chart.
+    pub charts: Vec<(String, Option<String>)>,
+}
+
+/// A Kubeflow Trainer of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TrainerSource {
+    Folder(PathBuf),
+    Checkout(PathBuf),
+}
+
+/// The chart that the suite pins.
+const PINNED: &str = "pinned";
+
+impl ProgramRequest {
+    pub(crate) fn of(options: &ProgramOptions) -> Result<Self, Failure> {
+        let kai = std::env::var_os(KAI_VARIABLE).filter(|folder| !folder.is_empty());
+        Self::with_kai(options, kai.map(PathBuf::from))
+    }
+
+    /// `kai` is the folder of KAI's programs, if none is given.
+    fn with_kai(options: &ProgramOptions, kai: Option<PathBuf>) -> Result<Self, Failure> {
+        let mut given = BTreeMap::new();
+        for (name, source) in &options.given {
+            if given.insert(of_program(name), source).is_some() {
+                return Err(Failure::Usage(format!(
+                    "--component {name} is given twice: give one source for it"
+                )));
+            }
+        }
+        for (name, source) in &options.components {
+            given.entry(of_program(name)).or_insert(source);
+        }
+        let mut request = Self::default();
+        for (name, source) in &given {
+            request.add(name, source)?;
+        }
+        if !given.contains_key(KAI) {
+            request.kai_folder = kai;
+        }
+        Ok(request)
+    }
+
+    fn add(&mut self, name: &str, source: &str) -> Result<(), Failure> {
+        let usage = |reason: &str| Err(Failure::Usage(format!("--component {name}={source}: {reason}")));
+        match source.split_once(':') {
+            Some(("src" | "chart" | "version", "")) => usage("expected PATH, src:DIR or chart:REF"),
+            Some(("src", dir)) if name == TRAINER => {
+                self.trainer = Some(TrainerSource::Checkout(dir.into()));
+                Ok(())
+            }
+            Some(("src", dir)) => {
+                self.checkouts.push((name.to_owned(), dir.into()));
+                Ok(())
+            }
+            Some(("chart", chart)) => {
+                let chart = (chart != PINNED).then(|| chart.to_owned());
+                self.charts.push((of_scheduler(name), chart));
+                Ok(())
+            }
+            Some(("version", version)) => usage(&format!(
+                "other versions cannot be downloaded yet: check out {version} and pass {name}=src:DIR, or pass a \
+                 program as {name}=PATH"
+            )),
+            _ => {
+                self.add_path(name, Path::new(source));
+                Ok(())
+            }
+        }
+    }
+
+    /// A path of KAI or of the trainer is a folder, unless it is a file.
+    fn add_path(&mut self, name: &str, path: &Path) {
+        match name {
+            KAI if !path.is_file() => self.kai_folder = Some(path.to_owned()),
+            TRAINER if !path.is_file() => self.trainer = Some(TrainerSource::Folder(path.to_owned())),
+            _ => self.files.push((name.to_owned(), path.to_owned())),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The values of `--component` that select these programs.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let file = |(name, path): &(String, PathBuf)| format!("{name}={}", path.display());
+        let checkout = |(name, dir): &(String, PathBuf)| format!("{name}=src:{}", dir.display());
+        let chart = |(name, chart): &(String, Option<String>)| {
+            format!("{name}=chart:{}", chart.as_deref().unwrap_or(PINNED))
+        };
+        let trainer = |source: &TrainerSource| match source {
+            TrainerSource::Folder(dir) => format!("{TRAINER}={}", dir.display()),
+            TrainerSource::Checkout(dir) => format!("{TRAINER}=src:{}", dir.display()),
+        };
+        let mut words: Vec<_> = self.files.iter().map(file).collect();
+        words.extend(self.kai_folder.iter().map(|dir| format!("{KAI}={}", dir.display())));
+        words.extend(self.checkouts.iter().map(checkout));
+        words.extend(self.trainer.iter().map(trainer));
+        words.extend(self.charts.iter().map(chart));
+        words
+    }
+}
+
+/// The name of a scheduler's first program, also for its `schedulerName`.
+fn of_program(name: &str) -> String {
+    let named = schedulers::all().find(|scheduler| scheduler.name() == name);
+    let first = named.and_then(|scheduler| installation(scheduler).processes.first());
+    first.map_or(name, |process| process.name).to_owned()
+}
+
+/// The `schedulerName` of a scheduler whose first program has this name.
+fn of_scheduler(name: &str) -> String {
+    let is_first = |scheduler: &conformance_contract::scheduler::Scheduler| {
+        installation(*scheduler).processes.first().is_some_and(|process| process.name == name)
+    };
+    schedulers::all().find(is_first).map_or(name, |scheduler| scheduler.name()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(words: &[&str]) -> Result<ProgramRequest, String> {
+        let pair = |word: &&str| {
+            word.split_once('=').map(|(name, source)| (name.to_owned(), source.to_owned())).unwrap()
+        };
+        let options = ProgramOptions { given: words.iter().map(pair).collect(), ..ProgramOptions::default() };
+        ProgramRequest::with_kai(&options, Some("/kai".into())).map_err(|failure| failure.to_string())
+    }
+
+    /// A request is what its words request.
+    #[rstest::rstest]
+    #[case::file(&["etcd=/bin/true"], &["etcd=/bin/true", "kai-scheduler=/kai"])]
+    #[case::checkout(&["vc-scheduler=src:../volcano"], &["kai-scheduler=/kai", "vc-scheduler=src:../volcano"])]
+    #[case::name_of_the_backend(&["volcano=src:../volcano"], &["kai-scheduler=/kai", "vc-scheduler=src:../volcano"])]
+    #[case::chart(&["volcano=chart:@1.14.4"], &["kai-scheduler=/kai", "volcano=chart:@1.14.4"])]
+    #[case::pinned_chart(&["vc-scheduler=chart:pinned"], &["kai-scheduler=/kai", "volcano=chart:pinned"])]
+    #[case::folder(&["kai-scheduler=/other"], &["kai-scheduler=/other"])]
+    #[case::kai_by_chart(&["kai-scheduler=chart:pinned"], &["kai-scheduler=chart:pinned"])]
+    #[case::program_of_the_trainer(&["trainer-controller-manager=/bin/sh"], &["trainer-controller-manager=/bin/sh", "kai-scheduler=/kai"])]
+    #[case::trainer(&["trainer-controller-manager=src:../t"], &["kai-scheduler=/kai", "trainer-controller-manager=src:../t"])]
+    fn a_source_has_one_spelling(#[case] words: &[&str], #[case] expected: &[&str]) {
+        let found = request(words).unwrap();
+        assert_eq!(found.words(), expected);
+        assert_eq!(request(expected).unwrap(), found);
+    }
+
+    #[rstest::rstest]
+    #[case(&["etcd=version:3.5.0"], "check out 3.5.0 and pass etcd=src:DIR")]
+    #[case(&["etcd=src:"], "expected PATH, src:DIR or chart:REF")]
+    #[case(&["volcano=src:a", "vc-scheduler=/b"], "--component vc-scheduler is given twice")]
+    fn an_unusable_source_is_rejected(#[case] words: &[&str], #[case] expected: &str) {
+        let failure = request(words).unwrap_err();
+        assert!(failure.contains(expected), "{failure}");
+    }
+
+    #[test]
+    fn an_option_replaces_the_source_of_the_file() {
+        let components = BTreeMap::from([
+            ("volcano".to_owned(), "src:../volcano".to_owned()),
+            ("etcd".to_owned(), "/bin/true".to_owned()),
+        ]);
+        let given = vec![("vc-scheduler".to_owned(), "/bin/false".to_owned())];
+        let found = ProgramRequest::with_kai(&ProgramOptions { given, components }, None).unwrap();
+        assert_eq!(found.words(), ["etcd=/bin/true", "vc-scheduler=/bin/false"]);
+    }
+}

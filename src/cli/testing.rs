@@ -1,0 +1,33 @@
+//! Requests of command lines, for tests.
+
+use clap::Parser;
+
+use crate::Failure;
+use crate::args::{Cli, Verb};
+use crate::request::{JobRequest, Request};
+
+fn verb(line: &str) -> Verb {
+    let words = std::iter::once("grove-conformance").chain(line.split_whitespace());
+    Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}")).verb
+}
+
+/// The request of a line without quotes.
+pub(crate) fn request(line: &str) -> Result<Request, Failure> {
+    match verb(line) {
+        Verb::Run(args) => Request::of_run(*args),
+        Verb::Workload(args) => Request::of_workload(*args),
+        Verb::Fuzz(args) => Request::of_fuzz(*args),
+        Verb::Load(args) => Request::of_load(*args),
+        Verb::TrainJobs(args) => Request::of_train_jobs(*args),
+        Verb::AiConformance(args) => Request::of_ai_conformance(*args),
+        other => panic!("{other:?} judges nothing"),
+    }
+}
+
+/// The request of `job`.
+pub(crate) fn job(line: &str) -> Result<(Request, JobRequest), Failure> {
+    match verb(line) {
+        Verb::Job(args) => Request::of_job(*args),
+        other => panic!("{other:?} is not a Job"),
+    }
+}
