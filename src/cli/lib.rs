@@ -167,6 +167,7 @@ fn not_parsed(error: &clap::Error) -> Exit {
 
 async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, Failure> {
     match verb {
+        Verb::Run(args) if args.plan => run::preview(&Request::of_run(*args)?, &interruption).await,
         Verb::Run(args) => run::run(&Request::of_run(*args)?, &interruption).await,
         Verb::Workload(args) => run::run(&Request::of_workload(*args)?, &interruption).await,
         Verb::Fuzz(args) => run::run(&Request::of_fuzz(*args)?, &interruption).await,

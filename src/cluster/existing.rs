@@ -62,20 +62,12 @@ impl ExistingCluster {
     pub async fn connect(
         connection: &Connection,
         run: (&str, &str),
-        mut needed: Vec<Right>,
+        needed: Vec<Right>,
         kinds: &[Kind],
     ) -> Result<Self, ClusterError> {
-        if connection.leased_nodes.is_some() {
-            needed.extend(["get", "patch"].map(|verb| Right {
-                verb,
-                group: String::new(),
-                resource: "nodes".into(),
-                served_in: Vec::new(),
-            }));
-        }
         let client = reached(&connection.access).await?;
         let served = Served::discover(&client).await?;
-        served.check_rights(&client, needed).await?;
+        served.check_rights(&client, rights_for(connection, needed)).await?;
         served.check_kinds(kinds)?;
         if kinds.iter().any(|kind| kind.scheduler == Some(volcano::SCHEDULER)) {
             volcano_queue::check_open(&client).await?;
@@ -155,8 +147,21 @@ impl ExistingCluster {
     }
 }
 
+/// The rights that a run needs with this connection: those in `needed`, and those to lease nodes.
+pub(crate) fn rights_for(connection: &Connection, mut needed: Vec<Right>) -> Vec<Right> {
+    if connection.leased_nodes.is_some() {
+        needed.extend(["get", "patch"].map(|verb| Right {
+            verb,
+            group: String::new(),
+            resource: "nodes".into(),
+            served_in: Vec::new(),
+        }));
+    }
+    needed
+}
+
 /// Fails if a PodCliqueSet exists that does not belong to a run of this suite.
-async fn check_no_foreign_workloads(client: &Client, run_label: &str) -> Result<(), ClusterError> {
+pub(crate) async fn check_no_foreign_workloads(client: &Client, run_label: &str) -> Result<(), ClusterError> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("grove.io", "v1alpha1", "PodCliqueSet"));
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let found = match sets.list(&ListParams::default()).await {

@@ -257,7 +257,7 @@ fn leasing(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
 
 /// The nodes of a share. All runs that split the nodes compute the same shares, because the state of the
 /// nodes does not matter.
-fn in_share(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
+pub(crate) fn in_share(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
     let Some((index, count)) = share else { return nodes };
     nodes.sort_by_key(ResourceExt::name_any);
     nodes
@@ -269,7 +269,7 @@ fn in_share(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
 }
 
 /// Whether a node takes pods: it is Ready, not cordoned, and no taint evicts pods.
-fn is_usable(node: &Node) -> bool {
+pub(crate) fn is_usable(node: &Node) -> bool {
     let spec = node.spec.as_ref();
     let mut taints = spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten();
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
@@ -279,7 +279,7 @@ fn is_usable(node: &Node) -> bool {
         && !taints.any(|taint| taint.effect == "NoExecute" || taint.key.starts_with("node.kubernetes.io/"))
 }
 
-fn gpus(node: &Node) -> u32 {
+pub(crate) fn gpus(node: &Node) -> u32 {
     let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
     allocatable.and_then(|has| has.get(GPU)?.0.parse().ok()).unwrap_or_default()
 }

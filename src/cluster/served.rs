@@ -54,9 +54,14 @@ impl Served {
         if missing.is_empty() { Ok(()) } else { Err(ClusterError::NotServed { missing }) }
     }
 
-    /// Checks that the user has all rights that a run needs. Kinds of schedulers that are not installed need
-    /// no rights. The run lists every namespaced kind to find leftovers.
+    /// Checks that the user has all rights that a run needs.
     pub(crate) async fn check_rights(&self, client: &Client, needed: Vec<Right>) -> Result<(), ClusterError> {
+        granted(client, self.needed(needed)).await
+    }
+
+    /// The rights that a run needs here. Kinds of schedulers that are not installed need no rights. The run lists
+    /// every namespaced kind to find leftovers.
+    pub(crate) fn needed(&self, needed: Vec<Right>) -> BTreeSet<Right> {
         let mut rights = BTreeSet::new();
         for (group, plural, is_namespaced) in &self.listed {
             if *is_namespaced {
@@ -70,7 +75,7 @@ impl Served {
                 rights.insert(Right { served_in: Vec::new(), ..right });
             }
         }
-        granted(client, rights).await
+        rights
     }
 }
 

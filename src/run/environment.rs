@@ -5,6 +5,7 @@
 //! interruption no case and no cluster is started; [`Environment::close`] ends the existing clusters.
 
 mod execute;
+mod preview;
 mod renewable;
 mod requirements;
 mod seats;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+pub use self::preview::Preview;
 use self::renewable::Renewable;
 pub use self::requirements::{choose_lifecycle_scope, runs_in_other_scope};
 use self::seats::Seats;
@@ -314,10 +316,7 @@ impl Environment {
         let (run, spec) = (&self.settings.run, &self.settings.spec);
         let label = (names::RUN, run.as_str());
         let needed = rights::needed(&spec.schedulers);
-        let needs_tree = spec.kubernetes == Kubernetes::V1_37
-            && spec.schedulers.len() == 1
-            && spec.workload() == Workload::PodCliqueSets;
-        let kinds = rights::kinds_of(&spec.schedulers, needs_tree);
+        let kinds = needed_kinds(spec);
         let existing = match &self.settings.origin {
             Origin::Local => {
                 let spec = ClusterSpec { memory: Memory::Shared, ..spec.clone() };
@@ -386,6 +385,14 @@ impl Environment {
         }
         errors
     }
+}
+
+/// The kinds without which the schedulers of a cluster bind nothing.
+fn needed_kinds(spec: &ClusterSpec) -> Vec<Kind> {
+    let needs_tree = spec.kubernetes == Kubernetes::V1_37
+        && spec.schedulers.len() == 1
+        && spec.workload() == Workload::PodCliqueSets;
+    rights::kinds_of(&spec.schedulers, needs_tree)
 }
 
 /// The kinds that histories of this workload record.

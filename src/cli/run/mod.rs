@@ -1,10 +1,12 @@
 //! `run` and the tools for other workloads: runs cases on clusters, writes the report, and returns the exit code.
 //!
 //! - `plan` selects the cases and targets, and `rounds` divides them among several control planes;
-//! - `one_cluster` runs a plan on one cluster, and `reproduce` is the command line that runs one case again.
+//! - `one_cluster` runs a plan on one cluster, and `reproduce` is the command line that runs one case again;
+//! - `preview` prints what a run would do in a cluster of the user.
 
 mod one_cluster;
 mod plan;
+mod preview;
 mod reproduce;
 mod rounds;
 
@@ -17,6 +19,7 @@ use conformance_run::interruption::Interruption;
 
 pub(crate) use self::one_cluster::{close, execute};
 pub(crate) use self::plan::plan;
+pub(crate) use self::preview::preview;
 use crate::request::Request;
 use crate::{Failure, baseline, publish, report_files};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use conformance_cluster::kind::prepare;
 use conformance_cluster::local::Programs;
@@ -40,24 +40,15 @@ impl Run<'_> {
         mut plan: RunPlan,
         report_dir: &Path,
     ) -> Result<Report, Failure> {
-        let Self { request, interruption, first_failure } = self;
+        let Self { request, interruption, .. } = self;
         let begin = Instant::now();
-        let operators = open_operators(&mut plan, request).await?;
-        baseline::check(request, &plan.targets)?;
-        let is_existing = request.cluster.provider == ProviderName::Existing;
-        select::external_needs_existing(&plan.targets, is_existing)?;
         let quiet = request.output.quiet;
         let console = Arc::new(Console::quiet_if(quiet));
-        let building = Instant::now();
-        let built = build(kubernetes, request, operators, &plan.targets, &console).await?;
-        let (origin, programs) =
-            provider::origin(request, &built.spec, built.init.as_deref(), &console).await?;
-        let clock = RunClock { begin, building: building.elapsed() };
+        let (environment, building) = self.prepare(kubernetes, &mut plan, report_dir, &console).await?;
+        let clock = RunClock { begin, building };
         std::fs::create_dir_all(report_dir)
             .map_err(|e| Failure::Usage(format!("--output {}: {e}", report_dir.display())))?;
-        let settings = settings(kubernetes, &plan, request, built, origin, programs, report_dir);
-        let environment = Environment::new(settings).interrupted_by((*interruption).clone());
-        let environment = Arc::new(environment.ended_by(first_failure.clone()));
+        let environment = Arc::new(environment);
         let _accepting = interruption.accept_requests();
         if let Err(failure) = self.reach_cluster(&environment, &plan, &console).await {
             close(environment).await;
@@ -82,6 +73,30 @@ impl Run<'_> {
         });
         close(environment).await;
         written
+    }
+
+    /// Builds what the run needs, and returns its clusters, of which none is started yet, with the time of the
+    /// builds. Restricts the plan's targets to those that the operators have.
+    pub(super) async fn prepare(
+        &self,
+        kubernetes: Kubernetes,
+        plan: &mut RunPlan,
+        report_dir: &Path,
+        console: &Console,
+    ) -> Result<(Environment, Duration), Failure> {
+        let request = self.request;
+        let operators = open_operators(plan, request).await?;
+        baseline::check(request, &plan.targets)?;
+        let is_existing = request.cluster.provider == ProviderName::Existing;
+        select::external_needs_existing(&plan.targets, is_existing)?;
+        let begin = Instant::now();
+        let built = build(kubernetes, request, operators, &plan.targets, console).await?;
+        let (origin, programs) =
+            provider::origin(request, &built.spec, built.init.as_deref(), console).await?;
+        let building = begin.elapsed();
+        let settings = settings(kubernetes, plan, request, built, origin, programs, report_dir);
+        let environment = Environment::new(settings).interrupted_by(self.interruption.clone());
+        Ok((environment.ended_by(self.first_failure.clone()), building))
     }
 
     /// Starts a given operator, or connects to an existing cluster, before the first case. If that fails, the

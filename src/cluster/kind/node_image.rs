@@ -235,10 +235,9 @@ async fn debian() -> Result<PathBuf, ClusterError> {
     let missing = |found: String| ClusterError::Host {
         what: "node image",
         found,
-        advice:
-            "building one needs root and debootstrap (apt-get install debootstrap); or name an image in \
+        advice: "building one needs root and debootstrap (apt-get install debootstrap); or name an image in \
                  cluster.nodeImage"
-                .into(),
+            .into(),
     };
     if !rustix::process::geteuid().is_root() {
         return Err(missing("no registry has one, and this user is not root".into()));
