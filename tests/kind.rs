@@ -128,6 +128,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         dedicated: BTreeMap::new(),
         retries: harness::retries(),
         probe_undeclared: false,
+        hold_on_failure: false,
         short_limits_count: false,
         lifecycle_scope: None,
         strict: false,

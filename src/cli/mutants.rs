@@ -204,6 +204,7 @@ async fn run_one(
         dedicated: BTreeMap::new(),
         retries: 0,
         probe_undeclared: false,
+        hold_on_failure: false,
         short_limits_count: true,
         lifecycle_scope: None,
         strict: false,

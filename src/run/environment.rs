@@ -5,6 +5,7 @@
 //! interruption no case and no cluster is started; [`Environment::close`] ends the existing clusters.
 
 mod execute;
+mod held;
 mod preview;
 mod renewable;
 mod requirements;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+pub use self::held::HeldCase;
+use self::held::HeldCases;
 pub use self::preview::Preview;
 use self::renewable::Renewable;
 pub use self::requirements::{choose_lifecycle_scope, runs_in_other_scope};
@@ -75,6 +78,7 @@ pub struct Environment {
     interruption: Arc<Interruption>,
     /// `None` unless the run ends at the first failure.
     first_failure: Option<Arc<FirstFailure>>,
+    held: HeldCases,
 }
 
 /// A cluster, once it has started, and the limit for concurrent cases on it.
@@ -124,6 +128,7 @@ impl Environment {
             cases: AtomicU32::new(0),
             interruption: Arc::default(),
             first_failure: None,
+            held: HeldCases::default(),
         }
     }
 
@@ -270,7 +275,7 @@ impl Environment {
     /// Ends a scheduler's dedicated cluster if a component died in one of its cases, so that the next case
     /// gets a new one. A cluster that never started is not retried.
     async fn end_if_broken(&self, slot: &ClusterSlot, isolation: Isolation, target: Target) {
-        if isolation != Isolation::Dedicated {
+        if isolation != Isolation::Dedicated || !self.held.is_empty() {
             return;
         }
         let is_broken = |started: &Result<Arc<TestCluster>, _>| {
@@ -381,6 +386,11 @@ impl Environment {
             let cluster = test_cluster.cluster.clone();
             // The watches end before the cluster.
             drop((test_cluster, slot));
+            errors.extend(cluster.end(self.settings.keep).await.err());
+        }
+        for test_cluster in self.held.into_clusters() {
+            let cluster = test_cluster.cluster.clone();
+            drop(test_cluster);
             errors.extend(cluster.end(self.settings.keep).await.err());
         }
         errors

@@ -42,6 +42,7 @@ pub(crate) fn environment(
         dedicated,
         retries: retries(),
         probe_undeclared: false,
+        hold_on_failure: false,
         short_limits_count: false,
         lifecycle_scope: None,
         strict: false,

@@ -30,6 +30,11 @@ pub(crate) struct ClusterOptions {
     /// Run on a cluster of `cluster create` (cases that stop components still get their own cluster).
     #[arg(long = "cluster", value_name = "NAME")]
     pub name: Option<String>,
+    /// If a case fails, keep its namespace, nodes and control plane, and print KUBECONFIG and where to look, until
+    /// Ctrl-C. Implies --fail-fast.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          hide_possible_values = true)]
+    pub hold_on_failure: Option<bool>,
     /// Run even if the cluster has PodCliqueSets that no conformance run created.
     #[arg(skip)]
     pub allow_foreign_workloads: Option<bool>,
@@ -48,7 +53,7 @@ pub(crate) struct ClusterOptions {
 }
 
 layered!(ClusterOptions:
-    provider, kubeconfig, context, nodes_where, name, allow_foreign_workloads, one_etcd, node_image, kind_config, keep
+    provider, kubeconfig, context, nodes_where, name, hold_on_failure, allow_foreign_workloads, one_etcd, node_image, kind_config, keep
 );
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]

@@ -20,6 +20,7 @@ pub(crate) struct ClusterRequest {
     pub node_image: Option<String>,
     pub kind_config: Option<PathBuf>,
     pub keep: bool,
+    pub hold_on_failure: bool,
 }
 
 impl ClusterRequest {
@@ -39,6 +40,7 @@ impl ClusterRequest {
             node_image: options.node_image,
             kind_config: options.kind_config,
             keep: options.keep.unwrap_or_default(),
+            hold_on_failure: options.hold_on_failure.unwrap_or_default(),
         })
     }
 }

@@ -60,9 +60,13 @@ fn of_subject(request: &Request, name: &str) -> Option<String> {
 
 /// Selections apply to the suite's cases.
 fn of_selection(request: &Request, name: &str) -> Option<String> {
-    let Request { subject, selection, execution, output, .. } = request;
-    if execution.fail_fast && output.accepted.is_some() {
-        return Some("--fail-fast cannot be combined with output.accept".into());
+    let Request { subject, selection, cluster, execution, output, .. } = request;
+    let ends_early = [("--fail-fast", execution.fail_fast), ("--hold-on-failure", cluster.hold_on_failure)];
+    if let Some((option, _)) = ends_early.iter().find(|(_, given)| *given && output.accepted.is_some()) {
+        return Some(format!("{option} cannot be combined with output.accept"));
+    }
+    if cluster.hold_on_failure && execution.retries > 0 {
+        return Some("--hold-on-failure keeps the first failure: omit --retries".into());
     }
     let refused = match subject.cases {
         Cases::Suite(_) => return None,

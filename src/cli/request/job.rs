@@ -20,6 +20,7 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         ("--upgrade-from", operator.upgrade_from.is_some()),
         ("--cluster", cluster.name.is_some()),
         ("cluster.keep", cluster.keep),
+        ("--hold-on-failure", cluster.hold_on_failure),
         ("--operator", matches!(operator.source, OperatorSource::Started(_))),
         ("operator.declaration", operator.declaration.is_some()),
         ("--component", !programs.is_empty()),

@@ -63,6 +63,7 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 #[case("run --provider existing --component vc-scheduler=src:x", "install it there")]
 #[case("run --provider kind --component kube-scheduler=src:x", "it cannot be deployed in a cluster")]
 #[case("run --component trainer-controller-manager=src:x", "only `trainjobs` runs the trainer")]
+#[case("run --hold-on-failure --retries 1", "--hold-on-failure keeps the first failure: omit --retries")]
 #[case("trainjobs --kubernetes all", "`trainjobs` runs on one version")]
 #[case("trainjobs --scope PodGang", "--scope does not apply to `trainjobs`")]
 #[case("trainjobs --set cluster.provider=kind", "starts the trainer as a local process")]

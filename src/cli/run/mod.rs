@@ -4,6 +4,7 @@
 //! - `one_cluster` runs a plan on one cluster, and `reproduce` is the command line that runs one case again;
 //! - `preview` prints what a run would do in a cluster of the user.
 
+mod held;
 mod one_cluster;
 mod plan;
 mod preview;
@@ -33,7 +34,9 @@ struct Run<'a> {
 
 /// Returns an error only before the first case. Later failures are in the report.
 pub(crate) async fn run(request: &Request, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
-    let first_failure = request.execution.fail_fast.then(Arc::default);
+    // What is held would be in the way of further cases.
+    let ends_early = request.execution.fail_fast || request.cluster.hold_on_failure;
+    let first_failure = ends_early.then(Arc::default);
     let report = Run { request, interruption, first_failure }.cases().await?;
     finish(request, &report).await
 }

@@ -24,7 +24,7 @@ use conformance_run::run_plan::RunPlan;
 use conformance_run::runner::{self, Observer};
 use conformance_run::workload;
 
-use super::{Run, reproduce};
+use super::{Run, held, reproduce};
 use crate::options::ProviderName;
 use crate::output::{self, Console};
 use crate::report_files::{command, store, unwritten, write};
@@ -71,8 +71,22 @@ impl Run<'_> {
             }
             Ok(report)
         });
+        if written.is_ok() {
+            self.hold(&environment, report_dir).await;
+        }
         close(environment).await;
         written
+    }
+
+    /// Prints where to look at the cases that failed, and waits until the user ends the run.
+    async fn hold(&self, environment: &Environment, report_dir: &Path) {
+        let held = environment.held();
+        if held.is_empty() || self.interruption.is_requested() {
+            return;
+        }
+        held.iter().for_each(|case| output::say(&held::description(case, report_dir)));
+        output::say("press Ctrl-C to remove them and end the run");
+        self.interruption.requested().await;
     }
 
     /// Builds what the run needs, and returns its clusters, of which none is started yet, with the time of the
@@ -280,6 +294,7 @@ fn settings(
         },
         out: report_dir.to_owned(),
         keep: cluster.keep,
+        hold_on_failure: cluster.hold_on_failure,
         reproduce: reproduce::command(kubernetes, request),
     }
 }

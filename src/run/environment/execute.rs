@@ -139,6 +139,10 @@ impl Environment {
         if case.isolation != Isolation::Upgrade {
             return;
         }
+        if self.held().iter().any(|held| held.id == case.id) {
+            self.held.keep(test_cluster);
+            return;
+        }
         let cluster = test_cluster.cluster.clone();
         // The watches end before the cluster.
         drop(test_cluster);
@@ -264,7 +268,9 @@ impl Environment {
         result.excepted_writes = excepted_writes(&history);
         result.figures = figures(&history);
         result.artifacts = artifacts.keep(&history, &result, stop.as_ref()).await;
-        if let Err(error) = self.clean(&test).await {
+        if !self.hold_if_failed(&result, (case.id, target), &test_cluster, &namespace)
+            && let Err(error) = self.clean(&test).await
+        {
             result = result.left_changed(&format!("failed to restore a node that the case changed: {error}"));
         }
         result.reproduce =

@@ -80,7 +80,7 @@ fn usual(case: &Case) -> Duration {
 /// The usual duration of these cases with so many at once. Cases that are alone on the cluster add to it, and
 /// leased nodes limit how many cases run at once.
 fn length(cases: &[&Case], at_once: usize, lent: Option<usize>) -> Duration {
-    let (alone, together): (Vec<_>, Vec<_>) =
+    let (alone, together): (Vec<&Case>, Vec<&Case>) =
         cases.iter().copied().partition(|case| case.isolation == Isolation::Exclusive);
     let sum = |cases: &[&Case]| cases.iter().map(|case| usual(case)).sum::<Duration>();
     let longest = together.iter().map(|case| usual(case)).max().unwrap_or_default();

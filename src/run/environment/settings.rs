@@ -44,6 +44,8 @@ pub struct Settings {
     pub out: PathBuf,
     /// Whether to keep clusters and their folders after a failure.
     pub keep: bool,
+    /// Whether a case that fails keeps its objects, nodes and control plane until the run ends.
+    pub hold_on_failure: bool,
     /// A command that runs one case again, with `{case}` and `{target}` as placeholders.
     pub reproduce: String,
 }

@@ -1,0 +1,81 @@
+//! Cases that failed with `--hold-on-failure`. Their objects, nodes and control planes stay until the run ends.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use conformance_contract::target::Target;
+use conformance_driver::test_cluster::TestCluster;
+use conformance_report::CaseResult;
+use parking_lot::Mutex;
+
+use super::{Environment, Origin};
+use crate::first_failure::FirstFailure;
+
+/// A case that failed, and where to look.
+#[derive(Debug, Clone)]
+pub struct HeldCase {
+    pub id: &'static str,
+    pub target: Target,
+    /// The namespace of the case, which is also the value of the label of its nodes.
+    pub namespace: String,
+    /// The administrator's kubeconfig; `None` in a cluster of the user, who has one.
+    pub kubeconfig: Option<PathBuf>,
+    /// The folder of the case's artifacts, in the folder of the report.
+    pub artifacts: Option<String>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct HeldCases {
+    cases: Mutex<Vec<HeldCase>>,
+    /// The control planes that were started for one case.
+    clusters: Mutex<Vec<Arc<TestCluster>>>,
+}
+
+impl HeldCases {
+    pub(super) fn is_empty(&self) -> bool {
+        self.cases.lock().is_empty()
+    }
+
+    /// Keeps the control plane of a held case.
+    pub(super) fn keep(&self, cluster: Arc<TestCluster>) {
+        self.clusters.lock().push(cluster);
+    }
+
+    /// The control planes that were kept.
+    pub(super) fn into_clusters(self) -> Vec<Arc<TestCluster>> {
+        self.clusters.into_inner()
+    }
+}
+
+impl Environment {
+    /// The cases that failed and are held.
+    pub fn held(&self) -> Vec<HeldCase> {
+        self.held.cases.lock().clone()
+    }
+
+    /// Holds the objects and nodes of a case that failed, if the run holds failures.
+    pub(super) fn hold_if_failed(
+        &self,
+        result: &CaseResult,
+        (id, target): (&'static str, Target),
+        cluster: &TestCluster,
+        namespace: &str,
+    ) -> bool {
+        let settings = &self.settings;
+        if !settings.hold_on_failure || !FirstFailure::is_failure(result, settings.strict) {
+            return false;
+        }
+        let kubeconfig = match &settings.origin {
+            Origin::Existing { .. } => None,
+            Origin::Up(kubeconfig) if cluster.local().is_err() => Some(kubeconfig.clone()),
+            Origin::Up(_) | Origin::Local | Origin::Kind(_) => {
+                let local = cluster.local().map(|local| local.kubeconfig().to_owned()).ok();
+                local.or_else(|| cluster.kind().map(|kind| kind.kubeconfig()).ok())
+            }
+        };
+        let namespace = namespace.to_owned();
+        let artifacts = result.artifacts.clone();
+        self.held.cases.lock().push(HeldCase { id, target, namespace, kubeconfig, artifacts });
+        true
+    }
+}
