@@ -130,6 +130,9 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
     for word in given.words() {
         command.arg("--component").arg(word);
     }
+    for word in given.config_words() {
+        command.arg("--scheduler-config").arg(word);
+    }
     let _ = std::fs::remove_file(state_file(&args.name));
     let mut supervisor = command
         .stdin(Stdio::null())

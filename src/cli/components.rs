@@ -11,6 +11,9 @@ use super::{Failure, given};
 
 pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     let programs = ProgramRequest::of(&args.programs)?;
+    if let Some(word) = programs.config_words().first() {
+        return Err(Failure::Usage(format!("--scheduler-config {word}: components are built without one")));
+    }
     let overrides: Overrides = programs.files.iter().cloned().collect();
     let console = Console::default();
     let sources = given::opened(&programs).await?;

@@ -258,7 +258,9 @@ async fn cluster_spec(
 ) -> Result<ClusterSpec, Failure> {
     let spec = ClusterSpec::of(kubernetes).with_schedulers(schedulers.iter().copied());
     let given = given::schedulers(programs, &spec.schedulers, progress).await?;
-    Ok(ClusterSpec { given, ..spec })
+    let configured = programs.configurations.iter();
+    let configurations = configured.map(|(scheduler, _, configuration)| (*scheduler, configuration.clone()));
+    Ok(ClusterSpec { given, configurations: configurations.collect(), ..spec })
 }
 
 /// Prepares the programs of a cluster, and builds the missing ones. Rejects a program that no local cluster

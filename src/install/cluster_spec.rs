@@ -14,7 +14,7 @@ use crate::given_trainer::GivenTrainer;
 use crate::memory::Memory;
 use crate::operator::Operator;
 use crate::part::Part;
-use crate::schedulers::{GivenScheduler, StartSettings, installation};
+use crate::schedulers::{GivenScheduler, SchedulerConfiguration, StartSettings, installation};
 use crate::trainer::TrainerSpec;
 
 pub use crate::controller_spec::ControllerSpec;
@@ -63,6 +63,8 @@ pub struct ClusterSpec {
     /// The schedulers that the user gave, with their CRDs. The harness cannot build every scheduler. For one
     /// that is neither built nor given, kube-scheduler binds the pods.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
+    /// The configurations that replace the suite's.
+    pub configurations: BTreeMap<Scheduler, SchedulerConfiguration>,
 }
 
 /// The operator before and after an upgrade; `None` is the reference controller.
@@ -123,6 +125,7 @@ impl ClusterSpec {
             altered: Vec::new(),
             stale_gangs_for: None,
             given: BTreeMap::new(),
+            configurations: BTreeMap::new(),
         }
     }
 
@@ -276,6 +279,7 @@ impl ClusterSpec {
             plugins_off: plugins_off.map(|(_, name)| name.as_str()).collect(),
             stands_in_for: self.stood_in_for(),
             stale_gangs_for: self.stale_gangs_for,
+            configuration: scheduler.and_then(|scheduler| self.configurations.get(&scheduler)),
         }
     }
 }

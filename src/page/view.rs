@@ -29,7 +29,7 @@ struct Page<'a> {
     result_class: &'static str,
     exit_code: u8,
     warnings: Vec<String>,
-    targets: Vec<Target<'a>>,
+    targets: Vec<Target>,
     counts: Vec<(&'static str, Vec<String>)>,
     features: Vec<(String, Vec<Option<Shown>>)>,
     filters: Filters,

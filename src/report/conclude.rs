@@ -167,10 +167,19 @@ impl TargetReport {
             backend: backend.into(),
             variant,
             version: version.into(),
+            scheduler_configuration: None,
             features,
             summary: Summary::default(),
             clauses: Vec::new(),
             cases: Vec::new(),
+        }
+    }
+
+    /// The version of the scheduler, with its configuration if that is not the suite's.
+    pub fn scheduler(&self) -> String {
+        match &self.scheduler_configuration {
+            Some(configuration) => format!("{}, configuration {configuration}", self.version),
+            None => self.version.clone(),
         }
     }
 

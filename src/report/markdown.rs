@@ -75,7 +75,7 @@ fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
         let all = target.summary.all();
         let cells = Verdict::ALL.map(|verdict| all.of(verdict).to_string());
         let headline = target.headline(&report.providers()).to_string();
-        write_row(out, [target.title(), target.version.clone(), headline].into_iter().chain(cells))?;
+        write_row(out, [target.title(), target.scheduler(), headline].into_iter().chain(cells))?;
     }
     writeln!(out, "\nClauses kept of clauses owed; what is unsupported is not owed. {CLASSES}\n")?;
     write_row(out, ["kept/owed".to_owned()].into_iter().chain(heads(report)))?;

@@ -116,7 +116,7 @@ fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
 fn write_results(out: &mut String, report: &Report) -> fmt::Result {
     for target in &report.targets {
         let (headline, counts) = (target.headline(&report.providers()), target.summary.all());
-        writeln!(out, "{} {}: {headline} ({counts})", target.title(), target.version)?;
+        writeln!(out, "{} {}: {headline} ({counts})", target.title(), target.scheduler())?;
     }
     Ok(())
 }

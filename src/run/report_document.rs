@@ -63,7 +63,9 @@ pub async fn report(
         let clauses: Vec<_> =
             CLAUSES.iter().filter(is_listed).filter(|clause| target.is_subject_to(clause)).collect();
         let features = features(target, &cases);
-        TargetReport { version, features, ..empty(target) }.conclude(clauses, cases)
+        let scheduler_configuration =
+            settings.spec.configurations.get(&target.scheduler()).map(ToString::to_string);
+        TargetReport { version, scheduler_configuration, features, ..empty(target) }.conclude(clauses, cases)
     };
     let targets = results.into_iter().map(concluded).collect();
     let components = components(settings, installed);

@@ -158,7 +158,7 @@ fn the_documentation_lists_every_field_without_an_option() {
     let cli = crate::args::Cli::command();
     let run = cli.find_subcommand("run").unwrap();
     let options: Vec<String> = run.get_arguments().map(|option| option.get_id().to_string()).collect();
-    let with_another_name = ["selection.cases", "programs.components"];
+    let with_another_name = ["selection.cases", "programs.components", "programs.schedulerConfigs"];
     let schema = schema();
     let mut missing = Vec::new();
     for section in ["target", "selection", "operator", "cluster", "programs", "execution", "output", "pod"] {

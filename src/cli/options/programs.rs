@@ -17,17 +17,30 @@ pub(crate) struct ProgramOptions {
           help = scheduler_names::component())]
     #[serde(skip)]
     pub given: Vec<(String, String)>,
+    /// Replace the suite's configuration of a scheduler by a file, or by the product's own defaults (stock). The
+    /// report names it. Needs --provider local. May be repeated.
+    #[arg(long = "scheduler-config", value_name = "NAME=FILE|stock", value_parser = configured)]
+    #[serde(skip)]
+    pub given_configs: Vec<(String, String)>,
     /// Where each program comes from, by its name: a path, src:DIR, version:V or chart:REF.
     #[arg(skip)]
     pub components: BTreeMap<String, String>,
+    /// The configuration of each scheduler, by its name: a file, or stock.
+    #[arg(skip)]
+    pub scheduler_configs: BTreeMap<String, String>,
 }
 
-layered!(ProgramOptions: given, components);
+layered!(ProgramOptions: given, given_configs, components, scheduler_configs);
 
-/// Parses `NAME=VALUE`.
 fn named(raw: &str) -> Result<(String, String), String> {
-    match raw.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.into(), value.into())),
-        _ => Err("expected NAME=PATH, NAME=src:DIR, NAME=version:V or NAME=chart:REF".into()),
-    }
+    pair(raw).ok_or_else(|| "expected NAME=PATH, NAME=src:DIR, NAME=version:V or NAME=chart:REF".into())
+}
+
+fn configured(raw: &str) -> Result<(String, String), String> {
+    pair(raw).ok_or_else(|| "expected NAME=FILE or NAME=stock, e.g. kube-scheduler=stock".into())
+}
+
+fn pair(raw: &str) -> Option<(String, String)> {
+    let (name, value) = raw.split_once('=')?;
+    (!name.is_empty() && !value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
 }

@@ -144,6 +144,13 @@ fn of_cluster(request: &Request) -> Option<String> {
 
 fn of_programs(request: &Request) -> Option<String> {
     let Request { subject, cluster, programs, .. } = request;
+    if cluster.name.is_some()
+        && let Some(word) = programs.config_words().first()
+    {
+        return Some(format!(
+            "--scheduler-config {word}: pass it to `cluster create`, which starts the schedulers"
+        ));
+    }
     if programs.trainer.is_some() && subject.workload() != Workload::TrainJobs {
         return Some(format!("--component {TRAINER}: only `trainjobs` runs the trainer"));
     }
@@ -162,6 +169,9 @@ fn of_programs(request: &Request) -> Option<String> {
             }
         };
         return Some(format!("--component {name}=src:DIR: {reason}"));
+    }
+    if let Some(word) = programs.config_words().first().filter(|_| cluster.provider != ProviderName::Local) {
+        return Some(format!("--scheduler-config {word} configures local processes: pass --provider local"));
     }
     let (name, _) = programs.charts.first().filter(|_| cluster.provider != ProviderName::Kind)?;
     Some(format!(

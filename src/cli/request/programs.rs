@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use conformance_contract::scheduler::Scheduler;
 use conformance_install::given_trainer::PROGRAM as TRAINER;
-use conformance_install::schedulers::{self, installation};
+use conformance_install::schedulers::{self, SchedulerConfiguration, installation};
 
-use crate::Failure;
 use crate::options::ProgramOptions;
+use crate::{Failure, unknown};
 
 /// The environment variable with the folder of KAI's programs.
 const KAI_VARIABLE: &str = "GROVE_CONFORMANCE_KAI_DIR";
 const KAI: &str = "kai-scheduler";
 
 /// The programs that are not the pinned ones, by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ProgramRequest {
     /// Programs as files.
     pub files: Vec<(String, PathBuf)>,
@@ -25,6 +26,8 @@ pub(crate) struct ProgramRequest {
     pub trainer: Option<TrainerSource>,
     /// Helm charts of schedulers, by the `schedulerName` of their pods. `None` is the pinned chart.
     pub charts: Vec<(String, Option<String>)>,
+    /// The configurations of schedulers that are not the suite's, each with its source.
+    pub configurations: Vec<(Scheduler, String, SchedulerConfiguration)>,
 }
 
 /// A Kubeflow Trainer of the user.
@@ -62,6 +65,18 @@ impl ProgramRequest {
         }
         if !given.contains_key(KAI) {
             request.kai_folder = kai;
+        }
+        let mut configured = BTreeMap::new();
+        for (name, source) in &options.given_configs {
+            if configured.insert(of_program(name), source).is_some() {
+                return Err(Failure::Usage(format!("--scheduler-config {name} is given twice")));
+            }
+        }
+        for (name, source) in &options.scheduler_configs {
+            configured.entry(of_program(name)).or_insert(source);
+        }
+        for (name, source) in &configured {
+            request.configurations.push(configuration(name, source)?);
         }
         Ok(request)
     }
@@ -103,6 +118,14 @@ impl ProgramRequest {
         }
     }
 
+    /// The values of `--scheduler-config` that select these configurations.
+    pub(crate) fn config_words(&self) -> Vec<String> {
+        let word = |(scheduler, source, _): &(Scheduler, String, SchedulerConfiguration)| {
+            format!("{}={source}", of_program(scheduler.name()))
+        };
+        self.configurations.iter().map(word).collect()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -127,6 +150,25 @@ impl ProgramRequest {
     }
 }
 
+/// The value of `--scheduler-config` that selects the product's own defaults.
+const STOCK: &str = "stock";
+
+/// The configuration of the scheduler whose first program has this name.
+fn configuration(name: &str, source: &str) -> Result<(Scheduler, String, SchedulerConfiguration), Failure> {
+    let usage = |reason: String| Failure::Usage(format!("--scheduler-config {name}={source}: {reason}"));
+    let scheduler = with_first_program(name)
+        .ok_or_else(|| unknown::name("scheduler in --scheduler-config", name, &schedulers::sources(), ""))?;
+    let configuration = match source {
+        STOCK if installation(scheduler).has_defaults() => SchedulerConfiguration::Stock,
+        STOCK => {
+            let reason = "its programs have no defaults that schedule gangs: pass the configuration of its release as FILE";
+            return Err(usage(reason.into()));
+        }
+        file => SchedulerConfiguration::of_file(Path::new(file)).map_err(usage)?,
+    };
+    Ok((scheduler, source.to_owned(), configuration))
+}
+
 /// The name of a scheduler's first program, also for its `schedulerName`.
 fn of_program(name: &str) -> String {
     let named = schedulers::all().find(|scheduler| scheduler.name() == name);
@@ -134,12 +176,17 @@ fn of_program(name: &str) -> String {
     first.map_or(name, |process| process.name).to_owned()
 }
 
-/// The `schedulerName` of a scheduler whose first program has this name.
-fn of_scheduler(name: &str) -> String {
-    let is_first = |scheduler: &conformance_contract::scheduler::Scheduler| {
+/// The scheduler whose first program has this name.
+fn with_first_program(name: &str) -> Option<Scheduler> {
+    let is_first = |scheduler: &Scheduler| {
         installation(*scheduler).processes.first().is_some_and(|process| process.name == name)
     };
-    schedulers::all().find(is_first).map_or(name, |scheduler| scheduler.name()).to_owned()
+    schedulers::all().find(is_first)
+}
+
+/// The `schedulerName` of a scheduler whose first program has this name.
+fn of_scheduler(name: &str) -> String {
+    with_first_program(name).map_or(name, Scheduler::name).to_owned()
 }
 
 #[cfg(test)]
@@ -150,7 +197,13 @@ mod tests {
         let pair = |word: &&str| {
             word.split_once('=').map(|(name, source)| (name.to_owned(), source.to_owned())).unwrap()
         };
-        let options = ProgramOptions { given: words.iter().map(pair).collect(), ..ProgramOptions::default() };
+        let (configs, given) = words.iter().partition(|word| word.ends_with("=stock"));
+        let pairs = |words: Vec<&&str>| words.into_iter().map(pair).collect();
+        let options = ProgramOptions {
+            given: pairs(given),
+            given_configs: pairs(configs),
+            ..ProgramOptions::default()
+        };
         ProgramRequest::with_kai(&options, Some("/kai".into())).map_err(|failure| failure.to_string())
     }
 
@@ -174,10 +227,20 @@ mod tests {
     #[rstest::rstest]
     #[case(&["etcd=version:3.5.0"], "check out 3.5.0 and pass etcd=src:DIR")]
     #[case(&["etcd=src:"], "expected PATH, src:DIR or chart:REF")]
+    #[case(&["koord-scheduler=stock"], "its programs have no defaults that schedule gangs")]
+    #[case(&["kube-schedulr=stock"], r#"did you mean "kube-scheduler"?"#)]
     #[case(&["volcano=src:a", "vc-scheduler=/b"], "--component vc-scheduler is given twice")]
     fn an_unusable_source_is_rejected(#[case] words: &[&str], #[case] expected: &str) {
         let failure = request(words).unwrap_err();
         assert!(failure.contains(expected), "{failure}");
+    }
+
+    #[test]
+    fn a_configuration_is_selected_by_the_name_of_the_program_or_the_backend() {
+        for word in ["vc-scheduler=stock", "volcano=stock"] {
+            let found = request(&[word]).unwrap();
+            assert_eq!(found.config_words(), ["vc-scheduler=stock"], "{word}");
+        }
     }
 
     #[test]
@@ -187,7 +250,8 @@ mod tests {
             ("etcd".to_owned(), "/bin/true".to_owned()),
         ]);
         let given = vec![("vc-scheduler".to_owned(), "/bin/false".to_owned())];
-        let found = ProgramRequest::with_kai(&ProgramOptions { given, components }, None).unwrap();
+        let options = ProgramOptions { given, components, ..ProgramOptions::default() };
+        let found = ProgramRequest::with_kai(&options, None).unwrap();
         assert_eq!(found.words(), ["etcd=/bin/true", "vc-scheduler=/bin/false"]);
     }
 }

@@ -60,6 +60,8 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 #[case("run --set operator.declaration=d.yaml", "operator.declaration needs --operator")]
 #[case("run --set pod.shards=2", "needs a pod of an Indexed Job")]
 #[case("run --component volcano=chart:pinned", "needs --provider kind")]
+#[case("run --provider kind --scheduler-config kube-scheduler=stock", "configures local processes")]
+#[case("run --cluster dev --scheduler-config kube-scheduler=stock", "pass it to `cluster create`")]
 #[case("run --provider existing --component vc-scheduler=src:x", "install it there")]
 #[case("run --provider kind --component kube-scheduler=src:x", "it cannot be deployed in a cluster")]
 #[case("run --component trainer-controller-manager=src:x", "only `trainjobs` runs the trainer")]

@@ -12,6 +12,8 @@ use crate::request::{Cases, ClusterRequest, Execution, OperatorRequest, Operator
 pub(super) fn command(kubernetes: Kubernetes, request: &Request) -> String {
     let mut words = vec!["grove-conformance".to_owned(), verb(&request.subject.cases)];
     words.extend(request.programs.words().into_iter().map(|word| format!("--component '{word}'")));
+    let configs = request.programs.config_words();
+    words.extend(configs.into_iter().map(|word| format!("--scheduler-config '{word}'")));
     words.extend(of_cluster(&request.cluster));
     words.extend(of_operator(&request.operator));
     if kubernetes != Kubernetes::default() {

@@ -8,6 +8,7 @@ use conformance_programs::components::{self, Component};
 use conformance_programs::{ProgramError, home};
 use serde_json::Value;
 
+use super::configuration::SchedulerConfiguration;
 use super::deployed::{Deployed, Deployment};
 use super::given::GivenScheduler;
 use super::package::Package;
@@ -34,6 +35,9 @@ pub struct Install {
     pub deployed: Deployed,
     /// How the scheduler's chart is installed. `None` for kube-scheduler, which every cluster has.
     pub package: Option<&'static Package>,
+    /// The flags that select the suite's configuration, without which the scheduler has its product's defaults.
+    /// `None` if its programs have no defaults of their own.
+    pub(crate) configured_by: Option<&'static [&'static str]>,
 }
 
 /// One process of a scheduler on a local control plane.
@@ -71,6 +75,21 @@ pub struct StartSettings<'a> {
     pub stands_in_for: Vec<&'static str>,
     /// How long KAI waits before it evicts a gang that lost a member. `None` turns this eviction off.
     pub stale_gangs_for: Option<Duration>,
+    /// The configuration that replaces the suite's.
+    pub configuration: Option<&'a SchedulerConfiguration>,
+}
+
+impl StartSettings<'_> {
+    /// Whether the scheduler starts with the defaults of its product.
+    pub(crate) fn is_stock(&self) -> bool {
+        self.configuration == Some(&SchedulerConfiguration::Stock)
+    }
+
+    /// The arguments of a process, without these flags if it starts with the defaults of its product.
+    pub(crate) fn without_suites(&self, mut args: Vec<String>, flags: &[&str]) -> Vec<String> {
+        args.retain(|arg| !self.is_stock() || !flags.iter().any(|flag| arg.starts_with(flag)));
+        args
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -175,6 +194,11 @@ impl Install {
     pub(super) fn name_of(&self, process: &SchedulerProcess) -> &'static str {
         let is_first = self.processes.first().is_some_and(|first| first.name == process.name);
         if is_first { self.scheduler.name() } else { process.name }
+    }
+
+    /// Whether the scheduler's programs have defaults, which `stock` selects.
+    pub fn has_defaults(&self) -> bool {
+        self.configured_by.is_some()
     }
 
     /// Whether the scheduler can run as Deployments.

@@ -46,6 +46,8 @@ pub(crate) static INSTALL: Install = Install {
     objects,
     deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
     package: Some(&PACKAGE),
+    // Its gang plugin is off unless a configuration enables it.
+    configured_by: None,
 };
 
 static MODULE: Module = module!(
@@ -155,7 +157,8 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
 }
 
 fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
-    let path = home.write("scheduler.yaml", &configuration(&home.kubeconfig, &settings.plugins_off))?;
+    let path =
+        home.configure("scheduler.yaml", &configuration(&home.kubeconfig, &settings.plugins_off), settings)?;
     Ok(Command { args: args(home, &path), env: Vec::new() })
 }
 

@@ -34,6 +34,7 @@ pub(crate) static INSTALL: Install = Install {
     // A static pod of the control plane, in a namespace with many others.
     deployed: Deployed { namespace: "kube-system", labels: "component=kube-scheduler", deployments: &[] },
     package: None,
+    configured_by: Some(&[]),
 };
 
 /// The role of this user is built into Kubernetes.
@@ -60,7 +61,11 @@ pub fn configuration(kubeconfig: &Path, stands_in_for: &[&str]) -> Value {
 }
 
 fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
-    let path = home.write("scheduler.yaml", &configuration(&home.kubeconfig, &settings.stands_in_for))?;
+    let mut of_suite = configuration(&home.kubeconfig, &settings.stands_in_for);
+    if settings.is_stock() {
+        of_suite["clientConnection"] = json!({"kubeconfig": home.kubeconfig});
+    }
+    let path = home.configure("scheduler.yaml", &of_suite, settings)?;
     Ok(Command { args: args(&path, settings.gates), env: Vec::new() })
 }
 

@@ -7,12 +7,15 @@
 //! - [`kai`] comes from a [`folder`] that the user names, or from its [`source`]. Without either, its API
 //!   exists and kube-scheduler binds its pods.
 //!
+//! A [`configuration`] of the user may replace the suite's.
+//!
 //! Any of them can be built from a working tree of the user instead. In clusters with real nodes, the same
 //! programs run as Deployments ([`in_cluster`]), or the scheduler's chart is installed ([`helm`]).
 //!
 //! Each has its own user, so that the audit log shows which scheduler bound a pod. The user has the rights
 //! that the scheduler's file lists ([`rbac`]).
 
+mod configuration;
 mod deployed;
 mod descriptions;
 mod folder;
@@ -30,6 +33,7 @@ pub mod scheduler_plugins;
 mod source;
 pub mod volcano;
 
+pub use self::configuration::{ConfigurationFile, SchedulerConfiguration};
 pub(crate) use self::descriptions::components;
 pub use self::descriptions::{all, installation, is_deployable, of_pod_clique_sets};
 pub(crate) use self::folder::Files;

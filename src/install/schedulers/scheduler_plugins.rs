@@ -41,6 +41,8 @@ pub(crate) static INSTALL: Install = Install {
     objects: Vec::new,
     deployed: Deployed::alone("scheduler-plugins", &[SCHEDULER.name()]),
     package: None,
+    // Its gang plugin is off unless a configuration enables it.
+    configured_by: None,
 };
 
 static MODULE: Module = module!(
@@ -117,7 +119,8 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
 }
 
 fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
-    let path = home.write("scheduler.yaml", &configuration(&home.kubeconfig, &settings.plugins_off))?;
+    let path =
+        home.configure("scheduler.yaml", &configuration(&home.kubeconfig, &settings.plugins_off), settings)?;
     Ok(Command { args: args(&path), env: Vec::new() })
 }
 

@@ -42,7 +42,11 @@ pub(crate) static INSTALL: Install = Install {
     objects,
     deployed: Deployed::alone("volcano-system", &[SCHEDULER.name()]),
     package: Some(&PACKAGE),
+    configured_by: Some(CONFIGURED_BY),
 };
+
+/// Without a configuration, the scheduler uses the one that is built into it, unless the second flag forbids that.
+const CONFIGURED_BY: &[&str] = &["--scheduler-conf=", "--disable-default-scheduler-config="];
 
 static MODULE: Module =
     module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.15.1", Some(&APIS));
@@ -135,8 +139,9 @@ pub fn configuration(off: &[&str]) -> Value {
 }
 
 fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
-    let path = home.write("scheduler.conf", &configuration(&settings.plugins_off))?;
-    Ok(Command { args: args(home, &path), env: environment(home) })
+    let path = home.configure("scheduler.conf", &configuration(&settings.plugins_off), settings)?;
+    let args = settings.without_suites(args(home, &path), CONFIGURED_BY);
+    Ok(Command { args, env: environment(home) })
 }
 
 pub fn args(home: &ProcessHome, configuration: &Path) -> Vec<String> {

@@ -3,10 +3,10 @@
 use conformance_report::{Report, Standing, TargetReport, Verdict, overview};
 
 /// A target and its headline.
-pub(super) struct Target<'a> {
+pub(super) struct Target {
     pub(super) title: String,
     pub(super) head: String,
-    pub(super) version: &'a str,
+    pub(super) version: String,
     pub(super) headline: String,
     pub(super) kept: usize,
     pub(super) owed: usize,
@@ -28,8 +28,8 @@ pub(super) struct Shown {
     pub(super) clauses: Vec<String>,
 }
 
-impl<'a> Target<'a> {
-    pub(super) fn of(target: &'a TargetReport, report: &Report) -> Self {
+impl Target {
+    pub(super) fn of(target: &TargetReport, report: &Report) -> Self {
         let all = target.summary.all();
         let total = all.total().max(1) as f64;
         let (mut segments, mut x) = (Vec::new(), 0.0);
@@ -44,7 +44,7 @@ impl<'a> Target<'a> {
         Self {
             title: target.title(),
             head: target.head().join(" "),
-            version: &target.version,
+            version: target.scheduler(),
             headline: target.headline(&report.providers()).to_string(),
             kept: all.pass,
             owed: all.total() - all.unsupported,

@@ -92,7 +92,11 @@ pub(crate) static INSTALL: Install = Install {
     objects,
     deployed: Deployed::alone(NAMESPACE, &["kai-scheduler", "kai-binder", "kai-podgrouper"]),
     package: Some(&PACKAGE),
+    configured_by: Some(CONFIGURED_BY),
 };
+
+/// Without this flag, the scheduler uses the configuration that is built into it.
+const CONFIGURED_BY: &[&str] = &["--scheduler-conf="];
 
 const SCHEDULER_USER: &str = "system:kai-scheduler";
 /// The user of the binder, which posts `pods/binding`.
@@ -197,8 +201,8 @@ pub fn configuration(evicts_stale_gangs: bool) -> Value {
 
 fn start_scheduler(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
     let grace = settings.stale_gangs_for;
-    let path = home.write("scheduler.yaml", &configuration(grace.is_some()))?;
-    let mut args = scheduler_args(home, &path);
+    let path = home.configure("scheduler.yaml", &configuration(grace.is_some()), settings)?;
+    let mut args = settings.without_suites(scheduler_args(home, &path), CONFIGURED_BY);
     args.extend(grace.map(|grace| format!("--default-staleness-grace-period={}ms", grace.as_millis())));
     Ok(Command { args, env: environment(home) })
 }
