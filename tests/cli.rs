@@ -129,6 +129,9 @@ fn stdout(output: &Output) -> String {
 #[case(&["run", "--provider", "existing", "--nodes-where", "gpu"], "expected KEY=VALUE")]
 #[case(&["run", "--context", "dev"], "--kubeconfig and --context need --provider existing")]
 #[case(&["run", "--provider", "existing", "--set", "pod.shards=2"], "a pod of an Indexed Job, which has JOB_COMPLETION_INDEX")]
+#[case(&["run", "--plan"], "--plan describes a run in your own cluster: pass --provider existing")]
+#[case(&["run", "--scheduler-config", "kube-scheduler"], "expected NAME=FILE or NAME=stock")]
+#[case(&["run", "--scheduler-config", "kube-scheduler=nowhere.yaml"], "nowhere.yaml: No such file")]
 #[case(&["run", "-f", "nowhere.yaml"], "nowhere.yaml: No such file")]
 #[case(&["run", "--set", "cluster.onEtcd=true"], "did you mean \"cluster.oneEtcd\"?")]
 #[case(&["job"], "--image <IMAGE>")]
@@ -432,6 +435,22 @@ fn missing_permissions_are_reported_before_any_case() {
         "{said}"
     );
     assert!(!cli.home.path().join("conformance-report/report.yaml").exists());
+}
+
+#[test]
+fn a_plan_lists_missing_permissions_and_creates_nothing() {
+    let cli = Cli::new();
+    let file = cli.file("kubeconfig", &kubeconfig(&forbidding_api_server()));
+    let run = ["run", "--plan", "--provider", "existing", "--kubeconfig", &file, "--operator", "existing"];
+    let output = cli.run(&run);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let said = stdout(&output);
+    for expected in
+        ["Nothing was created", "create: ", "MISSING: ", "watch pods", "create namespaces", "NoSchedule"]
+    {
+        assert!(said.contains(expected), "{expected}: {said}{}", stderr(&output));
+    }
+    assert!(!cli.home.path().join("conformance-report").exists());
 }
 
 #[test]
