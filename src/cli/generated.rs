@@ -11,7 +11,6 @@ use conformance_run::report_document;
 use conformance_run::run_plan::RunPlan;
 use conformance_run::shrink;
 
-use super::Failure;
 use super::output;
 
 /// A plan of these cases only, with the clauses that they decide.

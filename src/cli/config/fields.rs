@@ -62,7 +62,7 @@ impl Fields {
     }
 
     /// The schema of the field at a path.
-    fn at(&self, path: &str) -> Result<&Value, String> {
+    pub(super) fn at(&self, path: &str) -> Result<&Value, String> {
         let (mut schema, mut above) = (self.resolved(&self.schema), String::new());
         for name in path.split('.') {
             schema = self.field(schema, name, &above)?;

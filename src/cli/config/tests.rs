@@ -159,10 +159,9 @@ fn the_documentation_lists_every_field_without_an_option() {
     let run = cli.find_subcommand("run").unwrap();
     let options: Vec<String> = run.get_arguments().map(|option| option.get_id().to_string()).collect();
     let with_another_name = ["selection.cases", "programs.components", "programs.schedulerConfigs"];
-    let schema = schema();
     let mut missing = Vec::new();
     for section in ["target", "selection", "operator", "cluster", "programs", "execution", "output", "pod"] {
-        let fields = Fields { schema: schema.clone() };
+        let fields = Fields::of_runs();
         let of_section = fields.at(section).unwrap()["properties"].as_object().unwrap();
         for field in of_section.keys() {
             let path = format!("{section}.{field}");

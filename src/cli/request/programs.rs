@@ -186,7 +186,7 @@ fn with_first_program(name: &str) -> Option<Scheduler> {
 
 /// The `schedulerName` of a scheduler whose first program has this name.
 fn of_scheduler(name: &str) -> String {
-    with_first_program(name).map_or(name, Scheduler::name).to_owned()
+    with_first_program(name).map_or_else(|| name.to_owned(), |scheduler| scheduler.name().to_owned())
 }
 
 #[cfg(test)]
