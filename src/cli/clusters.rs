@@ -1,8 +1,8 @@
 //! `cluster create|delete|list`: a cluster that outlives the command, for a quick development loop.
 //!
-//! `create` starts a supervisor process (`__supervise`). The supervisor starts the cluster, writes `cluster.json`
-//! into the cluster's folder when it is ready, and owns it until `delete` stops it. The cluster's processes end
-//! with their supervisor, as they end with any run.
+//! `create` starts a supervisor process (`__supervise`). The supervisor starts the cluster, writes
+//! `cluster.json` into the cluster's folder when it is ready, and owns it until `delete` stops it. The
+//! cluster's processes end with their supervisor, as they end with any run.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

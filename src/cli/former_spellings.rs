@@ -25,8 +25,8 @@ struct FormerOption {
     former: &'static str,
     /// The placeholder of its value, if it has one.
     value: Option<&'static str>,
-    /// The line that replaces it. `{command}` is the subcommand and `{}` the value. `{name}` and `{source}` are the
-    /// parts of a value with an equals sign.
+    /// The line that replaces it. `{command}` is the subcommand and `{}` the value. `{name}` and `{source}`
+    /// are the parts of a value with an equals sign.
     current: &'static str,
 }
 

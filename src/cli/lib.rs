@@ -143,8 +143,8 @@ pub fn main() -> Exit {
     })
 }
 
-/// Prints the help, the version or the error for which clap stopped. A former spelling is an error that prints the
-/// current one.
+/// Prints the help, the version or the error for which clap stopped. A former spelling is an error that
+/// prints the current one.
 fn not_parsed(error: &clap::Error) -> Exit {
     let renamed = match error.kind() {
         ErrorKind::UnknownArgument

@@ -17,8 +17,8 @@ pub(crate) async fn opened(
     match source {
         OperatorSource::Started(word) => Ok(Some(open(word, declaration).await?)),
         OperatorSource::Reference if declaration.is_some() => Err(Failure::Usage(
-            "operator.declaration: the declaration of the reference operator is built in; pass it with another \
-             --operator"
+            "operator.declaration: the declaration of the reference operator is built in; pass it with \
+             another --operator"
                 .into(),
         )),
         OperatorSource::Reference | OperatorSource::Existing => Ok(None),

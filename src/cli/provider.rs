@@ -68,8 +68,8 @@ pub(crate) async fn access(kubeconfig: &KubeconfigSource) -> Result<Access, Fail
     }
     Access::of_pod().filter(|_| kubeconfig.context.is_none()).ok_or_else(|| {
         Failure::Usage(
-            "--provider existing needs --kubeconfig FILE, $KUBECONFIG or ~/.kube/config, unless it runs in a pod of \
-             the cluster"
+            "--provider existing needs --kubeconfig FILE, $KUBECONFIG or ~/.kube/config, unless it runs in \
+             a pod of the cluster"
                 .into(),
         )
     })

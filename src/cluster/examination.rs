@@ -1,5 +1,5 @@
-//! What a run would find in a cluster that someone else runs. It reads objects and queries the user's rights, and
-//! changes nothing.
+//! What a run would find in a cluster that someone else runs. It reads objects and queries the user's rights,
+//! and changes nothing.
 
 use conformance_contract::kinds::Kind;
 use conformance_install::schedulers::volcano;

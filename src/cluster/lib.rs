@@ -3,8 +3,9 @@
 //! - [`provider`] is the interface of a cluster to cases.
 //! - [`local`] starts a control plane of processes with KWOK nodes, on loopback ports.
 //! - [`kind`] starts a cluster of containers with real kubelets.
-//! - [`existing`] uses a cluster that someone else runs, and [`examination`] shows what a run would find there. [`kubeconfig`] finds it, [`access`] connects to it, and
-//!   [`rights`] checks the user's rights. [`shared`] has the objects that several runs in it share.
+//! - [`existing`] uses a cluster that someone else runs, and [`examination`] shows what a run would find
+//!   there. [`kubeconfig`] finds it, [`access`] connects to it, and [`rights`] checks the user's rights.
+//!   [`shared`] has the objects that several runs in it share.
 //! - [`node_pools`] creates nodes for cases; [`workers`] leases real ones.
 //! - [`nodes`] describes the nodes that a case requests.
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API.

@@ -59,8 +59,8 @@ impl Served {
         granted(client, self.needed(needed)).await
     }
 
-    /// The rights that a run needs here. Kinds of schedulers that are not installed need no rights. The run lists
-    /// every namespaced kind to find leftovers.
+    /// The rights that a run needs here. Kinds of schedulers that are not installed need no rights. The run
+    /// lists every namespaced kind to find leftovers.
     pub(crate) fn needed(&self, needed: Vec<Right>) -> BTreeSet<Right> {
         let mut rights = BTreeSet::new();
         for (group, plural, is_namespaced) in &self.listed {

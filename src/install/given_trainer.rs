@@ -1,5 +1,6 @@
 //! A Kubeflow Trainer that the user gives instead of the pinned one: its program and the manifests of the
-//! same release. They come from a folder (`--component trainer-controller-manager=DIR`) or from a checkout (`src:DIR`).
+//! same release. They come from a folder (`--component trainer-controller-manager=DIR`) or from a checkout
+//! (`src:DIR`).
 //!
 //! The given trainer runs with the pinned JobSet. A trainer whose runtimes have the field
 //! `podGroupPolicy.kaiScheduler` contains the KAI plugin, so the harness does not start the reference plugin.

@@ -217,8 +217,8 @@ pub struct TargetReport {
     pub variant: Option<String>,
     /// Version of the scheduler.
     pub version: String,
-    /// The configuration of the scheduler, if it is not the suite's: `stock` for the product's own defaults, or a
-    /// file with its digest.
+    /// The configuration of the scheduler, if it is not the suite's: `stock` for the product's own defaults,
+    /// or a file with its digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler_configuration: Option<String>,
     /// Features of the target.

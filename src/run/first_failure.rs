@@ -15,8 +15,8 @@ impl FirstFailure {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Whether a required clause failed in a case. If the run is strict, a violated recommendation is a failure
-    /// too.
+    /// Whether a required clause failed in a case. If the run is strict, a violated recommendation is a
+    /// failure too.
     pub(crate) fn is_failure(result: &CaseResult, strict: bool) -> bool {
         let counts = |id: &str| strict || clause(id).is_none_or(|clause| clause.level == Level::Required);
         let mut clauses = result.clauses.iter();

@@ -8,8 +8,8 @@ use clap::Args;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Configuration")]
 pub(crate) struct ConfigArgs {
-    /// Read options from a file of kind ConformanceConfig (docs/configuration.md). Options of the command line
-    /// override it.
+    /// Read options from a file of kind ConformanceConfig (docs/configuration.md). Options of the command
+    /// line override it.
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     pub config_file: Option<PathBuf>,
     /// Set a field of that file, e.g. cluster.oneEtcd=true. It overrides the file. May be repeated.

@@ -1,5 +1,5 @@
-//! The arguments of `cluster` and `clean`, which start and remove clusters, and of `dev`, for developers of the
-//! suite.
+//! The arguments of `cluster` and `clean`, which start and remove clusters, and of `dev`, for developers of
+//! the suite.
 
 use std::path::PathBuf;
 
@@ -123,9 +123,9 @@ pub(crate) struct CreateArgs {
     /// Kubernetes version.
     #[arg(long, value_parser = version(), value_name = "VERSION", default_value = Kubernetes::default().minor())]
     pub kubernetes: Kubernetes,
-    /// The operator that runs in the cluster, as for `run --operator`. With existing, none runs and its CRDs are not
-    /// installed. Install your own operator and judge it with `run --provider existing --kubeconfig FILE --operator
-    /// existing`.
+    /// The operator that runs in the cluster, as for `run --operator`. With existing, none runs and its CRDs
+    /// are not installed. Install your own operator and judge it with `run --provider existing --kubeconfig
+    /// FILE --operator existing`.
     #[arg(long, value_name = "upstream=DIR|exec:FILE|existing")]
     pub operator: Option<String>,
     /// Declaration of the operator, instead of the file that comes with its description.

@@ -17,8 +17,8 @@ use crate::options::{
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub options: RunOptions,
-    /// With --provider existing, print the objects, rights, nodes and taints of the run and its usual duration, and
-    /// end before anything is created.
+    /// With --provider existing, print the objects, rights, nodes and taints of the run and its usual
+    /// duration, and end before anything is created.
     #[arg(long, help_heading = "Cluster")]
     pub plan: bool,
     #[command(flatten)]
@@ -72,8 +72,8 @@ pub(crate) struct WorkloadArgs {
     /// Your PodCliqueSet.
     #[arg(value_name = "FILE")]
     pub path: PathBuf,
-    /// Nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each; 4x8,2x4 is 4 nodes with 8 and 2 with 4),
-    /// 4 per rack and 8 per block.
+    /// Nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each; 4x8,2x4 is 4 nodes with 8 and 2
+    /// with 4), 4 per rack and 8 per block.
     #[arg(long, value_name = "NODESxGPUS,...")]
     pub nodes: String,
     #[command(flatten)]
@@ -87,8 +87,8 @@ pub(crate) struct FuzzArgs {
     /// Run a generated workload that an earlier run wrote to this file, instead of new ones.
     #[arg(value_name = "FILE", conflicts_with = "count")]
     pub path: Option<PathBuf>,
-    /// Run N generated workloads: PodCliqueSets and operations on them. The first has the seed --seed, each further
-    /// one the next seed. A workload that fails is shrunk and written to the report's folder.
+    /// Run N generated workloads: PodCliqueSets and operations on them. The first has the seed --seed, each
+    /// further one the next seed. A workload that fails is shrunk and written to the report's folder.
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub count: u64,
     /// Run only the Ith of N shares of the workloads; `report merge` combines the reports.
@@ -108,8 +108,8 @@ pub(crate) struct LoadArgs {
     /// Pods, in gangs of mixed shapes; three of four request a GPU.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub pods: u32,
-    /// Once everything has converged, change the pod template of every clique, and judge and measure the rolling
-    /// update of all pods.
+    /// Once everything has converged, change the pod template of every clique, and judge and measure the
+    /// rolling update of all pods.
     #[arg(long)]
     pub update: bool,
     #[command(flatten)]

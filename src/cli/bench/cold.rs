@@ -1,5 +1,5 @@
-//! `dev bench cold`: measures the commands of the README when nothing is built, in several checkouts alternately.
-//! The downloads of Cargo and Go stay cached, because the network is not measured.
+//! `dev bench cold`: measures the commands of the README when nothing is built, in several checkouts
+//! alternately. The downloads of Cargo and Go stay cached, because the network is not measured.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The configuration file of a run: `-f conformance.yaml`. Options override `--set`, and `--set` overrides the file.
+//! The configuration file of a run: `-f conformance.yaml`. Options override `--set`, and `--set` overrides
+//! the file.
 
 mod fields;
 mod variables;

@@ -1,5 +1,5 @@
-//! The environment variables of the suite. One with its prefix that is not in the table is a usage error, because
-//! a misspelled variable would have no effect.
+//! The environment variables of the suite. One with its prefix that is not in the table is a usage error,
+//! because a misspelled variable would have no effect.
 
 use crate::{Failure, unknown};
 

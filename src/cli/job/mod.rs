@@ -1,8 +1,9 @@
-//! `job`: runs the suite as pods of a Job in a cluster. This side submits the Job, prints the pods' logs, fetches
-//! and merges their reports, and removes what it created. [`pod_args`] derives the arguments of each pod.
+//! `job`: runs the suite as pods of a Job in a cluster. This side submits the Job, prints the pods' logs,
+//! fetches and merges their reports, and removes what it created. [`pod_args`] derives the arguments of each
+//! pod.
 //!
-//! A pod runs `run` as usual. `request` derives its share of the cases from its index in the Job, and `publish`
-//! stores its report in ConfigMaps.
+//! A pod runs `run` as usual. `request` derives its share of the cases from its index in the Job, and
+//! `publish` stores its report in ConfigMaps.
 
 mod pod_args;
 
@@ -123,8 +124,8 @@ pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     Ok(merged.exit())
 }
 
-/// Fetches the stored reports of a namespace, and merges them. `shares` is the number of reports to expect; by
-/// default, the stored reports contain it.
+/// Fetches the stored reports of a namespace, and merges them. `shares` is the number of reports to expect;
+/// by default, the stored reports contain it.
 async fn fetch_and_merge(
     client: &Client,
     namespace: &str,

@@ -14,9 +14,9 @@ pub(crate) struct ClusterOptions {
     /// Where the cluster comes from [default: local].
     #[arg(long, value_enum)]
     pub provider: Option<ProviderName>,
-    /// Kubeconfig of your own cluster, instead of $KUBECONFIG or ~/.kube/config. In a pod of that cluster without
-    /// any of them, its service account is used. Nothing is installed in the cluster. It must run KWOK for nodes
-    /// annotated kwok.x-k8s.io/node=fake, unless --nodes-where selects nodes.
+    /// Kubeconfig of your own cluster, instead of $KUBECONFIG or ~/.kube/config. In a pod of that cluster
+    /// without any of them, its service account is used. Nothing is installed in the cluster. It must run
+    /// KWOK for nodes annotated kwok.x-k8s.io/node=fake, unless --nodes-where selects nodes.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig, instead of the current one.
@@ -30,15 +30,16 @@ pub(crate) struct ClusterOptions {
     /// Run on a cluster of `cluster create` (cases that stop components still get their own cluster).
     #[arg(long = "cluster", value_name = "NAME")]
     pub name: Option<String>,
-    /// If a case fails, keep its namespace, nodes and control plane, and print KUBECONFIG and where to look, until
-    /// Ctrl-C. Implies --fail-fast.
+    /// If a case fails, keep its namespace, nodes and control plane, and print KUBECONFIG and where to look,
+    /// until Ctrl-C. Implies --fail-fast.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           hide_possible_values = true)]
     pub hold_on_failure: Option<bool>,
     /// Run even if the cluster has PodCliqueSets that no conformance run created.
     #[arg(skip)]
     pub allow_foreign_workloads: Option<bool>,
-    /// The cluster stores all kinds in one etcd, so clauses about the order of writes across kinds can be judged.
+    /// The cluster stores all kinds in one etcd, so clauses about the order of writes across kinds can be
+    /// judged.
     #[arg(skip)]
     pub one_etcd: Option<bool>,
     /// Node image for kind, instead of the published one or one built here.
@@ -53,7 +54,8 @@ pub(crate) struct ClusterOptions {
 }
 
 layered!(ClusterOptions:
-    provider, kubeconfig, context, nodes_where, name, hold_on_failure, allow_foreign_workloads, one_etcd, node_image, kind_config, keep
+    provider, kubeconfig, context, nodes_where, name, hold_on_failure, allow_foreign_workloads, one_etcd,
+    node_image, kind_config, keep
 );
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]

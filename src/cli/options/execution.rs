@@ -9,11 +9,11 @@ use super::layer::layered;
 #[derive(Debug, Clone, Default, PartialEq, Args, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ExecutionOptions {
-    /// How much is judged of what takes long: on which gang scopes of kube-scheduler the lifecycle after creation
-    /// is judged, after which of its writes the operator is killed (AON-13, UPD-17), and whether a gang that is
-    /// one pod short waits for longer than the scheduler's own gang timeout (AON-02): 5 minutes for
-    /// kube-scheduler, 30 seconds for Koordinator. A selection, --scope, --class and --shard imply every scope
-    /// [default: default].
+    /// How much is judged of what takes long: on which gang scopes of kube-scheduler the lifecycle after
+    /// creation is judged, after which of its writes the operator is killed (AON-13, UPD-17), and whether a
+    /// gang that is one pod short waits for longer than the scheduler's own gang timeout (AON-02): 5 minutes
+    /// for kube-scheduler, 30 seconds for Koordinator. A selection, --scope, --class and --shard imply every
+    /// scope [default: default].
     #[arg(long, value_enum, value_name = "DEPTH")]
     pub depth: Option<Depth>,
     /// Seed for the parts of a run that are sampled: crash points, and the gang scope of kube-scheduler on
@@ -24,8 +24,8 @@ pub(crate) struct ExecutionOptions {
     /// [default: 0].
     #[arg(long, value_name = "N")]
     pub retries: Option<u32>,
-    /// Start no further case after the first failed required clause. Running cases end, and the others are not
-    /// run.
+    /// Start no further case after the first failed required clause. Running cases end, and the others are
+    /// not run.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           hide_possible_values = true)]
     pub fail_fast: Option<bool>,
@@ -37,8 +37,8 @@ pub(crate) struct ExecutionOptions {
     /// Multiply every time limit by this factor, for slow machines [default: 1].
     #[arg(long, value_name = "FACTOR")]
     pub timeout_scale: Option<f64>,
-    /// Maximum number of cases running at once on the shared cluster [default: 10, and more while processors are
-    /// idle; 4 on kind].
+    /// Maximum number of cases running at once on the shared cluster [default: 10, and more while processors
+    /// are idle; 4 on kind].
     #[arg(skip)]
     pub concurrency: Option<usize>,
 }

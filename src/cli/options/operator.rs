@@ -20,8 +20,8 @@ pub(crate) struct OperatorOptions {
     /// --operator, or the reference operator, replaces it.
     #[arg(long, value_name = "reference|upstream=DIR|exec:FILE")]
     pub upgrade_from: Option<String>,
-    /// Declaration of the operator, instead of the file that comes with its description. Clauses of undeclared
-    /// features are unsupported.
+    /// Declaration of the operator, instead of the file that comes with its description. Clauses of
+    /// undeclared features are unsupported.
     #[arg(skip)]
     pub declaration: Option<PathBuf>,
     /// Name of the operator in the report, with --operator existing [default: unnamed].

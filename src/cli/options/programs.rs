@@ -17,8 +17,8 @@ pub(crate) struct ProgramOptions {
           help = scheduler_names::component())]
     #[serde(skip)]
     pub given: Vec<(String, String)>,
-    /// Replace the suite's configuration of a scheduler by a file, or by the product's own defaults (stock). The
-    /// report names it. Needs --provider local. May be repeated.
+    /// Replace the suite's configuration of a scheduler by a file, or by the product's own defaults (stock).
+    /// The report names it. Needs --provider local. May be repeated.
     #[arg(long = "scheduler-config", value_name = "NAME=FILE|stock", value_parser = configured)]
     #[serde(skip)]
     pub given_configs: Vec<(String, String)>,

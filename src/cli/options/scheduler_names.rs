@@ -9,8 +9,8 @@ pub(super) fn backend() -> String {
     let mut names: Vec<_> = TARGETS.iter().map(|target| target.name()).collect();
     names.dedup();
     format!(
-        "Backend to judge ({}); all of them in one control plane (all); or your own scheduler that reads PodGangs \
-         (external:NAME) [default: default-scheduler]",
+        "Backend to judge ({}); all of them in one control plane (all); or your own scheduler that reads \
+         PodGangs (external:NAME) [default: default-scheduler]",
         names.join(", ")
     )
 }
@@ -20,10 +20,11 @@ pub(super) fn component() -> String {
     let with_chart = schedulers::all().filter_map(Release::pinned);
     let charts: Vec<_> = with_chart.map(|release| release.scheduler.name()).collect();
     format!(
-        "Where a program comes from, instead of the pinned version: a path (kube-scheduler=./my-scheduler, or \
-         kai-scheduler=DIR for a folder with KAI's programs and CRDs); src:DIR, a checkout that is built once per content \
-         ({}); or, on kind, chart:REF, a Helm chart ({}): an OCI reference, REPOSITORY/CHART, a path, @VERSION for another \
-         version of the pinned chart, or pinned. May be repeated",
+        "Where a program comes from, instead of the pinned version: a path (kube-scheduler=./my-scheduler, \
+         or kai-scheduler=DIR for a folder with KAI's programs and CRDs); src:DIR, a checkout that is built \
+         once per content ({}); or, on kind, chart:REF, a Helm chart ({}): an OCI reference, \
+         REPOSITORY/CHART, a path, @VERSION for another version of the pinned chart, or pinned. May be \
+         repeated",
         one_of(&sources()),
         one_of(&charts)
     )

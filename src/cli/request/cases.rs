@@ -48,7 +48,8 @@ const MAX_NAME: usize = 24;
 /// Maximum number of simulated nodes of a load test.
 const MAX_NODES: u32 = 10_000;
 
-/// The user's own workload. Refuses one that does not fit the nodes. Prints why it is undecided whether it fits.
+/// The user's own workload. Refuses one that does not fit the nodes. Prints why it is undecided whether it
+/// fits.
 pub(super) fn own_workload(file: &Path, nodes: &str, provider: ProviderName) -> Result<Cases, Failure> {
     let usage = |reason: String| Failure::Usage(format!("workload {}: {reason}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;

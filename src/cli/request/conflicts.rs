@@ -131,8 +131,8 @@ fn of_cluster(request: &Request) -> Option<String> {
             Some("`trainjobs` starts the trainer as a local process: omit cluster.provider".into())
         }
         Cases::Suite(Workload::PlainPods) if provider == ProviderName::Kind => Some(
-            "`ai-conformance` tests plain pods without an operator, and the harness installs one in kind clusters: pass \
-             --provider local, or existing for your own cluster"
+            "`ai-conformance` tests plain pods without an operator, and the harness installs one in kind \
+             clusters: pass --provider local, or existing for your own cluster"
                 .into(),
         ),
         Cases::Load(_) if provider != ProviderName::Local => {
@@ -175,7 +175,7 @@ fn of_programs(request: &Request) -> Option<String> {
     }
     let (name, _) = programs.charts.first().filter(|_| cluster.provider != ProviderName::Kind)?;
     Some(format!(
-        "--component {name}=chart:REF needs --provider kind: local schedulers are processes, and nothing is installed in \
-         your own cluster"
+        "--component {name}=chart:REF needs --provider kind: local schedulers are processes, and nothing is \
+         installed in your own cluster"
     ))
 }

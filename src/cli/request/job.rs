@@ -1,4 +1,5 @@
-//! A Job whose pods run the suite. Its pods test what runs in the cluster, and cannot read files of this machine.
+//! A Job whose pods run the suite. Its pods test what runs in the cluster, and cannot read files of this
+//! machine.
 
 use super::{OperatorSource, Request};
 use crate::Failure;
@@ -33,8 +34,8 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => Err(Failure::Usage(format!(
-            "{option} cannot be combined with `job`: the pods test what runs in the cluster and cannot read files of \
-             this machine"
+            "{option} cannot be combined with `job`: the pods test what runs in the cluster and cannot read \
+             files of this machine"
         ))),
     }
 }

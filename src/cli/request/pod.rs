@@ -43,8 +43,8 @@ fn index() -> Result<usize, Failure> {
     let index = std::env::var(INDEX_VARIABLE).ok().and_then(|index| index.parse().ok());
     index.ok_or_else(|| {
         Failure::Usage(format!(
-            "pod.shards needs a pod of an Indexed Job, which has {INDEX_VARIABLE}; otherwise pass --shard I/N, or let \
-             `job --shards N` create the Job"
+            "pod.shards needs a pod of an Indexed Job, which has {INDEX_VARIABLE}; otherwise pass --shard \
+             I/N, or let `job --shards N` create the Job"
         ))
     })
 }

@@ -99,8 +99,8 @@ impl ProgramRequest {
                 Ok(())
             }
             Some(("version", version)) => usage(&format!(
-                "other versions cannot be downloaded yet: check out {version} and pass {name}=src:DIR, or pass a \
-                 program as {name}=PATH"
+                "other versions cannot be downloaded yet: check out {version} and pass {name}=src:DIR, or \
+                 pass a program as {name}=PATH"
             )),
             _ => {
                 self.add_path(name, Path::new(source));

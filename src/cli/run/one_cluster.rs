@@ -60,9 +60,9 @@ impl Run<'_> {
         if let Ok(report) = &report {
             generated::shrink_failed(&environment, &plan, report).await;
         }
-        // The report is written before the clusters end, so that their failures cannot lose it. The clusters end
-        // even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does not
-        // print its report, because the process that fetches it does.
+        // The report is written before the clusters end, so that their failures cannot lose it. The clusters
+        // end even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does
+        // not print its report, because the process that fetches it does.
         let written = report.and_then(|report| {
             if request.pod.store_results {
                 store(report_dir, &report)?;
@@ -89,8 +89,8 @@ impl Run<'_> {
         self.interruption.requested().await;
     }
 
-    /// Builds what the run needs, and returns its clusters, of which none is started yet, with the time of the
-    /// builds. Restricts the plan's targets to those that the operators have.
+    /// Builds what the run needs, and returns its clusters, of which none is started yet, with the time of
+    /// the builds. Restricts the plan's targets to those that the operators have.
     pub(super) async fn prepare(
         &self,
         kubernetes: Kubernetes,

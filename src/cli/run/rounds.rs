@@ -21,7 +21,8 @@ struct Round {
 }
 
 impl Run<'_> {
-    /// Runs on one version after the other. Every target is tested once, on the oldest version that it supports.
+    /// Runs on one version after the other. Every target is tested once, on the oldest version that it
+    /// supports.
     pub(super) async fn on_all(&self, versions: &[Kubernetes]) -> Result<Report, Failure> {
         // Plan all versions before the first cluster starts, so that wrong arguments fail at once.
         let mut rounds = Vec::new();
@@ -40,7 +41,8 @@ impl Run<'_> {
         self.rounds(rounds, "versions of Kubernetes").await
     }
 
-    /// Runs the targets whose gangs the Job controller creates on one control plane, and the others on another.
+    /// Runs the targets whose gangs the Job controller creates on one control plane, and the others on
+    /// another.
     pub(super) async fn train_jobs(&self, kubernetes: Kubernetes) -> Result<Report, Failure> {
         let plan = plan(kubernetes, self.request)?;
         let (by_job, others) = select::by_control_plane(plan.targets.clone());

@@ -1,4 +1,5 @@
-//! A configuration that replaces the suite's configuration of a scheduler: `--scheduler-config NAME=FILE|stock`.
+//! A configuration that replaces the suite's configuration of a scheduler: `--scheduler-config
+//! NAME=FILE|stock`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -67,8 +68,8 @@ impl ProcessHome {
     }
 }
 
-/// A configuration of the user, with what a process on a local control plane needs: how it reaches the API server,
-/// no leader election, and a profile for each scheduler for which kube-scheduler stands in.
+/// A configuration of the user, with what a process on a local control plane needs: how it reaches the API
+/// server, no leader election, and a profile for each scheduler for which kube-scheduler stands in.
 fn adapted(of_user: &Value, of_suite: &Value) -> Value {
     let mut adapted = of_user.clone();
     if adapted["kind"] != KUBE_KIND {

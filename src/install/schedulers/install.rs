@@ -35,8 +35,8 @@ pub struct Install {
     pub deployed: Deployed,
     /// How the scheduler's chart is installed. `None` for kube-scheduler, which every cluster has.
     pub package: Option<&'static Package>,
-    /// The flags that select the suite's configuration, without which the scheduler has its product's defaults.
-    /// `None` if its programs have no defaults of their own.
+    /// The flags that select the suite's configuration, without which the scheduler has its product's
+    /// defaults. `None` if its programs have no defaults of their own.
     pub(crate) configured_by: Option<&'static [&'static str]>,
 }
 

@@ -45,7 +45,8 @@ pub(crate) static INSTALL: Install = Install {
     configured_by: Some(CONFIGURED_BY),
 };
 
-/// Without a configuration, the scheduler uses the one that is built into it, unless the second flag forbids that.
+/// Without a configuration, the scheduler uses the one that is built into it, unless the second flag forbids
+/// that.
 const CONFIGURED_BY: &[&str] = &["--scheduler-conf=", "--disable-default-scheduler-config="];
 
 static MODULE: Module =

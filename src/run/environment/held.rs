@@ -1,4 +1,5 @@
-//! Cases that failed with `--hold-on-failure`. Their objects, nodes and control planes stay until the run ends.
+//! Cases that failed with `--hold-on-failure`. Their objects, nodes and control planes stay until the run
+//! ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
