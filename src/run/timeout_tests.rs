@@ -4,13 +4,14 @@ use conformance_check::binding::NOT_BOUND_WHOLE;
 use conformance_check::violation;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::target;
-use conformance_history::testing::{Story, object};
+use conformance_history::testing::{Story, object, one_clique};
 use conformance_history::{MarkName, SharedMark};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::tests::{BOUND, judged, not_reached, only, reason, refused, violated};
 use super::*;
+use crate::attempts::of_attempts;
 
 /// A timeout in the case that decides AON-10, as read from a saved history.
 fn timeout(clause: Option<&str>) -> Stop {
@@ -69,6 +70,31 @@ fn a_clause_that_a_known_deviation_leaves_undecided_is_announced() {
     let [undecided, deviation] = found[..] else { panic!("{found:?}") };
     assert_eq!(undecided, ("GANG-12", Verdict::NotRun, true));
     assert_eq!((deviation.0, deviation.1), ("GANG-26", Verdict::KnownDeviation));
+}
+
+/// Koordinator binds one of four pods of a gang that reuses a name, and the driver times out.
+#[test]
+fn a_known_race_that_stops_a_case_leaves_its_other_clauses_to_the_next_attempt() {
+    let case = suites::case("del/same-name-api-faults").unwrap();
+    let set = "disturbed-0";
+    let story = Story::on(Target::KOORDINATOR)
+        .submitted(one_clique(set, 4))
+        .added(object("PodGroup.scheduling.sigs.k8s.io", "g"))
+        .mark(SharedMark::Deleted, json!({"kind": "PodCliqueSet", "name": set}))
+        .workers(set, 4, 1)
+        .mark(SharedMark::WaitTimedOut, json!({"condition": "the second PodCliqueSet bound"}));
+    let history = story.end();
+    let found = (case.check)(&history.until_timeout());
+    let judged = judgements(case, Target::KOORDINATOR, &history, &found, Some(&timeout(Some("DEL-08"))));
+    let verdicts: Vec<_> =
+        judged.iter().map(|of| (of.clause.as_str(), of.outcome.verdict, of.outcome.announced)).collect();
+    assert_eq!(verdicts, [("DEL-08", Verdict::KnownDeviation, false), ("DEL-12", Verdict::NotRun, true)]);
+
+    let first = CaseResult::new(case.id, case.title, judged);
+    let second = CaseResult::without_running(case.id, case.title, ["DEL-08", "DEL-12"], &Outcome::pass());
+    let both = of_attempts(vec![first, second], Target::KOORDINATOR);
+    let verdicts: Vec<_> = both.clauses.iter().map(|of| (of.clause.as_str(), of.outcome.verdict)).collect();
+    assert_eq!(verdicts, [("DEL-08", Verdict::KnownDeviation), ("DEL-12", Verdict::Pass)]);
 }
 
 #[test]
