@@ -75,11 +75,7 @@ impl Environment {
                 attempts.last().is_some_and(|last| !verdict::is_expected(last.outcome.verdict));
             let waiting = self.seat(case, target, failed_before);
             let Some((slot, _seat)) = self.interruption.unless_requested(waiting).await else {
-                break if attempts.is_empty() {
-                    interrupted()
-                } else {
-                    of_attempts(attempts, target)
-                };
+                break if attempts.is_empty() { interrupted() } else { of_attempts(attempts, target) };
             };
             if attempts.is_empty() && first_failure.is_some_and(FirstFailure::has_occurred) {
                 break verdict::result_without_run(case, target, &conformance_report::after_first_failure());
