@@ -5,7 +5,7 @@ use crate::violation::Violation;
 /// Why a clause is not known to be satisfied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Broken {
-    /// The clause was violated.
+    /// At least one violation was found, each with the observations that prove it.
     Violated(Vec<Violation>),
     /// A clause that this one depends on was violated, so this one is undecided.
     Precondition {

@@ -34,7 +34,6 @@ pub struct TargetDescription {
     /// `true` for the Kubernetes versions that serve CompositePodGroup, `false` for the others, `None` for
     /// all versions.
     pub(crate) trees: Option<bool>,
-    /// The declared features of the backend.
     pub(crate) features: &'static [Feature],
     /// Why other features are not declared, where the target has a better reason than the feature's own default
     /// (`clauses/feature.rs`).
@@ -46,7 +45,6 @@ pub struct TargetDescription {
     pub(crate) gates: &'static [(&'static str, &'static str)],
     /// How a report gets the scheduler's version.
     pub(crate) version: ReportedVersion,
-    /// The profile, if it is of type External.
     pub(crate) external: Option<ExternalProfile>,
     /// The kind of workload it is about.
     pub(crate) workload: Workload,

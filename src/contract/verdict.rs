@@ -65,7 +65,7 @@ impl fmt::Display for Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// The verdict.
+    /// What was decided, without the reason.
     pub verdict: Verdict,
     /// Only with `not-run`: it was deselected (a filter, a shard) or announced beforehand (a scheduler whose
     /// binaries were not given), so it does not change the exit code.

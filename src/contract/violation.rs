@@ -7,9 +7,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The stable kebab-case code of a finding, such as `bound-in-part`; in a report with its clause, such as
-/// `AON-02/bound-in-part`. Messages may be reworded; known deviations and programs identify a violation by
-/// its code.
+/// Identifies the kind of a violation by stable kebab-case words, such as `bound-in-part`. A report adds the
+/// clause: `AON-02/bound-in-part`. Messages may be reworded, so known deviations and programs compare codes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Code(
@@ -67,7 +66,7 @@ impl fmt::Display for Code {
 pub struct Violation {
     /// The id of the case that found it, with the provider if the report has several: `aon/fits on kind`.
     pub case: String,
-    /// The code of the finding.
+    /// Identifies the kind of the violation.
     pub code: Code,
     /// What is wrong, in the contract's words.
     pub message: String,
@@ -106,9 +105,9 @@ pub struct Proof {
     /// Its namespace; none for cluster-scoped kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Its name.
+    /// `metadata.name`.
     pub name: String,
-    /// The resourceVersion of the observed object.
+    /// `metadata.resourceVersion` of the observed version.
     pub resource_version: String,
     /// When the watch delivered it; empty for the last state of an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -92,7 +92,7 @@ pub struct Mark {
 /// A watch was lost and listed again: versions may be missing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gap {
-    /// Kind of the watch.
+    /// The kind whose watch was interrupted.
     pub kind: String,
     /// Why the watch was lost.
     pub reason: String,

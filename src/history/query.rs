@@ -54,17 +54,18 @@ impl<'a> Version<'a> {
         at_most.map_or(self.at, |at_most| at_most.min(self.at))
     }
 
-    /// Kind of the object.
+    /// The kind as histories name it. Kinds that two API groups have are qualified, such as
+    /// `Queue.scheduling.volcano.sh`.
     pub fn kind(&self) -> &'a str {
         self.object["kind"].as_str().unwrap_or_default()
     }
 
-    /// Name of the object.
+    /// `metadata.name`.
     pub fn name(&self) -> &'a str {
         self.object["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// uid of the object.
+    /// `metadata.uid`.
     pub fn uid(&self) -> &'a str {
         self.object["metadata"]["uid"].as_str().unwrap_or_default()
     }
@@ -90,17 +91,17 @@ impl<'a> Version<'a> {
 pub struct Pod<'a>(pub &'a Value);
 
 impl<'a> Pod<'a> {
-    /// Name of the pod.
+    /// `metadata.name`.
     pub fn name(self) -> &'a str {
         self.0["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// uid of the pod.
+    /// `metadata.uid`.
     pub fn uid(self) -> &'a str {
         self.0["metadata"]["uid"].as_str().unwrap_or_default()
     }
 
-    /// The node that the pod is bound to.
+    /// `spec.nodeName`; `None` until the pod is bound.
     pub fn node(self) -> Option<&'a str> {
         self.0["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
     }
@@ -133,7 +134,7 @@ impl<'a> Pod<'a> {
         is_of_canary(self.0)
     }
 
-    /// Whether the pod has a deletion timestamp.
+    /// Whether the pod is being deleted: it has a deletion timestamp.
     pub fn is_terminating(self) -> bool {
         self.0["metadata"]["deletionTimestamp"].is_string()
     }

@@ -17,7 +17,7 @@ pub(crate) trait PlainGangSteps {
     /// Adds the nodes of this step, so that a pending gang fits. The mark precedes the change.
     async fn add_capacity(&mut self, step: u32) -> Result<(), Stop>;
 
-    /// Waits until all pods of a gang are Ready; `clause` demands this.
+    /// Waits until all pods of a gang are Ready. A timeout violates `clause`.
     async fn until_gang_ready(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop>;
 
     /// Waits until all pods of one of these gangs are Ready. Returns the index of that gang.

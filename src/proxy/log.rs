@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::ProxyError;
 use crate::target::Verb;
 
-/// One fault.
+/// A line of the log: one fault that a proxy injected.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {

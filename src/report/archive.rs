@@ -23,7 +23,7 @@ const END: [u8; 1024] = [0; 1024];
 /// An archive and a count of what it leaves out.
 #[derive(Debug)]
 pub struct Packed {
-    /// The compressed archive.
+    /// A gzip-compressed tar of the report and of the case folders that fit.
     pub archive: Vec<u8>,
     /// The artifact folders that did not fit.
     pub left_out: LeftOut,

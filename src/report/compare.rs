@@ -116,15 +116,15 @@ impl ChangeKind {
 /// A clause whose verdict changed.
 #[derive(Clone, Debug)]
 pub struct ChangedClause<'a> {
-    /// The kind of change.
+    /// How the clause changed.
     pub kind: ChangeKind,
     /// The target's title.
     pub target: String,
     /// The clause's id.
     pub id: &'a str,
-    /// The older report's result.
+    /// `None` if the older report does not list the clause.
     pub old: Option<&'a ClauseResult>,
-    /// The newer report's result.
+    /// `None` if the newer report does not list the clause.
     pub new: Option<&'a ClauseResult>,
 }
 

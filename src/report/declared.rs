@@ -23,7 +23,6 @@ pub(super) fn is_evidence(concluded: &str, id: &str, features: &Features) -> boo
     }
 }
 
-/// Whether the clause is concluded from other clauses.
 pub(super) fn is_concluded(id: &str) -> bool {
     clause(id).is_some_and(|clause| clause.rests_on.is_some())
 }

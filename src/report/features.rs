@@ -40,9 +40,9 @@ impl fmt::Display for Standing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FeatureEvidence {
-    /// The feature.
+    /// The feature, by its name in the contract.
     pub name: Feature,
-    /// The result.
+    /// Whether the feature is declared, and whether the run has shown it.
     pub standing: Standing,
     /// The clauses that decided the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

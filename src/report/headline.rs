@@ -10,7 +10,7 @@ use conformance_contract::verdict::Verdict;
 
 use super::{ClauseResult, Provider, Report, TargetReport};
 
-/// The result of a target.
+/// What [`Display`](fmt::Display) writes as one line about a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// The result over the required clauses.

@@ -24,7 +24,7 @@ pub(crate) trait TrainJobSteps {
     async fn until_considered(&self, clause: &'static str, train_job: &str, count: usize)
     -> Result<(), Stop>;
 
-    /// Waits until at least `count` pods of a TrainJob are bound; `clause` demands this.
+    /// Waits until at least `count` pods of a TrainJob are bound. A timeout violates `clause`.
     async fn until_bound_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
     /// Waits until `count` pods of a TrainJob are bound that the scheduler has already tried. The limit is

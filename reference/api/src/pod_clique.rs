@@ -134,7 +134,7 @@ pub struct PodCliqueUpdateProgress {
     pub ready_pods_selected_to_update: Option<PodsSelectedToUpdate>,
 }
 
-/// Pods by name that an update replaces one by one.
+/// The pods that an update has selected, by name. They are replaced one at a time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -136,7 +136,7 @@ pub struct PodCliqueScalingGroupUpdateProgress {
     pub ready_replica_indices_selected_to_update: Option<PodCliqueScalingGroupReplicaUpdateProgress>,
 }
 
-/// Replicas by index that an update replaces one by one.
+/// The replicas that an update has selected, by index. They are replaced one at a time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -1,5 +1,5 @@
-//! No nodes: nothing has to be bound. A clique and a scaling group with a scale configuration, and a clique
-//! without one. The PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the group's
+//! No nodes: nothing has to be bound. One clique and one scaling group have a scale configuration, another
+//! clique has none. The PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the group's
 //! scale configuration is removed.
 
 use conformance_check::lifecycle::autoscalers;

@@ -11,7 +11,7 @@ marks! {
     REST = "rest";
 }
 
-/// Waits until the statuses match everything that the case has changed; `clause` requires that.
+/// Waits until every status equals a recount, with all changes of the case. A timeout violates `clause`.
 pub(super) async fn rest(
     test: &TestContext,
     set: &str,

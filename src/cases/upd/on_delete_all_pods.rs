@@ -1,6 +1,6 @@
 //! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, with the strategy OnDelete, runs, and its template changes.
-//! All nodes are closed to new pods, and all of its pods are deleted by hand. Then two nodes are opened, room
-//! for 2 of 3, and then the third.
+//! The nodes are closed to new pods, and the case deletes the gang's pods. Two nodes are opened, so 2 of 3
+//! pods fit. Then the third node is opened.
 
 use std::collections::BTreeSet;
 

@@ -91,7 +91,7 @@ pub struct User {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Webhook {
-    /// The name, with dots.
+    /// The webhook's fully qualified name, such as `pcs.validating.webhooks.grove.io`.
     pub name: String,
     pub kind: WebhookKind,
     pub path: String,

@@ -89,7 +89,7 @@ impl Files {
         self.all.iter().map(PathBuf::as_path)
     }
 
-    /// The nearest program with one of these names.
+    /// The program with one of these names that is nearest to the top folder.
     pub(crate) fn program(&self, names: &[&str]) -> Option<&Path> {
         let has_name =
             |file: &Path| names.iter().any(|name| file.file_name().is_some_and(|found| found == *name));

@@ -61,7 +61,7 @@ fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
 /// The existing HyperNodes, by their relation to one binding.
 struct ExistingHyperNodes<'a> {
     own: BTreeMap<String, &'a DynamicObject>,
-    /// HyperNodes of another ClusterTopologyBinding, which may have been deleted.
+    /// HyperNodes whose ClusterTopologyBinding is another one, or no longer exists.
     of_other_bindings: BTreeSet<String>,
     foreign: BTreeSet<String>,
 }
