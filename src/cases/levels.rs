@@ -10,7 +10,6 @@ use conformance_facts::attempts::refused_or_warned;
 
 use crate::prelude::*;
 
-/// A level, and the features it needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level {
     /// Each level has a different title.

@@ -51,7 +51,6 @@ pub fn scheduler_passed(history: &History) -> Ruling {
     history.reached(SharedMark::SchedulerPassed).map(drop)
 }
 
-/// Bindings of the pods of these PodCliques.
 fn bindings_of<'a>(
     history: &'a History,
     cliques: &'a [(String, usize)],
@@ -196,7 +195,6 @@ pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
         .try_for_each(|unit| whole(&end, std::slice::from_ref(unit)))
 }
 
-/// Exactly `count` pods of a PodClique are bound.
 pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
     let bound = bound_pods(live, clique);
     ensure(bound == count, || {

@@ -15,7 +15,6 @@ use super::{Shown, none, violation};
 const DEVICE_SHARED: Code = Code::new("device-shared");
 const WRONG_NUMBER_OF_DEVICES: Code = Code::new("wrong-number-of-devices");
 
-/// A container and its devices.
 #[derive(Debug)]
 struct Container<'a> {
     node: &'a str,

@@ -22,7 +22,6 @@ const TOUCHED: Code = Code::new("touched");
 
 #[derive(Debug, Clone)]
 pub struct Write<'a> {
-    /// The version that the write created.
     pub version: Version<'a>,
     /// The previous version; `None` if the object is new.
     pub previous: Option<Version<'a>>,

@@ -270,7 +270,6 @@ fn with_a_scaled_replica() -> Value {
     }}})
 }
 
-/// The pod of one replica.
 fn of_replica(replica: usize, name: &str, node: Option<&str>) -> Value {
     let labels = json!({
         names::PART_OF: "w", names::POD_CLIQUE: format!("w-0-sg-{replica}-a"), names::REPLICA_INDEX: "0",

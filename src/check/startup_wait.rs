@@ -21,7 +21,6 @@ const WAIT_STILL_REPORTED: Code = Code::new("startup-wait-still-reported");
 /// A PodClique with a bound pod that has not started, and one of its parents with too few Ready pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
-    /// The waiting PodClique.
     pub clique: String,
     /// The PodClique that it waits for.
     pub parent: String,
@@ -65,7 +64,6 @@ fn waits(live: &Live, parents: &BTreeMap<String, Vec<Parent>>) -> Vec<Wait> {
     all.filter(|wait| wait.ready < wait.needed).collect()
 }
 
-/// The messages of a PodClique's conditions.
 fn messages<'a>(live: &'a Live, clique: &str) -> impl Iterator<Item = &'a str> {
     let conditions = live.get("PodClique", clique).map(|found| list(&found["status"]["conditions"]));
     conditions.into_iter().flatten().map(|condition| text(&condition["message"]))

@@ -167,7 +167,6 @@ pub async fn await_node(
     }
 }
 
-/// Deletes the nodes that have `label=value`.
 pub async fn delete_nodes(client: &Client, label: &str, value: &str) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     nodes

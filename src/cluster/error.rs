@@ -126,7 +126,6 @@ pub enum ClusterError {
     Defect { what: &'static str, message: String },
     #[error("{action}: {source}")]
     Api { action: String, source: Box<kube::Error> },
-    /// The run was interrupted before a cluster was ready.
     #[error("the run was interrupted")]
     Interrupted,
     #[error("cannot create certificates: {0}")]

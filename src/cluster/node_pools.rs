@@ -20,7 +20,6 @@ pub const CANARY_NODE: &str = "canary";
 const CREATORS: usize = 32;
 
 pub enum NodePools {
-    /// Nodes that KWOK simulates.
     Simulated(Client),
     /// Nodes with kubelets.
     Workers(Workers),

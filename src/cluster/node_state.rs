@@ -135,7 +135,6 @@ fn described(taint: &Taint) -> String {
     format!("{}={}:{}", taint.key, taint.value.as_deref().unwrap_or_default(), taint.effect)
 }
 
-/// Adds a line for each key whose value changed.
 fn compare(
     lines: &mut Vec<String>,
     what: &str,
@@ -169,7 +168,6 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Applies a merge patch to an object.
     pub(crate) fn patched(mut object: Value, patch: &Value) -> Value {
         let Value::Object(changes) = patch else { return patch.clone() };
         if !object.is_object() {

@@ -19,14 +19,12 @@ pub enum NoAnswer {
     Timeout,
 }
 
-/// A client of the process on this port.
 pub(crate) fn plain_client(port: u16) -> Result<Client, ClusterError> {
     let url = format!("http://127.0.0.1:{port}");
     let url = url.parse().map_err(|source| ClusterError::Address { url, source })?;
     Client::try_from(kube::Config::new(url)).map_err(|source| ClusterError::api("connect", source))
 }
 
-/// Sends one GET request.
 pub(crate) async fn get(client: &Client, path: &str, limit: Duration) -> Result<String, NoAnswer> {
     let request = http::Request::get(path).body(Vec::new())?;
     match tokio::time::timeout(limit, client.request_text(request)).await {

@@ -8,7 +8,6 @@ use tokio::time::{Instant, sleep};
 
 use crate::ClusterError;
 
-/// Pause between polls.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Polls until `missing` returns `None`. A timeout reports its last text.

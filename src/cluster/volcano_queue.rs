@@ -1,5 +1,3 @@
-//! Volcano's default queue in a cluster that someone else runs.
-
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, GroupVersionKind};

@@ -47,7 +47,6 @@ pub fn group(pcs: &mut Value, index: usize) -> &mut Value {
     &mut pcs["spec"]["template"]["podCliqueScalingGroups"][index]
 }
 
-/// Sets the scheduler name of all cliques.
 pub fn on(pcs: &mut Value, scheduler: &str) {
     for clique in template(pcs)["cliques"].as_array_mut().into_iter().flatten() {
         clique["spec"]["podSpec"]["schedulerName"] = scheduler.into();

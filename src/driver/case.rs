@@ -239,7 +239,6 @@ impl Case {
         Self { keep: Some(keep), ..self }
     }
 
-    /// The part of the id before the `/`.
     pub fn group(&self) -> &'static str {
         self.id.split('/').next().unwrap_or(self.id)
     }

@@ -13,7 +13,6 @@ use super::limits;
 use super::pod_health::Containers;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// A running clock canary.
 #[derive(Debug)]
 pub struct Clock {
     set: String,
@@ -124,7 +123,6 @@ impl TestContext {
         self.patch("PodCliqueSet", set, change).await.map(drop)
     }
 
-    /// Waits until the status of a PodClique counts this many pods as Ready.
     pub async fn until_ready_replicas(&self, clique: &str, count: u32) -> Result<(), Stop> {
         let counted = Awaited::demanded_by("STAT-01", format!("{count} pods of {clique} counted as Ready"));
         self.until(counted, limits::REACTION, |live| {
@@ -156,7 +154,6 @@ impl TestContext {
         .await
     }
 
-    /// The node of a bound pod.
     pub fn node_of(&self, name: &str) -> Result<String, Stop> {
         let node = self.look(|live| live.get("Pod", name).and_then(|pod| Pod(pod).node().map(str::to_owned)));
         node.ok_or_else(|| Stop::Refused {

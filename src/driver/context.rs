@@ -116,7 +116,6 @@ impl TestContext {
         self.test_cluster.recorder.mark(&self.namespace, name, detail);
     }
 
-    /// Reads the current objects of the namespace, as the watches delivered them.
     pub fn look<T>(&self, at: impl FnOnce(&Live) -> T) -> T {
         self.test_cluster.recorder.look(&self.namespace, at)
     }

@@ -25,7 +25,6 @@ impl TestContext {
         Ok(bare(&crd))
     }
 
-    /// Applies a CRD and waits until it is served.
     pub async fn apply_crd(&self, crd: &Value) -> Result<(), Stop> {
         let name = crd["metadata"]["name"].as_str().unwrap_or_default();
         deploy::apply(&self.test_cluster.client, crd).await?;

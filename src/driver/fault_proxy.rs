@@ -39,7 +39,6 @@ impl TestContext {
         Ok((proxy, added))
     }
 
-    /// Starts a component and waits until it is ready.
     pub async fn start_ready(&self, part: Part) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(part).await?;
@@ -69,7 +68,6 @@ impl TestContext {
         Match::of(&[Verb::Create], &["pods/binding"]).in_namespace(&self.namespace)
     }
 
-    /// Waits until a rule of the proxy was applied this many times.
     pub async fn until_applied(
         &self,
         proxy: &ProxyHandle,

@@ -70,7 +70,6 @@ impl TestContext {
 }
 
 impl LeaseWatch {
-    /// The identity of the current leader.
     pub fn holder(&self) -> Option<String> {
         self.holder.borrow().clone()
     }

@@ -151,7 +151,6 @@ impl Recorder {
         self.logs.track(namespace, Box::new(belong), Some(keep))
     }
 
-    /// Adds a mark to the log of a followed namespace.
     pub fn mark(&self, namespace: &str, name: impl Into<MarkName>, detail: Value) {
         let name = name.into().as_str();
         if !self.logs.mark(namespace, Mark { name: name.into(), detail }) {
@@ -178,7 +177,6 @@ impl Recorder {
         self.logs.since(namespace, index)
     }
 
-    /// The history so far of the namespace in the header.
     pub fn history(&self, header: Header) -> History {
         let entries = self.since(&header.namespace, 0);
         History { header, entries }

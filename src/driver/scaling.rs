@@ -19,7 +19,6 @@ impl TestContext {
         self.patch("PodCliqueSet", set, patch).await.map(drop)
     }
 
-    /// Sets the replicas of a PodCliqueSet, PodCliqueScalingGroup or PodClique through `/scale`.
     pub async fn scale_as_an_autoscaler(&self, kind: &str, name: &str, replicas: u32) -> Result<(), Stop> {
         self.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}));
         self.patch_sub(kind, name, "scale", json!({"spec": {"replicas": replicas}})).await.map(drop)

@@ -13,7 +13,6 @@ use crate::case::Case;
 #[derive(Debug)]
 pub struct Suite {
     pub workload: Workload,
-    /// Every case, group by group.
     pub cases: &'static [Case],
     /// The targets on which the cases run, in the order of the report.
     pub targets: &'static [Target],

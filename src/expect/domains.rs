@@ -11,7 +11,6 @@ pub const LEVELS: [(&str, &str); 3] = [("block", names::BLOCK), ("rack", names::
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Domain<'a> {
-    /// Node label key of the level.
     pub key: &'static str,
     pub value: &'a str,
     pub nodes: BTreeSet<&'a str>,

@@ -179,7 +179,6 @@ impl Gang {
         self.groups.iter().map(|group| group.replicas).sum()
     }
 
-    /// Number of pods in its hard gang.
     pub fn minimum(&self) -> usize {
         self.groups.iter().map(|group| group.min).sum()
     }

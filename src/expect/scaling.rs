@@ -55,7 +55,6 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// The expected PodGangs, without their names.
     pub fn gangs(&self) -> Vec<Gang> {
         (0..self.replicas).flat_map(|index| replica(self.pcs, self.set, index, &self.own)).collect()
     }

@@ -24,7 +24,6 @@ impl CliqueInstance<'_> {
     }
 }
 
-/// Every PodClique of a PodCliqueSet, each with the PodCliques that it waits for.
 pub fn parents(pcs: &Value) -> BTreeMap<String, Vec<Parent>> {
     let template = &pcs["spec"]["template"];
     let (set, cliques) = (text(&pcs["metadata"]["name"]), list(&template["cliques"]));

@@ -8,7 +8,6 @@ pub fn is_live(pod: Pod<'_>) -> bool {
     !pod.is_terminating() && !["Failed", "Succeeded"].iter().any(|phase| pod.0["status"]["phase"] == *phase)
 }
 
-/// Whether a pod is live and has a node.
 pub fn is_bound(pod: Pod<'_>) -> bool {
     is_live(pod) && pod.node().is_some()
 }

@@ -24,7 +24,6 @@ use crate::health::is_bound;
 /// The possible error of times that are truncated to whole seconds.
 const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 
-/// The metrics of a namespace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Numbers {

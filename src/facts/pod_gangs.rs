@@ -42,7 +42,6 @@ pub fn reference_mismatch(live: &Live, set: &str) -> Option<String> {
         .or_else(|| existing.difference(&named).next().map(|name| format!("no PodGang refers to Pod {name}")))
 }
 
-/// The names of the pods that a PodGang refers to.
 pub fn referred_pods(gang: &Value) -> impl Iterator<Item = &str> {
     let podgroups = list(&gang["spec"]["podgroups"]).iter();
     let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));

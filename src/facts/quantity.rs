@@ -5,7 +5,6 @@ use serde_json::Value;
 /// An amount in billionths.
 pub type Amount = i128;
 
-/// The amount 1.
 pub const ONE: Amount = 1_000_000_000;
 
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::quantity::{Amount, ONE, amount};
 
-/// Amounts by resource.
 pub type Amounts<'a> = BTreeMap<&'a str, Amount>;
 
 /// The amounts of a list of resources. Invalid quantities are omitted.

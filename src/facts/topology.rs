@@ -5,7 +5,6 @@ use serde_json::Value;
 
 pub const BINDING: &str = "ClusterTopologyBinding";
 
-/// The status entry of a binding for a scheduler.
 pub fn entry<'a>(binding: &'a Value, scheduler: &str) -> Option<&'a Value> {
     let entries = binding["status"]["schedulerTopologyStatuses"].as_array()?;
     entries.iter().find(|entry| entry["schedulerName"] == scheduler)

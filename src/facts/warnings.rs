@@ -12,7 +12,6 @@ pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool
     event["type"] == "Warning" && on_them && event_note(event).contains(about)
 }
 
-/// Whether a Warning event on a PodGang or its PodCliqueSet names `about`.
 pub fn has_warning(live: &Live, gang: &Gang, about: &str) -> bool {
     live.of("Event").any(|event| is_warning(event, &gang.name, &gang.set, about))
 }

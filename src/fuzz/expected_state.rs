@@ -14,7 +14,6 @@ pub(crate) struct ExpectedState<'a> {
     sizes: Sizes<'a>,
     /// Nodes that an operation added and that none has removed.
     joined: u32,
-    /// The largest number of pods so far.
     max_pods: usize,
 }
 

@@ -179,7 +179,6 @@ impl ClusterSpec {
         upgraded || !self.controller.faults.is_empty()
     }
 
-    /// The kind of workload that runs on this cluster.
     pub fn workload(&self) -> Workload {
         match (&self.trainer, self.has_controller) {
             (Some(_), _) => Workload::TrainJobs,
@@ -215,7 +214,6 @@ impl ClusterSpec {
         self
     }
 
-    /// The cluster's parts, in start order.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         Part::all().filter(|part| self.has(*part))
     }

@@ -53,7 +53,6 @@ impl ControllerSpec {
         self
     }
 
-    /// Replaces the `config` of the profile of this name.
     #[must_use]
     pub fn with_profile_config(mut self, name: &str, config: Value) -> Self {
         if let Some(profile) = self.profile(name) {

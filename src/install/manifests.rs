@@ -1,5 +1,3 @@
-//! Reads YAML files of Kubernetes objects.
-
 use std::path::Path;
 
 use conformance_programs::ProgramError;

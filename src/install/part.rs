@@ -16,7 +16,6 @@ pub enum Part {
     ControllerManager,
     /// A process that runs TrainJobs, by its index in the trainer's processes.
     OfTrainer(u8),
-    /// The controller under test.
     Controller,
 }
 
@@ -50,7 +49,6 @@ impl Part {
     pub const JOB_SET: Self = Self::OfTrainer(0);
     pub const TRAINER: Self = Self::OfTrainer(1);
     pub const TRAINER_PLUGIN: Self = Self::OfTrainer(2);
-    /// The processes that run TrainJobs.
     pub const OF_TRAINER: [Self; 3] = [Self::JOB_SET, Self::TRAINER, Self::TRAINER_PLUGIN];
 
     /// All parts in start order. [`crate::cluster_spec::ClusterSpec::parts`] returns those of one cluster.
@@ -61,7 +59,6 @@ impl Part {
         before.into_iter().chain(schedulers).chain(nodes).chain(Self::OF_TRAINER).chain([Self::Controller])
     }
 
-    /// The processes of a scheduler, in start order.
     pub fn of_scheduler(scheduler: Scheduler) -> impl Iterator<Item = Self> {
         ProcessId::all().filter(move |id| id.install().scheduler == scheduler).map(Self::OfScheduler)
     }

@@ -1,5 +1,3 @@
-//! Folders for tests.
-
 use std::path::Path;
 
 use tempfile::TempDir;

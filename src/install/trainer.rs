@@ -29,7 +29,6 @@ pub struct TrainerSpec {
 
 static MODULE: Module = module!("kubeflow-trainer", "-s -w");
 
-/// The components to build: the trainer and JobSet.
 pub(crate) static COMPONENTS: [Component; 2] = [
     Component {
         name: "trainer-controller-manager",

@@ -22,7 +22,6 @@ const UPDATE_CLAUSES: [&str; 10] =
     ["UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18", "UPD-27", "UPD-29", "UPD-30", "UPD-31"];
 /// The clauses that are checked for all PodCliqueSets together, during the update and afterwards.
 const WRITE_LOOP_CLAUSES: [&str; 2] = ["STAT-08", "GANG-11"];
-/// The clause that is checked after the deletion.
 const DELETION_CLAUSE: &str = "DEL-01";
 
 /// Mark: every pod is replaced, and every PodCliqueSet has converged again.
@@ -87,7 +86,6 @@ fn name_prefixes(name: &str) -> impl Iterator<Item = &str> {
     successors(Some(name), |name| Some(name.rsplit_once('-')?.0))
 }
 
-/// The part of the history in which the operator has nothing to do.
 fn idle_period(history: &History) -> Result<Range<usize>, Broken> {
     Ok(history.reached(SharedMark::OperatorIdle)?.0..history.reached(SharedMark::IdlePeriodEnded)?.0)
 }

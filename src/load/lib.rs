@@ -26,7 +26,6 @@ pub use size::{DoesNotFit, NoSize, Size};
 pub const GROUP: &str = "scale";
 
 impl Size {
-    /// The case of this size.
     pub fn case(self) -> &'static Case {
         let case = match self.updates {
             false => Case::new(
@@ -50,7 +49,6 @@ impl Size {
     }
 }
 
-/// The case of a history.
 pub fn replayed(history: &History) -> Option<&'static Case> {
     let size: Size = history.header.case.strip_prefix(GROUP)?.strip_prefix('/')?.parse().ok()?;
     Some(size.case())

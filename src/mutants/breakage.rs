@@ -21,7 +21,6 @@ pub type Given = BTreeMap<Scheduler, Arc<GivenScheduler>>;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Breakage {
-    /// Faults of the reference controller.
     pub faults: Vec<String>,
     /// In cases with an upgrade: the faults of the reference controller that replaces one without faults.
     pub upgrade: Option<Vec<String>>,

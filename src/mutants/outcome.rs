@@ -32,7 +32,6 @@ pub enum MutantVerdict {
 #[serde(rename_all = "camelCase")]
 pub struct MutantResult {
     pub verdict: MutantVerdict,
-    /// The clauses that failed.
     #[serde(rename = "red")]
     pub failed: Vec<String>,
     /// Why the mutant is not killed, one sentence each.

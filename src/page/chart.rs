@@ -16,7 +16,6 @@ pub(crate) struct Bar {
     pub overhead: f64,
 }
 
-/// When a case ran.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     pub case: usize,

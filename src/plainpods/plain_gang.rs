@@ -8,7 +8,6 @@ use serde_json::Value;
 /// Plain pods that must be bound all together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlainGang {
-    /// Name of the gang and of its gang resource.
     pub name: String,
     pub pods: usize,
 }

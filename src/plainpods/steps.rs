@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::plain_gang::PlainGang;
 
-/// What a case does with gangs of plain pods.
 pub(crate) trait PlainGangSteps {
     /// Creates a gang of the manifest on the case's nodes: the target's gang resource, then the pods.
     async fn submit_plain_gang(&mut self, name: &str) -> Result<PlainGang, Stop>;

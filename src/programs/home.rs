@@ -29,7 +29,6 @@ pub fn cache() -> PathBuf {
     folder(CACHE_VARIABLE, "XDG_CACHE_HOME", ".cache")
 }
 
-/// The folder of clusters.
 pub fn state() -> PathBuf {
     folder(STATE_VARIABLE, "XDG_STATE_HOME", ".local/state")
 }

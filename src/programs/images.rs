@@ -13,7 +13,6 @@ use super::own_program::{REFERENCE_PROGRAMS, SUITE};
 use crate::blocking::in_place;
 use crate::{CargoError, ProgramError};
 
-/// The repository of all images.
 pub const REPOSITORY: &str = "grove-conformance";
 /// User and group of our own programs, as in their manifests.
 pub const NOBODY: &str = "65532:65532";

@@ -34,12 +34,10 @@ pub struct OwnProgram {
 }
 
 impl OwnProgram {
-    /// The controller inside `program`.
     pub fn controller_within(program: impl Into<PathBuf>) -> Self {
         Self { path: program.into(), verb: Some(CONTROLLER) }
     }
 
-    /// The trainer's KAI plugin inside `program`.
     pub fn trainer_plugin_within(program: impl Into<PathBuf>) -> Self {
         Self { path: program.into(), verb: Some(TRAINER_PLUGIN) }
     }

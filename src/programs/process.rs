@@ -157,7 +157,6 @@ impl Process {
         self.ended().map(|what| failed(&self.name, &what, &self.log))
     }
 
-    /// The exit code, if the process exited by itself.
     pub fn exit_code(&self) -> Option<i32> {
         self.exit.borrow().as_ref().and_then(|status| status.as_ref().and_then(ExitStatus::code))
     }
@@ -197,7 +196,6 @@ impl Process {
         false
     }
 
-    /// Kills the process and waits for its end.
     pub async fn kill(&self) {
         self.signal(Signal::KILL);
         self.wait().await;

@@ -332,7 +332,6 @@ fn cases(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Vec<Ca
 /// How much information a document has about a case, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Knowledge {
-    /// The run did not select the case.
     LeftOut,
     /// The run was interrupted before the case ended.
     Interrupted,
@@ -357,7 +356,6 @@ impl Knowledge {
 }
 
 impl<'a> TargetPart<'a> {
-    /// The provider with which the case ran.
     fn provider(&self, case: &'a CaseResult) -> &'a str {
         case.provider.as_deref().unwrap_or(&self.source.report.provider.name)
     }

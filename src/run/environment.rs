@@ -63,7 +63,6 @@ const IDLE: f64 = 0.4;
 /// Idle share of the CPUs below which concurrency shrinks.
 const BUSY: f64 = 0.1;
 
-/// The clusters of a run.
 #[derive(Debug)]
 pub struct Environment {
     pub settings: Settings,
@@ -368,7 +367,6 @@ impl Environment {
         prepared
     }
 
-    /// The shared cluster, if it has started.
     pub fn shared(&self) -> Option<Arc<TestCluster>> {
         self.shared.test_cluster.get()?.ok()
     }

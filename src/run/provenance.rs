@@ -84,7 +84,6 @@ fn of_chart(installed: &Installed) -> Component {
     }
 }
 
-/// The version of a target's scheduler.
 pub(crate) fn scheduler_version(
     settings: &Settings,
     target: Target,

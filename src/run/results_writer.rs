@@ -56,7 +56,6 @@ impl<'a> ResultsWriter<'a> {
         self.report_error(written);
     }
 
-    /// Writes the result of a case.
     pub(crate) async fn case(&mut self, target: Target, result: &CaseResult) {
         // The components of the cluster are known once it has started.
         if !self.has_cluster && self.environment.shared().is_some() {

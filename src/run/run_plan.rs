@@ -21,9 +21,7 @@ use crate::verdict::result_without_run;
 pub struct RunPlan {
     /// The targets, one per column of the report.
     pub targets: Vec<Target>,
-    /// The selected cases.
     pub chosen: Vec<&'static Case>,
-    /// The cases that the selection excludes.
     pub left_out: Vec<&'static Case>,
     /// The cases that `--skip` excludes, each with its word.
     pub skipped: Vec<(&'static Case, String)>,

@@ -11,7 +11,6 @@ use conformance_driver::suite::Suite;
 static SUITES: [&Suite; 3] =
     [&conformance_cases::SUITE, &conformance_trainjobs::SUITE, &conformance_plainpods::SUITE];
 
-/// The suite of a workload.
 pub fn of(workload: Workload) -> &'static Suite {
     match SUITES.into_iter().find(|suite| suite.workload == workload) {
         Some(suite) => suite,

@@ -207,7 +207,6 @@ pub fn result_without_run(case: &Case, target: Target, outcome: &Outcome) -> Cas
     with_excluded(case, target, result)
 }
 
-/// The judgements of a case that was interrupted.
 pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
     let judgement = |clause: &'static str| Judgement {
         clause: clause.into(),

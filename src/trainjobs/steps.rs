@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::schedulers;
 use crate::train_job::{JOB_SET, TrainJob};
 
-/// What a case does with TrainJobs.
 pub(crate) trait TrainJobSteps {
     /// A training runtime of the manifest, on the case's nodes, for the target's scheduler by default.
     fn runtime(&self, name: &str) -> Result<Value, Stop>;
@@ -142,7 +141,6 @@ fn says_unknown(message: &str, runtime: &str) -> bool {
     message.contains(&format!("{runtime:?} not found"))
 }
 
-/// The pods of a TrainJob that are not terminating.
 fn pods_of<'a>(live: &'a Live, train_job: &'a str) -> impl Iterator<Item = &'a Value> {
     live.of("Pod").filter(move |pod| {
         let metadata = &pod["metadata"];

@@ -180,13 +180,11 @@ pub struct PodCliqueSetTemplateSpec {
 }
 
 impl PodCliqueSetTemplateSpec {
-    /// The scaling group that contains this clique.
     pub fn group_of(&self, clique: &str) -> Option<&PodCliqueScalingGroupConfig> {
         let mut groups = self.pod_clique_scaling_groups.iter();
         groups.find(|group| group.clique_names.iter().any(|member| member == clique))
     }
 
-    /// The cliques in no scaling group.
     pub fn standalone_cliques(&self) -> impl Iterator<Item = &PodCliqueTemplateSpec> {
         self.cliques.iter().filter(|clique| self.group_of(&clique.name).is_none())
     }

@@ -1,5 +1,3 @@
-//! Parsing devices, and the list that the kubelet receives.
-
 use rstest::rstest;
 
 use super::*;

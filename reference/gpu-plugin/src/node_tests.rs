@@ -1,5 +1,3 @@
-//! Devices that follow from a sequence of node states.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream;

@@ -61,7 +61,6 @@ enum Failure {
     Registration(#[from] RegistrationError),
 }
 
-/// Why a session ended.
 enum Ended {
     Stopped,
     /// The registration is no longer valid, for this reason.

@@ -1,5 +1,3 @@
-//! The webhooks as the API server calls them.
-
 use axum::body::{Body, to_bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{self, StatusCode};

@@ -1,5 +1,3 @@
-//! Reading a runtime, and its errors and warnings.
-
 use rstest::rstest;
 use serde_json::json;
 

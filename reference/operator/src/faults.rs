@@ -42,7 +42,6 @@ mod active {
 
     static ACTIVE: OnceLock<BTreeSet<String>> = OnceLock::new();
 
-    /// Parses a name on the command line.
     pub(crate) fn parse(name: &str) -> Result<String, String> {
         let mut known = LIST.lines().filter_map(|line| line.split_once(": "));
         let is_known = known.any(|(known, _)| known == name);

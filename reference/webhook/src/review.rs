@@ -175,7 +175,6 @@ impl Response {
         Self { allowed: false, status: Some(status), ..Self::allowed() }
     }
 
-    /// The reason of a refusal.
     pub fn refusal(&self) -> Option<&str> {
         self.status.as_ref().and_then(|status| status.message.as_deref())
     }

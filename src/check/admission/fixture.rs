@@ -22,7 +22,6 @@ pub(super) fn reply(code: u16, message: &str, warnings: &[&str]) -> Reply {
     }
 }
 
-/// The replies that the attempts require.
 pub(super) fn required_replies() -> [Reply; 4] {
     [
         reply(201, "", &["299 - \"of no interest\""]),
@@ -32,7 +31,6 @@ pub(super) fn required_replies() -> [Reply; 4] {
     ]
 }
 
-/// A history with these replies to the attempts.
 pub(super) fn replied(replies: &[Reply]) -> Story {
     ATTEMPTS.iter().zip(replies).fold(Story::flat(), |story, (attempt, reply)| {
         story.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}))

@@ -57,7 +57,6 @@ impl<'a> Tree<'a> {
         self.any(|group| group["name"] == name)
     }
 
-    /// Whether the parents of some subgroup form a cycle.
     fn has_a_cycle(&self) -> bool {
         self.any(|start| {
             let parent = |of: &'a Value| {

@@ -73,7 +73,6 @@ pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> 
     Ok(())
 }
 
-/// The state of the schedulers other than kube-scheduler.
 #[derive(Debug)]
 pub(super) struct Schedulers {
     pub failed: Vec<(Scheduler, SchedulerFailure)>,

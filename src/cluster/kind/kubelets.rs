@@ -23,7 +23,6 @@ const POD_DELETED: Duration = Duration::from_secs(60);
 const ROLLED_AT: &str = "conformance.grove.io/rolled-at";
 
 impl KindCluster {
-    /// Runs a command on a node and returns its standard output.
     pub async fn on_node(&self, node: &str, words: &[&str]) -> Result<String, ClusterError> {
         Ok(docker(["exec", "--privileged", node].into_iter().chain(words.iter().copied())).await?)
     }

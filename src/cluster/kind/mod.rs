@@ -127,7 +127,6 @@ impl KindCluster {
         &self.schedulers.installed
     }
 
-    /// A client with the rights of the cluster's administrator.
     pub fn client(&self) -> Client {
         self.node_pools.client()
     }
@@ -209,7 +208,6 @@ async fn load<'a>(
     Ok(())
 }
 
-/// The container of the control plane node.
 fn control_plane(cluster: &str) -> String {
     format!("{cluster}-control-plane")
 }

@@ -11,7 +11,6 @@ use super::certs::{KeyFiles, ServiceAccountKeys};
 pub(super) struct Apiserver<'a> {
     pub etcd_port: u16,
     pub port: u16,
-    /// CA of client certificates.
     pub client_ca: &'a Path,
     /// The file with tokens and their users.
     pub tokens: &'a Path,

@@ -38,7 +38,6 @@ pub struct OperatorWrite {
     pub group: String,
     /// The kind's plural name, with the subresource.
     pub resource: String,
-    /// The object's name, if the request has one.
     pub name: String,
     pub code: u64,
     /// When the API server received the request.

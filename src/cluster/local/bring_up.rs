@@ -96,7 +96,6 @@ impl LocalCluster {
         self.trainer_ready().await
     }
 
-    /// The API objects of the controller in the spec.
     pub(super) async fn controller_objects(&self) -> Result<Vec<Value>, ClusterError> {
         let spec = self.spec();
         let objects = match &spec.operator {

@@ -89,7 +89,6 @@ pub struct LocalCluster {
 }
 
 impl LocalCluster {
-    /// A client with the rights of the cluster's administrator.
     pub fn client(&self) -> Client {
         self.node_pools.client()
     }

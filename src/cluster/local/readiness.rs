@@ -53,7 +53,6 @@ impl LocalCluster {
         try_join_all(parts.iter().map(|part| self.part_ready(*part, &dead))).await.map(drop)
     }
 
-    /// Waits until the processes that run TrainJobs report ready. Fails early if a part exits.
     pub async fn trainer_ready(&self) -> Result<(), ClusterError> {
         let parts: Vec<_> = self.spec().parts().filter(|part| part.is_of_trainer()).collect();
         let dead = || self.dead();

@@ -27,7 +27,6 @@ pub struct SuiteRun {
 }
 
 impl SuiteRun {
-    /// The name of the run's namespace, Job, and other objects.
     pub fn name(&self) -> String {
         format!("{NAME}-{}", self.run)
     }

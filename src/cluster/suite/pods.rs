@@ -22,7 +22,6 @@ const CHARACTERS: usize = 400;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// The pod has not started.
     Waits {
         reason: String,
         /// Whether the reason rarely resolves itself.
@@ -98,7 +97,6 @@ pub(super) fn has_ended(job: &Job) -> bool {
     })
 }
 
-/// The message of a failed Job.
 pub(super) fn failure_of(job: &Job) -> Option<String> {
     let conditions = job.status.as_ref()?.conditions.as_ref()?;
     let failed =

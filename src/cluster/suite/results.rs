@@ -21,7 +21,6 @@ const CHUNK: usize = 768 * 1024;
 /// The maximum size of one pod's archive. The API server's database stores those of all pods, and it is
 /// small.
 pub const LIMIT: usize = 8 * 1024 * 1024;
-/// The label of heads.
 const HEAD: &str = "conformance.grove.io/results";
 /// The key in a head and in a chunk.
 const KEY: &str = "results";

@@ -95,7 +95,6 @@ impl Workers {
         deploy::await_node(&self.client, node, ADVERTISED, what, last, has).await
     }
 
-    /// Sets how many pods each of these nodes takes.
     pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<(), ClusterError> {
         for node in nodes {
             self.set_slots(&node.name, Some(pods)).await?;

@@ -217,11 +217,7 @@ impl Disruption {
 #[derive(Debug, Clone)]
 pub enum Answer {
     Accepted(Value),
-    Refused {
-        /// HTTP status code.
-        code: u16,
-        message: String,
-    },
+    Refused { code: u16, message: String },
 }
 
 impl Answer {

@@ -130,7 +130,6 @@ impl TestContext {
         listed.metadata.resource_version?.parse().ok()
     }
 
-    /// The error of a wait that started at `begin` and timed out.
     pub fn timeout<'a>(
         &self,
         condition: impl Into<Awaited<'a>>,

@@ -1,5 +1,3 @@
-//! The logs, filled by hand.
-
 use serde_json::json;
 
 use super::*;

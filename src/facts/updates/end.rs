@@ -1,5 +1,3 @@
-//! What an update of a PodCliqueSet still lacks.
-
 use conformance_history::{Live, Version, count};
 
 use super::state::State;

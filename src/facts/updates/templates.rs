@@ -15,7 +15,6 @@ pub fn is_new(pod: Pod<'_>, template: &Value) -> bool {
     has("labels") && has("annotations") && revision(&pod.0["spec"]) == revision(&template["spec"]["podSpec"])
 }
 
-/// Whether a pod is of this revision.
 pub fn is_of_revision(pod: Pod<'_>, wanted: &str) -> bool {
     revision(&pod.0["spec"]) == Some(wanted)
 }

@@ -14,7 +14,6 @@ use crate::controller_spec::ControllerSpec;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorImages {
     pub operator: Image,
-    /// The image of init containers.
     pub init: Option<Image>,
 }
 

@@ -34,7 +34,6 @@ pub fn is_deployable(name: &str) -> bool {
     of_program(name).is_some_and(Install::is_deployable)
 }
 
-/// The components that schedulers are built from, other than Kubernetes itself.
 pub(crate) fn components() -> impl Iterator<Item = &'static Component> {
     ALL.iter().flat_map(|install| install.components())
 }

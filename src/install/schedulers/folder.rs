@@ -28,7 +28,6 @@ pub fn in_folder(scheduler: Scheduler, path: &Path) -> Result<Option<GivenSchedu
     }
 }
 
-/// The files below a folder, sorted by depth.
 pub(crate) struct Files {
     flag: &'static str,
     path: PathBuf,

@@ -199,7 +199,6 @@ impl Helm {
         self.run(args.iter().map(String::as_str)).await.map(drop)
     }
 
-    /// Reads what was installed.
     async fn installed(&self, release: &Release, kubeconfig: &Path) -> Result<Installed, ProgramError> {
         let (name, kubeconfig) = (release.package.release, kubeconfig.display().to_string());
         let options = ["--namespace", release.package.namespace, "--kubeconfig", &kubeconfig];

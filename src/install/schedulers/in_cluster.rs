@@ -38,7 +38,6 @@ impl DeployedScheduler {
         installation(self.scheduler).deployed.namespace
     }
 
-    /// The Deployments, one per image.
     pub fn deployments(&self) -> impl Iterator<Item = &'static str> {
         self.processes().map(|(process, _)| installation(self.scheduler).name_of(process))
     }
@@ -163,7 +162,6 @@ impl DeployedScheduler {
     }
 }
 
-/// Where the configuration file is mounted.
 const FOLDER: &str = "/etc/scheduler";
 const FILE: &str = "scheduler.yaml";
 

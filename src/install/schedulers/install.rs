@@ -201,7 +201,6 @@ impl Install {
         self.configured_by.is_some()
     }
 
-    /// Whether the scheduler can run as Deployments.
     pub fn is_deployable(&self) -> bool {
         self.processes.iter().any(|process| process.deployment.is_some())
     }

@@ -11,7 +11,6 @@ use conformance_report::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-/// The page of the sample.
 pub(super) fn page() -> String {
     let folder = tempfile::tempdir().unwrap();
     let short = folder.path().join("artifacts/short");

@@ -85,12 +85,10 @@ pub(super) struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// The lane of the driver's marks.
     pub(super) fn of_driver(&mut self) -> usize {
         self.lane("", "driver", || (Section::Driver, None, Order::default()))
     }
 
-    /// The lane of an object.
     pub(super) fn of_object(&mut self, version: &Version<'a>) -> usize {
         self.lane(version.kind(), version.name(), || {
             let section = Section::of(version);

@@ -21,7 +21,6 @@ pub(crate) enum EventKind {
     /// The last scheduling gate of a pod was removed.
     Released,
     Created,
-    /// The deletion was requested.
     Deleting,
     Deleted,
 }

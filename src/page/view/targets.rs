@@ -2,7 +2,6 @@
 
 use conformance_report::{Report, Standing, TargetReport, Verdict, overview};
 
-/// A target and its headline.
 pub(super) struct Target {
     pub(super) title: String,
     pub(super) head: String,

@@ -40,7 +40,6 @@ pub enum Purpose {
     Trainer,
     /// Local control planes, whose nodes are simulated.
     Simulation,
-    /// The host of a kind cluster.
     Kind,
     /// The node image of a kind cluster.
     Node,

@@ -8,12 +8,7 @@ use super::placeholders::UnknownPlaceholder;
 pub enum SourceError {
     /// A folder is not a checkout of the expected repository.
     #[error("{} is not a checkout of {repository}: it lacks {}; pass the top folder of its repository", dir.display(), missing.join(", "))]
-    Checkout {
-        repository: String,
-        dir: PathBuf,
-        /// The missing files.
-        missing: Vec<String>,
-    },
+    Checkout { repository: String, dir: PathBuf, missing: Vec<String> },
     /// No variant matches the release, or the suite does not support the release.
     #[error("{}: this release of {program} is not supported: {reason}", dir.display())]
     Release { program: String, dir: PathBuf, reason: String },
@@ -32,7 +27,6 @@ pub enum SourceError {
     Flags { module: PathBuf, source: UnknownPlaceholder },
     #[error("{path}: {reason}")]
     Recipe { path: &'static str, reason: String },
-    /// No scheduler has this name.
     #[error("--component {name}=src:{}: unknown program; known: {}", dir.display(), known.join(", "))]
     Unknown { name: String, dir: PathBuf, known: Vec<&'static str> },
 }

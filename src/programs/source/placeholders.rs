@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-/// The value of each placeholder.
 pub type Values = BTreeMap<&'static str, String>;
 
 /// A text has a placeholder that has no value.

@@ -356,7 +356,6 @@ fn figures(history: &History) -> Map<String, Value> {
     figures
 }
 
-/// Runs the case's checks; a panic is an error.
 fn check(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
     // A check only reads the history, so a panic leaves nothing half done.
     let findings = catch_unwind(AssertUnwindSafe(|| verdict::findings(case, history)));

@@ -68,12 +68,10 @@ impl Seats {
         }
     }
 
-    /// Waits for one seat.
     pub(super) async fn one(&self) -> Option<Seat<'_>> {
         self.take(1, None).await
     }
 
-    /// Waits for all seats.
     pub(super) async fn all(&self) -> Option<Seat<'_>> {
         let all = {
             let mut counts = self.counts();
@@ -102,7 +100,6 @@ impl Seats {
         self.counts().most
     }
 
-    /// Whether a case waits for a seat.
     pub(super) fn is_wanted(&self) -> bool {
         self.counts().waiting > 0
     }

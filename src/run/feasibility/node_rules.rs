@@ -12,7 +12,6 @@ use super::pods::Shape;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// A Node object.
 #[derive(Debug)]
 pub(super) struct Node<'a> {
     object: &'a Value,

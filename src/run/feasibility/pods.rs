@@ -19,12 +19,9 @@ const MILLI: Amount = ONE / 1000;
 /// The pods of a clique template.
 #[derive(Debug)]
 pub(super) struct Shape<'a> {
-    /// The first PodClique of the template.
     pub(super) clique: String,
-    /// The template's index and name.
     pub(super) index: usize,
     pub(super) template: &'a str,
-    /// The path of the pod spec in the manifest.
     pub(super) path: String,
     /// The pod spec with the requests that the API server adds.
     pub(super) spec: Value,

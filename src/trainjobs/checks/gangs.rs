@@ -188,7 +188,6 @@ pub(crate) fn has_one_gang_each(history: &History, name: &str) -> Ruling {
     })
 }
 
-/// Whether a kind is that of the PodGroups of the target's scheduler.
 pub(super) fn is_pod_group(history: &History, kind: &str) -> bool {
     let kinds = schedulers::of(history.header.target).kinds();
     kinds.contains(&kind) && kind.starts_with("PodGroup")

@@ -21,13 +21,11 @@ pub(super) fn runtime<'a>(history: &'a History, name: &str) -> Result<&'a Value,
     history.submitted(&format!("runtime {runtime}"))
 }
 
-/// The units of a TrainJob, as the target declares them.
 pub(crate) fn units(history: &History, name: &str) -> Result<Vec<TrainUnit>, Broken> {
     let is_atomic = history.header.target.declares(Feature::AtomicTrainJob);
     Ok(train_job(history, name)?.units(is_atomic))
 }
 
-/// Whether a pod belongs to a unit.
 pub(super) fn is_of(pod: Pod<'_>, unit: &TrainUnit) -> bool {
     let job = pod.label(REPLICATED_JOB);
     pod.label(JOB_SET) == Some(&unit.train_job) && unit.jobs.iter().any(|(name, _)| job == Some(name))

@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-/// Timeout of a whole lookup.
 pub(super) const LOOKUP_TIMEOUT: Duration = Duration::from_secs(4);
 
 struct State<T> {

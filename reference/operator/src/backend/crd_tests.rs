@@ -1,5 +1,3 @@
-//! CRD checks against a fake API server.
-
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,5 +1,3 @@
-//! The requests that apply a plan to an object, against a fake API server.
-
 use grove_api::PodGangSpec;
 
 use super::super::fake_api::FakeApi;

@@ -34,7 +34,6 @@ pub(crate) fn is_idle(pod_gang: &PodGang, podgroup: &str) -> bool {
     idle_of(pod_gang).iter().any(|idle| idle.podgroup.name == podgroup)
 }
 
-/// Whether this podgroup has ever been idle.
 pub(crate) fn has_been_idle(pod_gang: &PodGang, podgroup: &str) -> bool {
     counts(pod_gang).contains_key(podgroup)
 }

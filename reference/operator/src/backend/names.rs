@@ -13,7 +13,6 @@ pub(super) const MAX_SUBDOMAIN: usize = 253;
 /// Length of the hash in hexadecimal digits.
 const HASH_DIGITS: usize = 8;
 
-/// The name, shortened if it exceeds `limit` characters.
 pub(super) fn shorten(limit: usize, name: String) -> String {
     if name.len() <= limit { name } else { shorten_with_hash(&name, &name, limit) }
 }
@@ -39,7 +38,6 @@ pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.len() <= MAX_SUBDOMAIN && name.split('.').all(is_dns_label)
 }
 
-/// Whether `value` is a valid, non-empty label value.
 pub(super) fn is_label_value(value: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_outer = |c: char| c.is_ascii_alphanumeric();

@@ -20,7 +20,6 @@ pub(super) const ABSENT: &str = "grove.io/absent";
 
 pub(super) type Pairs = BTreeMap<String, String>;
 
-/// Whether the `types` of `object` name this kind.
 pub(super) fn is_kind(resource: &ApiResource, object: &DynamicObject) -> bool {
     let types = object.types.as_ref();
     types.is_some_and(|types| types.kind == resource.kind && types.api_version == resource.api_version)
@@ -121,7 +120,6 @@ pub(super) struct Target {
     name: String,
 }
 
-/// The result of a create.
 pub(super) enum Created {
     New,
     /// An object with this name exists: the cache lags, or another owner created it.

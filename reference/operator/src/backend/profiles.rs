@@ -24,7 +24,6 @@ pub(super) struct BuiltIn {
 
 pub(super) type Created = Result<Arc<dyn SchedulerBackend>, ProfileError>;
 
-/// The `config` of a backend without configuration.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoConfig {}

@@ -1,5 +1,3 @@
-//! The cache and its listeners, with constructed watch events.
-
 use std::sync::Mutex;
 
 use k8s_openapi::api::core::v1::ConfigMap;

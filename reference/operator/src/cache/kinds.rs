@@ -4,7 +4,6 @@ use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The fields of an autoscaler that the controller sets.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "autoscaling",
@@ -24,7 +23,6 @@ pub(crate) struct AutoscalerSpec {
     pub metrics: Vec<Value>,
 }
 
-/// The fields of a ResourceClaim that the controller sets.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "resource.k8s.io",

@@ -24,7 +24,6 @@ pub(crate) fn controller(object: &impl ResourceExt) -> Option<&OwnerReference> {
     object.owner_references().iter().find(|owner| owner.controller == Some(true))
 }
 
-/// Whether this `owner`, compared by uid, controls the object.
 pub(crate) fn is_controlled_by(object: &impl ResourceExt, owner: &impl ResourceExt) -> bool {
     let uid = owner.meta().uid.as_ref();
     uid.is_some() && controller(object).map(|controller| &controller.uid) == uid

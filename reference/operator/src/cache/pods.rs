@@ -12,7 +12,6 @@ use super::generation;
 use super::observed_pod::{Pod, PodCondition};
 use super::ownership::{controller, is_controlled_by};
 
-/// Whether a pod is older than this generation of its gang.
 pub(crate) fn is_former(pod: &Pod, current: u64) -> bool {
     generation::of_pod(pod) < current
 }
@@ -33,7 +32,6 @@ fn named_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
     caches.pods.indexed(&object_key(&pclq.namespace().unwrap_or_default(), &pclq.name_any()))
 }
 
-/// Whether a pod is neither finished nor being deleted.
 pub(crate) fn is_live(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_none() && !is_finished(pod)
 }
@@ -48,7 +46,6 @@ pub(crate) fn has_condition(pod: &Pod, type_: &str) -> bool {
     conditions.iter().any(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
-/// Whether a pod is bound and Ready.
 pub(crate) fn is_ready(pod: &Pod) -> bool {
     is_bound(pod) && has_condition(pod, "Ready")
 }

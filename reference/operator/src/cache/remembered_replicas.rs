@@ -26,7 +26,6 @@ impl RememberedReplicas {
         self.with(|known| known.get(&(pcs_uid.to_owned(), pclq.to_owned())).copied())
     }
 
-    /// Forgets a PodClique that was created again.
     pub(crate) fn forget_recreated(&self, pclq: &PodClique) {
         if let Some(owner) = controller(pclq) {
             self.with(|known| known.remove(&(owner.uid.clone(), pclq.name_any())));

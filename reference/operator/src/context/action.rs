@@ -11,7 +11,6 @@ pub(crate) struct Action {
 }
 
 impl Action {
-    /// Reconcile again only on a change.
     pub(crate) const fn await_change() -> Self {
         Self { again: None }
     }

@@ -73,7 +73,6 @@ where
         }
     }
 
-    /// Keeps an existing object as it is.
     pub(crate) fn keep(&mut self, name: String) {
         self.wanted.insert(name);
     }

@@ -74,14 +74,12 @@ impl SyncedGangs {
         self.state(pod_gang) == Some(ResourceState::HeldByPods)
     }
 
-    /// Records that a gang resource of the PodGang with this uid was deleted.
     pub(crate) fn record_deleted_resource(&self, uid: &str) {
         if let Some(known) = self.0.lock().get_mut(uid) {
             known.has_deleted_resource = true;
         }
     }
 
-    /// Whether a gang resource was deleted since the last sync.
     pub(crate) fn has_deleted_resource(&self, pod_gang: &PodGang) -> bool {
         let all = self.0.lock();
         all.get(&pod_gang.uid().unwrap_or_default()).is_some_and(|known| known.has_deleted_resource)

@@ -1,5 +1,3 @@
-//! Which changes wake which reconcilers.
-
 use futures::FutureExt;
 use futures::StreamExt;
 use kube::runtime::watcher::Event;

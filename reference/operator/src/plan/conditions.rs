@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-/// The new value of a condition.
 #[derive(Clone, Debug)]
 pub(crate) struct ConditionUpdate {
     pub type_: &'static str,
@@ -52,7 +51,6 @@ fn is_equal(old: &Condition, new: &Condition) -> bool {
     old.status == new.status && old.reason == new.reason && old.message == new.message
 }
 
-/// The condition of that type, if it is True.
 pub(crate) fn true_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == type_ && condition.status == "True")
 }

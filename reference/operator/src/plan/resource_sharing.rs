@@ -118,7 +118,6 @@ pub(crate) struct PodPosition<'a> {
     /// The scaling group in the template, the name of its object, and the index of its replica.
     pub group: Option<(&'a PodCliqueScalingGroupConfig, &'a str, i32)>,
     pub pclq: &'a str,
-    /// Index of the pod.
     pub index: i32,
 }
 

@@ -1,5 +1,3 @@
-//! The reconciler against a fake API server and scheduler.
-
 use kube::api::DynamicObject;
 use kube::runtime::watcher::Event;
 use serde_json::Value;

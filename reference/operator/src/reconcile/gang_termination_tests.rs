@@ -1,5 +1,3 @@
-//! Which breaches are due, and how an update step delays them.
-
 use super::*;
 
 fn at(second: i64) -> Timestamp {

@@ -1,5 +1,3 @@
-//! The reconciler against a fake API server.
-
 use grove_api::PodClique;
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};

@@ -1,5 +1,3 @@
-//! Pods and gates against a fake API server.
-
 use grove_api::names::{CONDITION_INITIALIZED, POD_GANG_GATE};
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};

@@ -1,5 +1,3 @@
-//! The order of a PodGang's steps against a fake API server (GANG-07).
-
 use futures::StreamExt;
 use grove_api::{PodClique, PodCliqueSet};
 use kube::runtime::watcher::Event;

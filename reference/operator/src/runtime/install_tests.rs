@@ -1,5 +1,3 @@
-//! The installed objects, their permissions, and the consistency of the Deployment's manifests.
-
 use super::*;
 use crate::admission::{
     DEFAULT_POD_CLIQUE_SET_PATH, VALIDATE_CLUSTER_TOPOLOGY_PATH, VALIDATE_POD_CLIQUE_SET_PATH,

@@ -1,5 +1,3 @@
-//! The loop with a stub as its reconciler.
-
 use grove_api::PodGang;
 use kube::runtime::watcher::Event;
 use serde_json::json;

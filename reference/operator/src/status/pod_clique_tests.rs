@@ -1,5 +1,3 @@
-//! The reported status of a PodClique, by its pods.
-
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 

@@ -1,5 +1,3 @@
-//! The reported status of a PodGang, by its pods.
-
 use std::collections::BTreeMap;
 
 use kube::runtime::watcher::Event;

@@ -179,7 +179,6 @@ impl CliqueView {
         Units { present: pods.into_iter().map(unit).collect(), wanted: self.wanted(), min: self.min() }
     }
 
-    /// The steps of the current update.
     pub(crate) fn steps(&self, pcs: &PodCliqueSet) -> UpdateSteps<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));
@@ -198,7 +197,6 @@ impl CliqueView {
         pods.map(|pod| pod.name_any()).collect()
     }
 
-    /// Whether its update is done.
     pub(crate) fn is_settled(&self, pcs: &PodCliqueSet) -> bool {
         !self.has_former && self.is_whole() && self.units().is_done(&self.steps(pcs))
     }
@@ -260,7 +258,6 @@ impl GroupView {
         }
     }
 
-    /// The steps of the current update.
     pub(crate) fn steps(&self, pcs: &PodCliqueSet) -> UpdateSteps<i32> {
         let progress = self.pcsg.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let current = progress.filter(|progress| is_of_update(pcs, &progress.pod_clique_set_generation_hash));

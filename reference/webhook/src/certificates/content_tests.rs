@@ -1,5 +1,3 @@
-//! Certificates over time, and defects of modified ones.
-
 use rstest::rstest;
 
 use super::*;

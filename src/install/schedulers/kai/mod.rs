@@ -310,7 +310,6 @@ fn objects() -> Vec<Value> {
     vec![queue(PARENT_QUEUE, None), queue("default-queue", Some(PARENT_QUEUE))]
 }
 
-/// A queue without limits.
 pub fn queue(name: &str, parent: Option<&str>) -> Value {
     let unlimited = json!({"quota": -1, "limit": -1, "overQuotaWeight": 1});
     let mut spec = json!({"resources": {"cpu": unlimited, "gpu": unlimited, "memory": unlimited}});

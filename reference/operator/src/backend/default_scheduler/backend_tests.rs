@@ -1,5 +1,3 @@
-//! The pods of kube-scheduler's backend, and when they are released.
-
 use std::sync::Arc;
 
 use grove_api::names::ANNOTATION_GANG_SCOPE;

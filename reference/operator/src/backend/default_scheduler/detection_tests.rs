@@ -1,5 +1,3 @@
-//! Detection against a fake API server.
-
 use http::{Request, Response};
 use kube::client::Body;
 use tower_test::mock;

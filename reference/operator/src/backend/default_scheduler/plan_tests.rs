@@ -1,5 +1,3 @@
-//! Plans as they are sent to the API server.
-
 use super::*;
 use grove_api::{
     PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup, TopologyConstraintGroupConfig,

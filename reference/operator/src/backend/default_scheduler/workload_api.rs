@@ -111,7 +111,6 @@ pub(super) struct CompositeGang {
     pub min_group_count: usize,
 }
 
-/// Reference to an object in the same namespace.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TypedLocalObjectReference {
@@ -131,7 +130,6 @@ pub(super) struct PodGroupTemplate {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PodGroupSpec {
-    /// The parent in a tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_composite_pod_group_name: Option<String>,
     #[serde(flatten)]

@@ -1,5 +1,3 @@
-//! The backend against a fake API server.
-
 use grove_api::{ClusterTopologyBinding, PodGangSpec};
 use serde_json::{Value, json};
 

@@ -1,5 +1,3 @@
-//! The PodGroups that are planned for PodGangs.
-
 use super::*;
 
 /// A standalone clique, and two replicas of a scaling group. The second replica has only one of its cliques.

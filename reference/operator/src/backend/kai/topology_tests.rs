@@ -1,5 +1,3 @@
-//! Topologies against a fake API server.
-
 use std::sync::Arc;
 
 use serde_json::Value;

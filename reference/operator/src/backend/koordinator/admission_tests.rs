@@ -1,5 +1,3 @@
-//! Admission of PodCliqueSets as users write them.
-
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,5 +1,3 @@
-//! Koordinator's pods, and the requests of a sync.
-
 use grove_api::{
     NamespacedName, PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup,
     TopologyConstraintGroupConfig,

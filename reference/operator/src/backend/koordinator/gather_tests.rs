@@ -1,5 +1,3 @@
-//! Which constraints are passed on to Koordinator, and which are refused.
-
 use super::*;
 use grove_api::{
     PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup, TopologyConstraintGroupConfig,

@@ -1,5 +1,3 @@
-//! PodGroups as they are sent to the API server.
-
 use super::*;
 use grove_api::names::LABEL_PART_OF;
 use grove_api::{NamespacedName, PodGang, PodGangSpec};

@@ -1,5 +1,3 @@
-//! The backend as the reconcilers and admission use it, in a fake cluster with Volcano.
-
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,5 +1,3 @@
-//! The requests for HyperNodes, in a fake cluster.
-
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 

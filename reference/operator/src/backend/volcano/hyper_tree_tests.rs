@@ -1,5 +1,3 @@
-//! Trees of fake nodes, as lines of text.
-
 use super::*;
 
 fn levels(domains: &[&str]) -> Vec<TopologyLevel> {

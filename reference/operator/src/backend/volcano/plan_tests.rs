@@ -1,5 +1,3 @@
-//! The whole PodGroup of a PodGang, and what is refused.
-
 use super::*;
 use grove_api::{PodGangPackConstraint, PodGangSpec, TopologyConstraintGroupConfig};
 

@@ -1,5 +1,3 @@
-//! Which gangs get a PodGroup, depending on the existing parts of their topology.
-
 use serde_json::{Value, json};
 
 use super::*;
