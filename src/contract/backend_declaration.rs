@@ -95,11 +95,6 @@ impl Target {
     pub fn lacks_by_declaration(self, feature: Feature) -> bool {
         self.of_the_suite().declares(feature) && !self.declares(feature)
     }
-
-    /// Whether the operator under test has a feature that the suite's own description lacks.
-    pub fn has_by_declaration(self, feature: Feature) -> bool {
-        self.declares(feature) && !self.of_the_suite().declares(feature)
-    }
 }
 
 #[cfg(test)]
@@ -134,7 +129,6 @@ mod tests {
             !target.lacks_by_declaration(Feature::TopologyNested),
             "the suite's description lacks it too"
         );
-        assert!(target.has_by_declaration(Feature::TopologyPerGroup));
         assert_eq!(target.configured("gangMode"), Some(&"NonStrict".into()));
         assert_eq!(Target::VOLCANO.configured("gangMode"), None);
     }

@@ -208,12 +208,6 @@ impl ClusterSpec {
         Some(Self { operator, ..self })
     }
 
-    #[must_use]
-    pub fn with_gpu_plugin_fault(mut self, fault: impl Into<String>) -> Self {
-        self.gpu_plugin_faults.push(fault.into());
-        self
-    }
-
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         Part::all().filter(|part| self.has(*part))
     }

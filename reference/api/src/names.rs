@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 
 /// Group of PodCliqueSet, PodClique, PodCliqueScalingGroup and ClusterTopologyBinding.
 pub const GROVE_GROUP: &str = "grove.io";
-/// Group of PodGang.
-pub const SCHEDULER_GROUP: &str = "scheduler.grove.io";
 /// Prefix of Grove's label and annotation keys. Such keys are never mirrored from a PodCliqueSet.
 pub const GROVE_PREFIX: &str = "grove.io/";
 
@@ -55,10 +53,6 @@ pub const LABEL_SCHEDULER_NAME: &str = "grove.io/scheduler-name";
 /// Label of PodGangs whose pods already have a scheduling group (KUBE-15).
 pub const LABEL_EXTERNAL_WORKLOAD: &str = "grove.io/external-workload-managed";
 
-/// Annotation of a PodCliqueSet: disables the protection of its objects.
-pub const ANNOTATION_DISABLE_PROTECTION: &str = "grove.io/disable-managed-resource-protection";
-/// Annotation of a PodCliqueSet: a change of its value triggers a reconciliation.
-pub const ANNOTATION_RECONCILE_TRIGGER: &str = "grove.io/reconcile-trigger";
 /// Annotation of a PodGang with constraints: name of the ClusterTopologyBinding.
 pub const ANNOTATION_TOPOLOGY_NAME: &str = "grove.io/topology-name";
 /// Annotation of a PodCliqueSet or clique: multi-node NVLink group, which is not supported.
@@ -87,10 +81,6 @@ pub const ANNOTATION_IDLE_COUNTS: &str = "grove.io/idle-counts";
 pub const LABEL_GENERATION: &str = "grove.io/generation";
 /// Scheduling gate of a pod whose gang is not ready to be scheduled.
 pub const POD_GANG_GATE: &str = "grove.io/podgang-pending-creation";
-
-pub const FINALIZER_POD_CLIQUE_SET: &str = "grove.io/podcliqueset.grove.io";
-pub const FINALIZER_POD_CLIQUE: &str = "grove.io/podclique.grove.io";
-pub const FINALIZER_SCALING_GROUP: &str = "grove.io/podcliquescalinggroup.grove.io";
 
 /// The init container that waits for other cliques.
 pub const INIT_CONTAINER: &str = "grove-initc";

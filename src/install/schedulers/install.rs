@@ -175,11 +175,6 @@ impl Install {
             .map_err(|source| ProgramError::Manifest { path: "crds.yaml".into(), source })
     }
 
-    /// Whether the scheduler's CRDs are read from the source of its module, which needs a working Go.
-    pub fn reads_its_module(&self) -> bool {
-        matches!(self.crds, Crds::Module(_))
-    }
-
     /// The roles of the scheduler's users on a local control plane.
     pub fn roles(&self) -> Vec<Value> {
         let mut roles = Vec::new();
