@@ -16,8 +16,6 @@ pub enum Property {
     /// Its own scheduler binds its pods in every run. A run may lack KAI's programs: then a stand-in binds
     /// KAI's pods one by one, so no gang is pending.
     OwnScheduler,
-    /// Scaled PodGangs satisfy the constraints of their cliques. Volcano and others have not been tried.
-    ScaledCliqueConstraints,
 }
 
 impl Property {
@@ -29,9 +27,6 @@ impl Property {
             Self::SeveralTopologies => "does not support several ClusterTopologyBindings at the same time",
             Self::PendingGangsDoNotBlock => "does not always bind a gang that fits while another is pending",
             Self::OwnScheduler => "does not run its own scheduler in every run",
-            Self::ScaledCliqueConstraints => {
-                "has not been shown to satisfy the constraints of cliques in scaled PodGangs"
-            }
         }
     }
 }

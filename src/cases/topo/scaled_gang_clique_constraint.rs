@@ -13,7 +13,7 @@ pub(crate) const CASE: Case = case!("Scaled gangs satisfy the constraints of the
         nodes(1).gpus(8).rack("b"),
         nodes(1).gpus(8).rack("c"),
     ])
-    .with(&[Property::ScaledCliqueConstraints]);
+    .with_feature(Feature::TopologyPerClique);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("clique-packed").await?;

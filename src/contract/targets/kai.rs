@@ -67,7 +67,6 @@ static KAI: TargetDescription = TargetDescription {
         Property::ResizableResources,
         Property::SeveralTopologies,
         Property::PendingGangsDoNotBlock,
-        Property::ScaledCliqueConstraints,
     ],
     gates: &[],
     version: ReportedVersion::OfProgram("kai-scheduler"),

@@ -97,12 +97,7 @@ static POD_GROUP: TargetDescription = TargetDescription {
         RESOURCE,
         COMPOSITE,
     ],
-    properties: &[
-        Property::SeveralTopologies,
-        Property::PendingGangsDoNotBlock,
-        Property::OwnScheduler,
-        Property::ScaledCliqueConstraints,
-    ],
+    properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     ..ANY
 };
 
@@ -165,12 +160,7 @@ static TREE: TargetDescription = TargetDescription {
         Feature::StuckGangRelease,
     ],
     why_not: &[FIXED_SIZE, PREFERRED, RESOURCE],
-    properties: &[
-        Property::SeveralTopologies,
-        Property::PendingGangsDoNotBlock,
-        Property::OwnScheduler,
-        Property::ScaledCliqueConstraints,
-    ],
+    properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],
     ..ANY
 };
