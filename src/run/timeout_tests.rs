@@ -2,6 +2,7 @@
 
 use conformance_check::binding::NOT_BOUND_WHOLE;
 use conformance_check::violation;
+use conformance_contract::arena::Arena;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::target;
 use conformance_history::testing::{Story, object, one_clique};
@@ -127,9 +128,10 @@ fn submitted(case: &Case) -> Vec<Value> {
 
 /// A history in which a case only submitted its workloads and reached these marks.
 fn story(case: &Case, target: Target, marks: &[String]) -> Story {
+    static MARKS: Arena<String> = Arena::empty();
     let mut story = submitted(case).into_iter().fold(Story::on(target), Story::submitted);
     for mark in marks {
-        story = story.mark(MarkName::of_case(mark.clone().leak()), Value::Null);
+        story = story.mark(MarkName::of_case(MARKS.add(mark.clone())), Value::Null);
     }
     story
 }

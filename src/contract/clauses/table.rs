@@ -5,6 +5,12 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::{Clause, Environment, Feature, Group, Level, Party, Source, Tier, Workload};
+use crate::arena::Arena;
+
+static TEXTS: Arena<String> = Arena::empty();
+static NAMES: Arena<Vec<&'static str>> = Arena::empty();
+static SOURCES: Arena<Vec<Source<'static>>> = Arena::empty();
+static PARTIES: Arena<Vec<Party>> = Arena::empty();
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -61,7 +67,7 @@ pub static CLAUSES: LazyLock<&'static [Clause]> = LazyLock::new(|| &CONTRACT.1);
 /// Every part of the contract.
 pub static GROUPS: LazyLock<&'static [Group]> = LazyLock::new(|| &CONTRACT.0);
 
-/// A file of `contract/`. Its data stays until the process ends.
+/// A file of `contract/`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GroupFile {
@@ -127,8 +133,7 @@ struct ClauseEntry {
 
 impl ClauseEntry {
     fn clause(self) -> Clause {
-        let restates: Vec<&'static str> = self.restates.into_iter().map(leak).collect();
-        let sources: Vec<Source> = self.sources.into_iter().map(|source| Source(leak(source))).collect();
+        let sources = self.sources.into_iter().map(|source| Source(TEXTS.add(source)));
         Clause {
             id: self.id,
             title: self.title,
@@ -136,20 +141,20 @@ impl ClauseEntry {
             level: self.level,
             feature: self.feature,
             tier: self.judged_on,
-            depends_on: self.depends_on.leak(),
+            depends_on: PARTIES.add(self.depends_on),
             environment: self.environment,
-            sources: sources.leak(),
+            sources: SOURCES.add(sources.collect()),
             rationale: self.rationale,
             split_from: self.split_from,
             since: self.since,
             applies_to_external: self.of_external,
             needs_topology: self.needs_topology,
             needs_gang_resources: self.needs_gang_resources,
-            only_on: self.only_on.into_iter().map(leak).collect::<Vec<_>>().leak(),
-            not_on: self.not_on.into_iter().map(leak).collect::<Vec<_>>().leak(),
+            only_on: names(self.only_on),
+            not_on: names(self.not_on),
             not_in_scope: self.not_in_scope,
             across_kinds: self.across_kinds,
-            restates: restates.leak(),
+            restates: names(self.restates),
             rests_on: self.rests_on,
             also_shows: self.also_shows,
             not_tested: self.not_tested,
@@ -166,16 +171,16 @@ fn first_version() -> &'static str {
     "0.1.0"
 }
 
-fn leak(text: String) -> &'static str {
-    text.leak()
+fn names(of: Vec<String>) -> &'static [&'static str] {
+    NAMES.add(of.into_iter().map(|name| TEXTS.add(name).as_str()).collect())
 }
 
 fn static_text<'de, D: serde::Deserializer<'de>>(value: D) -> Result<&'static str, D::Error> {
-    String::deserialize(value).map(leak)
+    String::deserialize(value).map(|text| TEXTS.add(text).as_str())
 }
 
 fn optional_static_text<'de, D: serde::Deserializer<'de>>(
     value: D,
 ) -> Result<Option<&'static str>, D::Error> {
-    Option::<String>::deserialize(value).map(|text| text.map(leak))
+    Option::<String>::deserialize(value).map(|text| text.map(|text| TEXTS.add(text).as_str()))
 }
