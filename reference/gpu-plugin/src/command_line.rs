@@ -1,7 +1,6 @@
 //! Command line of the fake GPU plugin: arguments, logs and exit code.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -58,14 +57,7 @@ struct Arguments {
 
 /// Runs the plugin until it receives a signal. The first of `args` is the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match run(Arguments::parse_from(args)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Report the error even when logging is off.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    logging::exit_code(run(Arguments::parse_from(args)))
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {

@@ -60,19 +60,11 @@ struct RunArguments {
 
 /// Runs the program. The first of `args` is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let result = match Arguments::parse_from(args).command {
+    logging::exit_code(match Arguments::parse_from(args).command {
         Command::Run(arguments) => run(arguments),
         Command::CrdPatch => write(crd::PATCH),
         Command::InstallManifests { image } => install_manifests(image.as_deref()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Report the error even when logging is off.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 fn run(arguments: RunArguments) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! The field `podGroupPolicy.kaiScheduler` in the trainer's CRDs: a JSON patch that fits both, and a check
 //! for the field.
 
+use anyhow::Context;
 use kube::api::{ApiResource, GroupVersionKind, NotUsed, Object};
 use kube::{Api, Client};
 use serde::Deserialize;
@@ -70,22 +71,18 @@ impl Crd {
     }
 }
 
-/// Whether both [`CRDS`] have the field. The error names the first CRD that lacks it or cannot be read.
-pub async fn have_field(client: &Client) -> Result<(), String> {
+/// Fails if one of the [`CRDS`] lacks the field or cannot be read, and names the first one.
+pub async fn have_field(client: &Client) -> anyhow::Result<()> {
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let api: Api<Object<Crd, NotUsed>> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
     for name in CRDS {
-        match api.get_opt(name).await {
-            Ok(Some(crd)) if crd.spec.has_field() => {}
-            Ok(Some(_)) => {
-                return Err(format!(
-                    "{name} has no podGroupPolicy.kaiScheduler, so that policies are dropped; add it: \
-                     trainer-kai-plugin crd-patch > patch.json && kubectl patch crd {name} --type=json --patch-file=patch.json"
-                ));
-            }
-            Ok(None) => return Err(format!("{name} is not installed: is the trainer?")),
-            Err(error) => return Err(format!("cannot get {name}: {error}")),
-        }
+        let crd = api.get_opt(name).await.with_context(|| format!("cannot get {name}"))?;
+        let crd = crd.with_context(|| format!("{name} is not installed: is the trainer?"))?;
+        anyhow::ensure!(
+            crd.spec.has_field(),
+            "{name} has no podGroupPolicy.kaiScheduler, so that policies are dropped; add it: \
+             trainer-kai-plugin crd-patch > patch.json && kubectl patch crd {name} --type=json --patch-file=patch.json"
+        );
     }
     Ok(())
 }

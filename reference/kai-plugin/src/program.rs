@@ -55,7 +55,7 @@ pub async fn run(options: Options) -> anyhow::Result<()> {
     let shutdown = shutdown_signal();
     let client = connect(options.kubeconfig.as_deref()).await?;
     if let Err(reason) = crd::have_field(&client).await {
-        tracing::warn!(reason, "policies have no effect");
+        tracing::warn!(reason = format!("{reason:#}"), "policies have no effect");
     }
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
@@ -96,7 +96,7 @@ fn health(readiness: Readiness) -> Router {
 
 async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
     let certificates = readiness.certificates.as_ref().map_or(Ok(()), |state| state.borrow().clone());
-    let field = crd::have_field(&readiness.client).await;
+    let field = crd::have_field(&readiness.client).await.map_err(|error| format!("{error:#}"));
     let mut text = String::new();
     for (what, found) in [("certificates", &certificates), ("crds", &field)] {
         let (sign, detail) = found.as_ref().err().map_or(('+', "ok"), |reason| ('-', reason));

@@ -1,6 +1,10 @@
 //! Log output of the programs that run in a cluster. Logs go to stderr, filtered by `RUST_LOG` (default
 //! `info`).
 
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
+
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
@@ -25,4 +29,11 @@ impl LogFormat {
             Self::Json => log.json().init(),
         }
     }
+}
+
+/// The exit code of a program. An error is written to stderr even when logging is off.
+pub fn exit_code(result: Result<(), impl Display>) -> ExitCode {
+    let Err(error) = result else { return ExitCode::SUCCESS };
+    let _ = writeln!(std::io::stderr(), "error: {error:#}");
+    ExitCode::FAILURE
 }

@@ -96,19 +96,11 @@ struct InstallArguments {
 
 /// Runs the program. The first of `args` is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let result = match Arguments::parse_from(args).command {
+    logging::exit_code(match Arguments::parse_from(args).command {
         Command::Run(arguments) => run(*arguments),
         Command::InstallManifests(arguments) => install_manifests(arguments),
         Command::PrintCrds => print_crds(),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Report the error even when logging is off.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 fn run(arguments: RunArguments) -> anyhow::Result<()> {
