@@ -40,7 +40,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_ready(test, &all_but_one).await?;
     until_ready(test, &test.pods_of(PARENTS[1])).await?;
     test.mark(OTHERS_READY, Value::Null);
-    until_started(test, START_04, WAITING[1], &[]).await?;
+    until_containers_started(test, START_04, WAITING[1], &[]).await?;
     test.mark(OTHER_STARTED, Value::Null);
 
     // The parents of replica 0 are still not Ready. While the lost pod of replica 1 is replaced, the waiting
@@ -49,11 +49,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for pod in &lost {
         test.force_delete_pod(pod).await?;
     }
-    until_started(test, START_07, WAITING[1], &lost).await?;
+    until_containers_started(test, START_07, WAITING[1], &lost).await?;
     test.mark(REPLACED, Value::Null);
     until_ready(test, others).await?;
     test.mark(ALL_READY, Value::Null);
-    until_started(test, START_04, WAITING[0], &[]).await?;
+    until_containers_started(test, START_04, WAITING[0], &[]).await?;
     test.mark(STARTED, Value::Null);
 
     let cliques = [PARENTS[0], NAMESAKES[0], WAITING[0]];
@@ -63,7 +63,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.cordon(&node, false).await?;
     until_held(test, &WAITING[..1]).await?;
     until_ready(test, &test.pods_of(PARENTS[0])).await?;
-    until_started(test, START_07, WAITING[0], &old).await?;
+    until_containers_started(test, START_07, WAITING[0], &old).await?;
     test.mark(AGAIN, Value::Null);
     Ok(())
 }
@@ -95,7 +95,7 @@ async fn until_held(test: &TestContext, waiting: &[&str]) -> Result<(), Stop> {
     test.until(held, limits::CONTAINERS, is_held).await
 }
 
-async fn until_started(
+async fn until_containers_started(
     test: &TestContext,
     clause: &'static str,
     clique: &str,

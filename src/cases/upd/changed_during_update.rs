@@ -6,7 +6,7 @@
 use conformance_facts::health::is_ready;
 use conformance_facts::updates::is_of_revision;
 
-use super::{rolling_rules, until_started};
+use super::{rolling_rules, until_first_new_pod};
 use crate::prelude::*;
 
 marks! { UPDATED = "every pod is of the last template"; }
@@ -24,7 +24,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
-    until_started(test, UPD_02, CLIQUES[0], "2").await?;
+    until_first_new_pod(test, UPD_02, CLIQUES[0], "2").await?;
     test.revise(SET, "3").await?;
     test.until_updated(SET, UPD_10).await?;
     test.revise(SET, "4").await?;

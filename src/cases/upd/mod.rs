@@ -25,8 +25,8 @@ use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 
-/// Waits until the update has created a pod of this revision in the clique; `clause` requires that.
-async fn until_started(
+/// Waits until the update has created a pod of this revision in the clique. A timeout violates `clause`.
+async fn until_first_new_pod(
     test: &TestContext,
     clause: &'static str,
     clique: &str,

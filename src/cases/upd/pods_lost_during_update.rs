@@ -2,7 +2,7 @@
 //! scaling group of 2 replicas of one pod without GPUs (minimum 1). The templates change. Once a pod of the
 //! first replica has been replaced, a pod of the second replica's clique and one of its group are lost.
 
-use super::{rolling_rules, until_started};
+use super::{rolling_rules, until_first_new_pod};
 use crate::prelude::*;
 
 marks! { REPLACED = "the update with lost pods has ended"; }
@@ -22,7 +22,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
-    until_started(test, UPD_02, FIRST, "2").await?;
+    until_first_new_pod(test, UPD_02, FIRST, "2").await?;
     for clique in LOSING {
         if let Some(lost) = test.pods_of(clique).first() {
             test.force_delete_pod(lost).await?;

@@ -6,7 +6,7 @@
 use conformance_facts::updates::is_of_revision;
 
 use super::on_delete::until_ended;
-use super::until_started;
+use super::until_first_new_pod;
 use crate::prelude::*;
 
 marks! {
@@ -39,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(ROLLED, Value::Null);
 
     test.revise(SET, "3").await?;
-    until_started(test, UPD_24, CLIQUE, "3").await?;
+    until_first_new_pod(test, UPD_24, CLIQUE, "3").await?;
     set_strategy(test, "OnDelete").await?;
     until_ended(test, SET, UPD_24).await?;
     // Once a later update has ended, the operator has had time to delete another pod of the first.
