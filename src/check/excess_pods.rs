@@ -147,7 +147,6 @@ pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ru
     }))
 }
 
-/// Whether required node affinity restricts a pod to this domain.
 fn is_restricted_to(pod: &Value, key: &str, domain: &str) -> bool {
     let affinity = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let is_restricted = |term: &Value| {

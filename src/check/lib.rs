@@ -63,7 +63,6 @@ pub fn violation(code: Code, message: impl Into<String>) -> Violation {
     Violation::new(code, message, [])
 }
 
-/// The violation for a deviation.
 fn deviates<K>(code: Code, found: Deviation<'_, K>) -> Violation {
     let without_proof = violation(code, found.message);
     found.objects.into_iter().fold(without_proof, |shown, (role, object)| shown.shown_by_object(role, object))

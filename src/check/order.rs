@@ -45,7 +45,6 @@ pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// The first version of a PodGang with `Initialized` True.
 fn became_initialized<'a>(history: &'a History, pod_gang: &'a str) -> Option<Version<'a>> {
     history.named("PodGang", pod_gang).find(|version| {
         condition(version.object, "Initialized").is_some_and(|condition| condition["status"] == "True")

@@ -73,7 +73,6 @@ impl fmt::Display for Access {
     }
 }
 
-/// A client of the server in a kubeconfig.
 pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
     Client::try_from(KubeconfigSource::of_file(kubeconfig).config().await?)
         .map_err(|source| ClusterError::api("connect", source))

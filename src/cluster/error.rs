@@ -18,7 +18,6 @@ pub enum ClusterError {
     /// This machine cannot run a kind cluster.
     #[error("{what}: {found}; {advice}")]
     Host { what: &'static str, found: String, advice: String },
-    /// A kind cluster of this name exists that this program did not create.
     #[error(
         "kind cluster {name:?} has containers that this program did not create; delete it with `kind delete cluster --name {name}` or choose another name"
     )]
@@ -26,32 +25,27 @@ pub enum ClusterError {
         /// The cluster's name in kind.
         name: String,
     },
-    /// Another client overwrote a change of the harness.
     #[error("{0}: another client overwrote it, so the case decides no clause; run it again")]
     Overwritten(String),
     #[error("{wanted} nodes are needed, {existing} exist")]
     TooFewNodes { wanted: usize, existing: usize },
-    /// Too few nodes can be leased to cases.
     #[error(
         "--nodes-where {selector}: {labelled} nodes have the label, {usable} of them are Ready, not cordoned and not \
          leased by another run; label at least 2 nodes, one of them for canaries"
     )]
     NoNodes { selector: String, labelled: usize, usable: usize },
-    /// Another run leases the same nodes.
     #[error(
         "another run, in namespace {namespace}, leases the nodes with {label}: wait until it ends, or label other nodes for this run"
     )]
     NodesLeased { label: String, namespace: String },
     #[error("{what} was deleted by another client")]
     Deleted { what: String },
-    /// A ConfigMap with the label of results is not a valid head.
     #[error(
         "ConfigMap {namespace}/{name} is not a valid index of results; another version of the suite wrote it"
     )]
     Results { namespace: String, name: String },
     #[error("pool {pool} has not reserved enough nodes")]
     NotReserved { pool: String },
-    /// Only a cluster of another provider supports the operation.
     #[error("the cluster is not {needed}")]
     OtherProvider { needed: &'static str },
     #[error(
@@ -92,7 +86,6 @@ pub enum ClusterError {
     KindConfig(#[from] KindConfigError),
     #[error("{url}: {source}")]
     Address { url: String, source: http::uri::InvalidUri },
-    /// The API server returned an object without the label that selected it.
     #[error(
         "the API server returned {object} for label {label}, which the object does not have: nothing is removed"
     )]
@@ -101,7 +94,6 @@ pub enum ClusterError {
         object: String,
         label: String,
     },
-    /// A watch could not reconnect in time.
     #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
     WatchLost { kind: &'static str, seconds: u64, failures: u32, last: String },
     #[error("watching {what}: {source}")]
@@ -121,7 +113,6 @@ pub enum ClusterError {
         /// Each as `VERB RESOURCE.GROUP`.
         missing: Vec<String>,
     },
-    /// The suite itself has a defect.
     #[error("a defect of the suite: {what} panicked: {message}")]
     Defect { what: &'static str, message: String },
     #[error("{action}: {source}")]

@@ -166,7 +166,6 @@ fn bound(history: &History) -> Vec<Bound> {
     all.into_values().collect()
 }
 
-/// The number of bound pods of each PodClique.
 fn bound_pods(live: &Live) -> BTreeMap<&str, usize> {
     let mut pods = BTreeMap::new();
     for pod in live.of("Pod").map(Pod).filter(|pod| is_bound(*pod)) {

@@ -36,7 +36,6 @@ pub enum ProgramError {
         "{reason}\ncargo links this project's programs for the containers of a kind cluster: install Rust (https://rustup.rs), put `cargo` on PATH and keep the sources, or use --provider local, which needs neither"
     )]
     Cargo { reason: String },
-    /// The reference operator cannot be built with the faults of mutants.
     #[error(
         "{source}\nmutants with faults need a build of the reference operator of their own: keep the checkout of this program's sources, install Rust (https://rustup.rs) and put `cargo` on PATH"
     )]
@@ -57,7 +56,6 @@ pub enum ProgramError {
     Corrupt { component: String, reason: String },
     #[error("--component {name}={}: {reason}", path.display())]
     Override { name: String, path: PathBuf, reason: String },
-    /// A manifest is not valid YAML.
     #[error("{}: {source}", path.display())]
     Manifest { path: PathBuf, source: grove_yaml::YamlError },
     #[error("{process} {what}; log: {}\n{tail}", log.display())]

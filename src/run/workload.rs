@@ -71,7 +71,6 @@ pub enum WorkloadError {
         document: usize,
         reason: String,
     },
-    /// The file does not have exactly one document.
     #[error("found {0} documents, expected one PodCliqueSet")]
     Count(usize),
     #[error("does not fit the nodes: {0}")]

@@ -41,7 +41,6 @@ pub enum PluginError {
     Connection(#[from] ConnectionError),
     #[error(transparent)]
     Health(#[from] HealthError),
-    /// A task ended that must run until shutdown.
     #[error("{0} ended unexpectedly")]
     Ended(&'static str),
 }

@@ -68,7 +68,6 @@ struct Existing<'a> {
     pod_gangs: BTreeMap<&'a str, Version<'a>>,
     /// For each PodClique, the uids of the PodGangs that list it.
     listing: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    /// The last versions of deleted PodGangs.
     deleted: Vec<Version<'a>>,
     /// Names of the gang resources that pods join.
     groups: BTreeSet<&'a str>,

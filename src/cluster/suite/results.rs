@@ -48,7 +48,6 @@ pub struct Stored {
 /// Why the results of a share cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Incomplete {
-    /// The ConfigMaps of these chunks are missing.
     #[error("its results {} are missing", .0.join(", "))]
     Missing(Vec<String>),
     #[error("its results are a mix of two pods' results")]
@@ -67,7 +66,6 @@ fn hexadecimal(archive: &[u8]) -> String {
     Sha256::digest(archive).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Splits an archive into a head and chunks.
 fn split(index: usize, shares: usize, archive: &[u8], left_out: Option<String>) -> (Head, Vec<ConfigMap>) {
     let chunks: Vec<_> = archive
         .chunks(CHUNK)

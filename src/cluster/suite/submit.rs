@@ -115,7 +115,6 @@ pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError>
     removed
 }
 
-/// Waits until all pods of the run are deleted.
 pub async fn until_without_pods(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &run.name());
     until_complete("the deletion of the run's pods", PODS_DELETED, || async {

@@ -118,7 +118,6 @@ impl Workers {
             .map_err(|source| ClusterError::api(format!("patch node {node}"), source))
     }
 
-    /// Waits until the pods of a namespace are deleted from a node.
     pub(super) async fn until_without_pods(&self, node: &str, namespace: &str) -> Result<(), ClusterError> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));

@@ -126,7 +126,6 @@ pub enum Stop {
     },
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// The operator under test exited by itself; the rest of the cluster works.
     #[error("the operator under test exited: {0}")]
     OperatorEnded(ClusterError),
     /// Why the driver stopped, as read from a saved history.

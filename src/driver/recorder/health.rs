@@ -34,7 +34,6 @@ pub enum RecorderError {
         seconds: u64,
         last: String,
     },
-    /// A watch has been down for too long.
     #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
     Lost {
         kind: &'static str,

@@ -222,7 +222,6 @@ fn in_order_of_writes(history: &History) -> Vec<Version<'_>> {
     all
 }
 
-/// The first change of the templates.
 pub fn first_change<'a>(history: &'a History, set: &str) -> Option<Version<'a>> {
     let mut first = None;
     walk(history, set, |state, _| first = first.or(state.changed));

@@ -19,7 +19,6 @@ pub enum OperatorError {
     Source(#[from] SourceError),
     #[error("{operator} declares no backend {backend}: it declares {}; choose one of them with --backend, or describe the backend in the operator's files", declared.join(", "))]
     Backend { operator: String, backend: String, declared: Vec<String> },
-    /// The operator exited before it was ready.
     #[error(
         "{operator} {how} before it was ready; it was started as `{command}`, and its log ends with:\n{tail}\ncheck the arguments and the configuration in its description"
     )]

@@ -126,7 +126,6 @@ impl Opened {
         })
     }
 
-    /// Fails if the operator does not have this backend.
     pub fn must_have(&self, backend: &str) -> Result<(), OperatorError> {
         if self.has(backend) {
             return Ok(());

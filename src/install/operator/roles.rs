@@ -48,7 +48,6 @@ enum RoleError {
     NoRules,
 }
 
-/// The rules of all these files.
 pub(super) fn rules(files: &[RoleFile], dir: &Path, enabled: &[String]) -> Result<Vec<Value>, OperatorError> {
     let mut rules = Vec::new();
     for role in files {

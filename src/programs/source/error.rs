@@ -6,7 +6,6 @@ use super::placeholders::UnknownPlaceholder;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// A folder is not a checkout of the expected repository.
     #[error("{} is not a checkout of {repository}: it lacks {}; pass the top folder of its repository", dir.display(), missing.join(", "))]
     Checkout { repository: String, dir: PathBuf, missing: Vec<String> },
     /// No variant matches the release, or the suite does not support the release.

@@ -16,7 +16,6 @@ struct Counts {
     all: u32,
     /// The maximum of `all` so far.
     most: u32,
-    /// Number of cases that wait for a seat.
     waiting: u32,
     /// Number of cases that wait for all seats or hold them. Until they end, no seat is added or removed.
     exclusive: u32,

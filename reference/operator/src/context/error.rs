@@ -16,7 +16,6 @@ pub(crate) enum ReconcileError {
     /// An object of a deleted predecessor with the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
-    /// It is unknown whether the pod was created.
     #[error("cannot tell whether Pod {0} was created")]
     Unsettled(String),
     #[error("cannot serialise: {0}")]

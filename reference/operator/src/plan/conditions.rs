@@ -55,7 +55,6 @@ pub(crate) fn true_condition<'a>(conditions: &'a [Condition], type_: &str) -> Op
     conditions.iter().find(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
-/// When the condition of that type became True; `None` if it is not True.
 pub(crate) fn true_since(conditions: &[Condition], type_: &str) -> Option<Timestamp> {
     true_condition(conditions, type_).map(|condition| condition.last_transition_time.0)
 }

@@ -139,7 +139,6 @@ struct DueTerminations {
     wait: Option<Duration>,
 }
 
-/// The terminations whose delay has expired.
 fn due_terminations(times: &BreachTimes, delay: Duration, now: Timestamp) -> DueTerminations {
     let time_left = |since: Timestamp| -> Duration {
         let ends = since.saturating_add(SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX));

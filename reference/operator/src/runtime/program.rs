@@ -91,7 +91,6 @@ pub enum ProgramError {
     },
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// A task ended that must run until shutdown.
     #[error("{0} ended unexpectedly")]
     Ended(&'static str),
     /// Another replica may lead now.

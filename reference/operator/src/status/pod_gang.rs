@@ -241,7 +241,6 @@ impl<'a> Gang<'a> {
         }
     }
 
-    /// The base PodGang, while it is not bound.
     fn unbound_base(&self) -> Option<String> {
         let member = self.members().find(|member| member.labels().contains_key(LABEL_BASE_POD_GANG))?;
         let base = member.labels().get(LABEL_BASE_POD_GANG)?;
