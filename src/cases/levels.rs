@@ -97,6 +97,18 @@ pub(crate) const PREFERRED_AND_REQUIRED: Level = Level {
     preferred: &[TopologyPreferred],
 };
 
+/// The levels of a backend that may honour one on the PodCliqueSet, on a scaling group and on a clique.
+pub(crate) const EVERY_PLACE: &[Level] = &[
+    REQUIRED,
+    OF_A_GROUP,
+    OF_A_CLIQUE,
+    ALL_THREE,
+    PREFERRED,
+    PREFERRED_OF_A_GROUP,
+    PREFERRED_OF_A_CLIQUE,
+    PREFERRED_AND_REQUIRED,
+];
+
 pub(crate) fn of_a_group(pcs: &mut Value) {
     group(pcs, 0)["topologyConstraint"] = required("rack");
 }

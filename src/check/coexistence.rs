@@ -151,6 +151,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::described as message;
 
     fn set(name: &str, scheduler: &str) -> Value {
         let clique = json!({"name": "w", "spec": {"replicas": 1, "podSpec": {"schedulerName": scheduler}}});
@@ -170,15 +171,6 @@ mod tests {
     fn two_schedulers() -> Story {
         let sets = [set("k", "default-scheduler"), set("v", "volcano")];
         sets.into_iter().fold(Story::on(Target::VOLCANO), Story::submitted)
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Ok(()) => "satisfied".into(),
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            Err(Broken::NotReached(why)) => format!("not reached: {why}"),
-            Err(other) => panic!("{other:?}"),
-        }
     }
 
     #[rstest]

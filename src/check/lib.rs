@@ -141,6 +141,16 @@ pub fn message(ruling: Ruling) -> String {
     messages(ruling).swap_remove(0)
 }
 
+/// A ruling as text: `satisfied`, the message of the first violation, or what was not reached.
+#[cfg(test)]
+fn described(ruling: Ruling) -> String {
+    match ruling {
+        Ok(()) => "satisfied".into(),
+        Err(Broken::NotReached(why)) => format!("not reached: {why}"),
+        other => message(other),
+    }
+}
+
 /// The violation codes of a ruling, for unit tests; none for `Ok`. Panics for every other ruling.
 pub fn codes(ruling: Ruling) -> Vec<String> {
     match ruling {

@@ -202,6 +202,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::described as message;
 
     const NAME: &str = "rows";
 
@@ -221,15 +222,6 @@ mod tests {
         let mut topology = object("Topology", NAME);
         topology["spec"] = json!({"levels": [{"nodeLabel": key}]});
         topology
-    }
-
-    fn message(ruling: Ruling) -> String {
-        match ruling {
-            Ok(()) => "satisfied".into(),
-            Err(Broken::Violated(found)) => found[0].message.clone(),
-            Err(Broken::NotReached(why)) => format!("not reached: {why}"),
-            Err(other) => panic!("{other:?}"),
-        }
     }
 
     #[rstest]

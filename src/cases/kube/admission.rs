@@ -8,7 +8,7 @@ use conformance_facts::attempts::refused_or_warned;
 
 use crate::backends::{Backend, Own, Rules, nine_podgroups, switch_to};
 use crate::levels::{
-    ALL_THREE, OF_A_CLIQUE, OF_A_GROUP, PREFERENCE, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_CLIQUE,
+    EVERY_PLACE, OF_A_GROUP, PREFERENCE, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_CLIQUE,
     PREFERRED_OF_A_GROUP, REQUIRED, of_a_group, preferred_by_a_group,
 };
 use crate::prelude::*;
@@ -99,16 +99,7 @@ pub(crate) static TREE: Backend = Backend {
             elsewhere: ELSEWHERE,
             targets_without: WITHOUT_LIMIT,
         },
-        levels: &[
-            REQUIRED,
-            OF_A_GROUP,
-            OF_A_CLIQUE,
-            ALL_THREE,
-            PREFERRED,
-            PREFERRED_OF_A_GROUP,
-            PREFERRED_OF_A_CLIQUE,
-            PREFERRED_AND_REQUIRED,
-        ],
+        levels: EVERY_PLACE,
         crd: None,
         disabled: None,
     }),

@@ -7,10 +7,7 @@ use crate::backends::{
     Backend, Crd, Own, Rules, nine_podgroups, no_such_queue, not_enabled, switch_to, two_kai_queues,
     without_crd,
 };
-use crate::levels::{
-    ALL_THREE, OF_A_CLIQUE, OF_A_GROUP, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_CLIQUE,
-    PREFERRED_OF_A_GROUP, REQUIRED,
-};
+use crate::levels::EVERY_PLACE;
 use crate::prelude::*;
 
 pub(crate) static BACKEND: Backend = Backend {
@@ -29,16 +26,7 @@ pub(crate) static BACKEND: Backend = Backend {
             )],
             targets_without: &[Target::EXTERNAL, Target::KUBE_POD_GROUP, Target::KOORDINATOR, Target::KAI],
         },
-        levels: &[
-            REQUIRED,
-            OF_A_GROUP,
-            OF_A_CLIQUE,
-            ALL_THREE,
-            PREFERRED,
-            PREFERRED_OF_A_GROUP,
-            PREFERRED_OF_A_CLIQUE,
-            PREFERRED_AND_REQUIRED,
-        ],
+        levels: EVERY_PLACE,
         crd: Some(Crd {
             name: "podgroups.scheduling.volcano.sh",
             missing: without_crd(&["podgroups.scheduling.volcano.sh"]),
