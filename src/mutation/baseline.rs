@@ -1,0 +1,144 @@
+//! What each case executes without a mutation, and how long it takes.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::MutationError;
+
+/// A case, run alone after a restart of the operator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BaselineCase {
+    /// A case of the suite, or a generated workload.
+    pub id: String,
+    /// Includes the restart.
+    pub seconds: f64,
+    /// Only a case that passes without a mutation can show that a mutation is detected.
+    pub passed: bool,
+    /// The numbers of the mutations that were executed, from the operator's start to the end of the case.
+    pub executed: BTreeSet<u32>,
+}
+
+/// All cases.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Baseline {
+    pub cases: Vec<BaselineCase>,
+}
+
+impl Baseline {
+    /// The cases that can detect a mutation, in the order in which they are tried: first those that execute
+    /// it, and the shortest of them first.
+    pub fn tries(&self, number: u32) -> Vec<&BaselineCase> {
+        let mut tries: Vec<_> = self.passed().collect();
+        tries.sort_by(|one, other| {
+            let key = |case: &BaselineCase| !case.executed.contains(&number);
+            key(one).cmp(&key(other)).then(one.seconds.total_cmp(&other.seconds))
+        });
+        tries
+    }
+
+    pub fn passed(&self) -> impl Iterator<Item = &BaselineCase> {
+        self.cases.iter().filter(|case| case.passed)
+    }
+
+    /// How many of the cases that pass execute a mutation.
+    pub fn executing(&self, number: u32) -> usize {
+        self.passed().filter(|case| case.executed.contains(&number)).count()
+    }
+
+    /// The mutations that some passed case executes.
+    pub fn executed(&self) -> BTreeSet<u32> {
+        self.passed().flat_map(|case| case.executed.iter().copied()).collect()
+    }
+}
+
+/// Reads the numbers that the operator has written.
+pub fn executed(file: &Path) -> BTreeSet<u32> {
+    // The operator creates the file with its first mutation.
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// A file with one JSON value per line, to which finished work is appended, so that a run can be resumed.
+#[derive(Debug, Clone)]
+pub struct JsonLines(pub PathBuf);
+
+impl JsonLines {
+    /// The values so far. A last line that was cut off does not count.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<Vec<T>, MutationError> {
+        let text = match std::fs::read_to_string(&self.0) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(MutationError::file(&self.0)(error)),
+        };
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        whole.lines().map(|line| serde_json::from_str(line).map_err(MutationError::json(&self.0))).collect()
+    }
+
+    pub fn append<T: Serialize>(&self, values: &[T]) -> Result<(), MutationError> {
+        if let Some(parent) = self.0.parent() {
+            std::fs::create_dir_all(parent).map_err(MutationError::file(parent))?;
+        }
+        // Removes a line that was cut off.
+        let mut text = std::fs::read_to_string(&self.0).unwrap_or_default();
+        text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+        for value in values {
+            text.push_str(&serde_json::to_string(value).map_err(MutationError::json(&self.0))?);
+            text.push('\n');
+        }
+        let mut file = File::create(&self.0).map_err(MutationError::file(&self.0))?;
+        file.write_all(text.as_bytes()).map_err(MutationError::file(&self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(id: &str, seconds: f64, passed: bool, executed: &[u32]) -> BaselineCase {
+        let executed = executed.iter().copied().collect();
+        BaselineCase { id: id.into(), seconds, passed, executed }
+    }
+
+    #[test]
+    fn cases_that_execute_the_mutation_come_first_and_short_ones_before_long_ones() {
+        let baseline = Baseline {
+            cases: vec![
+                case("a/long", 9.0, true, &[1, 2]),
+                case("a/elsewhere", 1.0, true, &[2]),
+                case("a/failed", 2.0, false, &[1, 3]),
+                case("a/short", 3.0, true, &[1]),
+            ],
+        };
+        let tries: Vec<_> = baseline.tries(1).into_iter().map(|case| case.id.as_str()).collect();
+        assert_eq!(tries, ["a/short", "a/long", "a/elsewhere"]);
+        assert_eq!((baseline.executing(1), baseline.executing(3)), (2, 0));
+        assert_eq!(baseline.executed(), [1, 2].into());
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = JsonLines(folder.path().join("results/lines.jsonl"));
+        assert!(lines.read::<u32>().unwrap().is_empty());
+        lines.append(&[1, 2]).unwrap();
+        std::fs::write(&lines.0, "1\n2\n{\"cut").unwrap();
+        assert_eq!(lines.read::<u32>().unwrap(), [1, 2]);
+        lines.append(&[3]).unwrap();
+        assert_eq!(lines.read::<u32>().unwrap(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn executed_mutations_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("sites");
+        assert_eq!(executed(&file), [].into());
+        std::fs::write(&file, "3\n1\n2\n").unwrap();
+        assert_eq!(executed(&file), [1, 2, 3].into());
+    }
+}

@@ -1,0 +1,40 @@
+//! Mutations by machine: small changes of the reference operator that nobody chose. They measure the suite
+//! without the bias of mutants that were written together with their cases.
+//!
+//! - [`population`] finds every mutation in the operator's source, and [`sample`] draws some of them;
+//! - `rewrite` turns a file into one that contains all of its mutations, each behind a switch;
+//! - [`compile`] builds a copy of the operator from such files. The program turns on the mutation whose
+//!   number is in `GROVE_MUTATION`, and appends the number of each executed mutation once to the file in
+//!   `GROVE_MUTATION_SITES`.
+//! - [`baseline`] is what each case executes without a mutation, [`trial`] tries one mutation, [`session`]
+//!   many on one control plane, and [`score`] counts the results. The caller provides the control plane.
+
+pub mod baseline;
+pub mod compile;
+mod error;
+mod find;
+pub mod mutation;
+pub mod population;
+mod rewrite;
+pub mod sample;
+pub mod score;
+pub mod session;
+mod sources;
+#[cfg(test)]
+mod tests;
+pub mod trial;
+mod workspace;
+
+pub use error::MutationError;
+
+/// Names the number of the mutation that is turned on.
+pub const VARIABLE: &str = "GROVE_MUTATION";
+/// Names the file for the numbers of executed mutations.
+pub const SITES_VARIABLE: &str = "GROVE_MUTATION_SITES";
+/// Mutations that change nothing that a clause promises, each with the reason ([`score::equivalents`]).
+pub const EQUIVALENT: &str = include_str!("equivalent.txt");
+
+/// The root of the workspace from which this program was built.
+pub fn workspace() -> &'static std::path::Path {
+    std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}

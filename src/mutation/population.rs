@@ -1,0 +1,60 @@
+//! All mutations of the operator, and its files rewritten with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::find::{self, Declarations};
+use crate::mutation::{Found, Mutation, numbered};
+use crate::rewrite::{Rewritten, rewrite};
+use crate::{MutationError, sources};
+
+/// The mutations of one version of the operator.
+#[derive(Debug)]
+pub struct Population {
+    pub mutations: Vec<Mutation>,
+    files: Vec<MutatedFile>,
+}
+
+#[derive(Debug)]
+struct MutatedFile {
+    path: String,
+    text: String,
+    found: Vec<Found>,
+    /// The number of the first mutation.
+    first: u32,
+}
+
+impl Population {
+    /// Finds all mutations in the operator below the root of a workspace.
+    pub fn read(root: &Path) -> Result<Self, MutationError> {
+        let read = sources::read(root)?;
+        let declarations = Declarations::of(read.iter().map(|file| &file.syntax));
+        let mut files = Vec::new();
+        let mut first = 1;
+        for file in read {
+            let found = find::mutations(&file.text, &file.syntax, &declarations);
+            let count = found.len() as u32;
+            files.push(MutatedFile { path: file.path, text: file.text, found, first });
+            first += count;
+        }
+        let mutations = numbered(files.iter().map(|file| (file.path.as_str(), file.found.as_slice())));
+        Ok(Self { mutations, files })
+    }
+
+    /// Each file that has mutations, rewritten with all of them but the dropped ones.
+    pub(crate) fn rewritten(&self, dropped: &BTreeSet<u32>) -> BTreeMap<String, Rewritten> {
+        let mut all = BTreeMap::new();
+        for file in &self.files {
+            let numbers = file.first..;
+            let mutations: Vec<_> =
+                numbers.zip(&file.found).filter(|(number, _)| !dropped.contains(number)).collect();
+            all.insert(file.path.clone(), rewrite(&file.text, &mutations));
+        }
+        all
+    }
+
+    /// The mutations without the dropped ones.
+    pub fn without(&self, dropped: &BTreeSet<u32>) -> Vec<Mutation> {
+        self.mutations.iter().filter(|one| !dropped.contains(&one.number)).cloned().collect()
+    }
+}

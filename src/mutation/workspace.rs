@@ -1,0 +1,230 @@
+//! The copy of the operator that is rewritten: a workspace of its own, with the versions and profiles of this
+//! one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::MutationError;
+use crate::rewrite::Rewritten;
+use crate::sources::{LIBRARY, SUBJECTS};
+
+/// Runs rustc for the crates of the copy.
+pub(crate) const WRAPPER: &str = "rustc-with-mutations";
+const WRAPPER_SCRIPT: &str = "#!/bin/sh\nexec \"$@\" --cfg mutants --cap-lints allow\n";
+const SWITCH_MODULE: &str = include_str!("switch.rs.txt");
+/// The operator includes files from here.
+const INCLUDED: &str = "manifests/controller";
+
+/// The sections of a manifest: their headings, such as `[workspace.lints.rust]`, and their lines.
+fn sections(manifest: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            sections.push((line, Vec::new()));
+        } else if let Some((_, lines)) = sections.last_mut() {
+            lines.push(line);
+        }
+    }
+    sections
+}
+
+/// The folders of the crates that are built: those of the operator, and those of this workspace that they
+/// use.
+fn members(root: &Path, manifest: &str) -> Result<BTreeSet<String>, MutationError> {
+    let mut folders = BTreeMap::new();
+    for line in manifest.lines() {
+        if let Some((name, rest)) = line.split_once(" = { path = \"")
+            && let Some((folder, _)) = rest.split_once('"')
+        {
+            folders.insert(name, folder);
+        }
+    }
+    let mut members: BTreeSet<String> = BTreeSet::new();
+    let mut left: Vec<String> = SUBJECTS.map(str::to_owned).to_vec();
+    while let Some(folder) = left.pop() {
+        let path = root.join(&folder).join("Cargo.toml");
+        let text = std::fs::read_to_string(&path).map_err(MutationError::file(&path))?;
+        for line in text.lines() {
+            let name = line.strip_suffix(".workspace = true").unwrap_or_default();
+            left.extend(
+                folders.get(name).filter(|folder| !members.contains(**folder)).map(|one| (*one).to_owned()),
+            );
+        }
+        members.insert(folder);
+    }
+    Ok(members)
+}
+
+/// The manifest of the copy.
+fn manifest(original: &str, members: &BTreeSet<String>) -> String {
+    let mut text = String::from("[workspace]\nresolver = \"3\"\nmembers = [\n");
+    for member in members {
+        let _ = writeln!(text, "    \"{member}\",");
+    }
+    text.push_str("]\n");
+    for (heading, lines) in sections(original) {
+        let is_kept = ["[workspace.", "[profile."].iter().any(|prefix| heading.starts_with(prefix));
+        // Profiles of packages that the copy does not have would only cause warnings.
+        if !is_kept || heading.contains("conformance-") {
+            continue;
+        }
+        let _ = writeln!(text, "\n{heading}");
+        for line in lines.into_iter().filter(|line| !line.contains("path = \"src/")) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+/// The copy.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub folder: PathBuf,
+}
+
+impl Workspace {
+    /// Copies the operator, what it uses, and the pinned versions, except the files that will be rewritten.
+    pub(crate) fn copy(root: &Path, folder: &Path) -> Result<Self, MutationError> {
+        let this = Self { folder: folder.into() };
+        let path = root.join("Cargo.toml");
+        let original = std::fs::read_to_string(&path).map_err(MutationError::file(&path))?;
+        let members = members(root, &original)?;
+        this.write("Cargo.toml", &manifest(&original, &members))?;
+        for file in ["Cargo.lock", "rust-toolchain.toml"] {
+            let path = root.join(file);
+            if path.is_file() {
+                this.write(file, &std::fs::read_to_string(&path).map_err(MutationError::file(&path))?)?;
+            }
+        }
+        for folder in members.iter().map(String::as_str).chain([INCLUDED]) {
+            this.copy_folder(root, folder)?;
+        }
+        this.write(WRAPPER, WRAPPER_SCRIPT)?;
+        let wrapper = this.folder.join(WRAPPER);
+        std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755))
+            .map_err(MutationError::file(&wrapper))?;
+        Ok(this)
+    }
+
+    fn copy_folder(&self, root: &Path, folder: &str) -> Result<(), MutationError> {
+        let from = root.join(folder);
+        for entry in std::fs::read_dir(&from).map_err(MutationError::file(&from))? {
+            let entry = entry.map_err(MutationError::file(&from))?;
+            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            if entry.path().is_dir() {
+                self.copy_folder(root, &name)?;
+            } else if !is_of_subject(&name) {
+                let text =
+                    std::fs::read_to_string(entry.path()).map_err(MutationError::file(&entry.path()))?;
+                self.write(&name, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file, unless it has this content: cargo compiles a crate again if a file is newer.
+    fn write(&self, name: &str, text: &str) -> Result<(), MutationError> {
+        let path = self.folder.join(name);
+        if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
+            return Ok(());
+        }
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(MutationError::file(parent))?;
+        }
+        std::fs::write(&path, text).map_err(MutationError::file(&path))
+    }
+
+    /// Writes the rewritten files, and the switch into each crate. `mutations` is their number.
+    pub(crate) fn write_sources(
+        &self,
+        root: &Path,
+        files: &BTreeMap<String, Rewritten>,
+        mutations: usize,
+    ) -> Result<(), MutationError> {
+        for (name, file) in files {
+            let is_library = SUBJECTS.iter().any(|subject| *name == format!("{subject}/{LIBRARY}"));
+            let end = if is_library { "\nmod mutation_switch;\n" } else { "" };
+            self.write(name, &format!("{}{end}", file.text))?;
+        }
+        let switch = SWITCH_MODULE.replace("MUTATIONS", &format!("{}", mutations + 1));
+        for subject in SUBJECTS {
+            self.write(&format!("{subject}/src/mutation_switch.rs"), &switch)?;
+            self.copy_the_rest(root, &format!("{subject}/src"), files)?;
+        }
+        Ok(())
+    }
+
+    /// Copies the files of a crate that are not rewritten: tests, data, and the program's entry.
+    fn copy_the_rest(
+        &self,
+        root: &Path,
+        folder: &str,
+        files: &BTreeMap<String, Rewritten>,
+    ) -> Result<(), MutationError> {
+        let from = root.join(folder);
+        for entry in std::fs::read_dir(&from).map_err(MutationError::file(&from))? {
+            let entry = entry.map_err(MutationError::file(&from))?;
+            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            if entry.path().is_dir() {
+                self.copy_the_rest(root, &name, files)?;
+            } else if !files.contains_key(&name) {
+                let text =
+                    std::fs::read_to_string(entry.path()).map_err(MutationError::file(&entry.path()))?;
+                self.write(&name, &text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_of_subject(name: &str) -> bool {
+    SUBJECTS.iter().any(|subject| name.starts_with(&format!("{subject}/src/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANIFEST: &str = "\
+[workspace]
+members = [\"reference/*\", \"src/*\"]
+
+[workspace.dependencies]
+grove-api = { path = \"reference/api\" }
+conformance-run = { path = \"src/run\" }
+kube = \"5\"
+
+[package]
+name = \"grove-conformance\"
+
+[profile.dev]
+debug = 1
+
+[profile.dev.package.conformance-page]
+opt-level = 2
+";
+
+    #[test]
+    fn the_copy_has_the_same_versions_and_profiles() {
+        let members = ["reference/api".to_owned()].into();
+        assert_eq!(
+            manifest(MANIFEST, &members),
+            "[workspace]\nresolver = \"3\"\nmembers = [\n    \"reference/api\",\n]\n\n\
+             [workspace.dependencies]\ngrove-api = { path = \"reference/api\" }\nkube = \"5\"\n\n\n\
+             [profile.dev]\ndebug = 1\n\n"
+        );
+    }
+
+    #[test]
+    fn the_operator_is_copied_with_the_crates_that_it_uses() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let members = members(root, &text).unwrap();
+        for folder in ["reference/operator", "reference/api", "reference/logging", "reference/yaml"] {
+            assert!(members.contains(folder), "{members:?}");
+        }
+        assert!(!members.iter().any(|folder| folder.starts_with("src/")), "{members:?}");
+    }
+}
