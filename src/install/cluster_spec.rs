@@ -34,6 +34,8 @@ pub struct ClusterSpec {
     pub memory: Memory,
     pub scheduler_gates: Gates,
     pub controller: ControllerSpec,
+    /// Environment variables of the reference controller. Only machine-made mutations use this.
+    pub controller_variables: Vec<(String, String)>,
     /// Whether the harness installs the reference controller with its CRDs and webhooks. Otherwise the caller
     /// installs an operator.
     pub has_controller: bool,
@@ -112,6 +114,7 @@ impl ClusterSpec {
             memory: Memory::default(),
             scheduler_gates: gates,
             controller: ControllerSpec::default(),
+            controller_variables: Vec::new(),
             has_controller: true,
             operator: None,
             upgrade: None,

@@ -269,7 +269,9 @@ impl Layout {
                     &self.serving,
                     &spec.controller,
                 );
-                return Ok(Command { args, env: vec![("NO_COLOR".into(), "1".into())] });
+                let mut env = vec![("NO_COLOR".into(), "1".into())];
+                env.extend(spec.controller_variables.iter().cloned());
+                return Ok(Command { args, env });
             }
         };
         Ok(Command { args, env: Vec::new() })
