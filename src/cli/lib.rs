@@ -24,6 +24,7 @@ mod job;
 mod list;
 mod load;
 mod mutants;
+mod mutate;
 mod operator;
 mod options;
 mod output;
@@ -195,6 +196,7 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
 async fn dev(args: DevArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     match args.verb {
         DevVerb::Mutants(args) => mutants::mutants(&args).await,
+        DevVerb::Mutate(args) => mutate::mutate(&args).await,
         DevVerb::Soak(args) => soak::soak(*args, interruption).await,
         DevVerb::Bench(args) => bench::bench(&args).await,
         DevVerb::Components(args) => components::components(&args).await,

@@ -9,6 +9,7 @@ use conformance_report::Shard;
 
 use super::run::SoakArgs;
 use super::value_parsers::{factor, version};
+use crate::mutate::MutateArgs;
 use crate::options::{ProgramOptions, ProviderName, Versions};
 
 /// Arguments of `dev`.
@@ -24,6 +25,8 @@ pub(crate) struct DevArgs {
 pub(crate) enum DevVerb {
     /// Run the mutants: deliberately broken clusters on which given clauses must fail.
     Mutants(MutantsArgs),
+    /// Measure the suite with machine-made mutations of the reference operator.
+    Mutate(MutateArgs),
     /// Repeat a run to find flaky cases, over several starts.
     Soak(Box<SoakArgs>),
     /// Measure cluster start, gang latency, the operator's rate and memory.

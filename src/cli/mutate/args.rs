@@ -1,0 +1,75 @@
+//! The arguments of `dev mutate`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use conformance_report::Shard;
+
+use crate::options::ProgramOptions;
+
+/// Arguments of `dev mutate`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MutateArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: MutateVerb,
+    /// Folder of the copy, the samples and the results.
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "DIR",
+        default_value = "conformance-report/mutate",
+        global = true
+    )]
+    pub folder: PathBuf,
+}
+
+/// Subcommands of `dev mutate`.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum MutateVerb {
+    /// List all mutations, one JSON object per line.
+    List,
+    /// Rewrite and build a copy of the operator, and list the mutations that do not compile.
+    Build,
+    /// Draw a sample, and try its mutations.
+    Run(Box<MutateRunArgs>),
+    /// Print the score of all finished trials.
+    Score,
+}
+
+/// Arguments of `dev mutate run`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MutateRunArgs {
+    /// Use only these cases, as for `run`; all cases, if there is none. For a first try: such a score says
+    /// nothing about the suite.
+    #[arg(value_name = "SELECTION")]
+    pub words: Vec<String>,
+    /// Size of the sample. Each folder of the operator has its share.
+    #[arg(long, value_name = "N", default_value = "200")]
+    pub sample: usize,
+    /// Seed of the sample. The same word draws the same mutations.
+    #[arg(long, value_name = "WORD", default_value = "")]
+    pub seed: String,
+    /// Try only the Ith of N shares of the sample.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// Backend whose cases are used, as for `run --backend`, or all.
+    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
+    pub backend: String,
+    /// Number of generated workloads that count as cases, for each target.
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub workloads: u64,
+    /// Number of cases that run at once. The first two of a mutation run alone.
+    #[arg(long, value_name = "N", default_value = "6")]
+    pub side_by_side: NonZeroUsize,
+    /// Do not show survivors the cases that do not execute them.
+    #[arg(long)]
+    pub executing_only: bool,
+    /// Multiply every time limit by this factor.
+    #[arg(long, value_name = "FACTOR", default_value = "0.5")]
+    pub timeout_scale: f64,
+    /// Where the programs come from.
+    #[command(flatten)]
+    pub programs: ProgramOptions,
+}

@@ -1,0 +1,270 @@
+//! `dev mutate`: measures the suite with mutations of the reference operator that a program chose.
+//!
+//! `operator` is the control plane on which the mutations run. `conformance-mutation` finds the mutations,
+//! and decides how each is tried.
+
+mod args;
+mod operator;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use conformance_contract::clauses::Workload;
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::target::Target;
+use conformance_driver::case::{Case, Isolation};
+use conformance_mutation::baseline::{Baseline, BaselineCase, JsonLines};
+use conformance_mutation::compile::{self, BuildFolders, Built};
+use conformance_mutation::mutation::{Kind, Mutation};
+use conformance_mutation::population::Population;
+use conformance_mutation::sample::sample;
+use conformance_mutation::trial::{Trial, TrialOptions, TrialVerdict, Unusable};
+use conformance_mutation::{EQUIVALENT, MutationError, score, session, workspace};
+use conformance_programs::blocking::in_place;
+use conformance_report::Exit;
+
+pub(crate) use self::args::MutateArgs;
+use self::args::{MutateRunArgs, MutateVerb};
+use self::operator::{MutatedOperator, TriedCase};
+use crate::select::{self, Selection};
+use crate::{Failure, output};
+
+/// The sample of a folder.
+const SAMPLE_FILE: &str = "sample.json";
+
+impl From<MutationError> for Failure {
+    fn from(error: MutationError) -> Self {
+        Self::Infrastructure(error.to_string())
+    }
+}
+
+impl From<Unusable> for Failure {
+    fn from(error: Unusable) -> Self {
+        Self::Infrastructure(error.to_string())
+    }
+}
+
+pub(crate) async fn mutate(args: &MutateArgs) -> Result<Exit, Failure> {
+    if !workspace().join("Cargo.toml").is_file() {
+        return Err(Failure::Usage("mutations need the sources from which this program was built".into()));
+    }
+    match &args.verb {
+        MutateVerb::List => list(),
+        MutateVerb::Build => in_place(|| build(&args.folder)).map(|_| Exit::Conformant),
+        MutateVerb::Run(run_args) => run(&args.folder, run_args).await,
+        MutateVerb::Score => print_score(&args.folder),
+    }
+}
+
+fn list() -> Result<Exit, Failure> {
+    for mutation in Population::read(workspace())?.mutations {
+        let line = serde_json::to_string(&mutation).map_err(|error| Failure::Usage(error.to_string()))?;
+        output::data(&line);
+    }
+    Ok(Exit::Conformant)
+}
+
+fn copy_of(folder: &Path) -> PathBuf {
+    folder.join("operator")
+}
+
+/// Builds the rewritten operator, and prints what each kind has lost.
+fn build(folder: &Path) -> Result<Built, Failure> {
+    let copy = copy_of(folder);
+    std::fs::create_dir_all(&copy).map_err(|error| Failure::Usage(format!("--output: {error}")))?;
+    let copy = copy.canonicalize().map_err(|error| Failure::Usage(format!("--output: {error}")))?;
+    let population = Population::read(workspace())?;
+    // Compiled dependencies are shared with the build of this program.
+    let program = std::env::current_exe().unwrap_or_default();
+    let dependencies = program.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    let folders = BuildFolders { root: workspace(), copy: &copy, dependencies };
+    let built = compile::build(&population, &folders, |line| output::say(&line))?;
+    for (kind, (dropped, all)) in built.losses() {
+        output::say(&format!("{:<20}{dropped} of {all} do not compile", kind.name()));
+    }
+    for dropped in &built.dropped {
+        output::say(&format!(
+            "dropped: {} {}: {}",
+            dropped.mutation.id, dropped.mutation.change, dropped.error
+        ));
+    }
+    match built.incomplete_kinds().as_slice() {
+        [] => Ok(built),
+        kinds => {
+            let names: Vec<_> = kinds.iter().map(|kind: &Kind| kind.name()).collect();
+            Err(Failure::Infrastructure(format!(
+                "more than a quarter of the mutations of a kind do not compile: {}",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+async fn run(folder: &Path, args: &MutateRunArgs) -> Result<Exit, Failure> {
+    let built = in_place(|| build(folder))?;
+    let drawn = sample(&built.mutations, args.sample, &args.seed);
+    record_sample(folder, args, &drawn)?;
+    let cases = cases(args)?;
+    let operator = MutatedOperator::prepare(folder, args, &built, &cases).await?;
+    let outcome = try_drawn(folder, args, &drawn, &cases, &operator).await;
+    operator.close().await;
+    outcome?;
+    print_score(folder)
+}
+
+/// Writes the sample before anything runs. A resumed run must have the same.
+fn record_sample(folder: &Path, args: &MutateRunArgs, drawn: &[Mutation]) -> Result<(), Failure> {
+    let file = folder.join(SAMPLE_FILE);
+    let ids: Vec<_> = drawn.iter().map(|mutation| &mutation.id).collect();
+    let content = serde_json::json!({"seed": args.seed, "size": drawn.len(), "mutations": ids});
+    let text = format!("{content:#}\n");
+    match std::fs::read_to_string(&file) {
+        Ok(earlier) if earlier != text => Err(Failure::Usage(format!(
+            "{}: the folder has results of another sample: pass another --output",
+            file.display()
+        ))),
+        Ok(_) => Ok(()),
+        Err(_) => std::fs::write(&file, text)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", file.display()))),
+    }
+}
+
+/// Every case on every target that has it.
+fn cases(args: &MutateRunArgs) -> Result<Vec<TriedCase>, Failure> {
+    let plan = select::plan(Selection {
+        backend: &args.backend,
+        workload: Workload::PodCliqueSets,
+        scope: None,
+        kubernetes: Kubernetes::default(),
+        features: &[],
+        words: &args.words,
+        skip: &[],
+        tiers: &[],
+        shard: None,
+    })?;
+    let group = conformance_fuzz::GROUP;
+    let workloads =
+        (1..=args.workloads).filter_map(|seed| conformance_fuzz::case(&format!("{group}/{seed}")));
+    let all: Vec<&'static Case> = plan.chosen.into_iter().chain(workloads).collect();
+    let mut cases = Vec::new();
+    for target in &plan.targets {
+        // A case with an upgrade starts a control plane of its own.
+        let runs = |case: &&'static Case| case.is_for(*target) && case.isolation != Isolation::Upgrade;
+        cases.extend(all.iter().copied().filter(runs).map(|case| tried_case(case, *target)));
+    }
+    Ok(cases)
+}
+
+fn tried_case(case: &'static Case, target: Target) -> TriedCase {
+    TriedCase { id: format!("{} on {target}", case.id), case, target }
+}
+
+async fn try_drawn(
+    folder: &Path,
+    args: &MutateRunArgs,
+    drawn: &[Mutation],
+    cases: &[TriedCase],
+    operator: &MutatedOperator,
+) -> Result<(), Failure> {
+    let baseline = baseline(folder, cases, operator).await?;
+    let results = JsonLines(folder.join(results_name(args)));
+    let finished: Vec<Trial> = results.read()?;
+    let finished: BTreeSet<_> = finished.into_iter().map(|trial| trial.id).collect();
+    let mut left = Vec::new();
+    for (position, mutation) in drawn.iter().enumerate() {
+        let is_here = args.shard.is_none_or(|shard| shard.contains(position));
+        if is_here && !finished.contains(&mutation.id) {
+            left.push(mutation.clone());
+        }
+    }
+    let options = TrialOptions { side_by_side: args.side_by_side.get(), whole: !args.executing_only };
+    session::try_all(operator, &left, &baseline, options, |trials: &[Trial]| {
+        trials.iter().for_each(say);
+        results.append(trials).map_err(Failure::from)
+    })
+    .await
+}
+
+fn results_name(args: &MutateRunArgs) -> String {
+    match args.shard {
+        Some(shard) => format!("results-{}.jsonl", shard.to_string().replace('/', "-of-")),
+        None => "results.jsonl".into(),
+    }
+}
+
+/// Runs each case alone without a mutation, unless an earlier run has.
+async fn baseline(
+    folder: &Path,
+    cases: &[TriedCase],
+    operator: &MutatedOperator,
+) -> Result<Baseline, Failure> {
+    let lines = JsonLines(folder.join("baseline.jsonl"));
+    let mut known: Vec<BaselineCase> = lines.read()?;
+    for (number, case) in cases.iter().enumerate() {
+        if known.iter().any(|known| known.id == case.id) {
+            continue;
+        }
+        let one = operator.baseline(case).await?;
+        output::say(&format!(
+            "{} of {}: {} {}, {:.1} s, {} mutations executed",
+            number + 1,
+            cases.len(),
+            case.id,
+            if one.passed { "passed" } else { "did not pass" },
+            one.seconds,
+            one.executed.len()
+        ));
+        lines.append(std::slice::from_ref(&one))?;
+        known.push(one);
+    }
+    known.retain(|known| cases.iter().any(|case| case.id == known.id));
+    Ok(Baseline { cases: known })
+}
+
+fn say(trial: &Trial) {
+    let verdict = match trial.verdict {
+        TrialVerdict::Killed => "killed",
+        TrialVerdict::Survived => "survived",
+        TrialVerdict::NotExecuted => "not executed",
+        TrialVerdict::Trivial => "trivial",
+    };
+    let by = trial.kill.as_ref().map(|kill| format!(" by {} ({})", kill.case, kill.code));
+    output::say(&format!(
+        "{verdict:<13}{} {} ({} cases, {:.1} s){}",
+        trial.id,
+        trial.change,
+        trial.cases,
+        trial.seconds,
+        by.unwrap_or_default()
+    ));
+}
+
+/// Prints the score of the results of all shards.
+fn print_score(folder: &Path) -> Result<Exit, Failure> {
+    let failed = |error: std::io::Error| Failure::Usage(format!("{}: {error}", folder.display()));
+    let mut trials: Vec<Trial> = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with("results") && name.ends_with(".jsonl") {
+            trials.extend(JsonLines(path).read::<Trial>()?);
+        }
+    }
+    trials.sort_by_key(|trial| trial.number);
+    trials.dedup_by(|one, other| one.id == other.id);
+    let sample = std::fs::read_to_string(folder.join(SAMPLE_FILE)).map_err(failed)?;
+    let sample: serde_json::Value =
+        serde_json::from_str(&sample).map_err(|error| Failure::Usage(format!("{SAMPLE_FILE}: {error}")))?;
+    output::data(&format!(
+        "sample: {} of {} mutations tried, seed {}",
+        trials.len(),
+        sample["size"],
+        sample["seed"]
+    ));
+    let built = Built::read(&copy_of(folder))?;
+    let cases = JsonLines(folder.join("baseline.jsonl")).read()?;
+    let executed = Baseline { cases }.executed();
+    let summary = score::summary(&trials, &score::equivalents(EQUIVALENT), &built.mutations, &executed);
+    output::data(summary.trim_end());
+    Ok(Exit::Conformant)
+}

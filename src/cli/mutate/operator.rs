@@ -1,0 +1,231 @@
+//! The control plane on which mutations run. Only its operator restarts, with the number of a mutation in its
+//! environment.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::target::Target;
+use conformance_contract::verdict::Verdict;
+use conformance_driver::case::{Case, Isolation};
+use conformance_driver::test_cluster::{TestCluster, Thorough};
+use conformance_mutation::baseline::{self, BaselineCase};
+use conformance_mutation::compile::Built;
+use conformance_mutation::trial::{CaseEnd, Kill, Subject, Unusable};
+use conformance_mutation::{SITES_VARIABLE, VARIABLE};
+use conformance_programs::own_program::OwnProgram;
+use conformance_report::CaseResult;
+use conformance_run::environment::{Environment, Origin, Settings, choose_lifecycle_scope};
+use conformance_run::verdict;
+use parking_lot::Mutex;
+
+use super::args::MutateRunArgs;
+use crate::output::Console;
+use crate::request::ProgramRequest;
+use crate::{Failure, cluster_spec, programs, run, run_id};
+
+/// A case on a target, with its name in results.
+#[derive(Debug, Clone)]
+pub(super) struct TriedCase {
+    pub id: String,
+    pub case: &'static Case,
+    pub target: Target,
+}
+
+pub(super) struct MutatedOperator {
+    settings: Settings,
+    cases: BTreeMap<String, TriedCase>,
+    /// A target of the shared control plane.
+    target: Target,
+    environment: Mutex<Option<Arc<Environment>>>,
+    /// The variables with which the operators must run.
+    variables: Mutex<Vec<(String, String)>>,
+    /// Dedicated cases run one at a time, and so do the restarts before them.
+    dedicated: tokio::sync::Mutex<()>,
+    /// The operator writes here which mutations it executes.
+    sites: PathBuf,
+}
+
+fn unusable(error: &dyn std::fmt::Display) -> Unusable {
+    Unusable(error.to_string())
+}
+
+impl MutatedOperator {
+    pub(super) async fn prepare(
+        folder: &Path,
+        args: &MutateRunArgs,
+        built: &Built,
+        cases: &[TriedCase],
+    ) -> Result<Self, Failure> {
+        let console = Arc::new(Console::brief());
+        let targets: Vec<_> = cases.iter().map(|case| case.target).collect();
+        let Some(target) = targets.first().copied() else {
+            return Err(Failure::Usage("no case is selected".into()));
+        };
+        let schedulers: BTreeSet<_> = targets.iter().map(|target| target.scheduler()).collect();
+        let given = ProgramRequest::of(&args.programs)?;
+        let spec = cluster_spec(Kubernetes::default(), &given, &schedulers, &console).await?;
+        let mut programs = programs(&given, &spec, &console).await?;
+        console.end();
+        programs.controller = OwnProgram::alone(&built.program);
+        let mut distinct = Vec::new();
+        for target in targets {
+            if !distinct.contains(&target) {
+                distinct.push(target);
+            }
+        }
+        let thorough = Thorough::default();
+        let settings = Settings {
+            run: run_id(),
+            programs,
+            spec,
+            origin: Origin::Local,
+            implementation: None,
+            scale: args.timeout_scale,
+            concurrency: args.side_by_side.get(),
+            grows: false,
+            dedicated: BTreeMap::new(),
+            retries: 0,
+            probe_undeclared: false,
+            hold_on_failure: false,
+            short_limits_count: true,
+            lifecycle_scope: choose_lifecycle_scope(&distinct, thorough.seed),
+            strict: false,
+            thorough,
+            out: folder.join("cases"),
+            keep: false,
+            reproduce: "grove-conformance dev mutate run {case}".into(),
+        };
+        let by_id = cases.iter().map(|case| (case.id.clone(), case.clone())).collect();
+        let sites = std::path::absolute(folder.join("sites"))
+            .map_err(|error| Failure::Usage(format!("--output: {error}")))?;
+        Ok(Self {
+            environment: Mutex::new(Some(Arc::new(Environment::new(settings.clone())))),
+            settings,
+            cases: by_id,
+            target,
+            variables: Mutex::default(),
+            dedicated: tokio::sync::Mutex::default(),
+            sites,
+        })
+    }
+
+    fn environment(&self) -> Result<Arc<Environment>, Unusable> {
+        self.environment.lock().clone().ok_or_else(|| Unusable("the control plane has ended".into()))
+    }
+
+    pub(super) async fn close(self) {
+        if let Some(environment) = self.environment.into_inner() {
+            run::close(environment).await;
+        }
+    }
+
+    /// Restarts the operator of a control plane, unless it already runs with the current variables. Returns
+    /// whether it is ready.
+    async fn switch(
+        &self,
+        environment: &Environment,
+        isolation: Isolation,
+        target: Target,
+    ) -> Result<bool, Unusable> {
+        let test_cluster =
+            environment.test_cluster(isolation, target).await.map_err(|error| unusable(&error))?;
+        let local = test_cluster.cluster.local().ok_or_else(|| Unusable("no local control plane".into()))?;
+        let variables = self.variables.lock().clone();
+        let spec = local.spec();
+        if spec.controller_variables == variables && local.dead().is_none() {
+            return Ok(true);
+        }
+        local.respecify(|spec| spec.controller_variables = variables);
+        // An error means that the operator exited, or did not become ready in time.
+        Ok(local.restart_controller(spec.controller).await.is_ok())
+    }
+
+    /// Runs a case on the operator with the current variables. `None` if the operator does not start.
+    async fn execute(&self, tried: &TriedCase) -> Result<(Option<CaseResult>, bool), Unusable> {
+        let environment = self.environment()?;
+        let TriedCase { case, target, .. } = tried;
+        let is_dedicated = case.isolation == Isolation::Dedicated;
+        let _one_at_a_time = if is_dedicated { Some(self.dedicated.lock().await) } else { None };
+        if is_dedicated && !self.switch(&environment, case.isolation, *target).await? {
+            return Ok((None, true));
+        }
+        let result = environment.execute(*case, *target).await;
+        let test_cluster: Arc<TestCluster> =
+            environment.test_cluster(case.isolation, *target).await.map_err(|error| unusable(&error))?;
+        let has_ended = test_cluster.cluster.operator_death().is_some();
+        Ok((Some(result), has_ended))
+    }
+
+    /// Runs a case after a restart, without a mutation, and records which mutations it executes.
+    pub(super) async fn baseline(&self, tried: &TriedCase) -> Result<BaselineCase, Unusable> {
+        let begin = Instant::now();
+        let _ = std::fs::remove_file(&self.sites);
+        let environment = self.environment()?;
+        let sites = self.sites.display().to_string();
+        // The case's name makes the variables differ, so that the operator restarts.
+        let case = ("GROVE_MUTATION_CASE".to_owned(), tried.id.clone());
+        *self.variables.lock() = vec![(SITES_VARIABLE.to_owned(), sites), case];
+        if !self.switch(&environment, tried.case.isolation, tried.target).await? {
+            return Err(Unusable("the operator does not start without a mutation".into()));
+        }
+        drop(environment);
+        let (result, has_ended) = self.execute(tried).await?;
+        let passed = |result: CaseResult| {
+            // The case may have ended at once, because a scheduler is missing.
+            result.attempts > 0 && verdict::is_expected(result.outcome.verdict)
+        };
+        Ok(BaselineCase {
+            id: tried.id.clone(),
+            passed: result.is_some_and(passed) && !has_ended,
+            seconds: begin.elapsed().as_secs_f64(),
+            executed: baseline::executed(&self.sites),
+        })
+    }
+}
+
+/// The first clause that failed with a code.
+fn kill_of(id: &str, result: &CaseResult) -> Option<Kill> {
+    let failed = result.clauses.iter().filter(|judgement| judgement.outcome.verdict == Verdict::Fail);
+    failed
+        .flat_map(|judgement| judgement.violations.iter().map(move |violation| (judgement, violation)))
+        .next()
+        .map(|(judgement, violation)| Kill {
+            case: id.to_owned(),
+            clause: judgement.clause.clone(),
+            code: violation.code.as_str().to_owned(),
+        })
+}
+
+impl Subject for MutatedOperator {
+    async fn turn_on(&self, number: u32) -> Result<bool, Unusable> {
+        *self.variables.lock() = vec![(VARIABLE.to_owned(), number.to_string())];
+        let environment = self.environment()?;
+        self.switch(&environment, Isolation::Shared, self.target).await
+    }
+
+    async fn run(&self, case: &str) -> Result<CaseEnd, Unusable> {
+        let tried = self.cases.get(case).ok_or_else(|| Unusable(format!("there is no case {case:?}")))?;
+        let (result, operator_ended) = self.execute(tried).await?;
+        let Some(result) = result else {
+            return Ok(CaseEnd { has_failed: true, kill: None, operator_ended });
+        };
+        Ok(CaseEnd {
+            has_failed: !verdict::is_expected(result.outcome.verdict),
+            kill: kill_of(case, &result),
+            operator_ended,
+        })
+    }
+
+    async fn renew(&self) -> Result<(), Unusable> {
+        let old = self.environment.lock().take();
+        if let Some(old) = old {
+            run::close(old).await;
+        }
+        let settings = Settings { run: run_id(), ..self.settings.clone() };
+        *self.environment.lock() = Some(Arc::new(Environment::new(settings)));
+        Ok(())
+    }
+}
