@@ -26,8 +26,8 @@ use conformance_report::Exit;
 pub(crate) use self::args::MutateArgs;
 use self::args::{MutateRunArgs, MutateVerb};
 use self::operator::{MutatedOperator, TriedCase};
-use crate::select::{self, Selection};
-use crate::{Failure, output};
+use crate::request::{Cases, Selection, Subject};
+use crate::{Failure, output, select};
 
 /// The sample of a folder.
 const SAMPLE_FILE: &str = "sample.json";
@@ -131,17 +131,15 @@ fn record_sample(folder: &Path, args: &MutateRunArgs, drawn: &[Mutation]) -> Res
 
 /// Every case on every target that has it.
 fn cases(args: &MutateRunArgs) -> Result<Vec<TriedCase>, Failure> {
-    let plan = select::plan(Selection {
-        backend: &args.backend,
-        workload: Workload::PodCliqueSets,
+    let subject = Subject {
+        cases: Cases::Suite(Workload::PodCliqueSets),
+        backend: args.backend.clone(),
+        features: Vec::new(),
         scope: None,
-        kubernetes: Kubernetes::default(),
-        features: &[],
-        words: &args.words,
-        skip: &[],
-        tiers: &[],
-        shard: None,
-    })?;
+        versions: vec![Kubernetes::default()],
+    };
+    let selection = Selection { words: args.words.clone(), ..Selection::default() };
+    let plan = select::plan(Kubernetes::default(), &subject, &selection)?;
     let group = conformance_fuzz::GROUP;
     let workloads =
         (1..=args.workloads).filter_map(|seed| conformance_fuzz::case(&format!("{group}/{seed}")));

@@ -27,7 +27,9 @@ pub(crate) use self::operator::OperatorOptions;
 pub(crate) use self::output::OutputOptions;
 pub(crate) use self::pod::PodOptions;
 pub(crate) use self::programs::ProgramOptions;
-pub(crate) use self::selection::{ClassName, SelectionOptions};
+#[cfg(test)]
+pub(crate) use self::selection::ClassName;
+pub(crate) use self::selection::SelectionOptions;
 pub(crate) use self::target::TargetOptions;
 pub(crate) use self::versions::Versions;
 
