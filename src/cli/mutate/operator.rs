@@ -152,7 +152,7 @@ impl MutatedOperator {
         if is_dedicated && !self.switch(&environment, case.isolation, *target).await? {
             return Ok((None, true));
         }
-        let result = environment.execute(*case, *target).await;
+        let result = environment.execute(case, *target).await;
         let test_cluster: Arc<TestCluster> =
             environment.test_cluster(case.isolation, *target).await.map_err(|error| unusable(&error))?;
         let has_ended = test_cluster.cluster.operator_death().is_some();
