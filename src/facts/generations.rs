@@ -4,20 +4,28 @@
 //! every live pod of the scope is deleted, except those of a recreated PodClique. New pods are created, and
 //! none of them is bound before the last old one is being deleted. An update replaces pods one after the
 //! other and is no termination. A pod that the harness deletes does not start one.
+//!
+//! An operator may delete the PodCliques, the pods, or both, in any order. So a termination starts at the
+//! first of these deletions. A PodClique that is deleted after its pods may create pods in between. They
+//! belong to the old generation if they are deleted before the scheduler may bind them.
+//!
+//! Without new pods, the deletions are a termination only if the scope should still have pods at the end.
+//! Otherwise it was scaled in or deleted.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::Scope;
-use conformance_history::{Change, History, SharedMark, Version, controller, text};
+use conformance_history::{Change, History, Live, SharedMark, Version, controller, count, text};
 
 use crate::health::{is_bound, is_live};
 
-/// A termination of a scope: all its pods were deleted and created again.
+/// A termination of a scope: all its pods were deleted. Usually they were created again.
 #[derive(Debug, Clone)]
 pub struct GangTermination<'a> {
-    /// The first deletion.
+    /// The first deletion of a pod, or of the PodClique that owns one.
     pub started: Version<'a>,
-    /// The last deletion.
+    /// The last deletion of a pod.
     pub ended: Version<'a>,
     /// The deleted pods, by uid.
     pub old: BTreeSet<&'a str>,
@@ -32,6 +40,8 @@ struct Life<'a> {
     /// The uid of the PodClique that created the pod; a recreated PodClique has another one.
     owner: &'a str,
     created: usize,
+    /// Whether the scheduler was allowed to bind the pod.
+    is_released: bool,
     bound: Option<usize>,
     ended: Option<Version<'a>>,
 }
@@ -51,10 +61,12 @@ fn pods_of_scope<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
         let place = *places.entry(uid).or_insert_with(|| {
             let owner = controller(version.object).map(|owner| text(&owner["uid"])).unwrap_or_default();
             let clique = version.pod().pod_clique();
-            lives.push(Life { uid, name, clique, owner, created, bound: None, ended: None });
+            let (is_released, bound, ended) = (false, None, None);
+            lives.push(Life { uid, name, clique, owner, created, is_released, bound, ended });
             lives.len() - 1
         });
         let life = &mut lives[place];
+        life.is_released |= version.pod().gates().is_empty();
         if life.ended.is_none() && (version.change == Change::Deleted || !is_live(version.pod())) {
             life.ended = Some(version);
         } else if life.bound.is_none() && is_bound(version.pod()) {
@@ -73,40 +85,114 @@ pub fn deleted_by_harness(history: &History) -> BTreeSet<&str> {
 
 /// Every termination of a scope, in order.
 pub fn terminations<'a>(history: &'a History, scope: &Scope) -> Vec<GangTermination<'a>> {
-    let pods_of_scope = pods_of_scope(history, scope);
+    let deletions = Deletions::of(history, scope);
     let excused = deleted_by_harness(history);
-    let mut ends: Vec<(Version<'a>, &str)> =
-        pods_of_scope.iter().filter_map(|life| Some((life.ended?, life.name))).collect();
+    let mut ends: Vec<(Version<'a>, &Life<'a>)> =
+        deletions.pods.iter().filter_map(|life| Some((life.ended?, life))).collect();
     ends.sort_by_key(|(ended, _)| ended.index);
     let mut found: Vec<GangTermination<'a>> = Vec::new();
-    for (started, name) in ends {
-        let is_over = found.last().is_some_and(|last| started.index <= last.ended.index);
-        if is_over || excused.contains(name) {
+    for (ended, life) in ends {
+        let is_over = found.last().is_some_and(|last| ended.index <= last.ended.index);
+        let is_known = found.iter().any(|earlier| earlier.old.contains(life.uid));
+        if is_over || is_known || excused.contains(life.name) {
             continue;
         }
+        let after = found.last().map(|last| last.ended.index);
+        found.extend(deletions.termination_from(ended, after));
+    }
+    found
+}
+
+/// The pods of a scope, and the deletions of PodCliques.
+struct Deletions<'a, 's> {
+    history: &'a History,
+    scope: &'s Scope,
+    /// In order of creation.
+    pods: Vec<Life<'a>>,
+    /// The first deletion of each deleted PodClique, by uid.
+    cliques: BTreeMap<&'a str, Version<'a>>,
+    /// The objects at the end of the history.
+    end: OnceCell<Live>,
+}
+
+impl<'a, 's> Deletions<'a, 's> {
+    fn of(history: &'a History, scope: &'s Scope) -> Self {
+        let mut cliques = BTreeMap::new();
+        for version in history.of("PodClique").filter(is_deletion) {
+            cliques.entry(version.uid()).or_insert(version);
+        }
+        Self { history, scope, pods: pods_of_scope(history, scope), cliques, end: OnceCell::new() }
+    }
+
+    /// The termination whose first deletion of a pod is `first`, if that is one. `after` is the end of the
+    /// termination before it.
+    fn termination_from(&self, first: Version<'a>, after: Option<usize>) -> Option<GangTermination<'a>> {
         // A PodClique may be recreated with new pods while the pods of its predecessor still have to be
         // deleted.
         let is_of_new_owner = |life: &Life<'_>| {
-            let mut before = pods_of_scope
+            let mut before = self
+                .pods
                 .iter()
-                .filter(|other| other.created < life.created && other.is_live_at(started.index));
+                .filter(|other| other.created < life.created && other.is_live_at(first.index));
             before.any(|other| other.clique == life.clique && other.owner != life.owner)
         };
-        let (new, old): (Vec<&Life<'_>>, Vec<_>) = pods_of_scope
+        let (new, old): (Vec<&Life<'_>>, Vec<_>) = self
+            .pods
             .iter()
-            .filter(|life| life.created > started.index || life.is_live_at(started.index))
-            .partition(|life| life.created > started.index || is_of_new_owner(life));
-        let Some(ends) = old.iter().map(|life| life.ended).collect::<Option<Vec<_>>>() else { continue };
-        let Some(ended) = ends.into_iter().max_by_key(|ended| ended.index) else { continue };
-        if !new.is_empty() && new.iter().all(|life| life.bound.is_none_or(|bound| bound > ended.index)) {
-            found.push(GangTermination {
-                started,
-                ended,
-                old: old.into_iter().map(|life| life.uid).collect(),
-            });
-        }
+            .filter(|life| life.created > first.index || life.is_live_at(first.index))
+            .partition(|life| life.created > first.index || is_of_new_owner(life));
+        let ends: Vec<_> = old.iter().map(|life| life.ended).collect::<Option<_>>()?;
+        let ended = ends.iter().copied().max_by_key(|ended| ended.index)?;
+        let owners: BTreeSet<&str> = old.iter().map(|life| life.owner).collect();
+        let (between, new): (Vec<&Life<'_>>, Vec<_>) = new.into_iter().partition(|life| {
+            let has_deleted_owner = owners.contains(life.owner) && self.cliques.contains_key(life.owner);
+            has_deleted_owner && life.ended.is_some() && !life.is_released
+        });
+        let is_termination = if new.is_empty() {
+            ends.iter().all(is_deletion) && self.should_have_pods(&old)
+        } else {
+            new.iter().all(|life| life.bound.is_none_or(|bound| bound > ended.index))
+        };
+        let of_owners = owners.iter().filter_map(|owner| self.cliques.get(owner)).copied();
+        let of_owners = of_owners.filter(|deletion| after.is_none_or(|after| deletion.index > after));
+        let started = of_owners.chain([first]).min_by_key(|deletion| deletion.index)?;
+        // Others may have deleted pods after the first PodClique and before the first pod.
+        let lost = self.pods.iter().filter(|life| {
+            life.is_live_at(started.index) && life.ended.is_some_and(|ended| ended.index < first.index)
+        });
+        let old = old.into_iter().chain(between).chain(lost).map(|life| life.uid).collect();
+        is_termination.then_some(GangTermination { started, ended, old })
     }
-    found
+
+    /// Whether these pods should have been created again: the scope still exists at the end, and no PodClique
+    /// was scaled to 0. A PodClique that was recreated with 0 replicas was not scaled.
+    fn should_have_pods(&self, old: &[&Life<'_>]) -> bool {
+        let end = self.end.get_or_init(|| self.history.end());
+        let is_idle = |life: &&Life<'_>| {
+            let clique = life.clique.and_then(|clique| end.get("PodClique", clique));
+            clique.is_some_and(|clique| {
+                clique["metadata"]["uid"] == life.owner && clique["spec"]["replicas"] == 0
+            })
+        };
+        is_wanted(end, self.scope) && !old.iter().any(is_idle)
+    }
+}
+
+/// Whether an object is being deleted, or was.
+fn is_deletion(version: &Version<'_>) -> bool {
+    version.change == Change::Deleted || version.object["metadata"]["deletionTimestamp"].is_string()
+}
+
+/// Whether the PodCliqueSet or scaling group still has this replica.
+pub fn is_wanted(live: &Live, scope: &Scope) -> bool {
+    let (kind, name, index) = match scope {
+        Scope::Replica { set, index } => ("PodCliqueSet", set, index),
+        Scope::GroupReplica { group, index } => ("PodCliqueScalingGroup", group, index),
+    };
+    live.get(kind, name).is_some_and(|found| {
+        let replicas = count(&found["spec"]["replicas"]).unwrap_or(0);
+        found["metadata"]["deletionTimestamp"].is_null() && *index < replicas
+    })
 }
 
 /// The history without the scope's pods of other generations. Generation 0 is before the first termination.
@@ -148,85 +234,5 @@ fn without(history: &History, is_left_out: impl Fn(&Version<'_>) -> bool) -> His
 }
 
 #[cfg(test)]
-mod tests {
-    use conformance_history::testing::Story;
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::testing::{pod, running, scope, terminating_pod};
-
-    fn count(story: Story) -> usize {
-        terminations(&story.end(), &scope()).len()
-    }
-
-    #[test]
-    fn a_scope_is_terminated_when_all_its_pods_are_deleted_and_created_again() {
-        let terminated =
-            || running().modified(terminating_pod("a")).added(pod("c", None)).modified(terminating_pod("b"));
-        let history = terminated().added(pod("d", None)).modified(pod("c", Some("n"))).end();
-        let found = terminations(&history, &scope());
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].started.name(), found[0].ended.name(), found[0].old.len()), ("a", "b", 2));
-        let names = |generation| {
-            only_generation(&history, &scope(), generation).names("Pod").into_iter().collect::<String>()
-        };
-        assert_eq!((names(0), names(1)), ("ab".to_owned(), "cd".to_owned()));
-        assert_eq!(count(terminated()), 1);
-    }
-
-    #[test]
-    fn a_recreated_pod_clique_may_have_pods_before_the_old_ones_are_deleted() {
-        let owned = |mut pod: Value, owner: &str| {
-            pod["metadata"]["ownerReferences"] =
-                json!([{"kind": "PodClique", "name": "w-0-a", "uid": owner, "controller": true}]);
-            pod
-        };
-        let old = |pod| owned(pod, "first");
-        let new = |pod| owned(pod, "second");
-        let created = Story::flat().added(old(pod("a", Some("n")))).added(old(pod("b", Some("n"))));
-        let ahead =
-            created.added(new(pod("c", None))).modified(old(terminating_pod("a"))).added(new(pod("d", None)));
-        let history = ahead.modified(old(terminating_pod("b"))).modified(new(pod("c", Some("n")))).end();
-        let found = terminations(&history, &scope());
-        assert_eq!(found.iter().map(|termination| termination.old.len()).collect::<Vec<_>>(), [2]);
-        let names = |generation| {
-            only_generation(&history, &scope(), generation).names("Pod").into_iter().collect::<String>()
-        };
-        assert_eq!((names(0), names(1)), ("ab".to_owned(), "cd".to_owned()));
-    }
-
-    #[test]
-    fn an_update_or_a_lost_pod_is_no_termination() {
-        assert_eq!(count(running().modified(terminating_pod("a")).added(pod("c", None))), 0, "one of two");
-        assert_eq!(
-            count(running().modified(terminating_pod("a")).modified(terminating_pod("b"))),
-            0,
-            "no pod is created"
-        );
-        let update =
-            running().modified(terminating_pod("a")).added(pod("c", None)).modified(pod("c", Some("n")));
-        assert_eq!(
-            count(update.modified(terminating_pod("b")).added(pod("d", None))),
-            0,
-            "one after the other"
-        );
-        let lost = || running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
-        assert_eq!(count(lost().added(pod("c", None))), 0, "a lost pod");
-    }
-
-    #[test]
-    fn a_pending_replacement_belongs_to_the_terminated_generation() {
-        let lost = running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
-        let terminated = lost
-            .added(pod("c", None))
-            .modified(terminating_pod("b"))
-            .deleted(pod("c", None))
-            .added(pod("d", None));
-        let again =
-            terminated.modified(pod("d", Some("n"))).modified(terminating_pod("d")).added(pod("e", None));
-        let history = again.end();
-        let found = terminations(&history, &scope());
-        let old = found.iter().map(|termination| termination.old.len()).collect::<Vec<_>>();
-        assert_eq!(old, [2, 1]);
-    }
-}
+#[path = "generations_tests.rs"]
+mod tests;
