@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::{Clique, ScalingGroup, Scope, SetReplica};
 use conformance_facts::generations::{GangTermination, terminations};
-use conformance_history::{Change, History, Version};
+use conformance_history::{Change, History, Version, controller};
 
 use super::census::Census;
 
@@ -58,7 +58,9 @@ struct Walk<'a, 'r> {
     former: BTreeSet<&'a str>,
     /// The cliques that had their minimum bound in this generation.
     was_bound: BTreeSet<String>,
-    /// The cliques that were deleted and not created again.
+    /// The cliques that were terminated and are not bound again.
+    recreated: BTreeSet<String>,
+    /// The other cliques that were deleted and not created again.
     missing: BTreeSet<String>,
 }
 
@@ -102,8 +104,15 @@ impl<'a, 'r> Walk<'a, 'r> {
         for termination in terminations(history, &replica.scope()) {
             add(termination, &all);
         }
-        let (former, was_bound, missing) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Self { replica, new_generations, census: Census::default(), former, was_bound, missing }
+        Self {
+            replica,
+            new_generations,
+            census: Census::default(),
+            former: BTreeSet::new(),
+            was_bound: BTreeSet::new(),
+            recreated: BTreeSet::new(),
+            missing: BTreeSet::new(),
+        }
     }
 
     fn breaches(mut self, history: &'a History) -> Breaches<'a> {
@@ -115,6 +124,7 @@ impl<'a, 'r> Walk<'a, 'r> {
             for clique in generation.cliques {
                 self.was_bound.remove(&clique);
                 self.missing.remove(&clique);
+                self.recreated.insert(clique);
             }
             generation.old.iter().for_each(|uid| self.census.forget(uid));
             self.former.extend(generation.old);
@@ -122,8 +132,7 @@ impl<'a, 'r> Walk<'a, 'r> {
                 continue;
             }
             if version.kind() == "PodClique" && version.change == Change::Deleted {
-                self.was_bound.remove(version.name());
-                self.missing.insert(version.name().to_owned());
+                self.delete(version);
             }
             if version.kind() == "PodClique" && version.change == Change::Added {
                 self.missing.remove(version.name());
@@ -131,6 +140,19 @@ impl<'a, 'r> Walk<'a, 'r> {
             self.update(version, &mut found);
         }
         found
+    }
+
+    /// The breach of a deleted clique is over, although its pods may still be running.
+    fn delete(&mut self, clique: Version<'a>) {
+        self.was_bound.remove(clique.name());
+        if !self.recreated.contains(clique.name()) {
+            self.missing.insert(clique.name().to_owned());
+        }
+        let is_owned =
+            |pod: &Version<'_>| controller(pod.object).is_some_and(|owner| owner["uid"] == clique.uid());
+        let pods: Vec<_> = self.census.pods().filter(is_owned).map(|pod| pod.uid()).collect();
+        pods.iter().for_each(|uid| self.census.forget(uid));
+        self.former.extend(pods);
     }
 
     fn update(&mut self, version: Version<'a>, found: &mut Breaches<'a>) {
@@ -164,6 +186,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         if self.census.bound(&clique.name) >= clique.min {
             self.was_bound.insert(clique.name.clone());
             self.missing.remove(&clique.name);
+            self.recreated.remove(&clique.name);
         }
         self.was_bound.contains(&clique.name) && self.census.healthy(&clique.name) < clique.min
     }
@@ -173,7 +196,9 @@ impl<'a, 'r> Walk<'a, 'r> {
 mod tests {
     use conformance_contract::names;
     use conformance_expect::scopes::replicas;
-    use conformance_facts::testing::{pair, pod, running, scope, terminating_pod};
+    use conformance_facts::testing::{
+        clique, pair, pod, pods_of, running, running_clique, scope, terminating_pod,
+    };
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object};
     use serde_json::{Value, json};
@@ -268,6 +293,34 @@ mod tests {
         let again = story.added(clique()).later(2).deleted(clique()).later(3).added(clique());
         let scope = Scope::GroupReplica { group: "w-0-sg".into(), index: 1 };
         assert_eq!(times(again, &replica, &scope), [(5, Some(10))]);
+    }
+
+    #[test]
+    fn a_breach_ends_when_the_pod_clique_is_deleted_although_its_pods_still_run() {
+        let mut crashed = pods_of("first", &["a"], Some("n")).remove(0);
+        crashed["status"]["containerStatuses"] = json!([{"lastState": {"terminated": {"exitCode": 1}}}]);
+        let deleted = running_clique().later(3).modified(crashed).later(4).deleted(clique("first", 2));
+        let gone =
+            pods_of("first", &["a", "b"], Some("n")).into_iter().fold(deleted.later(5), Story::deleted);
+        assert_eq!(times(gone, &pair(), &scope()), [(3, Some(7))]);
+    }
+
+    #[test]
+    fn a_terminated_replica_is_not_breached_while_its_pod_clique_is_recreated() {
+        let clique = || object("PodClique", "w-0-sg-1-b");
+        let (story, replica) = group(3, 2, &[]);
+        let member = |name: &str, node: Option<&str>| {
+            let mut pod = pod(name, node);
+            let labels = &mut pod["metadata"]["labels"];
+            labels[names::POD_CLIQUE] = json!("w-0-sg-1-b");
+            labels[names::SCALING_GROUP] = json!("w-0-sg");
+            labels[names::SCALING_GROUP_REPLICA_INDEX] = json!("1");
+            pod
+        };
+        let deleted = story.added(clique()).deleted(member("p1", Some("n"))).later(2).deleted(clique());
+        let recreated = deleted.later(3).added(clique()).added(member("new", None));
+        let scope = Scope::GroupReplica { group: "w-0-sg".into(), index: 1 };
+        assert_eq!(times(recreated, &replica, &scope), []);
     }
 
     #[rstest::rstest]
