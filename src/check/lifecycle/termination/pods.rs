@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
-use conformance_expect::scopes::{Scope, SetReplica};
-use conformance_facts::generations::terminations;
+use conformance_expect::scopes::{Clique, Scope, SetReplica};
+use conformance_facts::generations::{is_wanted, only_generation, terminations};
 use conformance_facts::health::{is_bound, is_live};
-use conformance_history::{Change, History, Live, SharedMark, list};
+use conformance_history::{Change, History, Live, SharedMark, count, list};
 
+use super::timing::patience;
 use crate::{Shown, none, violation};
 
+const NOT_RECREATED: Code = Code::new("not-recreated-after-gang-termination");
 const DELETED_WITHOUT_TERMINATION: Code = Code::new("deleted-without-gang-termination");
 const RELEASED_BEFORE_REFERENCE: Code = Code::new("released-before-reference");
 const TERMINATED_IN_PART: Code = Code::new("gang-terminated-in-part-or-repeatedly");
@@ -50,6 +52,64 @@ pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
             violation(DELETED_WITHOUT_TERMINATION, message).shown_by("deleted", version)
         })
     }))
+}
+
+/// After each termination of a scope, each of its PodCliques gets as many new pods as it asked for, or as its
+/// template has if those are fewer (TERM-02, TERM-04). Undecided within the operator's time to react.
+pub fn recreated(history: &History, replica: &SetReplica, scope: &Scope) -> Ruling {
+    let end = history.end();
+    let cliques = remaining_cliques(&end, replica, scope);
+    let found = terminations(history, scope);
+    let mut violations = Vec::new();
+    for (number, termination) in found.iter().enumerate() {
+        let until = found.get(number + 1).map_or(history.last_at(), |next| next.started.at);
+        if until.duration_since(termination.ended.at) <= patience(history) {
+            continue;
+        }
+        let before = history.before(termination.started.index);
+        let next = only_generation(history, scope, number + 1);
+        for clique in &cliques {
+            let asked =
+                before.get("PodClique", &clique.name).and_then(|found| count(&found["spec"]["replicas"]));
+            let wanted = asked.unwrap_or(0).min(clique.replicas);
+            let new = next.pods().filter(|pod| pod.pod().pod_clique() == Some(&clique.name));
+            let new = new.map(|pod| pod.uid()).collect::<BTreeSet<_>>().len();
+            if new >= wanted {
+                continue;
+            }
+            let current = end.get("PodClique", &clique.name);
+            let state = current.map_or_else(
+                || "it does not exist".to_owned(),
+                |current| format!("its spec.replicas is {}", current["spec"]["replicas"]),
+            );
+            let message = format!(
+                "PodClique {} got {new} new pods after {scope} was gang-terminated, want {wanted}: {state}",
+                clique.name
+            );
+            let shown = violation(NOT_RECREATED, message).shown_by("first deletion", termination.started);
+            violations.push(match current {
+                Some(current) => shown.shown_by_object("recreated", current),
+                None => shown,
+            });
+        }
+    }
+    none(violations)
+}
+
+/// The cliques of a scope, without replicas that were scaled in or deleted.
+fn remaining_cliques(end: &Live, replica: &SetReplica, scope: &Scope) -> Vec<Clique> {
+    if !is_wanted(end, scope) {
+        return Vec::new();
+    }
+    let is_whole = *scope == replica.scope();
+    let of_groups = replica.groups.iter().flat_map(|group| {
+        let scopes = (0..group.replicas)
+            .map(|index| (index, Scope::GroupReplica { group: group.name.clone(), index }));
+        let selected = scopes.filter(|(_, its)| if is_whole { is_wanted(end, its) } else { its == scope });
+        selected.flat_map(|(index, _)| group.replica(index).collect::<Vec<_>>()).collect::<Vec<_>>()
+    });
+    let standalone = replica.standalone.iter().filter(|_| is_whole).cloned();
+    standalone.chain(of_groups).collect()
 }
 
 /// A termination between two entries was completed although the operator was killed during it. Each pod was

@@ -1,10 +1,12 @@
-use conformance_facts::testing::{pair, pod, running, scope, terminating_pod};
+use conformance_facts::testing::{
+    Order, clique, deleting, pair, pod, pods_of, running, running_clique, scope, set, terminating_pod,
+};
 use conformance_history::SharedMark;
 use conformance_history::testing::{Story, object};
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::super::nothing_else_deleted;
+use super::super::{nothing_else_deleted, recreated};
 use super::*;
 use crate::message;
 
@@ -98,4 +100,111 @@ fn a_second_breach_ends_in_a_second_termination() {
     assert_eq!(times(&unguarded, &pair(), &scope(), 1), Ok(()), "the first breach only");
     let missed = after_the_delay(&unguarded, &pair(), &scope(), Duration::from_secs(2));
     assert!(message(missed).contains("was breached for 20 s but was not gang-terminated"));
+}
+
+/// Pod `a` is lost, or crashes. Returns the story and the pods that are left.
+fn breached(is_lost: bool) -> (Story, Vec<Value>) {
+    let mut pods = pods_of("first", &["a", "b"], Some("n"));
+    let running = running_clique().added(set(1));
+    if is_lost {
+        let lost = pods.remove(0);
+        return (running.mark(SharedMark::PodLost, json!({"name": "a"})).deleted(lost), pods);
+    }
+    pods[0]["status"]["containerStatuses"] = json!([{"lastState": {"terminated": {"exitCode": 1}}}]);
+    (running.modified(pods[0].clone()), pods)
+}
+
+/// The replica is breached, and terminated after 2 s: the new pods are pending.
+fn terminated_in(order: Order, is_lost: bool) -> Story {
+    let (story, old) = breached(is_lost);
+    order.terminate(story.later(2), ("first", &old), ("second", &pods_of("second", &["c", "d"], None)))
+}
+
+/// The pods `c` and `d` of PodClique `second` are terminated in turn.
+fn terminated_again_in(order: Order, story: Story, node: Option<&str>) -> Story {
+    let old = pods_of("second", &["c", "d"], node);
+    order.terminate(story, ("second", &old), ("third", &pods_of("third", &["e", "f"], None)))
+}
+
+#[test]
+fn a_breach_ends_in_a_termination_regardless_of_the_order_of_deletions() {
+    for (order, is_lost) in Order::ALL.into_iter().flat_map(|order| [(order, true), (order, false)]) {
+        let story = terminated_in(order, is_lost).later(20).added(object("Event", "e"));
+        let history = story.clone().end();
+        assert_eq!(check(story), Ok(()), "{order:?}, lost: {is_lost}");
+        assert_eq!(times(&history, &pair(), &scope(), 1), Ok(()), "{order:?}, lost: {is_lost}");
+        assert_eq!(recreated(&history, &pair(), &scope()), Ok(()), "{order:?}, lost: {is_lost}");
+    }
+}
+
+#[test]
+fn a_termination_without_a_breach_is_a_violation_in_any_order() {
+    for order in Order::ALL {
+        let old = pods_of("first", &["a", "b"], Some("n"));
+        let new = pods_of("second", &["c", "d"], None);
+        let story = order.terminate(running_clique().later(5), ("first", &old), ("second", &new));
+        assert!(message(check(story)).contains("minAvailable was not breached"), "{order:?}");
+    }
+}
+
+#[test]
+fn an_early_termination_is_a_violation_in_any_order() {
+    for order in Order::ALL {
+        let (story, old) = breached(true);
+        let story = order.terminate(story, ("first", &old), ("second", &pods_of("second", &["c"], None)));
+        assert!(message(check(story)).contains("0.0 s after its breach"), "{order:?}");
+    }
+    let (story, old) = breached(true);
+    let ahead = story.deleted(clique("first", 2)).later(2).modified(deleting(old[0].clone()));
+    let ahead = ahead.added(clique("second", 2)).all_added(pods_of("second", &["c", "d"], None));
+    assert!(message(check(ahead)).contains("0.0 s after its breach"), "the PodClique was deleted at once");
+}
+
+#[test]
+fn a_second_termination_for_one_breach_is_a_violation_in_any_order() {
+    for order in Order::ALL {
+        let twice = terminated_again_in(order, terminated_in(order, true).later(2), None);
+        let counted = message(times(&twice.clone().end(), &pair(), &scope(), 1));
+        assert!(counted.contains("2 times, want 1"), "{order:?}");
+        assert!(message(check(twice)).contains("minAvailable was not breached"), "{order:?}");
+    }
+}
+
+#[test]
+fn a_breach_of_a_recovered_gang_ends_in_a_termination_in_any_order() {
+    for order in Order::ALL {
+        let new = pods_of("second", &["c", "d"], Some("n"));
+        let recovered = new.iter().cloned().fold(terminated_in(order, true), Story::modified).later(9);
+        let mut crashed = new[0].clone();
+        crashed["status"]["containerStatuses"] = json!([{"lastState": {"terminated": {"exitCode": 1}}}]);
+        let again = || recovered.clone().modified(crashed.clone());
+        let guarded = terminated_again_in(order, again().later(2), Some("n"));
+        assert_eq!(times(&guarded.clone().end(), &pair(), &scope(), 2), Ok(()), "{order:?}");
+        assert_eq!(check(guarded), Ok(()), "{order:?}");
+        let unguarded = again().later(20).added(object("Event", "e"));
+        assert!(message(check(unguarded)).contains("was not gang-terminated"), "{order:?}");
+    }
+}
+
+/// The PodClique is created again with 0 replicas.
+#[test]
+fn a_termination_without_new_pods_counts_and_violates_only_the_recreation() {
+    for (order, is_lost) in Order::ALL.into_iter().flat_map(|order| [(order, true), (order, false)]) {
+        let (story, old) = breached(is_lost);
+        let empty = order.terminate(story.later(2), ("first", &old), ("second", &[]));
+        let history = |story: Story| story.added(object("Event", "e")).end();
+        let later = empty.clone().later(60).added(object("Event", "e"));
+        assert_eq!(check(later.clone()), Ok(()), "{order:?}, lost: {is_lost}");
+        assert_eq!(times(&later.clone().end(), &pair(), &scope(), 1), Ok(()), "{order:?}, lost: {is_lost}");
+        let found = message(recreated(&later.end(), &pair(), &scope()));
+        assert_eq!(
+            found,
+            "PodClique w-0-a got 0 new pods after replica 0 of PodCliqueSet w was gang-terminated, want 2: \
+             its spec.replicas is 0",
+            "{order:?}, lost: {is_lost}"
+        );
+        assert_eq!(recreated(&history(empty.clone()), &pair(), &scope()), Ok(()), "there is still time");
+        let removed = empty.later(60).modified(set(0));
+        assert_eq!(recreated(&history(removed), &pair(), &scope()), Ok(()), "it was scaled in");
+    }
 }
