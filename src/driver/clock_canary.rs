@@ -142,16 +142,7 @@ impl TestContext {
         ready: bool,
     ) -> Result<(), Stop> {
         let awaited = Awaited::demanded_by(clause, format!("{what} terminated and recreated"));
-        self.until(awaited, limits::SCHEDULING, |live| {
-            let is_of_cliques =
-                |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
-            let pods: Vec<_> = live.pods().filter(is_of_cliques).collect();
-            let is_new = |pod: &Pod<'_>| !old.iter().any(|name| name == pod.name());
-            let is_ready =
-                |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
-            pods.iter().all(is_new) && pods.iter().filter(|pod| !ready || is_ready(pod)).count() >= old.len()
-        })
-        .await
+        self.until(awaited, limits::SCHEDULING, |live| has_replaced(live, cliques, old, ready)).await
     }
 
     pub fn node_of(&self, name: &str) -> Result<String, Stop> {
@@ -168,5 +159,50 @@ impl TestContext {
         self.cordon(&node, true).await?;
         self.force_delete_pod(name).await?;
         Ok(node)
+    }
+}
+
+/// Whether the `old` pods of these cliques are deleted, and at least as many others exist. A terminating pod
+/// is no replacement, because its generation may be terminated too.
+fn has_replaced(live: &Live, cliques: &[&str], old: &[String], ready: bool) -> bool {
+    let is_of_cliques = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
+    let pods: Vec<_> = live.pods().filter(is_of_cliques).collect();
+    let is_new = |pod: &Pod<'_>| !old.iter().any(|name| name == pod.name());
+    let is_ready = |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
+    let replacements = pods.iter().filter(|pod| !pod.is_terminating() && (!ready || is_ready(pod)));
+    pods.iter().all(is_new) && replacements.count() >= old.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_facts::testing::{pod, running, terminating_pod};
+    use conformance_history::testing::Story;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn ready(mut pod: Value) -> Value {
+        pod["status"]["conditions"] = json!([{"type": "Ready", "status": "True"}]);
+        pod
+    }
+
+    /// Pods `a` and `b` are deleted; `c` and `d` are created.
+    fn replaced() -> Story {
+        let deleted = running().deleted(pod("a", Some("n"))).deleted(pod("b", Some("n")));
+        deleted.added(ready(pod("c", Some("n")))).added(pod("d", Some("n")))
+    }
+
+    #[rstest::rstest]
+    #[case::one_is_not_ready(replaced(), false)]
+    #[case::both_are_ready(replaced().modified(ready(pod("d", Some("n")))), true)]
+    #[case::one_is_of_a_terminated_generation(
+        replaced().modified(ready(terminating_pod("d"))).added(pod("e", None)),
+        false
+    )]
+    #[case::an_old_pod_is_left(replaced().modified(ready(pod("d", Some("n")))).added(pod("a", None)), false)]
+    fn pods_are_replaced_when_enough_new_ones_are_ready(#[case] story: Story, #[case] wanted: bool) {
+        let (live, old) = (story.end().end(), ["a".to_owned(), "b".to_owned()]);
+        assert_eq!(has_replaced(&live, &["w-0-a"], &old, true), wanted);
+        assert!(!has_replaced(&live, &["w-0-a"], &["c".to_owned()], true), "c still exists");
     }
 }
