@@ -4,7 +4,7 @@
 
 use conformance_facts::generations;
 
-use super::{DELAY, replica};
+use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 
 marks! { ROOM = "room for all again"; }
@@ -39,6 +39,7 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(SharedMark::PodLost)?;
             precondition(TERM_22, termination::nothing_else_deleted(history, &first))?;
             termination::after_the_delay(history, &first, &first.scope(), DELAY)?;
+            termination::recreated(history, &first, &first.scope())?;
             termination::times(history, &first, &first.scope(), 1)
         }),
         finding(TERM_07, || {
@@ -57,6 +58,7 @@ fn check(history: &History) -> Vec<Finding> {
         }),
         finding(TERM_12, || {
             let first = replica(history, SET, 0)?;
+            requires_recreation(history, &first)?;
             let until = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
             for termination in generations::terminations(history, &first.scope()) {
                 termination::kept(history, &first.scope(), &termination, until)?;

@@ -4,7 +4,7 @@
 
 use conformance_facts::generations;
 
-use super::replica;
+use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
@@ -50,6 +50,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_09, || {
         let terminated = replica(history, TERMINATED, 0)?;
         history.waited_for(DECIDED)?;
+        requires_recreation(history, &terminated)?;
         termination::times(history, &terminated, &terminated.scope(), 1)?;
         let recreated = generations::only_generation(history, &terminated.scope(), 1);
         let decided = recreated.waited_for(DECIDED)?;

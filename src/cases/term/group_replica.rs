@@ -73,6 +73,7 @@ fn each_once(history: &History, replica: &SetReplica) -> Ruling {
     termination::nothing_else_deleted(history, replica)?;
     for scope in [pool(1), pool(0), replica.scope()] {
         termination::after_the_delay(history, replica, &scope, DELAY)?;
+        termination::recreated(history, replica, &scope)?;
         termination::times(history, replica, &scope, 1)?;
     }
     Ok(())

@@ -41,6 +41,12 @@ pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetR
     })
 }
 
+/// The pods of each terminated PodCliqueSet replica were created again. If not, TERM-02 is violated, and no
+/// clause about what follows.
+fn requires_recreation(history: &History, replica: &SetReplica) -> Ruling {
+    precondition(TERM_02, termination::recreated(history, replica, &replica.scope()))
+}
+
 const RECYCLED_EARLY: Code = Code::new("gang-with-bound-pods-terminated-early");
 
 fn is_bound(live: &Live, clique: &str) -> bool {

@@ -4,7 +4,7 @@
 
 use conformance_facts::generations;
 
-use super::replica;
+use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
@@ -53,6 +53,7 @@ fn check(history: &History) -> Vec<Finding> {
         let terminating = replica(history, SET, 0)?;
         let units = history.units(SET)?;
         history.at(SHORT, |short| {
+            requires_recreation(history, &terminating)?;
             termination::times(history, &terminating, &terminating.scope(), 1)?;
             binding::never(
                 &generations::only_generation(&history.upto(short), &terminating.scope(), 1),

@@ -2,7 +2,7 @@
 //! started and is not Ready, though it never ended. In the third, one pod is still being created and one is
 //! still in an init container, for two termination delays.
 
-use super::{DELAY, replica};
+use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 
 marks! { WAITED = "two delays of unreadiness"; }
@@ -52,6 +52,7 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(WAITED)?;
             all(FAILING.iter().map(|(set, _)| {
                 let failing = replica(history, set, 0)?;
+                requires_recreation(history, &failing)?;
                 termination::after_the_delay(history, &failing, &failing.scope(), DELAY)?;
                 termination::times(history, &failing, &failing.scope(), 1)
             }))

@@ -4,7 +4,7 @@
 
 use conformance_facts::generations;
 
-use super::replica;
+use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! { BOUND = "bound in another domain"; }
@@ -44,6 +44,7 @@ pub(super) fn check(history: &History, set: &str, level: &str) -> Vec<Finding> {
     vec![finding(TERM_18, || {
         let recreated = replica(history, set, 0)?;
         history.at(BOUND, |bound| {
+            requires_recreation(history, &recreated)?;
             termination::times(history, &recreated, &recreated.scope(), 1)?;
             let recreation = generations::only_generation(history, &recreated.scope(), 1);
             let placed = placement::gang_in_one_domain(&recreation, &history.base(set)?.name, level);

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{DELAY, replica};
+use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
@@ -51,6 +51,7 @@ fn check(history: &History) -> Vec<Finding> {
         for replica in [&tolerating, &recovering] {
             precondition(TERM_05, termination::times(&held, replica, &replica.scope(), 0))?;
         }
+        requires_recreation(history, &recovering)?;
         let for_good = history.waited_for(FOR_GOOD)?;
         termination::times(&history.upto(for_good), &recovering, &recovering.scope(), 0)?;
         history.at(WAITED, |waited| {

@@ -6,7 +6,7 @@
 use conformance_check::lifecycle::metrics;
 use conformance_facts::generations;
 
-use super::{DELAY, replica};
+use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
@@ -68,6 +68,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn recycled_during_step(history: &History) -> Ruling {
     let first = replica(history, SET, 0)?;
+    requires_recreation(history, &first)?;
     termination::after_the_delay(history, &first, &first.scope(), DELAY)?;
     termination::times(history, &first, &first.scope(), 1)
 }
@@ -93,6 +94,7 @@ fn check(history: &History) -> Vec<Finding> {
             let second = replica(history, SET, 1)?;
             let meanwhile = history.upto(history.waited_for(RECYCLED)?);
             precondition(TERM_13, recycled_during_step(&meanwhile))?;
+            requires_recreation(&meanwhile, &second)?;
             termination::after_the_delay(history, &second, &second.scope(), DELAY)?;
             termination::times(&meanwhile, &second, &second.scope(), 1)
         }),
@@ -101,6 +103,7 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(UPDATED)?;
             precondition(TERM_13, recycled_during_step(&history.upto(history.waited_for(RECYCLED)?)))?;
             let first = replica(history, SET, 0)?;
+            requires_recreation(history, &first)?;
             termination::after_the_delay(history, &first, &first.scope(), DELAY)?;
             history.reached(AGAIN)?;
             termination::times(history, &first, &first.scope(), 2)

@@ -10,7 +10,7 @@ use conformance_facts::generations;
 use conformance_history::{Change, Version, count};
 use jiff::SignedDuration;
 
-use super::replica;
+use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 const RECYCLED_BEFORE_THE_CHANGE: Code = Code::new("gang-terminated-before-change");
@@ -113,6 +113,7 @@ fn follows_the_change(history: &History) -> Ruling {
 
 fn recycled_once(history: &History) -> Ruling {
     let first = replica(history, SET, 0)?;
+    requires_recreation(history, &first)?;
     termination::times(history, &first, &first.scope(), 1)
 }
 

@@ -6,7 +6,7 @@
 
 use conformance_facts::generations;
 
-use super::{DELAY, replica};
+use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
@@ -61,6 +61,7 @@ fn check(history: &History) -> Vec<Finding> {
             let once_bound = replica(history, SET, 0)?;
             let scope = once_bound.scope();
             let meanwhile = history.upto(history.waited_for(WAITED)?);
+            requires_recreation(&meanwhile, &once_bound)?;
             termination::times(&meanwhile, &once_bound, &scope, 1)?;
             history.reached(WAITED)?;
             termination::nothing_else_deleted(&meanwhile, &once_bound)?;
@@ -70,6 +71,7 @@ fn check(history: &History) -> Vec<Finding> {
             let once_bound = replica(history, SET, 0)?;
             let scope = once_bound.scope();
             let (waited, _) = history.reached(WAITED)?;
+            requires_recreation(history, &once_bound)?;
             precondition(TERM_06, termination::times(&history.upto(waited), &once_bound, &scope, 1))?;
             termination::nothing_else_deleted(history, &once_bound)?;
             termination::after_the_delay(history, &once_bound, &scope, DELAY)?;
