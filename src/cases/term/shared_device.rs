@@ -7,7 +7,7 @@ use conformance_check::lifecycle::claims;
 use conformance_facts::generations;
 use conformance_history::text;
 
-use super::replica;
+use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
@@ -62,6 +62,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_12, || {
             let set_replica = replica(history, SET, 0)?;
+            requires_recreation(history, &set_replica)?;
             let until = history.marks(BOUND).next().map_or(history.entries.len(), |(place, _)| place);
             for termination in generations::terminations(history, &set_replica.scope()) {
                 termination::kept(history, &set_replica.scope(), &termination, until)?;
@@ -71,6 +72,7 @@ fn check(history: &History) -> Vec<Finding> {
         finding(TERM_20, || {
             let set_replica = replica(history, SET, 0)?;
             let (scope, units) = (set_replica.scope(), history.units(SET)?);
+            requires_recreation(history, &set_replica)?;
             claims::are_shared(history, &scope, 0)?;
             let (_, lost) = history.reached(LOST)?;
             let lost = text(&lost.detail["node"]);
@@ -78,7 +80,11 @@ fn check(history: &History) -> Vec<Finding> {
             binding::never(&generations::only_generation(&history.upto(held), &scope, 1), &units, None)?;
             claims::are_shared(history, &scope, 1)?;
             history.at(BOUND, |bound| {
-                let new = generations::only_generation(&history.upto(bound), &scope, 1).end();
+                let meanwhile = history.upto(bound);
+                // kube-scheduler 1.36 may bind one of two pods that share a claim and never the other
+                // (kubernetes/kubernetes#140263). The operator then recreates the gang again (TERM-17).
+                let last = generations::terminations(&meanwhile, &scope).len().max(1);
+                let new = generations::only_generation(&meanwhile, &scope, last).end();
                 all([
                     claims::are_freed(history, &scope),
                     binding::whole(&new, &units),
@@ -87,4 +93,60 @@ fn check(history: &History) -> Vec<Finding> {
             })
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::{Story, object, one_clique};
+
+    use super::*;
+
+    fn pod(name: &str, node: Option<&str>) -> Value {
+        let labels = json!({names::PART_OF: SET, names::REPLICA_INDEX: "0", names::POD_CLIQUE: CLIQUE});
+        let claims = json!([{"name": "device", "resourceClaimName": "c"}]);
+        json!({
+            "kind": "Pod",
+            "metadata": {"name": name, "uid": name, "labels": labels},
+            "spec": {"nodeName": node, "resourceClaims": claims},
+        })
+    }
+
+    fn claim(node: Option<&str>, reserved: &[&str]) -> Value {
+        let mut claim = object("ResourceClaim", "c");
+        claim["status"]["reservedFor"] = reserved.iter().map(|uid| json!({"uid": uid})).collect();
+        if let Some(node) = node {
+            claim["status"]["allocation"] = json!({"devices": {"results": [{"pool": node}]}});
+        }
+        claim
+    }
+
+    /// `a` and `b` run on the lost node. One of their replacements `c` and `d` is bound. Both are replaced by
+    /// `e` and `f`.
+    fn recreated_twice() -> Story {
+        let started = Story::whole().submitted(one_clique(SET, 2)).added(claim(Some("lost"), &["a", "b"]));
+        let started = started.all_added(["a", "b"].map(|name| pod(name, Some("lost"))));
+        let mut hanging = pod("b", Some("lost"));
+        hanging["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let terminated = started.deleted(pod("a", Some("lost"))).modified(hanging.clone());
+        let waiting = terminated.all_added(["c", "d"].map(|name| pod(name, None)));
+        let held = waiting.mark(LOST, json!({"node": "lost"})).mark(HELD, Value::Null);
+        let freed = held.deleted(hanging).modified(claim(None, &[]));
+        let half = freed.modified(claim(Some("new"), &["c"])).modified(pod("c", Some("new")));
+        let released = half.deleted(pod("c", Some("new"))).deleted(pod("d", None)).modified(claim(None, &[]));
+        released.all_added(["e", "f"].map(|name| pod(name, None)))
+    }
+
+    #[test]
+    fn the_last_generation_must_be_bound_whole() {
+        let codes = |story: Story| {
+            let history = story.mark(BOUND, Value::Null).end();
+            let found = check(&history).into_iter().find(|finding| finding.clause == TERM_20);
+            codes(found.expect("a finding").ruling)
+        };
+        let half = recreated_twice().modified(claim(Some("new"), &["e"])).modified(pod("e", Some("new")));
+        assert_eq!(codes(half.clone()), ["not-bound-whole"]);
+        let whole = half.modified(claim(Some("new"), &["e", "f"])).modified(pod("f", Some("new")));
+        assert_eq!(codes(whole), [""; 0]);
+    }
 }
