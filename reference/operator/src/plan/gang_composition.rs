@@ -32,16 +32,22 @@ impl GangShape {
     }
 }
 
+/// A named PodClique or PodCliqueScalingGroup. One of each may have the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScaledUnit<'a> {
+    Clique(&'a str),
+    Group(&'a str),
+}
+
 /// The PodGangs of replica `i`, the base PodGang first. `replicas` returns the current replicas of a scaling
-/// group. `is_idle` returns whether the named PodClique or scaling group is scaled to 0 and has left its
-/// PodGang.
+/// group. `is_idle` returns whether a unit is scaled to 0 and has left its PodGang.
 pub(crate) fn pod_gangs(
     pcs: &PodCliqueSet,
     i: i32,
     levels: &[TopologyLevel],
     gang_names: PodGangNames,
     replicas: impl Fn(&PodCliqueScalingGroupConfig) -> i32,
-    is_idle: impl Fn(&str) -> bool,
+    is_idle: impl Fn(ScaledUnit<'_>) -> bool,
 ) -> Vec<GangShape> {
     let composer =
         Composer { pcs, pcs_name: pcs.metadata.name.as_deref().unwrap_or_default(), levels, gang_names };
@@ -63,17 +69,17 @@ struct Composer<'a> {
 impl Composer<'_> {
     /// The base PodGang: the standalone cliques, and the replicas of scaling groups within their minimum.
     /// Idle podgroups are separate.
-    fn base(&self, i: i32, is_idle: impl Fn(&str) -> bool) -> GangShape {
+    fn base(&self, i: i32, is_idle: impl Fn(ScaledUnit<'_>) -> bool) -> GangShape {
         let template = &self.pcs.spec.template;
         let mut all: Vec<_> = template
             .standalone_cliques()
             .map(|clique| self.podgroup(clique, names::standalone_pod_clique(self.pcs_name, i, &clique.name)))
-            .map(|podgroup| (is_idle(&podgroup.name), podgroup))
+            .map(|podgroup| (is_idle(ScaledUnit::Clique(&podgroup.name)), podgroup))
             .collect();
         let mut configs = Vec::new();
         for group in &template.pod_clique_scaling_groups {
             let pcsg = names::scaling_group(self.pcs_name, i, &group.name);
-            let is_group_idle = is_idle(&pcsg);
+            let is_group_idle = is_idle(ScaledUnit::Group(&pcsg));
             for j in 0..group.min_available.unwrap_or(1) {
                 let members = self.members(group, &pcsg, j);
                 if group.topology_constraint.is_some() && !is_group_idle {

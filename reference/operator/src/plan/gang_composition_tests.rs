@@ -134,7 +134,8 @@ fn scaling_below_the_minimum_does_not_change_the_base_gang() {
 fn idle_podgroups_are_not_in_the_base_gang() {
     let pcs = workload([2, 1, 3, 1], [json!(null), pack("rack"), json!(null)]);
     let idle = |idle: &str, replicas| {
-        text(&pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| replicas, |name| name == idle))
+        let is_idle = |unit: ScaledUnit<'_>| matches!(unit, ScaledUnit::Clique(name) | ScaledUnit::Group(name) if name == idle);
+        text(&pod_gangs(&pcs, 0, &levels(), PodGangNames::ByIndex, |_| replicas, is_idle))
     };
     insta::assert_snapshot!(idle("wl-0-pc-a", 1), @r"
     wl-0

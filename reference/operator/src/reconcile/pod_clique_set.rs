@@ -26,7 +26,7 @@ use crate::context::action::Action;
 use crate::context::children::{self, Children, Write};
 use crate::context::error::ReconcileError;
 use crate::faults::fault;
-use crate::plan::gang_composition::{self, GangShape};
+use crate::plan::gang_composition::{self, GangShape, ScaledUnit};
 use crate::plan::topology_translation::topology_name;
 use crate::plan::{patches, pod_clique_set_objects as objects, pod_gang_object, startup_order};
 use crate::update::previous_template;
@@ -94,13 +94,13 @@ async fn writes<'a>(
     let gang_names = context.pod_gang_names;
     for i in 0..pcs.spec.replicas {
         services.want(objects::service(pcs, i));
-        let mut idle = BTreeSet::new();
+        let (mut idle_cliques, mut idle_groups) = (BTreeSet::new(), BTreeSet::new());
         for mut clique in objects::standalone_cliques(pcs, i, gang_names) {
             let known = context.remembered.get(&pcs.uid().unwrap_or_default(), &clique.name_any());
             clique.spec.replicas = known.unwrap_or(clique.spec.replicas);
             let existing = cliques.get(&clique.name_any());
             if existing.as_ref().map_or(clique.spec.replicas, |existing| existing.spec.replicas) == 0 {
-                idle.insert(clique.name_any());
+                idle_cliques.insert(clique.name_any());
             }
             if let Some(existing) = existing {
                 previous_template::store(caches, pcs, &existing, &mut clique);
@@ -111,7 +111,7 @@ async fn writes<'a>(
             let group = objects::scaling_group(pcs, i, config);
             let existing = groups.get(&group.name_any());
             if existing.map_or(group.spec.replicas, |existing| existing.spec.replicas) == 0 {
-                idle.insert(group.name_any());
+                idle_groups.insert(group.name_any());
             }
             groups.want(group);
         }
@@ -123,7 +123,13 @@ async fn writes<'a>(
                 let group = groups.get(&names::scaling_group(&pcs.name_any(), i, &config.name));
                 group.map_or(config.replicas.unwrap_or(1), |group| group.spec.replicas)
             };
-            let is_idle = |name: &str| may_idle && idle.contains(name);
+            let is_idle = |unit: ScaledUnit<'_>| {
+                may_idle
+                    && match unit {
+                        ScaledUnit::Clique(name) => idle_cliques.contains(name),
+                        ScaledUnit::Group(name) => idle_groups.contains(name),
+                    }
+            };
             gang_composition::pod_gangs(pcs, i, levels, gang_names, replicas, is_idle)
         };
         let base = base.map_or(0, |base| generation::of_gang(&base));
