@@ -107,6 +107,11 @@ pub const ENV_PCSG_NAME: &str = "GROVE_PCSG_NAME";
 pub const ENV_PCSG_INDEX: &str = "GROVE_PCSG_INDEX";
 /// Environment variable of scaling-group members: pods per replica of the group, from the template.
 pub const ENV_PCSG_TEMPLATE_NUM_PODS: &str = "GROVE_PCSG_TEMPLATE_NUM_PODS";
+/// The environment variables of all pods.
+pub const ENV_OF_ALL: [&str; 5] =
+    [ENV_PCS_NAME, ENV_PCS_INDEX, ENV_PCLQ_NAME, ENV_HEADLESS_SERVICE, ENV_PCLQ_POD_INDEX];
+/// The further environment variables of scaling-group members.
+pub const ENV_OF_MEMBERS: [&str; 3] = [ENV_PCSG_NAME, ENV_PCSG_INDEX, ENV_PCSG_TEMPLATE_NUM_PODS];
 
 /// Condition of a PodGang: every pod exists and is referenced (GANG-06).
 pub const CONDITION_INITIALIZED: &str = "Initialized";
@@ -137,6 +142,27 @@ pub const CONDITION_GANG_TERMINATION_IN_PROGRESS: &str = "GangTerminationInProgr
 pub const CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE: &str = "TopologyLevelsUnavailable";
 /// Condition of a ClusterTopologyBinding: a scheduler's topology resource differs from the levels.
 pub const CONDITION_SCHEDULER_TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
+
+/// Condition of a PodCliqueSet: some of its objects cannot be created. It is removed when that is over.
+pub const CONDITION_REPLICA_FAILURE: &str = "ReplicaFailure";
+
+/// Whether Grove sets this label of PodCliques and pods itself, so that a clique's own value is not kept.
+pub fn is_set_by_grove(label: &str) -> bool {
+    [LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_NAME, LABEL_COMPONENT].contains(&label)
+        || label.starts_with(GROVE_PREFIX)
+}
+
+/// Whether an annotation of a PodClique or PodCliqueScalingGroup holds the operator's own state, so that one
+/// of the template is not copied.
+pub fn is_operator_state(annotation: &str) -> bool {
+    [
+        ANNOTATION_TOPOLOGY_NAME,
+        ANNOTATION_PREVIOUS_TEMPLATE,
+        ANNOTATION_RECYCLED_REPLICAS,
+        ANNOTATION_UPDATED_REPLICAS,
+    ]
+    .contains(&annotation)
+}
 
 pub fn base_pod_gang(pcs: &str, i: i32) -> String {
     format!("{pcs}-{i}")

@@ -5,8 +5,10 @@
 //! Backends validate what their scheduler can express; `scheduler` selects the backend and returns its
 //! findings.
 //!
-//! - `structure`, `names`, `pod_template`, `resource_sharing`, `startup_order`: rules on one PodCliqueSet
-//!   (ADM-04)
+//! - `structure`, `names`, `pod_template`, `pod_priority`, `resource_sharing`, `startup_order`: rules on one
+//!   PodCliqueSet (ADM-04)
+//! - `derived_names`: rules on the names of its objects (ADM-24)
+//! - `overwritten`: warnings about what Grove overwrites (ADM-25)
 //! - `topology`, `topology_bindings`: constraints against a ClusterTopologyBinding (ADM-07)
 //! - `immutability`, `topology_change`: rules on a change (ADM-03)
 //! - `scheduler`: one enabled, ready backend and its rules (ADM-01, 02, 06, 09, 14, 17, 18, 23)
@@ -18,11 +20,14 @@
 mod autoscaling;
 mod cluster_topology_binding;
 mod defaulting;
+mod derived_names;
 mod findings;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod immutability;
 mod names;
+mod overwritten;
+mod pod_priority;
 mod pod_template;
 mod resource_sharing;
 mod scale;

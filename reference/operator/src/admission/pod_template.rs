@@ -1,12 +1,13 @@
 //! Rules on pod templates. A template must not set fields that Grove sets, nor fields with which the API
 //! server would reject every pod.
 
-use grove_api::{PodCliqueSet, PodSpecJson};
+use grove_api::{PodCliqueSet, PodSpecJson, names};
 use serde_json::Value;
 
 use super::findings::{duplicate, invalid, repeated};
 use super::names::{check_annotations, check_labels};
 use crate::backend::{FieldError, Validation};
+use crate::plan::startup_order::starts_after_others;
 
 pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
     let mut findings = Validation::default();
@@ -14,9 +15,35 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
         let path = format!("spec.template.cliques[{index}]");
         findings.errors.extend(check_labels(&clique.labels, &format!("{path}.labels")));
         findings.errors.extend(check_annotations(&clique.annotations, &format!("{path}.annotations")));
-        findings.extend(check_pod_spec(&clique.spec.pod_spec, &format!("{path}.spec.podSpec")));
+        let path = format!("{path}.spec.podSpec");
+        findings.extend(check_pod_spec(&clique.spec.pod_spec, &path));
+        if starts_after_others(pcs, clique) {
+            findings.errors.extend(check_added_names(&clique.spec.pod_spec, &path));
+        }
+    }
+    for (index, group) in pcs.spec.template.pod_clique_scaling_groups.iter().enumerate() {
+        let path = format!("spec.template.podCliqueScalingGroups[{index}].annotations");
+        findings.errors.extend(check_annotations(&group.annotations, &path));
     }
     findings
+}
+
+/// A pod that waits for others gets a container and volumes of Grove's, whose names must be free.
+fn check_added_names(pod_spec: &PodSpecJson, path: &str) -> Vec<FieldError> {
+    let containers = [names::INIT_CONTAINER];
+    let volumes = [names::INIT_TOKEN_VOLUME.0, names::INIT_POD_INFO_VOLUME.0];
+    let lists =
+        [("containers", &containers[..]), ("initContainers", &containers[..]), ("volumes", &volumes[..])];
+    let mut errors = Vec::new();
+    for (list, added) in lists {
+        for (index, entry) in entries(&pod_spec.0, list).enumerate() {
+            if let Some(name) = entry["name"].as_str().filter(|name| added.contains(name)) {
+                let message = "Grove adds one of this name to pods that start after others: rename it";
+                errors.push(invalid(format!("{path}.{list}[{index}].name"), name, message));
+            }
+        }
+    }
+    errors
 }
 
 fn check_pod_spec(pod_spec: &PodSpecJson, path: &str) -> Validation {
@@ -66,7 +93,7 @@ fn is_env_name(name: &str) -> bool {
         && !name.starts_with("..")
 }
 
-fn entries<'a>(object: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
+pub(super) fn entries<'a>(object: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
     object.get(list).and_then(Value::as_array).into_iter().flatten()
 }
 
@@ -108,15 +135,39 @@ mod tests {
         assert_eq!(findings(field, value), Validation::default());
     }
 
+    #[rstest]
+    #[case("containers", "grove-initc", "CliqueStartupTypeInOrder", 1)]
+    #[case("initContainers", "grove-initc", "CliqueStartupTypeInOrder", 1)]
+    #[case("volumes", "pod-info-vol", "CliqueStartupTypeInOrder", 1)]
+    #[case("volumes", "sa-token-secret-vol", "CliqueStartupTypeInOrder", 1)]
+    #[case("volumes", "grove-initc", "CliqueStartupTypeInOrder", 0)]
+    #[case("containers", "grove-initc", "CliqueStartupTypeAnyOrder", 0)]
+    fn the_names_that_grove_adds_are_refused(
+        #[case] list: &str,
+        #[case] name: &str,
+        #[case] order: &str,
+        #[case] errors: usize,
+    ) {
+        let pcs = pcs(&[
+            ("/spec/template/cliqueStartupType", json!(order)),
+            (&format!("/spec/template/cliques/1/spec/podSpec/{list}"), json!([{ "name": name }])),
+            // The first clique waits for no other.
+            (&format!("{POD_SPEC}/{list}"), json!([{ "name": name }])),
+        ]);
+        assert_eq!(check(&pcs).errors.len(), errors, "{}", lines(&check(&pcs).errors));
+    }
+
     #[test]
-    fn labels_and_annotations_of_every_clique() {
+    fn labels_and_annotations_of_every_clique_and_group() {
         let pcs = pcs(&[
             ("/spec/template/cliques/1/labels", json!({ "a b": "" })),
             ("/spec/template/cliques/2/annotations", json!({ "a b": "" })),
+            ("/spec/template/podCliqueScalingGroups/0/annotations", json!({ "a b": "" })),
         ]);
         insta::assert_snapshot!(lines(&check(&pcs).errors), @r#"
         spec.template.cliques[1].labels: Invalid value: "a b": not a valid label key
         spec.template.cliques[2].annotations: Invalid value: "a b": not a valid annotation key
+        spec.template.podCliqueScalingGroups[0].annotations: Invalid value: "a b": not a valid annotation key
         "#);
     }
 

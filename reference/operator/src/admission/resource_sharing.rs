@@ -1,7 +1,8 @@
 //! Rules on shared ResourceClaims: upstream's rules (ADM-04), and the rule that a pod can name each of its
 //! claims.
 //!
-//! A pod names a claim by the claim's own name, which must be a DNS label and unique within the pod.
+//! A pod names a claim by the claim's own name, which must be a DNS label. `derived_names` requires that it is
+//! unique.
 
 use grove_api::{PodCliqueSet, ResourceClaimTemplateConfig, names};
 use serde_json::Value;
@@ -141,10 +142,6 @@ fn check_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
                            shorten the names that it is made of";
             errors.push(invalid(format!("{path}.name"), claim.name.as_str(), message));
         }
-        for (_, name) in repeated(claims.iter().map(|claim| claim.name.as_str())) {
-            let message = "two ResourceClaims of its pods would have this name";
-            errors.push(invalid(format!("{path}.name"), name, message));
-        }
     }
     errors
 }
@@ -199,16 +196,9 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_entries_and_claim_names_are_refused() {
+    fn duplicate_entries_are_refused() {
         let twice = json!([{"name": "nic", "scope": "AllReplicas"}, {"name": "nic", "scope": "PerReplica"}]);
         assert!(findings(SHARING, twice).contains("resourceSharing[1].name: Duplicate value: \"nic\""));
-        // Both templates create a claim named `demo-99-a-all-nic`: `a-all-nic` of `demo`, and `nic` of its
-        // clique `a`.
-        let both = pcs(&[
-            (SHARING, json!([{"name": "a-all-nic", "scope": "PerReplica"}])),
-            (CLIQUE, entry(json!({}))),
-        ]);
-        assert!(lines(&check(&both)).contains("two ResourceClaims of its pods would have this name"));
     }
 
     #[rstest]

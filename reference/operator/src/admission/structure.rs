@@ -1,21 +1,27 @@
 //! Upstream's rules on the shape of one PodCliqueSet (ADM-04): counts, names, group membership.
 //!
-//! The schema has already checked types, required fields and enumerations, and the API server the object's
-//! name. `immutability` compares two versions of an object.
+//! Names are stricter than upstream's, which may contain dots: pods have them in their host names. The schema
+//! has already checked types, required fields and enumerations. `immutability` compares two versions of an
+//! object, and `derived_names` the names of the objects.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
 use super::findings::{duplicate, invalid, repeated};
-use super::names::{combined_length_error, is_dns_subdomain};
+use super::names::{combined_length_error, is_dns_label};
 use crate::backend::FieldError;
 use crate::plan::duration::duration;
 
 const GREATER_THAN_0: &str = "must be greater than 0";
+const NOT_A_LABEL: &str = "must be a valid DNS label, because host names of pods contain it";
 
 /// A backend may rely on the structure if there are no findings.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = Vec::new();
+    let name = pcs_name(pcs);
+    if !name.is_empty() && !is_dns_label(name) {
+        errors.push(invalid("metadata.name", name, NOT_A_LABEL));
+    }
     if pcs.spec.replicas < 0 {
         errors.push(invalid("spec.replicas", pcs.spec.replicas, "must be greater than or equal to 0"));
     }
@@ -56,9 +62,9 @@ fn check_clique(
     let name = clique.name.as_str();
     if name.is_empty() {
         errors.push(FieldError::required(format!("{path}.name"), "field cannot be empty"));
-    } else if !is_dns_subdomain(name) {
-        let message = "invalid PodCliqueTemplateSpec name, must be a valid DNS subdomain";
-        errors.push(invalid(format!("{path}.name"), name, message));
+    } else if !is_dns_label(name) {
+        let message = format!("invalid PodCliqueTemplateSpec name, {NOT_A_LABEL}");
+        errors.push(invalid(format!("{path}.name"), name, &message));
     }
     let standalone = pcs.spec.template.group_of(name).is_none();
     if standalone && let Some(error) = combined_length_error(pcs_name(pcs), None, name) {
@@ -79,9 +85,9 @@ fn check_group(
     errors: &mut Vec<FieldError>,
 ) {
     let name = group.name.as_str();
-    if !is_dns_subdomain(name) {
-        let message = "invalid PodCliqueScalingGroupConfig name, must be a valid DNS subdomain";
-        errors.push(invalid(format!("{path}.name"), name, message));
+    if !is_dns_label(name) {
+        let message = format!("invalid PodCliqueScalingGroupConfig name, {NOT_A_LABEL}");
+        errors.push(invalid(format!("{path}.name"), name, &message));
     }
     // Upstream admits an empty group, but no backend can support its scaled PodGangs: they have no podgroup.
     if group.clique_names.is_empty() {
@@ -146,7 +152,7 @@ fn check_termination_delay(delay: &str) -> Option<FieldError> {
     Some(invalid("spec.template.terminationDelay", delay, message))
 }
 
-fn pcs_name(pcs: &PodCliqueSet) -> &str {
+pub(super) fn pcs_name(pcs: &PodCliqueSet) -> &str {
     pcs.metadata.name.as_deref().unwrap_or_default()
 }
 
@@ -178,13 +184,16 @@ mod tests {
     #[case(&format!("{CLIQUES}/0/spec/minAvailable"), json!(3), "must not be greater than replicas")]
     #[case(&format!("{CLIQUES}/0/spec/minAvailable"), Value::Null, "field is required")]
     #[case(&format!("{CLIQUES}/0/name"), json!(""), "field cannot be empty")]
-    #[case(&format!("{CLIQUES}/0/name"), json!("A"), "must be a valid DNS subdomain")]
+    #[case(&format!("{CLIQUES}/0/name"), json!("A"), "must be a valid DNS label")]
+    #[case(&format!("{CLIQUES}/0/name"), json!("a.b"), "must be a valid DNS label")]
+    #[case("/metadata/name", json!("de.mo"), "metadata.name: Invalid value: \"de.mo\": must be a valid DNS label")]
     #[case(&format!("{CLIQUES}/-"), clique("a"), "cliques[3].name: Duplicate value")]
     #[case(&format!("{CLIQUES}/0/spec/roleName"), json!("b"), "cliques[1].spec.roleName: Duplicate value")]
     #[case(&format!("{GROUPS}/0/replicas"), json!(0), "must be greater than 0")]
     #[case(&format!("{GROUPS}/0/minAvailable"), json!(0), "must be greater than 0")]
     #[case(&format!("{GROUPS}/0/minAvailable"), json!(3), "must not be greater than replicas")]
-    #[case(&format!("{GROUPS}/0/name"), json!("sg_x"), "must be a valid DNS subdomain")]
+    #[case(&format!("{GROUPS}/0/name"), json!("sg_x"), "must be a valid DNS label")]
+    #[case(&format!("{GROUPS}/0/name"), json!("s.g"), "must be a valid DNS label")]
     #[case(&format!("{GROUPS}/0/cliqueNames"), json!(["b", "x"]), "unidentified PodClique names found")]
     #[case(&format!("{GROUPS}/0/cliqueNames"), json!(["b", "b"]), "[0].cliqueNames[1]: Duplicate value")]
     #[case(&format!("{GROUPS}/0/cliqueNames"), json!([]), "at least one PodClique must be a member")]
@@ -202,7 +211,7 @@ mod tests {
     #[case(&format!("{CLIQUES}/0/spec/replicas"), json!(1))]
     #[case(&format!("{CLIQUES}/0/spec/minAvailable"), json!(1))]
     #[case(&format!("{CLIQUES}/0/spec/minAvailable"), json!(2))]
-    #[case(&format!("{CLIQUES}/0/name"), json!("a.b-1"))]
+    #[case(&format!("{CLIQUES}/0/name"), json!("a-b-1"))]
     #[case(&format!("{CLIQUES}/-"), clique("d"))]
     #[case(&format!("{CLIQUES}/0/spec/roleName"), json!("d"))]
     #[case(&format!("{GROUPS}/0/replicas"), json!(1))]
@@ -272,13 +281,13 @@ mod tests {
             (&format!("{GROUPS}/-"), json!({ "name": "S", "cliqueNames": [] })),
         ]));
         insta::assert_snapshot!(lines(&names), @r#"
-        spec.template.cliques[0].name: Invalid value: "A": invalid PodCliqueTemplateSpec name, must be a valid DNS subdomain
+        spec.template.cliques[0].name: Invalid value: "A": invalid PodCliqueTemplateSpec name, must be a valid DNS label, because host names of pods contain it
         spec.template.cliques[1].name: Required value: field cannot be empty
         spec.template.cliques[3].name: Duplicate value: "c"
         spec.template.cliques[2].spec.roleName: Duplicate value: "a"
         spec.template.podCliqueScalingGroups[0].cliqueNames: Invalid value: "b": unidentified PodClique names found
         spec.template.podCliqueScalingGroups[1].cliqueNames: Invalid value: "x,y": unidentified PodClique names found
-        spec.template.podCliqueScalingGroups[2].name: Invalid value: "S": invalid PodCliqueScalingGroupConfig name, must be a valid DNS subdomain
+        spec.template.podCliqueScalingGroups[2].name: Invalid value: "S": invalid PodCliqueScalingGroupConfig name, must be a valid DNS label, because host names of pods contain it
         spec.template.podCliqueScalingGroups[2].cliqueNames: Required value: at least one PodClique must be a member
         spec.template.podCliqueScalingGroups[1].name: Duplicate value: "sg"
         spec.template.podCliqueScalingGroups[1].cliqueNames[2]: Duplicate value: "c"

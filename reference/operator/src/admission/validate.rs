@@ -9,8 +9,8 @@ use grove_api::PodCliqueSet;
 use super::findings::keep_new;
 use super::topology_bindings::LookupError;
 use super::{
-    AdmissionState, autoscaling, immutability, pod_template, resource_sharing, scheduler, startup_order,
-    structure, topology, topology_change, unsupported,
+    AdmissionState, autoscaling, derived_names, immutability, overwritten, pod_priority, pod_template,
+    resource_sharing, scheduler, startup_order, structure, topology, topology_change, unsupported,
 };
 use crate::backend::Validation;
 
@@ -52,11 +52,17 @@ fn is_unchanged_for_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
 }
 
 fn own_rules(pcs: &PodCliqueSet) -> Validation {
-    let mut findings = Validation { errors: structure::check(pcs), warnings: Vec::new() };
+    let (structure, sharing) = (structure::check(pcs), resource_sharing::check(pcs));
+    let has_valid_names = structure.is_empty() && sharing.is_empty();
+    let mut findings = Validation { errors: structure, warnings: overwritten::warnings(pcs) };
+    if has_valid_names {
+        findings.errors.extend(derived_names::check(pcs));
+    }
     findings.errors.extend(startup_order::check(pcs));
     findings.errors.extend(autoscaling::check(pcs));
-    findings.errors.extend(resource_sharing::check(pcs));
+    findings.errors.extend(sharing);
     findings.extend(pod_template::check(pcs));
+    findings.errors.extend(pod_priority::check(pcs));
     findings.errors.extend(unsupported::check(pcs));
     findings
 }

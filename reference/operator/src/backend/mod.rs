@@ -18,6 +18,7 @@ mod gang_objects;
 pub(crate) mod idle;
 mod kai;
 mod koordinator;
+pub(crate) mod name_pattern;
 mod names;
 mod objects;
 mod pod_spec;

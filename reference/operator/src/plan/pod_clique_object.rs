@@ -36,6 +36,8 @@ pub(crate) fn pod_clique(
         None => names::COMPONENT_STANDALONE_POD_CLIQUE,
     };
     let mut labels = template.labels.clone();
+    // Labels locate a PodClique, so a user's own must not do so.
+    labels.retain(|key, _| !names::is_set_by_grove(key));
     labels.extend(names::object_labels(&pcs.name_any(), &name, component));
     let mut label = |key: &str, value: String| labels.insert(key.to_owned(), value);
     label(names::LABEL_PCS_REPLICA_INDEX, position.replica.to_string());
@@ -49,7 +51,7 @@ pub(crate) fn pod_clique(
         label(names::LABEL_SCALING_GROUP_REPLICA_INDEX, j.to_string());
     }
     let mut annotations = template.annotations.clone();
-    annotations.remove(names::ANNOTATION_TOPOLOGY_NAME);
+    annotations.retain(|key, _| !names::is_operator_state(key));
     let metadata = ObjectMeta {
         name: Some(name),
         namespace: pcs.namespace(),
@@ -141,6 +143,24 @@ mod tests {
         let mut changed = clique();
         *changed.pointer_mut(pointer).unwrap() = value;
         assert_eq!(hash_of(changed, None) != hash_of(clique(), None), changes);
+    }
+
+    #[test]
+    fn labels_and_annotations_of_the_operator_cannot_be_set_in_a_template() {
+        let mut clique = clique();
+        clique["labels"] = json!({"l": "1", names::LABEL_NAME: "mine", names::LABEL_BASE_POD_GANG: "mine"});
+        clique["annotations"] = json!({"n": "1", names::ANNOTATION_PREVIOUS_TEMPLATE: "mine"});
+        let template = json!({"cliques": [clique]});
+        let pcs = json!({"metadata": {"name": "wl"}, "spec": {"replicas": 1, "template": template}});
+        let pcs: PodCliqueSet = serde_json::from_value(pcs).unwrap();
+        let position =
+            CliquePosition { replica: 0, pod_gang: "wl-0".into(), base_pod_gang: None, group: None };
+        let template = &pcs.spec.template.cliques[0];
+        let found = pod_clique(&pcs, template, "wl-0-a".into(), &position, None);
+        let label = |key: &str| found.labels().get(key).map(String::as_str);
+        let labels = ["l", names::LABEL_NAME, names::LABEL_BASE_POD_GANG].map(label);
+        assert_eq!(labels, [Some("1"), Some("wl-0-a"), None]);
+        assert_eq!(found.annotations(), &BTreeMap::from([("n".to_owned(), "1".to_owned())]));
     }
 
     #[test]

@@ -55,7 +55,9 @@ pub(crate) fn scaling_group(
         min_available: Some(config.min_available.unwrap_or(1)),
         clique_names: config.clique_names.clone(),
     };
-    let metadata = metadata(pcs, i, name, names::COMPONENT_SCALING_GROUP, config.annotations.clone());
+    let mut annotations = config.annotations.clone();
+    annotations.retain(|key, _| !names::is_operator_state(key));
+    let metadata = metadata(pcs, i, name, names::COMPONENT_SCALING_GROUP, annotations);
     PodCliqueScalingGroup { metadata, spec, status: None }
 }
 

@@ -36,7 +36,12 @@ pub(super) fn parents(
 }
 
 pub(crate) fn has_order(pcs: &PodCliqueSet) -> bool {
-    pcs.spec.template.cliques.iter().any(|clique| !template_parents(pcs, clique).is_empty())
+    pcs.spec.template.cliques.iter().any(|clique| starts_after_others(pcs, clique))
+}
+
+/// Whether the pods of a clique wait for others, in an init container of Grove's.
+pub(crate) fn starts_after_others(pcs: &PodCliqueSet, clique: &PodCliqueTemplateSpec) -> bool {
+    !template_parents(pcs, clique).is_empty()
 }
 
 /// Whether the update unit with `clique` starts after the unit with `other`, directly or indirectly. A unit

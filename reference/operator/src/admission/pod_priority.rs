@@ -1,0 +1,96 @@
+//! The API server sets `priority` and `preemptionPolicy` of a pod from its PriorityClass, and rejects every
+//! pod that asks for others.
+//!
+//! Only the values that need no lookup are known here: those of the system's classes, and those without a
+//! class. Classes of users may be created later. A global default class with other values must be named.
+
+use grove_api::{PodCliqueSet, PodSpecJson};
+use serde_json::Value;
+
+use super::findings::invalid;
+use crate::backend::FieldError;
+
+const DEFAULT_POLICY: &str = "PreemptLowerPriority";
+
+pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
+    let template = &pcs.spec.template;
+    let of_set = template.priority_class_name.as_deref().filter(|class| !class.is_empty());
+    let cliques = template.cliques.iter().enumerate();
+    let checked = cliques.flat_map(|(index, clique)| {
+        let pod_spec = &clique.spec.pod_spec;
+        let class = pod_spec.priority_class_name().or(of_set);
+        let path = format!("spec.template.cliques[{index}].spec.podSpec");
+        known_priority(class).into_iter().flat_map(move |known| check_pod_spec(pod_spec, class, known, &path))
+    });
+    checked.collect()
+}
+
+/// The priority of a class; `None` if only the API server knows it.
+fn known_priority(class: Option<&str>) -> Option<i64> {
+    match class {
+        None => Some(0),
+        Some("system-cluster-critical") => Some(2_000_000_000),
+        Some("system-node-critical") => Some(2_000_001_000),
+        Some(_) => None,
+    }
+}
+
+fn check_pod_spec(
+    PodSpecJson(spec): &PodSpecJson,
+    class: Option<&str>,
+    known: i64,
+    path: &str,
+) -> Vec<FieldError> {
+    let of_class = class.map_or("without a class".to_owned(), |class| format!("of class {class}"));
+    let differs = |field: &str, known: Value| {
+        let value = spec.get(field).filter(|value| !value.is_null() && **value != known)?;
+        let message = format!(
+            "pods {of_class} have {field} {known}, and the API server rejects others: name a PriorityClass that has this \
+             value, or remove the field"
+        );
+        Some(invalid(format!("{path}.{field}"), value.clone(), &message))
+    };
+    let priority = differs("priority", known.into());
+    priority.into_iter().chain(differs("preemptionPolicy", DEFAULT_POLICY.into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::admission::fixture::{lines, pcs};
+
+    const POD_SPEC: &str = "/spec/template/cliques/1/spec/podSpec";
+
+    #[rstest]
+    #[case::no_class("preemptionPolicy", json!("Never"), "", "", 1)]
+    #[case::the_default("preemptionPolicy", json!("PreemptLowerPriority"), "", "", 0)]
+    #[case::class_of_the_system("preemptionPolicy", json!("Never"), "", "system-node-critical", 1)]
+    #[case::class_of_the_set("preemptionPolicy", json!("Never"), "batch", "", 0)]
+    #[case::class_of_the_clique("preemptionPolicy", json!("Never"), "", "batch", 0)]
+    #[case::priority_without_class("priority", json!(5), "", "", 1)]
+    #[case::priority_of_the_system("priority", json!(2_000_000_000), "system-cluster-critical", "", 0)]
+    #[case::zero("priority", json!(0), "", "", 0)]
+    fn a_value_that_differs_from_the_class_is_refused(
+        #[case] field: &str,
+        #[case] value: Value,
+        #[case] of_set: &str,
+        #[case] of_clique: &str,
+        #[case] errors: usize,
+    ) {
+        let found = check(&pcs(&[
+            (&format!("{POD_SPEC}/{field}"), value),
+            ("/spec/template/priorityClassName", json!(of_set)),
+            (&format!("{POD_SPEC}/priorityClassName"), json!(of_clique)),
+        ]));
+        assert_eq!(found.len(), errors, "{}", lines(&found));
+    }
+
+    #[test]
+    fn messages() {
+        let found = check(&pcs(&[(&format!("{POD_SPEC}/preemptionPolicy"), json!("Never"))]));
+        insta::assert_snapshot!(lines(&found), @r#"spec.template.cliques[1].spec.podSpec.preemptionPolicy: Invalid value: "Never": pods without a class have preemptionPolicy "PreemptLowerPriority", and the API server rejects others: name a PriorityClass that has this value, or remove the field"#);
+    }
+}
