@@ -38,6 +38,10 @@ impl PodSpecJson {
         self.text("priorityClassName")
     }
 
+    pub fn preemption_policy(&self) -> Option<&str> {
+        self.text("preemptionPolicy")
+    }
+
     /// `schedulingGroup`: the `scheduling.k8s.io` PodGroup that the user chose for the pods (KUBE-15).
     pub fn scheduling_group(&self) -> Option<&Value> {
         self.0.get("schedulingGroup").filter(|group| !group.is_null())

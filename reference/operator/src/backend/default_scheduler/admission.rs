@@ -13,7 +13,6 @@ use super::config::DefaultSchedulerConfig;
 use super::detection::Support;
 use super::outline::too_many;
 use super::{GangScope, workload_api};
-use crate::backend::names::is_dns_label;
 use crate::backend::template::{ConstraintPath, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
 
@@ -38,8 +37,8 @@ pub(super) fn validate(
         findings.errors.push(FieldError::forbidden("spec", message));
         return findings;
     }
-    object_names(pcs, &mut findings);
     priority(pcs, old, &mut findings);
+    one_priority(&pcs.spec.template, support, &mut findings);
     let scope = match support.scope(scope) {
         Ok(chosen) => {
             if chosen != scope && pcs.annotations().contains_key(ANNOTATION_GANG_SCOPE) {
@@ -140,22 +139,37 @@ fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, findings: &mut Valid
     }
 }
 
-/// Names that must be DNS labels, because they become part of the headless Service and of host names.
-fn object_names(pcs: &PodCliqueSet, findings: &mut Validation) {
-    let template = &pcs.spec.template;
-    let cliques =
-        template.cliques.iter().enumerate().map(|(i, c)| (format!("{TEMPLATE}.cliques[{i}].name"), &c.name));
-    let groups = template.pod_clique_scaling_groups.iter().enumerate();
-    let groups = groups.map(|(i, g)| (format!("{TEMPLATE}.podCliqueScalingGroups[{i}].name"), &g.name));
-    let name = pcs.name_any();
-    let all = std::iter::once(("metadata.name".to_owned(), &name)).chain(cliques).chain(groups);
-    let invalid = all.filter(|(_, name)| !is_dns_label(name)).map(|(path, name)| {
-        FieldError::invalid(
-            path,
-            format!("{name:?} becomes part of host names and must be a DNS label (RFC 1123)"),
-        )
-    });
-    findings.errors.extend(invalid);
+/// From Kubernetes 1.37 on, kube-scheduler binds a gang only if every pod has the priority of its PodGroup, and
+/// all pods have one preemption policy (KUBE-22). PodGroups get the class of the PodCliqueSet. Classes are
+/// compared by name: a class of the same value may be replaced by one of another value.
+fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings: &mut Validation) {
+    if !support.gangs.as_ref().is_ok_and(|version| version.requires_one_priority()) {
+        return;
+    }
+    let of_gang = template.priority_class_name.as_deref().filter(|class| !class.is_empty());
+    let mut policy: Option<(&str, &str)> = None;
+    for (i, clique) in template.cliques.iter().enumerate() {
+        let (name, pod_spec) = (clique.name.as_str(), &clique.spec.pod_spec);
+        let path = format!("{TEMPLATE}.cliques[{i}].spec.podSpec");
+        let own = pod_spec.priority_class_name().filter(|own| Some(*own) != of_gang);
+        if let Some(own) = own {
+            let of_gang = of_gang.map_or("is not set".to_owned(), |class| format!("is {class:?}"));
+            let message = format!(
+                "{own:?}: kube-scheduler binds a gang only if all its pods have one priority, and \
+                 {TEMPLATE}.priorityClassName {of_gang}: set the class there, or remove it here"
+            );
+            findings.errors.push(FieldError::invalid(format!("{path}.priorityClassName"), message));
+        }
+        let Some(own) = pod_spec.preemption_policy() else { continue };
+        let (first, first_policy) = *policy.get_or_insert((name, own));
+        if own != first_policy {
+            let message = format!(
+                "{own:?}: kube-scheduler binds a gang only if all its pods have one preemption policy, and clique \
+                 {first:?} has {first_policy:?}"
+            );
+            findings.errors.push(FieldError::invalid(format!("{path}.preemptionPolicy"), message));
+        }
+    }
 }
 
 fn podgroup_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation) {

@@ -188,11 +188,60 @@ fn preset_scheduling_groups_must_be_complete_and_immutable(
     assert!(!validate(&config, &new, Some(&old), &supported()).admits(), "membership cannot be added later");
 }
 
+/// The class of the PodCliqueSet, those of its two cliques, and the cliques that Kubernetes 1.37 refuses.
+#[rstest::rstest]
+#[case::none("", ["", ""], &[])]
+#[case::only_of_the_set("high", ["", ""], &[])]
+#[case::same_everywhere("high", ["high", "high"], &[])]
+#[case::one_clique("", ["high", ""], &[0])]
+#[case::both_cliques_without_the_set("", ["high", "high"], &[0, 1])]
+#[case::another_than_the_set("high", ["high", "low"], &[1])]
+fn a_gang_has_one_priority_class_from_kubernetes_1_37_on(
+    #[case] of_set: &str,
+    #[case] of_cliques: [&str; 2],
+    #[case] refused: &[usize],
+) {
+    let mut template = two_cliques();
+    template["priorityClassName"] = json!(of_set);
+    for (i, class) in of_cliques.into_iter().enumerate() {
+        template["cliques"][i]["spec"]["podSpec"]["priorityClassName"] = json!(class);
+    }
+    let pcs = pcs(template);
+    let found = paths(&gangs_on(GangScope::Tree), &pcs, &with_trees());
+    let wanted: Vec<_> = refused
+        .iter()
+        .map(|i| format!("spec.template.cliques[{i}].spec.podSpec.priorityClassName"))
+        .collect();
+    assert_eq!(found, wanted);
+    assert_eq!(paths(&gangs_on(GangScope::PodGang), &pcs, &supported()), [""; 0], "1.36 binds such gangs");
+}
+
+#[rstest::rstest]
+#[case::one(["Never", ""], false)]
+#[case::same(["Never", "Never"], false)]
+#[case::different(["Never", "PreemptLowerPriority"], true)]
+fn a_gang_has_one_preemption_policy_from_kubernetes_1_37_on(
+    #[case] policies: [&str; 2],
+    #[case] refused: bool,
+) {
+    let mut template = two_cliques();
+    for (i, policy) in policies.into_iter().enumerate() {
+        template["cliques"][i]["spec"]["podSpec"]["preemptionPolicy"] = json!(policy);
+    }
+    let pcs = pcs(template);
+    let found = paths(&gangs_on(GangScope::Tree), &pcs, &with_trees());
+    let wanted: &[&str] =
+        if refused { &["spec.template.cliques[1].spec.podSpec.preemptionPolicy"] } else { &[] };
+    assert_eq!(found, wanted);
+    assert_eq!(paths(&gangs_on(GangScope::PodGang), &pcs, &supported()), [""; 0]);
+}
+
 #[test]
-fn a_name_with_a_dot_cannot_become_a_host_name() {
-    let mut dotted = pcs(two_cliques());
-    dotted.metadata.name = Some("w.l".into());
-    assert_eq!(paths(&gangs_on(GangScope::PodGroup), &dotted, &supported()), ["metadata.name"]);
+fn the_message_about_a_priority_names_the_remedy() {
+    let mut template = two_cliques();
+    template["cliques"][1]["spec"]["podSpec"]["priorityClassName"] = json!("high");
+    let found = validate(&gangs_on(GangScope::Tree), &pcs(template), None, &with_trees());
+    insta::assert_snapshot!(found.errors[0], @r#"spec.template.cliques[1].spec.podSpec.priorityClassName: Invalid value: "high": kube-scheduler binds a gang only if all its pods have one priority, and spec.template.priorityClassName is not set: set the class there, or remove it here"#);
 }
 
 #[test]

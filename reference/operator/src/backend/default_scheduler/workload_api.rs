@@ -35,6 +35,12 @@ impl Version {
         format!("{GROUP}/{}", self.as_str())
     }
 
+    /// Whether kube-scheduler binds only gangs whose pods all have the priority of their PodGroup
+    /// (`validatePodGroup` in `schedule_one_podgroup.go`, since Kubernetes 1.37).
+    pub(super) fn requires_one_priority(self) -> bool {
+        self != Self::V1Alpha2
+    }
+
     pub(super) fn workloads(self) -> ApiResource {
         resource(self.as_str(), "Workload", "workloads")
     }
