@@ -29,6 +29,13 @@ pub(crate) fn is_controlled_by(object: &impl ResourceExt, owner: &impl ResourceE
     uid.is_some() && controller(object).map(|controller| &controller.uid) == uid
 }
 
+/// Whether an object of `owner`'s kind and name controls this one, compared without the uid: `owner` itself,
+/// or a deleted predecessor. The garbage collector deletes the objects of a predecessor.
+pub(crate) fn is_of_namesake<O: Resource<DynamicType = ()>>(object: &impl ResourceExt, owner: &O) -> bool {
+    controller(object)
+        .is_some_and(|controller| controller.kind == O::kind(&()) && controller.name == owner.name_any())
+}
+
 fn is_terminating(object: &impl ResourceExt) -> bool {
     object.meta().deletion_timestamp.is_some()
 }

@@ -20,10 +20,14 @@ const CONCURRENCY: usize = 16;
 
 pub(crate) type Write<'a> = BoxFuture<'a, Result<(), ReconcileError>>;
 
-/// Runs all writes, a few at a time, and returns the first error after all have finished.
+/// Runs all writes, a few at a time, and returns an error after all have finished: a taken name, which only a
+/// user can change, or else the first error.
 pub(crate) async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
     let results: Vec<_> = stream::iter(writes).buffer_unordered(CONCURRENCY).collect().await;
-    results.into_iter().collect()
+    let mut errors: Vec<_> = results.into_iter().filter_map(Result::err).collect();
+    let is_taken_name = |error: &ReconcileError| matches!(error, ReconcileError::NameTaken(_));
+    let reported = errors.iter().position(is_taken_name).unwrap_or(0);
+    if errors.is_empty() { Ok(()) } else { Err(errors.swap_remove(reported)) }
 }
 
 /// The patch from the first object to the second; `None` if they are equal.
@@ -43,7 +47,7 @@ where
 
 impl<'a, O, K> Children<'a, O, K>
 where
-    O: ResourceExt + Sync,
+    O: Resource<DynamicType = ()> + Sync,
     K: Writable + Send + Sync + 'static,
     K::DynamicType: Hash + Eq + Clone,
 {
@@ -106,8 +110,7 @@ where
 
     fn adjust(&self, found: &Arc<K>, wanted: &K) -> Result<Option<Write<'a>>, ReconcileError> {
         if !self.is_ours(found) || found.meta().deletion_timestamp.is_some() {
-            let what = format!("{} {} of a predecessor has to go first", K::kind(&()), wanted.name_any());
-            return Err(ReconcileError::Waiting(what));
+            return Err(writes::in_the_way(&**found, self.owner));
         }
         let (context, found) = (self.context, Arc::clone(found));
         let patch = (self.change)(&found, wanted)?;

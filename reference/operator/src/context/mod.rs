@@ -9,6 +9,7 @@ mod changes;
 pub(crate) mod children;
 pub(crate) mod error;
 pub(crate) mod events;
+pub(crate) mod failures;
 pub(crate) mod fault_injection;
 pub(crate) mod flow;
 pub(crate) mod init_access;

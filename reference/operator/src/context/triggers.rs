@@ -19,6 +19,7 @@ use super::changes::{
     before_and_after, concerns_owner, has_same_metadata, is_references_only, is_scheduler_message_only,
     is_status_only,
 };
+use super::failures;
 use super::queues::Queues;
 use super::wakes::{
     wake_followers, wake_for_update, wake_groups, wake_members, wake_pod_cliques, wake_statuses,
@@ -86,6 +87,7 @@ pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         scaling_group_changed(&to, &from.caches, change);
         if let Change { old: Some(old), new: None } = change {
             from.written.forget(&old.uid().unwrap_or_default());
+            from.events.forget(&old.uid().unwrap_or_default());
         }
     });
     let (to, from) = (queues.clone(), Arc::clone(context));
@@ -304,13 +306,18 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
         let podgroups = pod_gang.iter().flat_map(|pod_gang| &pod_gang.spec.podgroups);
         podgroups.map(|podgroup| podgroup.name.clone()).collect::<Vec<_>>()
     };
-    // Among the status fields, only `Initialized` affects other objects.
+    // Among the status fields, only `Initialized` affects objects other than the PodCliqueSet.
     let is_initialized = |pod_gang: &Option<Arc<PodGang>>| {
         let status = pod_gang.as_ref().and_then(|pod_gang| pod_gang.status.as_ref());
         status.and_then(|status| {
             let mut initialized = status.conditions.iter().filter(|one| one.type_ == CONDITION_INITIALIZED);
             initialized.next().map(|initialized| initialized.status.clone())
         })
+    };
+    // The status of the PodCliqueSet repeats it.
+    let failure = |pod_gang: &Option<Arc<PodGang>>| {
+        let condition = pod_gang.as_ref().and_then(|pod_gang| failures::of_pod_gang(pod_gang));
+        condition.map(|condition| (condition.reason.clone(), condition.message.clone()))
     };
     let affects_others =
         !is_status_only(change) || is_initialized(&change.old) != is_initialized(&change.new);
@@ -330,7 +337,7 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
         if concerns_owner {
             pcs.inspect(|pcs| to.pod_clique_sets.wake(namespace.as_deref(), pcs));
         }
-        if is_created_or_deleted {
+        if is_created_or_deleted || failure(&change.old) != failure(&change.new) {
             pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
         }
         if podgroups(&change.old) != podgroups(&change.new) {

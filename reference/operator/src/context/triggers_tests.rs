@@ -116,6 +116,27 @@ async fn a_gang_resource_wakes_its_pod_gang_also_on_deletion() {
 }
 
 #[tokio::test]
+async fn a_failure_that_a_pod_gang_reports_wakes_the_status_of_its_pod_clique_set() {
+    let mut world = world();
+    let mut woken = |reason: &str| {
+        let condition = json!({"type": "Scheduled", "status": "False", "reason": reason, "message": "m",
+                               "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        let gang = json!({
+            "metadata": {"name": "wl-0", "namespace": "ns", "uid": "g", "generation": 1,
+                         "labels": {"app.kubernetes.io/part-of": "wl"}},
+            "spec": {"podgroups": []}, "status": {"phase": "Pending", "conditions": [condition]},
+        });
+        world.feeds.pod_gangs.take(Event::Apply(serde_json::from_value(gang).unwrap()));
+        drain(&mut world.inboxes.pod_clique_set_status).len()
+    };
+    assert_eq!(woken("PodsMissing"), 1, "new");
+    assert_eq!(woken("Unschedulable"), 0, "the scheduler decides");
+    assert_eq!(woken("PodCreationFailed"), 1);
+    assert_eq!(woken("PodCreationFailed"), 0, "no change");
+    assert_eq!(woken("Unschedulable"), 1, "over");
+}
+
+#[tokio::test]
 async fn node_labels_wake_bindings_and_heartbeats_do_not() {
     let topology = Some(TopologyState::InSync);
     let mut world = World::with_backend(|_| Arc::new(FakeBackend { topology, ..FakeBackend::ready("fake") }));

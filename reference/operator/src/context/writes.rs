@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::error::ReconcileError;
-use crate::cache::ownership::is_controlled_by;
+use crate::cache::ownership::{controller, is_controlled_by, is_of_namesake};
 
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
@@ -90,27 +90,46 @@ fn failed<K: Resource<DynamicType = ()>>(verb: &str, object: &K, source: kube::E
 }
 
 /// Creates `object`, which `owner` controls. If it already exists with the same owner, the cache was stale
-/// and the call succeeds. Another owner is most likely a deleted predecessor; the error is then
-/// [`ReconcileError::Waiting`] (DEL-08).
+/// and the call succeeds.
 pub(crate) async fn create<K: Writable>(
     client: &Client,
     object: &K,
-    owner: &impl ResourceExt,
+    owner: &impl Resource<DynamicType = ()>,
 ) -> Result<(), ReconcileError> {
     let body = serde_json::to_vec(object)?;
     match send(client, requests::<K>(object).create(&PostParams::default(), body)).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let found = api::<K>(client, object).get_opt(&object.name_any()).await;
-            let found = found.map_err(|error| failed("get", object, error))?;
-            if found.is_some_and(|found| is_controlled_by(&found, owner)) {
-                return Ok(());
+            match found.map_err(|error| failed("get", object, error))? {
+                Some(found) if is_controlled_by(&found, owner) => Ok(()),
+                Some(found) => Err(in_the_way(&found, owner)),
+                None => Err(ReconcileError::Waiting(format!("{} was just deleted", shown(object)))),
             }
-            let (kind, name) = (K::kind(&()), object.name_any());
-            Err(ReconcileError::Waiting(format!("{kind} {name} of another owner is in the way")))
         }
         Err(error) => Err(failed("create", object, error)),
     }
+}
+
+/// The error if `owner` does not control the object `found`, which has the name of one of its own. An object
+/// that is being deleted, or that a deleted predecessor controls, soon frees the name (DEL-08).
+pub(super) fn in_the_way<K, O>(found: &K, owner: &O) -> ReconcileError
+where
+    K: Resource<DynamicType = ()>,
+    O: Resource<DynamicType = ()>,
+{
+    let found_name = shown(found);
+    if found.meta().deletion_timestamp.is_some() || is_of_namesake(found, owner) {
+        return ReconcileError::Waiting(format!("{found_name} of a predecessor has to go first"));
+    }
+    let holder = controller(found)
+        .map_or("nobody".to_owned(), |controller| format!("{} {}", controller.kind, controller.name));
+    let owner = shown(owner);
+    ReconcileError::NameTaken(format!("{found_name}, which {owner} needs, is controlled by {holder}"))
+}
+
+fn shown<K: Resource<DynamicType = ()>>(object: &K) -> String {
+    format!("{} {}", K::kind(&()), object.name_any())
 }
 
 pub(crate) async fn patch<K: Writable>(

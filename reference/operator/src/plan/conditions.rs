@@ -47,6 +47,12 @@ pub(crate) fn with(
     conditions
 }
 
+/// Returns `conditions` without the one of that type.
+pub(crate) fn without(mut conditions: Vec<Condition>, type_: &str) -> Vec<Condition> {
+    conditions.retain(|condition| condition.type_ != type_);
+    conditions
+}
+
 fn is_equal(old: &Condition, new: &Condition) -> bool {
     old.status == new.status && old.reason == new.reason && old.message == new.message
 }

@@ -179,7 +179,10 @@ impl Clique<'_> {
         match &result {
             Ok(_) => self.context.events.reset_warning(self.pclq, REASON_POD_CREATE_FAILED),
             Err(error) if error.is_waiting() || error.is_namespace_gone() => {}
-            Err(error) => self.context.events.warn(self.pclq, REASON_POD_CREATE_FAILED, &reason(error)).await,
+            Err(error) => {
+                let reason = reason(error, &self.pclq.name_any());
+                self.context.events.warn(self.pclq, REASON_POD_CREATE_FAILED, &reason).await;
+            }
         }
         result
     }
@@ -376,12 +379,13 @@ fn seen(pod: &Pod) -> Seen<'_> {
     }
 }
 
-/// The error without the pod's name, which differs with every attempt.
-fn reason(error: &ReconcileError) -> String {
-    match error {
-        ReconcileError::Api { source: kube::Error::Api(status), .. } => status.message.clone(),
-        error => error.to_string(),
-    }
+/// The error without the pod's name, which differs with every attempt and would be a new reason each time.
+fn reason(error: &ReconcileError, pod_clique: &str) -> String {
+    let ReconcileError::Api { source: kube::Error::Api(status), .. } = error else {
+        return error.to_string();
+    };
+    let quoted = status.message.split('"').nth(1).filter(|name| name.starts_with(pod_clique));
+    quoted.map_or_else(|| status.message.clone(), |pod| status.message.replace(pod, pod_clique))
 }
 
 #[cfg(test)]

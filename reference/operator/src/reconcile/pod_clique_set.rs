@@ -58,8 +58,9 @@ pub(crate) async fn reconcile(
     }
     let levels = topology_levels(&context, &pcs).await?;
     let writes = writes(&context, &pcs, &*backend, &levels).await?;
-    children::all(writes).await?;
-    Ok(Action::await_change())
+    let written = children::all(writes).await;
+    context.report_taken_name(&pcs, &*pcs, &written).await;
+    written.map(|()| Action::await_change())
 }
 
 fn has_children(context: &Context, pcs: &PodCliqueSet) -> bool {

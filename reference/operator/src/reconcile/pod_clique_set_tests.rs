@@ -200,6 +200,54 @@ async fn objects_of_a_predecessor_block_creation() {
     assert_eq!(world.written(), [], "neither patched nor deleted: the garbage collector deletes them");
 }
 
+/// Clique `sg` and scaling group `sg` have objects of one name. Only the group has no replicas.
+#[tokio::test]
+async fn an_idle_scaling_group_does_not_take_a_clique_of_its_name_along() {
+    let mut world = World::new();
+    let mut pcs = pod_clique_set(1);
+    pcs.spec.template.cliques[0].name = "sg".to_owned();
+    let written = reconciled(&mut world, &pcs).await;
+    world.deliver(&written);
+    let mut group = (*world.context.caches.scaling_groups.get(Some("ns"), "wl-0-sg").unwrap()).clone();
+    group.spec.replicas = 0;
+    world.feeds.scaling_groups.take(Event::Apply(group));
+    let written = reconciled(&mut world, &pcs).await;
+    let (_, patch) = written.iter().find(|(request, _)| request.ends_with("/podgangs/wl-0")).unwrap();
+    let podgroups: Vec<_> =
+        patch["spec"]["podgroups"].as_array().unwrap().iter().map(|podgroup| &podgroup["name"]).collect();
+    assert_eq!(podgroups, ["wl-0-sg"]);
+}
+
+/// A PodClique of PodCliqueSet `wl-0` has the name of one of `wl`. The rest is created, and `wl` reports the
+/// name until it is free.
+#[tokio::test]
+async fn a_name_that_another_owner_has_is_reported() {
+    let mut world = World::new();
+    let pcs = pod_clique_set(1);
+    let owner = json!([{"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "name": "wl-0",
+                        "uid": "uid-of-wl-0", "controller": true}]);
+    let theirs: PodClique = serde_json::from_value(json!({
+        "metadata": {"name": "wl-0-a", "namespace": "ns", "uid": "theirs", "ownerReferences": owner},
+        "spec": {"podSpec": {}, "replicas": 1},
+    }))
+    .unwrap();
+    world.feeds.pod_cliques.take(Event::Apply(theirs.clone()));
+    for attempt in 1..=2 {
+        let result = reconcile(Arc::new(pcs.clone()), Arc::clone(&world.context)).await;
+        assert!(matches!(result, Err(ReconcileError::NameTaken(_))), "{result:?}");
+        let written = world.written();
+        let is_event = |(_, object): &&(String, Value)| object["reason"] == "NameTaken";
+        let events: Vec<_> = written.iter().filter(is_event).collect();
+        assert_eq!(events.len(), usize::from(attempt == 1), "reported once: {written:?}");
+        assert!(written.iter().any(|(_, object)| object["kind"] == "PodGang"), "{written:?}");
+    }
+    let note = world.context.events.last_warning(&pcs, "NameTaken").unwrap();
+    insta::assert_snapshot!(note, @"PodClique wl-0-a, which PodCliqueSet wl needs, is controlled by PodCliqueSet wl-0: delete or rename one of them");
+    world.feeds.pod_cliques.take(Event::Delete(theirs));
+    reconciled(&mut world, &pcs).await;
+    assert_eq!(world.context.events.last_warning(&pcs, "NameTaken"), None);
+}
+
 #[tokio::test]
 async fn nothing_is_created_for_a_pod_clique_set_that_is_being_deleted() {
     let mut world = World::new();

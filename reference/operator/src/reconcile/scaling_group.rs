@@ -55,7 +55,9 @@ pub(crate) async fn reconcile(
     }
     let mut writes = vec![resource_claims::for_scaling_group(&context, &pcs, &pcsg).boxed()];
     writes.extend(cliques.finish(&key));
-    children::all(writes).await?;
+    let written = children::all(writes).await;
+    context.report_taken_name(&pcs, &*pcsg, &written).await;
+    written?;
     if is_in_update_step(&pcs, &*pcsg) {
         replace_due_replicas(&context, &pcs, pcsg).await?;
     }

@@ -1,12 +1,14 @@
-//! Status of a PodCliqueSet: available and updated replicas, the replica in the current update step, and
-//! whether its topology exists.
+//! Status of a PodCliqueSet: available and updated replicas, the replica in the current update step, whether
+//! its topology exists, and objects that cannot be created.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use grove_api::names::{self, CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE, LABEL_PCS_REPLICA_INDEX};
+use grove_api::names::{
+    self, CONDITION_REPLICA_FAILURE, CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE, LABEL_PCS_REPLICA_INDEX,
+};
 use grove_api::{
     PodCliqueSet, PodCliqueSetReplicaUpdateProgress, PodCliqueSetStatus, PodCliqueSetTemplateSpec,
     PodCliqueSetUpdateProgress, TopologyLevel,
@@ -21,6 +23,7 @@ use crate::cache::caches::object_key;
 use crate::cache::ownership::is_controlled_by;
 use crate::context::action::{Action, next_check};
 use crate::context::error::ReconcileError;
+use crate::context::failures::{self, NAME_TAKEN};
 use crate::context::{Context, writes};
 use crate::faults::fault;
 use crate::plan::conditions::{self, ConditionUpdate};
@@ -53,6 +56,11 @@ pub(crate) async fn reconcile(
     let mut status = before.clone();
     status.update_progress = progress(&pcs, &replicas, &hash, Timestamp::now());
     status.conditions = conditions::with(status.conditions, topology, pcs.metadata.generation);
+    // As on a Deployment, the condition exists only while there is a failure.
+    status.conditions = match failure(&context, &pcs) {
+        Some(failure) => conditions::with(status.conditions, failure, pcs.metadata.generation),
+        None => conditions::without(status.conditions, CONDITION_REPLICA_FAILURE),
+    };
     status.replicas = pcs.spec.replicas;
     status.available_replicas = count(Replica::is_available);
     status.updated_replicas = count(|replica| replica.is_available() && replica.is_updated());
@@ -76,6 +84,37 @@ pub(crate) async fn reconcile(
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
+}
+
+/// Why some objects of a PodCliqueSet cannot be created (STAT-18): a name that is taken, or else the failure
+/// that one of its PodGangs reports.
+fn failure(context: &Context, pcs: &PodCliqueSet) -> Option<ConditionUpdate> {
+    let (caches, events) = (&context.caches, &context.events);
+    let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
+    let taken_name = || {
+        let mut groups = caches.scaling_groups.indexed(&key);
+        groups.retain(|group| is_controlled_by(&**group, pcs));
+        groups.sort_by_key(|group| group.name_any());
+        let of_groups = || groups.iter().find_map(|group| events.last_warning(&**group, NAME_TAKEN));
+        let message = events.last_warning(pcs, NAME_TAKEN).or_else(of_groups)?;
+        Some((NAME_TAKEN.to_owned(), message))
+    };
+    let of_pod_gang = || {
+        let mut gangs = caches.pod_gangs.indexed(&key);
+        gangs.retain(|gang| is_controlled_by(&**gang, pcs));
+        gangs.sort_by_key(|gang| gang.name_any());
+        gangs.iter().find_map(|gang| {
+            let reported = failures::of_pod_gang(gang)?;
+            Some((reported.reason.clone(), format!("PodGang {}: {}", gang.name_any(), reported.message)))
+        })
+    };
+    let (reason, message) = taken_name().or_else(of_pod_gang)?;
+    Some(ConditionUpdate {
+        type_: CONDITION_REPLICA_FAILURE,
+        status: Some(true),
+        reason: reason.into(),
+        message,
+    })
 }
 
 /// Whether PodCliques or scaling groups of replicas that were scaled in still exist.
@@ -250,85 +289,5 @@ fn topology_condition(
 }
 
 #[cfg(test)]
-mod tests {
-    use kube::runtime::watcher::Event;
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::context::test_api::World;
-    use crate::plan::pod_clique_object::template_hash;
-
-    /// Progress in the first status of a PodCliqueSet with one pod. `hash` is that of the pod's template, and
-    /// `generation` is that of the gang.
-    async fn first_progress(pcs: &PodCliqueSet, hash: &str, generation: u64) -> Value {
-        let mut world = World::new();
-        let owned = |name: &str, kind: &str, owner: &str| {
-            json!({
-                "metadata": {
-                    "name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "labels": {
-                        names::LABEL_PART_OF: "wl", names::LABEL_POD_CLIQUE: "wl-0-a", names::LABEL_POD_GANG: "wl-0",
-                        LABEL_PCS_REPLICA_INDEX: "0", names::LABEL_POD_TEMPLATE_HASH: hash,
-                    },
-                    "ownerReferences": [{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": owner,
-                                         "uid": format!("uid-of-{owner}"), "controller": true}],
-                },
-                "spec": {"podSpec": {}, "replicas": 1, "containers": []},
-            })
-        };
-        let clique = owned("wl-0-a", "PodCliqueSet", "wl");
-        world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(clique).unwrap()));
-        let pod = owned("p", "PodClique", "wl-0-a");
-        world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
-        let mut gang = owned("wl-0", "PodCliqueSet", "wl");
-        gang["spec"] = json!({"podgroups": []});
-        gang["metadata"]["annotations"] = json!({names::ANNOTATION_GENERATION: generation.to_string()});
-        world.feeds.pod_gangs.take(Event::Apply(serde_json::from_value(gang).unwrap()));
-        reconcile(Arc::new(pcs.clone()), Arc::clone(&world.context)).await.unwrap();
-        let written = world.written();
-        let (_, patch) = written.iter().find(|(request, _)| request.ends_with("/wl/status")).unwrap();
-        patch["status"]["updateProgress"].clone()
-    }
-
-    #[tokio::test]
-    async fn a_template_change_before_the_first_status_starts_an_update() {
-        let pcs = json!({
-            "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl", "generation": 2},
-            "spec": {"replicas": 1, "template": {"cliques": [{"name": "a", "spec": {"podSpec": {}, "replicas": 1}}]}},
-        });
-        let mut pcs: PodCliqueSet = serde_json::from_value(pcs).unwrap();
-        let hash = template_hash(&pcs, &pcs.spec.template.cliques[0]);
-        assert_eq!(first_progress(&pcs, &hash, 0).await, Value::Null, "no pod is old");
-        assert_eq!(first_progress(&pcs, &hash, 1).await, Value::Null, "a recycle is no update");
-        let progress = first_progress(&pcs, "of-the-first-template", 0).await;
-        assert!(progress["updateStartedAt"].is_string(), "{progress}");
-        assert_eq!(progress["currentlyUpdating"][0]["replicaIndex"], 0, "{progress}");
-        pcs.spec.update_strategy = serde_json::from_value(json!({"type": "OnDelete"})).unwrap();
-        let left_alone = first_progress(&pcs, "of-the-first-template", 0).await;
-        assert_eq!(left_alone, Value::Null, "users delete old pods");
-    }
-
-    fn template(topology_name: Option<&str>, domain: Option<&str>) -> PodCliqueSetTemplateSpec {
-        let constraint =
-            domain.map(|domain| json!({"topologyName": topology_name, "pack": {"required": domain}}));
-        serde_json::from_value(json!({"cliques": [], "topologyConstraint": constraint})).unwrap()
-    }
-
-    #[rstest::rstest]
-    #[case::none(None, None, true, "False/AllClusterTopologyLevelsAvailable")]
-    #[case::known(Some("t"), Some("rack"), true, "False/AllClusterTopologyLevelsAvailable")]
-    #[case::unknown(Some("t"), Some("zone"), true, "True/ClusterTopologyLevelsUnavailable")]
-    #[case::deleted(Some("t"), Some("rack"), false, "Unknown/ClusterTopologyNotFound")]
-    #[case::nameless(None, Some("rack"), true, "Unknown/TopologyNameMissing")]
-    fn the_topology_condition_reports_missing_levels(
-        #[case] name: Option<&str>,
-        #[case] domain: Option<&str>,
-        #[case] exists: bool,
-        #[case] expected: &str,
-    ) {
-        let levels = [TopologyLevel { domain: "rack".into(), key: "key/rack".into() }];
-        let levels = exists.then_some(levels.as_slice());
-        let update = topology_condition(&template(name, domain), name, levels);
-        let condition = &conditions::with(Vec::new(), update, None)[0];
-        assert_eq!(format!("{}/{}", condition.status, condition.reason), expected);
-    }
-}
+#[path = "pod_clique_set_tests.rs"]
+mod tests;

@@ -27,6 +27,7 @@ use crate::cache::pods::{is_bound, is_ready, refusal};
 use crate::context::action::Action;
 use crate::context::error::ReconcileError;
 use crate::context::events::{REASON_POD_CREATE_FAILED, REASON_SYNC_FAILED};
+use crate::context::failures::{GANG_RESOURCES_MISSING, POD_CREATION_FAILED, SCHEDULER_ERROR};
 use crate::context::stable_messages::STABLE;
 use crate::context::{Context, writes};
 use crate::faults::fault;
@@ -212,14 +213,17 @@ impl<'a> Gang<'a> {
     /// step to the last.
     fn wait_reason(&self) -> (&'static str, String) {
         if let Some(failure) = &self.failure {
-            return ("GangResourcesMissing", failure.clone());
+            return (GANG_RESOURCES_MISSING, failure.clone());
         }
         if let Some(podgroup) = self.view.incomplete() {
             let member = self.member(&podgroup.name);
             let failure = member
                 .and_then(|member| self.context.events.last_warning(&*member, REASON_POD_CREATE_FAILED));
-            let failure = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
-            return ("PodsMissing", format!("not every pod of {} exists{failure}", podgroup.name));
+            let message = format!("not every pod of {} exists", podgroup.name);
+            return match failure {
+                Some(failure) => (POD_CREATION_FAILED, format!("{message}: {failure}")),
+                None => ("PodsMissing", message),
+            };
         }
         if let Some(base) = self.unbound_base() {
             let message = format!("it waits until the minimum of its base PodGang {base} is scheduled");
@@ -236,9 +240,18 @@ impl<'a> Gang<'a> {
         let lacks_room = has_cause && !self.has_bound_pod();
         match (message, &self.unbound_claim) {
             (_, Some(claim)) if !lacks_room => ("VolumeMissing", claim.message()),
+            (Some(message), _) if self.is_scheduler_error() => (SCHEDULER_ERROR, message),
             (Some(message), _) => ("Unschedulable", message),
             (None, _) => ("Scheduling", "it waits for the scheduler".to_owned()),
         }
+    }
+
+    /// Whether the scheduler could not try any of the pods that wait.
+    fn is_scheduler_error(&self) -> bool {
+        let pods = self.view.pods();
+        let mut refusals = pods.iter().filter_map(|pod| refusal(pod)).peekable();
+        refusals.peek().is_some()
+            && refusals.all(|refusal| refusal.reason.as_deref() == Some(SCHEDULER_ERROR))
     }
 
     fn unbound_base(&self) -> Option<String> {

@@ -49,15 +49,17 @@ fn pod_gang(name: &str, podgroup: &str, min: i32, more_conditions: &Value) -> Po
     .unwrap()
 }
 
-/// A pod of `wl-0-a`: bound, Ready, or waiting with this message.
+/// A pod of `wl-0-a`: bound, Ready, or waiting with this message, which may begin with `error`.
 fn pod(world: &mut World, name: &str, state: &str) {
     let (node, condition) = match state {
         "bound" => (Some("n"), json!({"type": "PodScheduled", "status": "True"})),
         "ready" => (Some("n"), json!({"type": "Ready", "status": "True"})),
-        message => (
-            None,
-            json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}),
-        ),
+        message => {
+            let reason = if message.starts_with("error") { "SchedulerError" } else { "Unschedulable" };
+            let message =
+                json!({"type": "PodScheduled", "status": "False", "reason": reason, "message": message});
+            (None, message)
+        }
     };
     let pod = json!({
         "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"),
@@ -114,6 +116,15 @@ async fn the_condition_reports_why_a_gang_waits() {
         |conditions: &BTreeMap<String, [String; 3]>| conditions[CONDITION_POD_GANG_SCHEDULED].clone();
     let (_, missing) = written_status(&world, base()).await;
     assert_eq!(scheduled(&missing)[1..], ["PodsMissing", "not every pod of wl-0-a exists"]);
+    let member = world.context.caches.pod_cliques.get(Some("ns"), "wl-0-a").unwrap();
+    world.context.events.warn(&*member, REASON_POD_CREATE_FAILED, "pods are forbidden").await;
+    world.written();
+    let (_, refused) = written_status(&world, base()).await;
+    assert_eq!(
+        scheduled(&refused)[1..],
+        ["PodCreationFailed", "not every pod of wl-0-a exists: pods are forbidden"]
+    );
+    world.context.events.reset_warning(&*member, REASON_POD_CREATE_FAILED);
     pod(&mut world, "p0", "0/3 nodes are available");
     pod(&mut world, "p1", "");
     let (_, unschedulable) = written_status(&world, base()).await;
@@ -127,6 +138,19 @@ async fn the_condition_reports_why_a_gang_waits() {
     let (_, failed) = written_status(&world, warned).await;
     assert_eq!(scheduled(&failed)[1..], ["GangResourcesMissing", "cannot create PodGroup"]);
     assert_eq!(failed[CONDITION_BACKEND_READY], ["False", REASON_SYNC_FAILED, "cannot create PodGroup"]);
+}
+
+#[rstest::rstest]
+#[case::all(["error: same priority", "error: same priority"], "SchedulerError")]
+#[case::one(["error: no quota", "0/3 nodes are available"], "Unschedulable")]
+#[tokio::test]
+async fn a_gang_that_the_scheduler_cannot_try_is_a_failure(#[case] pods: [&str; 2], #[case] reason: &str) {
+    let mut world = world();
+    for (name, state) in ["p0", "p1"].into_iter().zip(pods) {
+        pod(&mut world, name, state);
+    }
+    let (_, conditions) = written_status(&world, base()).await;
+    assert_eq!(conditions[CONDITION_POD_GANG_SCHEDULED][1], reason);
 }
 
 #[rstest::rstest]
