@@ -19,7 +19,7 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Pod", "status", &["patch"]),
     ("Pod", "eviction", &["create"]),
     ("PodCliqueSet", "", &["create", "get", "patch", "delete"]),
-    ("PodClique", "", &["get", "patch", "delete"]),
+    ("PodClique", "", &["create", "get", "patch", "delete"]),
     ("PodCliqueScalingGroup", "", &["get", "patch", "delete"]),
     ("PodCliqueSet", "scale", &["get", "patch"]),
     ("PodClique", "scale", &["get", "patch"]),

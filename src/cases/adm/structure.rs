@@ -101,6 +101,14 @@ const CLIQUES: &[Attempt] = &[
 const GROUPS: &[Attempt] = &[
     refused("two scaling groups with the same name", &[], |pcs| add_group(pcs, "model")),
     admitted("two scaling groups with different names", |pcs| add_group(pcs, "edge")),
+    // The PodCliques of the scaling group are named `model-<index>-worker`.
+    admitted("a clique with the name of a scaling group", |pcs| clique(pcs, 0)["name"] = "model".into()),
+    admitted("a clique with the name of a scaling group's replica", |pcs| {
+        clique(pcs, 0)["name"] = "model-0".into();
+    }),
+    admitted("a clique with a name like that of a member", |pcs| {
+        clique(pcs, 0)["name"] = "model-00-worker".into();
+    }),
     refused("a scaling-group name that is not a DNS label", &[], |pcs| {
         group(pcs, 0)["name"] = "Model_A".into();
     }),

@@ -8,6 +8,7 @@ pub(crate) mod gate_declared_off;
 pub(crate) mod live_resources_unchanged;
 pub(crate) mod mapping;
 pub(crate) mod names_and_limits;
+pub(crate) mod one_priority;
 pub(crate) mod own_scheduling_group;
 pub(crate) mod pod_gang_scope;
 pub(crate) mod podgroup_later;

@@ -2,10 +2,12 @@
 //!
 //! No field may be missing, changed or reordered. The API server may add defaults, and Grove the fields that
 //! it documents. Each value of the template is looked up in the pod: object fields by name, list entries in
-//! the same order, possibly with other entries in between.
+//! the same order, possibly with other entries in between. A user's value of what Grove sets itself is not
+//! kept; ADM-25 asks for a warning about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::scaling::index_in;
@@ -22,6 +24,11 @@ const TEMPLATE_LOST: Code = Code::new("template-lost");
 /// Fields that Grove sets regardless of the template: its gate, the pod's hostname, subdomain, affinity and
 /// scheduler.
 const SET_BY_GROVE: [&str; 5] = ["schedulingGates", "hostname", "subdomain", "affinity", "schedulerName"];
+/// Labels that Grove sets on every object. It also sets those with its own prefix.
+const LABELS_SET_BY_GROVE: [&str; 4] =
+    [names::MANAGED_BY, names::PART_OF, "app.kubernetes.io/name", "app.kubernetes.io/component"];
+/// Prefix of Grove's labels and annotations.
+const GROVE_KEYS: &str = "grove.io/";
 /// Prefix of the variables that Grove sets in every container. A user's variable with this prefix is not
 /// kept.
 const VARIABLES: &str = "GROVE_";
@@ -73,7 +80,12 @@ fn templates<'a>(history: &'a History, set: &str) -> Vec<&'a Value> {
 /// lacks.
 fn lost(template: &Value, pod: &Value) -> Option<String> {
     let of_metadata = ["labels", "annotations"].into_iter().find_map(|field| {
-        differs(&template[field], &pod["metadata"][field]).map(|path| format!("metadata.{field}{path}"))
+        let pairs = template[field].as_object().into_iter().flatten();
+        let mut users = pairs.filter(|(key, _)| !is_set_by_grove(key));
+        users.find_map(|(key, wanted)| {
+            let path = differs(wanted, &pod["metadata"][field][key.as_str()])?;
+            Some(format!("metadata.{field}.{key}{path}"))
+        })
     });
     of_metadata.or_else(|| {
         let fields = template["spec"]["podSpec"].as_object().into_iter().flatten();
@@ -82,6 +94,10 @@ fn lost(template: &Value, pod: &Value) -> Option<String> {
             differs(wanted, &pod["spec"][name.as_str()]).map(|path| format!("spec.{name}{path}"))
         })
     })
+}
+
+fn is_set_by_grove(key: &str) -> bool {
+    LABELS_SET_BY_GROVE.contains(&key) || key.starts_with(GROVE_KEYS)
 }
 
 /// The path at which `found` lacks a part of `wanted`; `None` if it has all of it.
@@ -145,7 +161,9 @@ mod tests {
 
     fn template() -> Value {
         json!({
-            "name": "a", "labels": {"team": "t"},
+            "name": "a",
+            "labels": {"team": "t", "app.kubernetes.io/name": "mine", "grove.io/podclique": "mine"},
+            "annotations": {"note": "n", "grove.io/topology-name": "mine"},
             "spec": {"podSpec": {
                 "schedulingGates": [{"name": "example.com/own"}],
                 "automountServiceAccountToken": false,
@@ -163,7 +181,10 @@ mod tests {
     /// A pod with everything that may be added.
     fn pod() -> Value {
         json!({
-            "metadata": {"labels": {"team": "t", "grove.io/podclique": "w-0-a"}},
+            "metadata": {
+                "labels": {"team": "t", "grove.io/podclique": "w-0-a", "app.kubernetes.io/name": "w-0-a"},
+                "annotations": {"note": "n"},
+            },
             "spec": {
                 "hostname": "w-0-a-0", "automountServiceAccountToken": false, "serviceAccountName": "default",
                 "tolerations": [{"key": "y", "operator": "Exists"}, {"key": "x", "operator": "Exists", "effect": null}],
@@ -188,6 +209,7 @@ mod tests {
     #[case::environment("/spec/containers/0/env", json!([]), "spec.containers[main].env[OWN] is missing")]
     #[case::resources("/spec/containers/0/resources/limits/cpu", json!("2"), "spec.containers[main].resources.limits.cpu")]
     #[case::label("/metadata/labels/team", Value::Null, "metadata.labels.team")]
+    #[case::annotation("/metadata/annotations/note", json!("other"), "metadata.annotations.note")]
     #[case::toleration("/spec/tolerations", json!([]), "spec.tolerations[")]
     #[case::flag("/spec/automountServiceAccountToken", Value::Null, "spec.automountServiceAccountToken")]
     #[case::order("/spec/initContainers", json!([{"name": "second"}, {"name": "first"}]), "[second] is in another position")]

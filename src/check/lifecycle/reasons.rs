@@ -1,5 +1,5 @@
-//! What a PodCliqueSet or its PodGangs report about why a gang waits (STAT-09, STAT-15, STAT-16), and about
-//! failures (STAT-10, STAT-17).
+//! What a PodCliqueSet or its PodGangs report about why a gang waits (STAT-09, STAT-15, STAT-16, STAT-18), and
+//! about failures (STAT-10, STAT-17).
 //!
 //! The operator chooses the condition and its wording. The message must contain the reason: for example the
 //! base PodGang that the gang waits for, the scheduler's message, or the message of the refusal.
@@ -41,6 +41,8 @@ pub enum Why {
     Gate { pod: String, gate: &'static str },
     /// This pod waits for a volume for this claim, while another pod of its gang is bound.
     Claim { pod: String, claim: String },
+    /// An object of this name must be created, and one of this owner has the name.
+    Taken { name: String, owner: &'static str },
 }
 
 /// Lists of texts. A message must contain every text of at least one list.
@@ -55,6 +57,7 @@ fn words(history: &History, gang: &Gang, why: &Why) -> Words {
         Why::Lack(words) => words.iter().map(|words| vec![(*words).to_owned()]).collect(),
         Why::Gate { pod, gate } => [vec![pod.clone(), (*gate).to_owned()]].into(),
         Why::Claim { pod, claim } => [vec![pod.clone(), claim.clone()]].into(),
+        Why::Taken { name, owner } => [vec![name.clone(), (*owner).to_owned()]].into(),
     }
 }
 
@@ -104,6 +107,7 @@ const FIRST_MESSAGE_LASTS: SignedDuration = SignedDuration::from_secs(10);
 /// - `Refused`: the gang has a PodClique
 /// - `Gate`: the pod exists
 /// - `Claim`: the first pod of the gang is bound
+/// - `Taken`: the PodCliqueSet exists
 ///
 /// Returns `NotReached` if that never happened or the history ends before the limit.
 pub fn reason_reported(history: &History, gang: &Gang, why: &Why) -> Ruling {
@@ -123,6 +127,7 @@ pub fn reason_reported(history: &History, gang: &Gang, why: &Why) -> Ruling {
             let pod = version.pod();
             pod.node().is_some() && gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique))
         }),
+        Why::Taken { .. } => history.named("PodCliqueSet", &gang.set).next(),
     };
     let not_reached = || {
         Broken::NotReached(format!(
@@ -151,6 +156,7 @@ pub fn reason_reported(history: &History, gang: &Gang, why: &Why) -> Ruling {
             Why::Lack(words) => format!("what its pods lack: {}", words.join(" or ")),
             Why::Gate { pod, gate } => format!("that Pod {pod} has the scheduling gate {gate}"),
             Why::Claim { pod, claim } => format!("that Pod {pod} waits for a volume for its claim {claim}"),
+            Why::Taken { name, owner } => format!("that the name {name} is taken by an object of {owner}"),
         };
         let message = format!(
             "within {} s no condition of PodGang {} or its PodCliqueSet reported {what}",

@@ -1,0 +1,274 @@
+//! 1 node; a clique and a scaling group of one clique. Each variation gives two PodCliques one name, or has a
+//! name with a dot, which no host name can contain. It is refused, or all its pods are created. A name may
+//! also be that of a later replica, so the scaling groups of an admitted variation are scaled to 2.
+
+use std::collections::BTreeMap;
+
+use conformance_check::none;
+use conformance_driver::admission_attempts::{clique, group, template};
+use conformance_expect as expect;
+use conformance_facts::attempts::Reply;
+use conformance_facts::cliques::pods_of;
+use conformance_history::{list, text};
+
+use crate::prelude::*;
+
+marks! {
+    /// A variation was admitted, and its scaling groups have that many replicas: `{"set", "replicas"}`.
+    ADMITTED = "a variation was admitted";
+    OVER = "every variation was refused or runs";
+}
+
+const PODS_MISSING: Code = Code::new("admitted-without-pods");
+const PART_NOT_NAMED: Code = Code::new("part-not-named");
+
+const SET: &str = "names";
+
+pub(crate) const CASE: Case =
+    case!("A PodCliqueSet with names that collide or have a dot is refused or runs")
+        .clauses(&[ADM_15, ADM_24])
+        .nodes(&[nodes(1)]);
+
+struct Variation {
+    title: &'static str,
+    set: &'static str,
+    /// The names of the two parts that lead to one PodClique; none for a name with a dot.
+    parts: &'static [&'static str],
+    edit: fn(&mut Value),
+}
+
+static VARIATIONS: [Variation; 6] = [
+    Variation {
+        title: "a clique that has the name of a member",
+        set: "names-a",
+        parts: &["model-0-worker", "worker"],
+        edit: |pcs| clique(pcs, 0)["name"] = "model-0-worker".into(),
+    },
+    Variation {
+        title: "a clique that has the name of a member in a later replica",
+        set: "names-b",
+        parts: &["model-1-worker", "worker"],
+        edit: |pcs| clique(pcs, 0)["name"] = "model-1-worker".into(),
+    },
+    // `model-0-1-worker` is in replica 0 of `model`, and in replica 1 of `model-0`.
+    Variation {
+        title: "members of two scaling groups that have one name",
+        set: "names-c",
+        parts: &["1-worker", "worker"],
+        edit: |pcs| {
+            clique(pcs, 0)["name"] = "1-worker".into();
+            let (mut model, mut other) = (group(pcs, 0).clone(), group(pcs, 0).clone());
+            model["cliqueNames"] = json!(["1-worker"]);
+            other["name"] = "model-0".into();
+            template(pcs)["podCliqueScalingGroups"] = json!([model, other]);
+        },
+    },
+    Variation {
+        title: "a clique's name with a dot",
+        set: "names-d",
+        parts: &[],
+        edit: |pcs| clique(pcs, 0)["name"] = "front.end".into(),
+    },
+    Variation {
+        title: "a scaling group's name with a dot",
+        set: "names-e",
+        parts: &[],
+        edit: |pcs| group(pcs, 0)["name"] = "mo.del".into(),
+    },
+    Variation { title: "a PodCliqueSet's name with a dot", set: "names.f", parts: &[], edit: |_| {} },
+];
+
+impl Variation {
+    fn apply(&self, mut pcs: Value) -> Value {
+        pcs["metadata"]["name"] = self.set.into();
+        (self.edit)(&mut pcs);
+        pcs
+    }
+
+    fn reply(&self, history: &History) -> Result<Reply, Broken> {
+        let mut sent =
+            history.marks(SharedMark::Attempt).filter(|(_, mark)| mark.detail["title"] == self.title);
+        let not_sent = || Broken::NotReached(format!("the case did not send {:?}", self.title));
+        let (_, mark) = sent.next().ok_or_else(not_sent)?;
+        serde_json::from_value(mark.detail["reply"].clone()).map_err(|_| not_sent())
+    }
+}
+
+/// Sets the replicas of all scaling groups.
+fn with_group_replicas(mut pcs: Value, replicas: u64) -> Value {
+    for group in template(&mut pcs)["podCliqueScalingGroups"].as_array_mut().into_iter().flatten() {
+        group["replicas"] = replicas.into();
+    }
+    pcs
+}
+
+/// The PodCliques that have fewer pods than all parts of that name need.
+fn lacking(live: &Live, pcs: &Value) -> Vec<String> {
+    let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
+    for group in expect::gangs(pcs).into_iter().flat_map(|gang| gang.groups) {
+        *wanted.entry(group.clique).or_default() += group.replicas;
+    }
+    let lacking = wanted.into_iter().filter_map(|(clique, wanted)| {
+        let pods = pods_of(live, &clique).count();
+        (pods < wanted).then(|| format!("PodClique {clique} has {pods} pods, want {wanted}"))
+    });
+    lacking.collect()
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for variation in &VARIATIONS {
+        let pcs = variation.apply(test.manifest(SET)?);
+        let reply = test.dry_run_create(&pcs).await?;
+        test.mark(SharedMark::Attempt, json!({"title": variation.title, "reply": reply}));
+        if reply.is_admitted() {
+            run(test, variation.set, pcs).await?;
+        }
+    }
+    test.mark(OVER, Value::Null);
+    Ok(())
+}
+
+async fn run(test: &mut TestContext, set: &str, pcs: Value) -> Result<(), Stop> {
+    test.submit_value(pcs.clone()).await?;
+    for replicas in [1, 2] {
+        test.mark(ADMITTED, json!({"set": set, "replicas": replicas}));
+        if replicas > 1 {
+            for group in list(&pcs["spec"]["template"]["podCliqueScalingGroups"]) {
+                let name = format!("{set}-0-{}", text(&group["name"]));
+                test.scale("PodCliqueScalingGroup", &name, replicas).await?;
+            }
+        }
+        let pcs = with_group_replicas(pcs.clone(), replicas.into());
+        let what = format!("every pod of PodCliqueSet {set}, whose groups have {replicas} replicas");
+        test.until(Awaited::demanded_by(ADM_15, what), SCHEDULING, |live| lacking(live, &pcs).is_empty())
+            .await?;
+    }
+    Ok(())
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    vec![
+        finding(ADM_15, || {
+            history.at(OVER, |place| all_pods_exist(history, &history.before(place)))?;
+            let unanswered = |variation: &&Variation| {
+                variation.reply(history).is_ok_and(|reply| !reply.is_admitted() && !reply.is_refused())
+            };
+            none(VARIATIONS.iter().filter(unanswered).map(|variation| {
+                violation(PODS_MISSING, format!("{}: admission failed to answer", variation.title))
+            }))
+        }),
+        finding(ADM_24, || both_parts_named(history)),
+    ]
+}
+
+fn all_pods_exist(history: &History, live: &Live) -> Ruling {
+    let mut replicas: BTreeMap<&str, u64> = BTreeMap::new();
+    for (_, mark) in history.marks(ADMITTED) {
+        replicas.insert(text(&mark.detail["set"]), mark.detail["replicas"].as_u64().unwrap_or(1));
+    }
+    all(replicas.into_iter().map(|(set, replicas)| {
+        let pcs = with_group_replicas(history.submitted(set)?.clone(), replicas);
+        none(
+            lacking(live, &pcs)
+                .into_iter()
+                .map(|lack| violation(PODS_MISSING, format!("PodCliqueSet {set} was admitted, but {lack}"))),
+        )
+    }))
+}
+
+fn both_parts_named(history: &History) -> Ruling {
+    let (mut is_refused, mut violations) = (false, Vec::new());
+    for variation in VARIATIONS.iter().filter(|variation| !variation.parts.is_empty()) {
+        let reply = variation.reply(history)?;
+        if reply.is_refused() {
+            is_refused = true;
+            let missing = variation.parts.iter().filter(|part| !has_word(&reply.message, part));
+            violations.extend(missing.map(|part| {
+                let message = format!("{}: the refusal does not name {part:?}: {reply}", variation.title);
+                violation(PART_NOT_NAMED, message)
+            }));
+        }
+    }
+    none(violations)?;
+    let nothing_to_name = || Broken::NotAsked("no PodCliqueSet was refused for its names".into());
+    if is_refused { Ok(()) } else { Err(nothing_to_name()) }
+}
+
+/// Whether a message contains this name, not only as a part of a longer one.
+fn has_word(message: &str, name: &str) -> bool {
+    message.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| word == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::{Story, object};
+    use rstest::rstest;
+
+    use super::*;
+
+    fn manifest() -> Value {
+        grove_yaml::documents(crate::manifest("adm/names-refused-or-run")).unwrap().remove(0)
+    }
+
+    fn replied(story: Story, variation: &Variation, code: u16, message: &str) -> Story {
+        let reply = json!({"name": "x", "verb": "create", "code": code, "message": message, "warnings": []});
+        story.mark(SharedMark::Attempt, json!({"title": variation.title, "reply": reply}))
+    }
+
+    fn rulings(story: Story) -> [Ruling; 2] {
+        let found = check(&story.mark(OVER, Value::Null).end());
+        [found[0].ruling.clone(), found[1].ruling.clone()]
+    }
+
+    fn all_refused(message: impl Fn(&Variation) -> String) -> [Ruling; 2] {
+        let refused = |story, variation: &Variation| replied(story, variation, 422, &message(variation));
+        rulings(VARIATIONS.iter().fold(Story::flat(), refused))
+    }
+
+    #[test]
+    fn a_refusal_names_both_parts_as_whole_words() {
+        let both = |variation: &Variation| format!("{:?} collide", variation.parts);
+        assert_eq!(all_refused(both), [Ok(()), Ok(())]);
+        let [_, one] = all_refused(|variation| {
+            format!("PodClique x-0-{} exists", variation.parts.first().unwrap_or(&""))
+        });
+        assert_eq!(codes(one)[0], "part-not-named");
+    }
+
+    /// The first variation was admitted. Its two parts need two pods of one PodClique.
+    #[rstest]
+    #[case::both_pods(2, false)]
+    #[case::one_pod(1, true)]
+    fn an_admitted_variation_needs_all_pods(#[case] pods: usize, #[case] violated: bool) {
+        let [first, others @ ..] = &VARIATIONS;
+        let mut story = replied(Story::flat(), first, 201, "").submitted(first.apply(manifest()));
+        story = story.mark(ADMITTED, json!({"set": first.set, "replicas": 1}));
+        for number in 0..pods {
+            let mut pod = object("Pod", &format!("p{number}"));
+            pod["metadata"]["labels"] = json!({names::POD_CLIQUE: "names-a-0-model-0-worker"});
+            story = story.added(pod);
+        }
+        let refused = |story, variation: &Variation| {
+            replied(story, variation, 422, &format!("{:?} collide", variation.parts))
+        };
+        let [created, named] = rulings(others.iter().fold(story, refused));
+        assert_eq!((created.is_err(), named), (violated, Ok(())), "{created:?}");
+    }
+
+    #[test]
+    fn the_variations_collide_at_the_replicas_of_the_case() {
+        for variation in VARIATIONS.iter().filter(|variation| !variation.parts.is_empty()) {
+            let pcs = with_group_replicas(variation.apply(manifest()), 2);
+            let mut cliques: Vec<_> = expect::gangs(&pcs)
+                .into_iter()
+                .flat_map(|gang| gang.groups)
+                .map(|group| group.clique)
+                .collect();
+            let all = cliques.len();
+            cliques.sort();
+            cliques.dedup();
+            assert_eq!(cliques.len(), all - 1, "{}", variation.title);
+        }
+    }
+}
