@@ -256,6 +256,14 @@ mod tests {
     }
 
     #[test]
+    fn the_deletion_is_not_judged_after_a_timeout_before_it() {
+        let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, 1);
+        let history = story.mark(SharedMark::WaitTimedOut, Value::Null).end();
+        let ruling = Checks { history: &history, pcs: "w" }.ruling("DEL-01");
+        assert!(matches!(ruling, Err(Broken::NotReached(_))), "{ruling:?}");
+    }
+
+    #[test]
     fn every_clause_of_a_workload_has_a_check() {
         for workload in (0..200).map(GeneratedWorkload::of_seed) {
             for id in clauses(&workload) {

@@ -195,6 +195,14 @@ mod tests {
     }
 
     #[test]
+    fn the_deletion_is_not_judged_after_a_timeout_before_it() {
+        let history = submitted(300).mark(SharedMark::WaitTimedOut, Value::Null).end();
+        let found = check(&history, false).into_iter().find(|found| found.clause == DELETION_CLAUSE);
+        let ruling = found.map(|found| found.ruling);
+        assert!(matches!(ruling, Some(Err(Broken::NotReached(_)))), "{ruling:?}");
+    }
+
+    #[test]
     fn the_history_is_split_by_pod_clique_set() {
         let story = submitted(60).added(object("PodGang", "s0-0")).added(object("PodGang", "s1-0"));
         let story = story.mark(SharedMark::Converged, Value::Null);
