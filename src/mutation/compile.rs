@@ -229,10 +229,11 @@ struct Place<'a> {
     is_primary: bool,
 }
 
-/// The places of an error in rewritten files. A place inside a macro counts as the place of its call.
-fn places<'a>(error: &Value, files: &'a BTreeMap<String, Rewritten>) -> Vec<Place<'a>> {
+/// The places of an error, or of a note, in rewritten files. A place inside a macro counts as the place of
+/// its call.
+fn places_of<'a>(message: &Value, files: &'a BTreeMap<String, Rewritten>) -> Vec<Place<'a>> {
     let mut places = Vec::new();
-    for span in error["spans"].as_array().into_iter().flatten() {
+    for span in message["spans"].as_array().into_iter().flatten() {
         let is_primary = span["is_primary"] == true;
         let mut span = span;
         while !span.is_null() {
@@ -258,23 +259,24 @@ fn names(error: &Value) -> Vec<&str> {
     names
 }
 
-/// The removed statement, before the place of an error, that used or set what the error names: a value that
-/// is then still borrowed, or has no value yet.
-fn removed_before(error: &Value, places: &[Place<'_>]) -> Option<u32> {
+/// The primary place of an error, and the text from its first place to its last one in that file.
+fn extent<'a, 'b>(places: &'b [Place<'a>]) -> Option<(&'b Place<'a>, Range<usize>)> {
     let place = places.iter().find(|place| place.is_primary)?;
-    let of_file = places.iter().filter(|other| std::ptr::eq(other.file, place.file));
-    let first = of_file.map(|other| other.bytes.start).min()?;
-    place.file.last_removed(&(first..place.bytes.start), &names(error))
+    let mut extent = place.bytes.clone();
+    for other in places.iter().filter(|other| std::ptr::eq(other.file, place.file)) {
+        extent = extent.start.min(other.bytes.start)..extent.end.max(other.bytes.end);
+    }
+    Some((place, extent))
 }
 
 /// The mutations that cause the errors, each with its error.
 ///
 /// Text of a mutation at the edge of a place is the best evidence. If no error has it, the others follow: a
-/// removed statement before the place, the smallest mutation around a place, all mutations inside.
+/// removed statement before the place, the smallest mutation around it, all mutations in the error's extent.
 fn culprits(errors: &[&Value], files: &BTreeMap<String, Rewritten>) -> BTreeMap<u32, String> {
     let mut by_evidence: [BTreeMap<u32, String>; 4] = Default::default();
     for error in errors {
-        let places = places(error, files);
+        let places = places_of(error, files);
         let message = error["message"].as_str().unwrap_or_default();
         let mut found: [Vec<u32>; 4] = Default::default();
         for is_primary in [true, false] {
@@ -284,10 +286,18 @@ fn culprits(errors: &[&Value], files: &BTreeMap<String, Rewritten>) -> BTreeMap<
                 break;
             }
         }
-        found[1].extend(removed_before(error, &places));
-        for place in places.iter().filter(|place| place.is_primary) {
+        if let Some((place, extent)) = extent(&places) {
+            // A value is still borrowed, was moved, or is not set, because a statement before was removed.
+            let before = extent.start..place.bytes.start;
+            found[1].extend(place.file.last_removed(&before, &names(error)));
+            // Such as "this reinitialization might get skipped".
+            let children = error["children"].as_array().into_iter().flatten();
+            for note in children.filter(|child| child["level"] == "note") {
+                let places = places_of(note, files);
+                found[1].extend(places.iter().filter_map(|of| of.file.removed_around(&of.bytes)));
+            }
             found[2].extend(place.file.around(&place.bytes).into_iter().next());
-            found[3].extend(place.file.inside(&place.bytes));
+            found[3].extend(place.file.inside(&extent));
         }
         for (numbers, all) in found.into_iter().zip(&mut by_evidence) {
             all.extend(numbers.into_iter().map(|number| (number, message.to_owned())));

@@ -63,6 +63,34 @@ fn a_value_that_is_used_too_long_blames_the_removed_statement_that_consumed_it()
 }
 
 #[test]
+fn a_value_that_was_moved_blames_the_removed_statement_that_left_the_block() {
+    let files = file("fn f() -> X { loop { if a { b(c); continue; } d(c); } }");
+    // 1 negates the condition, 2 and 3 remove what follows it, 4 the use.
+    let mut moved = span(&files, "b(c)", false);
+    moved["label"] = "`c` is moved here".into();
+    let start = files["src/a.rs"].text.rfind('c').unwrap();
+    let used =
+        json!({"file_name": "src/a.rs", "byte_start": start, "byte_end": start + 1, "is_primary": true});
+    assert_eq!(blamed(&files, &[used, moved]), [3]);
+}
+
+#[test]
+fn a_note_blames_the_removed_statement_that_it_points_to() {
+    let files = file("fn f() -> X { loop { a.push(b); b = c; } }");
+    // 1 removes the push, 2 the assignment.
+    let start = files["src/a.rs"].text.find("b = c").unwrap();
+    let skipped =
+        json!({"file_name": "src/a.rs", "byte_start": start, "byte_end": start + 1, "is_primary": true});
+    let note =
+        json!({"level": "note", "message": "this reinitialization might get skipped", "spans": [skipped]});
+    let start = files["src/a.rs"].text.find("(b)").unwrap() + 1;
+    let moved =
+        json!({"file_name": "src/a.rs", "byte_start": start, "byte_end": start + 1, "is_primary": true});
+    let error = json!({"message": "use of moved value: `b`", "spans": [moved], "children": [note]});
+    assert_eq!(culprits(&[&error], &files).into_keys().collect::<Vec<_>>(), [2]);
+}
+
+#[test]
 fn an_error_in_original_text_blames_the_smallest_mutation_around_it() {
     let files = file("fn f() -> X { g(a.b == c); }");
     // 1 is the statement, 2 the comparison.

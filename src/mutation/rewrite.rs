@@ -8,6 +8,9 @@ use std::ops::Range;
 
 use crate::mutation::{Found, SWITCH};
 
+/// The first words of statements that leave their block.
+const LEAVING: [&str; 3] = ["break", "continue", "return"];
+
 /// A rewritten file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rewritten {
@@ -84,16 +87,31 @@ impl Rewritten {
         found
     }
 
-    /// Of the removed statements inside the span that contain one of these words, the last.
+    /// The statement that a mutation removes.
+    fn removed(&self, own: &Range<usize>) -> Option<&str> {
+        let (condition, statement) = self.text[own.clone()].split_once("{ ")?;
+        condition.starts_with("if !crate::mutation_switch").then_some(statement)
+    }
+
+    /// Of the removed statements inside the span that contain one of these words, or leave their block, the
+    /// last.
     pub(crate) fn last_removed(&self, span: &Range<usize>, words: &[&str]) -> Option<u32> {
-        let is_removed = |own: &Range<usize>| {
-            let text = &self.text[own.clone()];
-            let mut names = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-            text.starts_with("if !crate::mutation_switch") && names.any(|name| words.contains(&name))
+        let counts = |statement: &str| {
+            let mut names = statement.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let leaves = names.clone().next().is_some_and(|first| LEAVING.contains(&first));
+            leaves || names.any(|name| words.contains(&name))
         };
         let is_inside = |own: &Range<usize>| span.start <= own.start && own.end <= span.end;
         let mut candidates = self.spans.iter().rev();
-        candidates.find(|(own, _)| is_inside(own) && is_removed(own)).map(|(_, number)| *number)
+        let last = candidates.find(|(own, _)| is_inside(own) && self.removed(own).is_some_and(counts));
+        last.map(|(_, number)| *number)
+    }
+
+    /// The smallest removed statement that contains the span.
+    pub(crate) fn removed_around(&self, span: &Range<usize>) -> Option<u32> {
+        let contains = |own: &Range<usize>| own.start <= span.start && span.end <= own.end;
+        let all = self.spans.iter().filter(|(own, _)| contains(own) && self.removed(own).is_some());
+        all.min_by_key(|(own, _)| own.len()).map(|(_, number)| *number)
     }
 
     /// The mutations whose text is inside the span.

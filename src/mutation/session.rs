@@ -52,10 +52,10 @@ async fn try_batch(
 /// Replaces the control plane, and fails if a case fails there too.
 async fn renew(subject: &impl Subject, baseline: &Baseline) -> Result<(), Unusable> {
     subject.renew().await?;
-    match passes_without_mutation(subject, baseline, None).await? {
-        true => Ok(()),
-        false => Err(Unusable("a case fails on a new control plane without a mutation".into())),
+    if passes_without_mutation(subject, baseline, None).await? {
+        return Ok(());
     }
+    Err(Unusable("a case fails on a new control plane without a mutation".into()))
 }
 
 /// Whether the case that detected the last killed mutation passes without one, or else the shortest case.

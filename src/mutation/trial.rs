@@ -122,9 +122,10 @@ pub async fn try_mutation(
         (Some(_), false) => {
             // A mutation can only make those cases fail that execute it.
             let may_be_trivial = executing * 2 > baseline.passed().count();
-            match may_be_trivial && most_fail(subject, baseline, options).await? {
-                true => TrialVerdict::Trivial,
-                false => TrialVerdict::Killed,
+            if may_be_trivial && most_fail(subject, baseline, options).await? {
+                TrialVerdict::Trivial
+            } else {
+                TrialVerdict::Killed
             }
         }
     };

@@ -148,7 +148,7 @@ impl Workspace {
             let end = if is_library { "\nmod mutation_switch;\n" } else { "" };
             self.write(name, &format!("{}{end}", file.text))?;
         }
-        let switch = SWITCH_MODULE.replace("MUTATIONS", &format!("{}", mutations + 1));
+        let switch = switch(mutations);
         for subject in SUBJECTS {
             self.write(&format!("{subject}/src/mutation_switch.rs"), &switch)?;
             self.copy_the_rest(root, &format!("{subject}/src"), files)?;
@@ -177,6 +177,12 @@ impl Workspace {
         }
         Ok(())
     }
+}
+
+/// The module that turns mutations on.
+fn switch(mutations: usize) -> String {
+    // Number 0 is no mutation.
+    SWITCH_MODULE.replace("MUTATIONS", &(mutations + 1).to_string())
 }
 
 fn is_of_subject(name: &str) -> bool {
@@ -226,5 +232,37 @@ opt-level = 2
             assert!(members.contains(folder), "{members:?}");
         }
         assert!(!members.iter().any(|folder| folder.starts_with("src/")), "{members:?}");
+    }
+
+    #[test]
+    fn the_switch_turns_on_one_mutation_and_records_each_once() {
+        const MAIN: &str = "mod mutation_switch;
+            use mutation_switch::{at_most, on};
+            fn main() {
+                for _ in 0..3 {
+                    print!(\"{} {} {} \", on(1), on(2), (0..5).take(at_most(on(2))).count());
+                }
+            }";
+        let folder = tempfile::tempdir().unwrap();
+        let (main, sites) = (folder.path().join("main.rs"), folder.path().join("sites"));
+        std::fs::write(&main, MAIN).unwrap();
+        std::fs::write(folder.path().join("mutation_switch.rs"), switch(2)).unwrap();
+        let program = folder.path().join("program");
+        let rustc = std::process::Command::new("rustc")
+            .args(["--edition=2024", "-o"])
+            .args([&program, &main])
+            .output()
+            .unwrap();
+        assert!(rustc.status.success(), "{}", String::from_utf8_lossy(&rustc.stderr));
+        let printed = |number: &str| {
+            let mut command = std::process::Command::new(&program);
+            command.env(crate::VARIABLE, number).env(crate::SITES_VARIABLE, &sites);
+            String::from_utf8(command.output().unwrap().stdout).unwrap()
+        };
+        assert_eq!(printed("2"), "false true 1 ".repeat(3));
+        assert_eq!(std::fs::read_to_string(&sites).unwrap(), "1\n2\n");
+        std::fs::remove_file(&sites).unwrap();
+        assert_eq!(printed("0"), "false false 5 ".repeat(3));
+        assert_eq!(std::fs::read_to_string(&sites).unwrap(), "1\n2\n");
     }
 }

@@ -128,10 +128,10 @@ impl Finder<'_> {
             && !is_text(&node.left)
             && !is_text(&node.right)
         {
-            let is_assignment = other.ends_with('=');
-            let replacement = match is_assignment {
-                true => format!("{} {other} {}", self.text(&node.left), self.text(&node.right)),
-                false => self.with_operator(node, other),
+            let replacement = if other.ends_with('=') {
+                format!("{} {other} {}", self.text(&node.left), self.text(&node.right))
+            } else {
+                self.with_operator(node, other)
             };
             self.instead(Kind::Arithmetic, node, &replacement);
         }
