@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use conformance_contract::kubernetes::Kubernetes;
@@ -26,6 +27,9 @@ use crate::output::Console;
 use crate::request::ProgramRequest;
 use crate::{Failure, cluster_spec, programs, run, run_id};
 
+/// Has another value for each recording, so that the operator restarts.
+const RECORDING_VARIABLE: &str = "GROVE_MUTATION_RECORDING";
+
 /// A case on a target, with its name in results.
 #[derive(Debug, Clone)]
 pub(super) struct TriedCase {
@@ -44,6 +48,8 @@ pub(super) struct MutatedOperator {
     variables: Mutex<Vec<(String, String)>>,
     /// Dedicated cases run one at a time, and so do the restarts before them.
     dedicated: tokio::sync::Mutex<()>,
+    /// How often the operator was restarted to record what it executes.
+    recordings: AtomicU64,
     /// The operator writes here which mutations it executes.
     sites: PathBuf,
 }
@@ -108,6 +114,7 @@ impl MutatedOperator {
             target,
             variables: Mutex::default(),
             dedicated: tokio::sync::Mutex::default(),
+            recordings: AtomicU64::new(0),
             sites,
         })
     }
@@ -159,19 +166,31 @@ impl MutatedOperator {
         Ok((Some(result), has_ended))
     }
 
+    /// Restarts the operator of a case's control plane, so that it records what it executes.
+    async fn record(&self, tried: &TriedCase) -> Result<bool, Unusable> {
+        // The operator that ran before has the old file open.
+        let _ = std::fs::remove_file(&self.sites);
+        let recording = self.recordings.fetch_add(1, Ordering::Relaxed).to_string();
+        let sites = self.sites.display().to_string();
+        *self.variables.lock() =
+            vec![(SITES_VARIABLE.to_owned(), sites), (RECORDING_VARIABLE.to_owned(), recording)];
+        let environment = self.environment()?;
+        self.switch(&environment, tried.case.isolation, tried.target).await
+    }
+
     /// Runs a case after a restart, without a mutation, and records which mutations it executes.
     pub(super) async fn baseline(&self, tried: &TriedCase) -> Result<BaselineCase, Unusable> {
+        // The start of a control plane does not count.
+        let started = self.environment()?.test_cluster(tried.case.isolation, tried.target).await;
+        drop(started.map_err(|error| unusable(&error))?);
         let begin = Instant::now();
-        let _ = std::fs::remove_file(&self.sites);
-        let environment = self.environment()?;
-        let sites = self.sites.display().to_string();
-        // The case's name makes the variables differ, so that the operator restarts.
-        let case = ("GROVE_MUTATION_CASE".to_owned(), tried.id.clone());
-        *self.variables.lock() = vec![(SITES_VARIABLE.to_owned(), sites), case];
-        if !self.switch(&environment, tried.case.isolation, tried.target).await? {
-            return Err(Unusable("the operator does not start without a mutation".into()));
+        if !self.record(tried).await? {
+            // The case before may have broken the control plane.
+            self.renew().await?;
+            if !self.record(tried).await? {
+                return Err(Unusable("the operator does not start without a mutation".into()));
+            }
         }
-        drop(environment);
         let (result, has_ended) = self.execute(tried).await?;
         let passed = |result: CaseResult| {
             // The case may have ended at once, because a scheduler is missing.
