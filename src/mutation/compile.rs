@@ -8,6 +8,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::MutationError;
 use crate::mutation::{Kind, Mutation};
@@ -139,6 +140,15 @@ impl Built {
             return Ok(());
         }
         Err(MutationError::OtherSources(folder.into()))
+    }
+
+    /// Differs if another build has other mutations or other numbers.
+    pub fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for mutation in &self.mutations {
+            digest.update(format!("{} {} {}\n", mutation.number, mutation.id, mutation.change));
+        }
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The numbers of dropped and of all mutations of each kind.

@@ -121,7 +121,7 @@ fn an_error_inside_a_macro_blames_the_mutation_of_its_call() {
 }
 
 #[test]
-fn a_kind_may_lose_a_quarter() {
+fn a_kind_may_lose_a_quarter_and_a_build_has_a_digest() {
     let mutation = |number, kind| Mutation {
         number,
         id: number.to_string(),
@@ -146,6 +146,10 @@ fn a_kind_may_lose_a_quarter() {
     };
     assert_eq!(built.losses(), [(Kind::Boolean, (1, 4)), (Kind::Boundary, (1, 3))].into());
     assert_eq!(built.incomplete_kinds(), [Kind::Boundary]);
+    let mut other = built.clone();
+    assert_eq!(other.digest(), built.digest());
+    other.mutations[0].number = 9;
+    assert_ne!(other.digest(), built.digest());
 }
 
 /// The folder of the copy is in `GROVE_MUTATION_COPY`, so that a second run is quick.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::mutation::Mutation;
+use crate::mutation::{Kind, Mutation};
 use crate::trial::{Trial, TrialVerdict};
 
 /// 95 %, of the normal distribution.
@@ -99,6 +99,21 @@ pub fn score(trials: &[Trial], equivalents: &BTreeMap<String, String>) -> Score 
     }
 }
 
+/// For each folder with mutations that no case executes, how many there are.
+fn not_executed_by_folder<'a>(
+    population: &'a [Mutation],
+    executed: &BTreeSet<u32>,
+) -> BTreeMap<&'a str, Share> {
+    let mut folders = BTreeMap::new();
+    for mutation in population {
+        let share = folders.entry(mutation.folder()).or_insert(Share { part: 0, whole: 0 });
+        share.part += usize::from(!executed.contains(&mutation.number));
+        share.whole += 1;
+    }
+    folders.retain(|_, share| share.part > 0);
+    folders
+}
+
 /// The lines that a run prints at its end.
 pub fn summary(
     trials: &[Trial],
@@ -121,6 +136,14 @@ pub fn summary(
         "population: no case executes {}",
         Share { part: not_executed, whole: population.len() }
     );
+    for (folder, share) in not_executed_by_folder(population, executed) {
+        let _ = writeln!(text, "  {folder}: {} of {}", share.part, share.whole);
+    }
+    for kind in Kind::ALL {
+        let of_kind: Vec<_> = trials.iter().filter(|trial| trial.kind == kind).cloned().collect();
+        let share = self::score(&of_kind, equivalents).killed;
+        let _ = writeln!(text, "{}: {} of {} killed", kind.name(), share.part, share.whole);
+    }
     for trial in trials {
         let name = match trial.verdict {
             TrialVerdict::Survived => "survived",
@@ -137,7 +160,6 @@ pub fn summary(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mutation::Kind;
 
     #[test]
     fn the_interval_is_wilsons() {
@@ -146,6 +168,22 @@ mod tests {
         let (low, high) = Share { part: 0, whole: 10 }.interval();
         assert!(low.abs() < f64::EPSILON && (high - 0.2775).abs() < 0.0005, "{low} {high}");
         assert_eq!(Share { part: 0, whole: 0 }.interval(), (0.0, 1.0));
+    }
+
+    #[test]
+    fn folders_with_mutations_that_no_case_executes_are_counted() {
+        let mutation = |number, file: &str| Mutation {
+            number,
+            id: format!("{file}:f:boolean:{number}"),
+            file: file.into(),
+            function: "f".into(),
+            kind: Kind::Boolean,
+            line: 1,
+            change: String::new(),
+        };
+        let population = [mutation(1, "plan/a.rs"), mutation(2, "plan/b.rs"), mutation(3, "update/a.rs")];
+        let counted = not_executed_by_folder(&population, &[1, 3].into());
+        assert_eq!(counted, [("plan", Share { part: 1, whole: 2 })].into());
     }
 
     fn trial(id: &str, verdict: TrialVerdict, seconds: f64) -> Trial {

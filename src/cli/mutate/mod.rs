@@ -103,7 +103,7 @@ fn build(folder: &Path) -> Result<Built, Failure> {
 async fn run(folder: &Path, args: &MutateRunArgs) -> Result<Exit, Failure> {
     let built = in_place(|| build(folder))?;
     let drawn = sample(&built.mutations, args.sample, &args.seed);
-    record_sample(folder, args, &drawn)?;
+    record_sample(folder, args, &built.digest(), &drawn)?;
     let cases = cases(args)?;
     let operator = MutatedOperator::prepare(folder, args, &built, &cases).await?;
     let outcome = try_drawn(folder, args, &drawn, &cases, &operator).await;
@@ -112,15 +112,26 @@ async fn run(folder: &Path, args: &MutateRunArgs) -> Result<Exit, Failure> {
     print_score(folder)
 }
 
-/// Writes the sample before anything runs. A resumed run must have the same.
-fn record_sample(folder: &Path, args: &MutateRunArgs, drawn: &[Mutation]) -> Result<(), Failure> {
+/// Writes the sample before anything runs. A resumed run must have the same, and the same operator: the
+/// baseline has the numbers of its mutations.
+fn record_sample(
+    folder: &Path,
+    args: &MutateRunArgs,
+    operator: &str,
+    drawn: &[Mutation],
+) -> Result<(), Failure> {
     let file = folder.join(SAMPLE_FILE);
     let ids: Vec<_> = drawn.iter().map(|mutation| &mutation.id).collect();
-    let content = serde_json::json!({"seed": args.seed, "size": drawn.len(), "mutations": ids});
+    let content = serde_json::json!({
+        "seed": args.seed,
+        "size": drawn.len(),
+        "operator": operator,
+        "mutations": ids,
+    });
     let text = format!("{content:#}\n");
     match std::fs::read_to_string(&file) {
         Ok(earlier) if earlier != text => Err(Failure::Usage(format!(
-            "{}: the folder has results of another sample: pass another --output",
+            "{}: the folder has results of another sample or another operator: pass another --output",
             file.display()
         ))),
         Ok(_) => Ok(()),
@@ -291,10 +302,13 @@ mod tests {
     fn a_resumed_run_has_the_same_sample() {
         let folder = tempfile::tempdir().unwrap();
         let first = args(&["--seed", "a"]);
-        assert!(record_sample(folder.path(), &first, &[]).is_ok());
-        assert!(record_sample(folder.path(), &first, &[]).is_ok());
-        let failure = record_sample(folder.path(), &args(&["--seed", "b"]), &[]).unwrap_err().to_string();
-        assert!(failure.contains("results of another sample"), "{failure}");
+        assert!(record_sample(folder.path(), &first, "1", &[]).is_ok());
+        assert!(record_sample(folder.path(), &first, "1", &[]).is_ok());
+        for (seed, operator) in [("b", "1"), ("a", "2")] {
+            let other = record_sample(folder.path(), &args(&["--seed", seed]), operator, &[]);
+            let failure = other.unwrap_err().to_string();
+            assert!(failure.contains("results of another sample"), "{failure}");
+        }
     }
 
     #[test]
