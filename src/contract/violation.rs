@@ -75,7 +75,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// A violation without its case; [`TargetReport::conclude`] adds it.
+    /// A violation without its case, which `conclude` in the crate `report` adds.
     pub fn new(code: Code, message: impl Into<String>, proof: impl IntoIterator<Item = Proof>) -> Self {
         #[cfg(feature = "record-codes")]
         record(&code);
