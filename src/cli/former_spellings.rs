@@ -155,6 +155,8 @@ mod tests {
         let required: &[(&str, &str, &str)] = &[
             ("dev soak", "--runs", "--runs=2"),
             ("dev components", "list", "list"),
+            ("cluster create", " dev", "dev"),
+            ("cluster create", "--operator", "--operator=existing"),
             ("report merge", "report.yaml", "report.yaml"),
             ("workload", "--nodes", "--nodes=8x8"),
             ("load", "--nodes", "--nodes=8x8"),

@@ -166,7 +166,8 @@ mod tests {
     #[case(&["--shard=1/2"], "--shard")]
     #[case(&["--set=pod.storeResults=true"], "pod.storeResults")]
     fn options_about_this_machine_are_refused(#[case] words: &[&str], #[case] named: &str) {
-        let error = submitted(words).unwrap_err();
+        let line = format!("job --image=suite:1 {}", words.join(" "));
+        let error = testing::job(&line).map(drop).unwrap_err().to_string();
         assert!(error.starts_with(&format!("{named} cannot be combined with `job`")), "{error}");
     }
 }
