@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{BuildFolders, Built, Dropped, culprits, write_compilable};
+use super::{BuildFolders, Built, Dropped, build, culprits, write_compilable};
 use crate::find::{self, Declarations};
 use crate::mutation::{Kind, Mutation};
 use crate::population::Population;
@@ -152,25 +152,56 @@ fn a_kind_may_lose_a_quarter_and_a_build_has_a_digest() {
     assert_ne!(other.digest(), built.digest());
 }
 
-/// The folder of the copy is in `GROVE_MUTATION_COPY`, so that a second run is quick.
-#[test]
-#[ignore = "checks the whole operator several times, which takes minutes"]
-fn no_kind_loses_more_than_a_quarter_in_the_operator() {
+/// Where the tests of the whole operator build it. The folder of the copy is in `GROVE_MUTATION_COPY`, so that
+/// a second run is quick.
+fn with_folders<T>(test: impl FnOnce(&Population, &BuildFolders<'_>) -> T) -> T {
     let temporary = tempfile::tempdir().unwrap();
     let copy = std::env::var_os("GROVE_MUTATION_COPY").map(PathBuf::from);
     let copy = copy.unwrap_or_else(|| temporary.path().to_owned());
-    let dependencies = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let population = Population::read(crate::workspace()).unwrap();
-    let folders =
-        BuildFolders { root: crate::workspace(), copy: &copy, dependencies: dependencies.as_deref() };
     std::fs::create_dir_all(&copy).unwrap();
-    let log = copy.join("attempts.txt");
-    let mut attempts = String::new();
-    let dropped = write_compilable(&population, &folders, |line| {
-        attempts.push_str(&format!("{line}\n"));
-        std::fs::write(&log, &attempts).unwrap();
+    let dependencies = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let root = crate::workspace();
+    let folders = BuildFolders { root, copy: &copy, dependencies: dependencies.as_deref() };
+    test(&Population::read(root).unwrap(), &folders)
+}
+
+#[test]
+#[ignore = "checks the whole operator several times, which takes minutes"]
+fn no_kind_loses_more_than_a_quarter_in_the_operator() {
+    with_folders(|population, folders| {
+        let log = folders.copy.join("attempts.txt");
+        let mut attempts = String::new();
+        let dropped = write_compilable(population, folders, |line| {
+            attempts.push_str(&format!("{line}\n"));
+            std::fs::write(&log, &attempts).unwrap();
+        });
+        let built = Built::of(population, dropped.unwrap(), PathBuf::new());
+        let text = serde_json::to_string_pretty(&built).unwrap();
+        std::fs::write(folders.copy.join("dropped.json"), text).unwrap();
+        assert_eq!(built.incomplete_kinds(), [], "{:?}", built.losses());
     });
-    let built = Built::of(&population, dropped.unwrap(), PathBuf::new());
-    std::fs::write(copy.join("dropped.json"), serde_json::to_string_pretty(&built).unwrap()).unwrap();
-    assert_eq!(built.incomplete_kinds(), [], "{:?}", built.losses());
+}
+
+#[test]
+#[ignore = "builds the whole operator, which takes minutes"]
+fn the_operator_turns_on_one_mutation_and_records_what_it_executes() {
+    with_folders(|population, folders| {
+        let built = build(population, folders, |_| {}).unwrap();
+        let in_print_crds =
+            |one: &&Mutation| one.function == "print_crds" && one.kind == Kind::RemovedStatement;
+        let number = built.mutations.iter().find(in_print_crds).unwrap().number;
+        let sites = folders.copy.join("sites");
+        let printed = |number: u32| {
+            let _ = std::fs::remove_file(&sites);
+            let mut program = std::process::Command::new(&built.program);
+            program.arg("print-crds").env(crate::VARIABLE, number.to_string());
+            let output = program.env(crate::SITES_VARIABLE, &sites).output().unwrap();
+            assert!(output.status.success());
+            assert!(crate::baseline::executed(&sites).contains(&number) || number == 0);
+            output.stdout.len()
+        };
+        assert_ne!(printed(0), 0);
+        assert_eq!(printed(number), 0);
+        assert!(built.check_sources(population, folders.copy).is_ok());
+    });
 }
