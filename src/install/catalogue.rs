@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_programs::components::{
-    Component, Module, Overrides, Progress, Purpose, Toolbox, reject_unknown_overrides,
+    Component, Module, ModuleFiles, Overrides, Progress, Purpose, Toolbox, reject_unknown_overrides,
 };
 use conformance_programs::{ProgramError, module};
 
@@ -140,6 +140,15 @@ pub fn components_for(
         Purpose::Trainer => with_trainer,
         Purpose::Kind | Purpose::Node => false,
     })
+}
+
+/// The files of pinned modules that a local control plane reads when it starts, with these schedulers, and
+/// with the trainer if it runs TrainJobs.
+pub fn module_files(wanted: &BTreeSet<Scheduler>, with_trainer: bool) -> Vec<ModuleFiles> {
+    let of_schedulers = schedulers::all().filter(|scheduler| wanted.contains(scheduler));
+    let of_schedulers =
+        of_schedulers.filter_map(|scheduler| schedulers::installation(scheduler).module_files());
+    of_schedulers.chain(trainer::module_files().into_iter().filter(|_| with_trainer)).collect()
 }
 
 /// The programs of a kind cluster with these schedulers, except those in the node image.

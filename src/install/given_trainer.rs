@@ -18,9 +18,9 @@ use crate::{InstallError, manifests};
 const FOLDER: &str = "--component trainer-controller-manager";
 pub const PROGRAM: &str = "trainer-controller-manager";
 /// The folder of the manifests in a checkout.
-const BASE: &str = "manifests/base";
+pub(crate) const BASE: &str = "manifests/base";
 /// The manifests that the harness reads, below [`BASE`].
-const MANIFESTS: [&str; 6] = [
+pub(crate) const MANIFESTS: [&str; 6] = [
     "crds/trainer.kubeflow.org_trainjobs.yaml",
     RUNTIMES,
     "crds/trainer.kubeflow.org_clustertrainingruntimes.yaml",

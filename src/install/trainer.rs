@@ -8,13 +8,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use conformance_programs::components::{Component, Module, Purpose, source};
+use conformance_programs::components::{Component, Module, ModuleFiles, Purpose, source};
 use conformance_programs::own_program::{OwnProgram, TRAINER_PLUGIN};
 use conformance_programs::{ProgramError, module};
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use crate::given_trainer::GivenTrainer;
+use crate::given_trainer::{BASE, GivenTrainer, MANIFESTS};
 use crate::manifests::read;
 use crate::schedulers::{Command, ProcessHome, SchedulerProcess, StartSettings};
 
@@ -80,6 +80,30 @@ pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
         deployment: None,
     },
 ];
+
+/// The folder of JobSet's manifests in its module.
+const JOB_SET_BASE: &str = "config/components";
+/// The manifests that the harness reads, below [`JOB_SET_BASE`].
+const JOB_SET_MANIFESTS: [&str; 6] = [
+    "crd/bases/jobset.x-k8s.io_jobsets.yaml",
+    "rbac/role.yaml",
+    "webhook/manifests.yaml",
+    "webhook/kustomization.yaml",
+    "webhook/patches/mutating-patch.yaml",
+    "webhook/patches/validating-patch.yaml",
+];
+/// The patches that the kustomization of the pinned trainer lists, below [`BASE`].
+const TRAINER_PATCHES: [&str; 2] = ["webhook/patch_mutating.yaml", "webhook/patch_validating.yaml"];
+
+/// The files of the two modules from which [`objects`] are read.
+pub(crate) fn module_files() -> [ModuleFiles; 2] {
+    let trainer = MANIFESTS.iter().chain(&TRAINER_PATCHES).map(|file| format!("{BASE}/{file}"));
+    let job_set = JOB_SET_MANIFESTS.iter().map(|file| format!("{JOB_SET_BASE}/{file}"));
+    [
+        ModuleFiles { component: &COMPONENTS[0], files: trainer.collect() },
+        ModuleFiles { component: &COMPONENTS[1], files: job_set.collect() },
+    ]
+}
 
 const READY: Option<&str> = Some("/readyz");
 /// The folder of the serving certificate below the folder of temporary files, as in controller-runtime.
@@ -161,22 +185,33 @@ pub async fn objects(
     ca_bundle: &str,
     webhooks: [u16; 3],
 ) -> Result<Vec<Value>, ProgramError> {
-    let [job_set, trainer, plugin] = webhooks.map(|port| WebhookServer { port, ca_bundle });
-    let base = match &spec.given {
+    let trainer_base = match &spec.given {
         Some(given) => given.manifests.clone(),
-        None => source(&COMPONENTS[0]).await?.join("manifests/base"),
+        None => source(&COMPONENTS[0]).await?.join(BASE),
     };
-    let job_set_source = source(&COMPONENTS[1]).await?;
+    let job_set_base = source(&COMPONENTS[1]).await?.join(JOB_SET_BASE);
+    objects_in(&trainer_base, &job_set_base, spec.plugin.then_some(program), ca_bundle, webhooks).await
+}
+
+/// The API objects from the manifests in these two folders. `plugin` is the program of the plugin, if it
+/// runs.
+async fn objects_in(
+    base: &Path,
+    job_set_base: &Path,
+    plugin: Option<&OwnProgram>,
+    ca_bundle: &str,
+    webhooks: [u16; 3],
+) -> Result<Vec<Value>, ProgramError> {
+    let [job_set, trainer, plugin_server] = webhooks.map(|port| WebhookServer { port, ca_bundle });
     let mut crds = Vec::new();
     for kind in ["trainjobs", "trainingruntimes", "clustertrainingruntimes"] {
         crds.extend(read(&base.join(format!("crds/trainer.kubeflow.org_{kind}.yaml")))?);
     }
-    let components = job_set_source.join("config/components");
-    let mut objects = read(&components.join("crd/bases/jobset.x-k8s.io_jobsets.yaml"))?;
-    objects.extend(role(&components.join("rbac/role.yaml"), "jobset-manager-role", PROCESSES[0].user)?);
+    let mut objects = read(&job_set_base.join("crd/bases/jobset.x-k8s.io_jobsets.yaml"))?;
+    objects.extend(role(&job_set_base.join("rbac/role.yaml"), "jobset-manager-role", PROCESSES[0].user)?);
     objects.extend(role(&base.join("rbac/role.yaml"), PROCESSES[1].name, PROCESSES[1].user)?);
     for (folder, prefix, server) in
-        [(components.join("webhook"), "jobset-", job_set), (base.join("webhook"), "", trainer)]
+        [(job_set_base.join("webhook"), "jobset-", job_set), (base.join("webhook"), "", trainer)]
     {
         for mut configuration in webhook_configurations(&folder)? {
             let name = format!("{prefix}{}", configuration["metadata"]["name"].as_str().unwrap_or_default());
@@ -185,7 +220,7 @@ pub async fn objects(
             objects.push(configuration);
         }
     }
-    if spec.plugin {
+    if let Some(program) = plugin {
         let patch: json_patch::Patch = serde_json::from_str(&program.printed("crd-patch", Vec::new()).await?)
             .map_err(|error| unreadable(Path::new(TRAINER_PLUGIN), &error))?;
         let has_policy = |crd: &&mut Value| crd["spec"]["names"]["kind"] != "TrainJob";
@@ -196,7 +231,7 @@ pub async fn objects(
         // The plugin runs as a process, not in the cluster.
         let is_of_pods = |object: &Value| object["kind"] == "Deployment" || object["kind"] == "Service";
         for mut object in manifests.into_iter().filter(|object| !is_of_pods(object)) {
-            plugin.set_in(&mut object);
+            plugin_server.set_in(&mut object);
             objects.push(object);
         }
     }
@@ -284,6 +319,27 @@ mod tests {
         let mut other = json!({"kind": "Namespace"});
         WebhookServer { port: 1, ca_bundle: "" }.set_in(&mut other);
         assert_eq!(other, json!({"kind": "Namespace"}));
+    }
+
+    /// Needs Go, which downloads the two modules once.
+    #[tokio::test]
+    async fn a_release_has_every_manifest_that_is_read() {
+        let release = tempfile::tempdir().unwrap();
+        let mut bases = Vec::new();
+        for (ModuleFiles { component, files }, base) in module_files().iter().zip([BASE, JOB_SET_BASE]) {
+            let module = source(component).await.unwrap();
+            for file in files {
+                let copy = release.path().join(component.name).join(file);
+                std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+                std::fs::write(&copy, std::fs::read(module.join(file)).unwrap()).unwrap();
+            }
+            bases.push((release.path().join(component.name).join(base), module.join(base)));
+        }
+        let [(trainer, its_module), (job_set, module_of_job_set)] = &bases[..] else { panic!("{bases:?}") };
+        let released = objects_in(trainer, job_set, None, "PEM", [1, 2, 3]).await.unwrap();
+        let read = objects_in(its_module, module_of_job_set, None, "PEM", [1, 2, 3]).await.unwrap();
+        assert!(released.len() > 8, "{released:?}");
+        assert_eq!(released, read);
     }
 
     #[test]

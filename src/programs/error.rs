@@ -7,7 +7,7 @@ use crate::source::SourceError;
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     #[error(
-        "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, or pass every program with --component NAME=PATH"
+        "{reason}\nGo builds the components once; install Go {needed} or newer and put it on PATH, install a release archive, which contains them, or pass every program with --component NAME=PATH"
     )]
     Go {
         reason: String,
@@ -54,6 +54,14 @@ pub enum ProgramError {
     },
     #[error("{component}: {reason}; remove it with `grove-conformance clean --components` and run again")]
     Corrupt { component: String, reason: String },
+    /// A file of a release is missing, or not the one that was released.
+    #[error("{}: {reason}; unpack the release archive again", path.display())]
+    Release { path: PathBuf, reason: String },
+    #[error(
+        "offline, and these are neither in a release folder nor in the caches of this machine:\n  {}\nrun `grove-conformance dev components fetch --to DIR` on a machine with network access, or allow builds and downloads: omit programs.offline, or --offline of `cluster create`",
+        missing.join("\n  ")
+    )]
+    Offline { missing: Vec<String> },
     #[error("--component {name}={}: {reason}", path.display())]
     Override { name: String, path: PathBuf, reason: String },
     #[error("{}: {source}", path.display())]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use conformance_contract::scheduler::Scheduler;
-use conformance_programs::components::{self, Component};
+use conformance_programs::components::{self, Component, ModuleFiles};
 use conformance_programs::{ProgramError, home};
 use serde_json::Value;
 
@@ -173,6 +173,13 @@ impl Install {
         let Crds::Written(text) = self.crds else { return Ok(Vec::new()) };
         grove_yaml::documents(text)
             .map_err(|source| ProgramError::Manifest { path: "crds.yaml".into(), source })
+    }
+
+    /// The files of its module that the harness reads: CRDs.
+    pub(crate) fn module_files(&self) -> Option<ModuleFiles> {
+        let Crds::Module(crds) = &self.crds else { return None };
+        let files = crds.files.iter().map(|file| format!("{}/{file}", crds.folder)).collect();
+        Some(ModuleFiles { component: crds.component, files })
     }
 
     /// The roles of the scheduler's users on a local control plane.

@@ -9,7 +9,6 @@ use tokio::process::Command;
 
 use super::component::Component;
 use super::digests::hex;
-use super::go_module::complete;
 use super::toolchain::Toolchain;
 use crate::{ProgramError, available_memory, home};
 
@@ -82,38 +81,6 @@ pub(super) fn key(component: &Component, go: &Toolchain) -> String {
         amendment.hash_into(&mut hash);
     }
     hex(&hash.finalize())[..16].to_owned()
-}
-
-/// The folder with the source of a component's Go module. Downloads the module if Go no longer has it.
-pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramError> {
-    let module = component.module;
-    let path = component.module_path();
-    let missing = |reason: String| ProgramError::Go { reason, needed: module.go_version().into() };
-    let folder = complete(module).await?;
-    let go = async |args: &[&str]| {
-        let answer = Command::new("go")
-            .args(args)
-            .arg(path)
-            .current_dir(&folder)
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output()
-            .await
-            .map_err(|e| missing(format!("`go` cannot be run: {e}")))?;
-        if answer.status.success() {
-            Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
-        } else {
-            let reason = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
-            Err(missing(format!("`go {}` for {path} failed: {reason}", args.join(" "))))
-        }
-    };
-    const LIST: [&str; 5] = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}"];
-    let mut found = go(&LIST).await?;
-    if found.is_empty() {
-        go(&["mod", "download"]).await?;
-        found = go(&LIST).await?;
-    }
-    if found.is_empty() { Err(missing(format!("Go has no source of {path}"))) } else { Ok(found.into()) }
 }
 
 /// Builds programs into the folder `into`, each under its name. Calls `on_package` with the number of

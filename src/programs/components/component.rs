@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use conformance_contract::scheduler::Scheduler;
+use sha2::{Digest, Sha256};
 
 use super::amendment::Amendment;
+use super::digests::hex;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Module {
@@ -79,6 +81,21 @@ impl Component {
     /// Whether the same `go build` builds both.
     pub fn is_built_with(&self, other: &Self) -> bool {
         self.module.name == other.module.name && self.version == other.version
+    }
+
+    /// A short hash of the sources: the pinned modules, the linker flags and the package. It does not depend
+    /// on the toolchain.
+    pub(super) fn pins(&self) -> String {
+        let module = self.module;
+        let mut hash = Sha256::new();
+        for part in [module.go_mod, module.go_sum, &*module.ldflags, self.package] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        if let Some(amendment) = module.amendment {
+            amendment.hash_into(&mut hash);
+        }
+        hex(&hash.finalize())[..8].to_owned()
     }
 
     /// The path of the Go module that contains the program, as in a `go.mod`.

@@ -46,7 +46,7 @@ pub(crate) async fn to_download(
 
 /// Copies the amended module, unless Go must download it first. Then this returns the folder to download it
 /// from, and the module as PATH@VERSION.
-async fn missing_amended(
+pub(super) async fn missing_amended(
     module: &'static Module,
     folder: &Path,
 ) -> Result<Option<(PathBuf, String)>, ProgramError> {

@@ -1,4 +1,5 @@
-//! Provides programs: those of the user (`--component NAME=PATH`), cached ones, or newly built ones.
+//! Provides programs: those of the user (`--component NAME=PATH`), those of a release, cached ones, or newly
+//! built ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,13 +13,14 @@ use super::build::{self, Build, BuiltBy, Target};
 use super::component::Component;
 use super::digests::digest;
 use super::go_module::complete;
+use super::release::{ReleaseFolder, ReleasedProgram};
 use super::toolchain::Toolchain;
 use crate::blocking::in_place;
 use crate::{ProgramError, home, preflight};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Built from the pinned module, now or earlier.
+    /// Built from the pinned module: now, earlier, or for a release.
     Built,
     Given,
 }
@@ -76,7 +78,7 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Prepares these programs and builds those that are not cached.
+    /// Prepares these programs and builds those that neither a release nor the cache contains.
     pub async fn prepare_only(
         components: impl Iterator<Item = &'static Component>,
         overrides: &Overrides,
@@ -91,10 +93,13 @@ impl Toolbox {
                 None => not_given.push(component),
             }
         }
+        let released = in_place(|| released(&not_given))?;
         let to_build = Self::to_build(not_given.iter().copied()).await;
         if !not_given.is_empty() {
             preflight::require(preflight::checks(&to_build).await)?;
         }
+        not_given.retain(|component| !released.iter().any(|program| program.name == component.name));
+        programs.extend(released.into_iter().map(|program| (program.name.clone(), program)));
         progress.planned(&by_module(&to_build).iter().map(|group| planned(group)).collect::<Vec<_>>());
         for group in by_module(&not_given) {
             let built = cached_or_built(&group, progress).await?;
@@ -103,7 +108,7 @@ impl Toolbox {
         Ok(Self { programs })
     }
 
-    /// The components that are not in the cache.
+    /// The components that neither a release nor the cache contains.
     pub async fn to_build(components: impl Iterator<Item = &'static Component>) -> Vec<&'static Component> {
         let mut to_build = Vec::new();
         for component in components {
@@ -114,8 +119,11 @@ impl Toolbox {
         to_build
     }
 
-    /// Whether a component is in the cache, built by the Go that is now on PATH.
+    /// Whether a component is in a release, or in the cache, built by the Go that is now on PATH.
     pub async fn is_built(component: &'static Component) -> bool {
+        if matches!(ReleaseFolder::of_this_program(), Ok(Some(release)) if release.lists(component)) {
+            return true;
+        }
         match Toolchain::find(component.module).await {
             Ok(go) => cached(component.name, &folder(component, &go)).is_some(),
             Err(_) => false,
@@ -192,6 +200,21 @@ async fn given(component: &Component, path: &Path) -> Result<Program, ProgramErr
     let sha256 = in_place(|| digest(&path))?;
     let name = component.name.to_owned();
     Ok(Program { name, version, path, sha256, source: Source::Given, built_in: None })
+}
+
+/// The programs of these components that the release of this program contains. None if this program does not
+/// come from a release.
+fn released(components: &[&'static Component]) -> Result<Vec<Program>, ProgramError> {
+    let Some(release) = ReleaseFolder::of_this_program()? else { return Ok(Vec::new()) };
+    let program = |found: ReleasedProgram| Program {
+        name: found.component.name.to_owned(),
+        version: found.component.version.to_owned(),
+        path: found.path,
+        sha256: found.sha256,
+        source: Source::Built,
+        built_in: None,
+    };
+    Ok(release.programs(components)?.into_iter().map(program).collect())
 }
 
 /// Groups components by module and version. The groups are in the order of their first components.

@@ -1,0 +1,69 @@
+//! The source of a component's module, from which the harness reads CRDs, roles and webhooks. A release
+//! contains these files, so that they need no Go.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use super::component::Component;
+use super::go_module::{complete, materialise};
+use super::modules::missing_amended;
+use super::release::ReleaseFolder;
+use crate::ProgramError;
+use crate::blocking::in_place;
+
+/// Prints the folder of a module, or nothing if Go would have to download the module.
+const LIST: [&str; 5] = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}"];
+
+/// The folder with the source of a component's Go module: the files in a release, or the source in Go's
+/// cache. Downloads the module if Go no longer has it.
+pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramError> {
+    if let Some(folder) = in_place(|| released(component))? {
+        return Ok(folder);
+    }
+    let module = component.module;
+    let path = component.module_path();
+    let missing = |reason: String| ProgramError::Go { reason, needed: module.go_version().into() };
+    let folder = complete(module).await?;
+    let mut found = go(&folder, &LIST, path, None).await.map_err(missing)?;
+    if found.is_empty() {
+        go(&folder, &["mod", "download"], path, None).await.map_err(missing)?;
+        found = go(&folder, &LIST, path, None).await.map_err(missing)?;
+    }
+    if found.is_empty() { Err(missing(format!("Go has no source of {path}"))) } else { Ok(found.into()) }
+}
+
+/// Whether [`source`] finds the source without a download.
+pub async fn has_source(component: &'static Component) -> Result<bool, ProgramError> {
+    if in_place(|| released(component))?.is_some() {
+        return Ok(true);
+    }
+    let folder = materialise(component.module)?;
+    // Go lists nothing before the copy of an amended module exists.
+    if !matches!(missing_amended(component.module, &folder).await, Ok(None)) {
+        return Ok(false);
+    }
+    let found = go(&folder, &LIST, component.module_path(), Some("off")).await;
+    Ok(found.is_ok_and(|found| !found.is_empty()))
+}
+
+fn released(component: &Component) -> Result<Option<PathBuf>, ProgramError> {
+    ReleaseFolder::of_this_program()?.map_or(Ok(None), |release| release.module(component))
+}
+
+/// The output of `go` for the module `path`, or the reason why it failed. `proxy` overrides the GOPROXY of
+/// `go env`.
+async fn go(folder: &Path, args: &[&str], path: &str, proxy: Option<&str>) -> Result<String, String> {
+    let mut go = Command::new("go");
+    go.args(args).arg(path).current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
+    if let Some(proxy) = proxy {
+        go.env("GOPROXY", proxy);
+    }
+    let answer = go.output().await.map_err(|error| format!("`go` cannot be run: {error}"))?;
+    if answer.status.success() {
+        return Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned());
+    }
+    let reason = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
+    Err(format!("`go {}` for {path} failed: {reason}", args.join(" ")))
+}

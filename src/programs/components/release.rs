@@ -1,0 +1,271 @@
+//! The folder of a release: built programs, and the files of their modules that the harness reads. A user
+//! unpacks it from an archive, and needs no compiler.
+//!
+//! `SHA256SUMS` lists the files with their digests. A file is used only if its digest is the listed one, so
+//! an altered or incomplete program never starts. `dev components fetch` writes such a folder.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::component::Component;
+use super::digests::digest;
+use crate::ProgramError;
+
+/// The list of files and digests, in the format of `sha256sum`.
+pub(super) const SUMS: &str = "SHA256SUMS";
+/// The folder of the programs.
+pub(super) const PROGRAMS: &str = "programs/";
+/// The folder of the files of modules.
+pub(super) const MODULES: &str = "modules/";
+/// Where a packager may put the folder, relative to the folder of the suite's program.
+const LIBRARY: &str = "../lib/grove-conformance";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ReleaseFolder {
+    path: PathBuf,
+    /// SHA-256 in hex, by the path below the folder.
+    digests: BTreeMap<String, String>,
+}
+
+/// A program whose digest has been checked.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ReleasedProgram {
+    pub component: &'static Component,
+    pub path: PathBuf,
+    /// Hex.
+    pub sha256: String,
+}
+
+/// The path of a component's program. It contains the pins of the module, so that a program of another suite
+/// version is not used.
+pub(super) fn program_file(component: &Component) -> String {
+    let Component { name, version, .. } = component;
+    format!("{PROGRAMS}{name}-{version}-{}/{name}", component.pins())
+}
+
+/// The path of the folder with the files of a component's module.
+pub(super) fn module_folder(component: &Component) -> String {
+    format!("{MODULES}{}@{}/", component.module_path(), component.version)
+}
+
+impl ReleaseFolder {
+    /// The folder of this program, or `../lib/grove-conformance` from there. `None` if this program does not
+    /// come from a release.
+    pub(super) fn of_this_program() -> Result<Option<Self>, ProgramError> {
+        std::env::current_exe().map_or(Ok(None), |program| Self::of(&program))
+    }
+
+    pub(super) fn of(program: &Path) -> Result<Option<Self>, ProgramError> {
+        let Some(folder) = program.parent() else { return Ok(None) };
+        for path in [folder.to_owned(), folder.join(LIBRARY)] {
+            if let Some(found) = Self::open(path)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the list. `None` if there is none, or if it lists no programs: then it belongs to something
+    /// else.
+    fn open(path: PathBuf) -> Result<Option<Self>, ProgramError> {
+        let sums = path.join(SUMS);
+        let text = match std::fs::read(&sums) {
+            Ok(raw) => String::from_utf8_lossy(&raw).into_owned(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(ProgramError::File { path: sums, source }),
+        };
+        let lines: Vec<_> = text.lines().map(listed).collect();
+        if !lines.iter().flatten().any(|(file, _)| file.starts_with(PROGRAMS)) {
+            return Ok(None);
+        }
+        let wrong = |reason: String| ProgramError::Release { path: sums.clone(), reason };
+        if let Some(index) = lines.iter().position(Option::is_none) {
+            return Err(wrong(format!("line {} is not a SHA-256 and a path", index + 1)));
+        }
+        if !text.ends_with('\n') {
+            return Err(wrong("its last line is incomplete".into()));
+        }
+        Ok(Some(Self { path, digests: lines.into_iter().flatten().collect() }))
+    }
+
+    /// Whether the release contains the program of a component.
+    pub(super) fn lists(&self, component: &Component) -> bool {
+        self.digests.contains_key(&program_file(component))
+    }
+
+    /// The programs of these components that the release contains. Checks their digests at the same time,
+    /// because the files have about 100 MB each.
+    pub(super) fn programs(
+        &self,
+        components: &[&'static Component],
+    ) -> Result<Vec<ReleasedProgram>, ProgramError> {
+        let listed = components.iter().copied().filter(|component| self.lists(component));
+        std::thread::scope(|scope| {
+            let checks: Vec<_> =
+                listed.map(|component| scope.spawn(move || self.program(component))).collect();
+            let ended = checks.into_iter().map(std::thread::ScopedJoinHandle::join);
+            ended.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    }
+
+    fn program(&self, component: &'static Component) -> Result<ReleasedProgram, ProgramError> {
+        let file = program_file(component);
+        let path = self.checked(&file)?;
+        let sha256 = self.digests.get(&file).cloned().unwrap_or_default();
+        Ok(ReleasedProgram { component, path, sha256 })
+    }
+
+    /// The folder with the files of a component's module. `None` if the release contains none of them.
+    pub(super) fn module(&self, component: &Component) -> Result<Option<PathBuf>, ProgramError> {
+        let folder = module_folder(component);
+        let files: Vec<_> = self.digests.keys().filter(|file| file.starts_with(&folder)).collect();
+        for file in &files {
+            self.checked(file)?;
+        }
+        Ok((!files.is_empty()).then(|| self.path.join(&folder)))
+    }
+
+    /// The path of a listed file. Fails if the file is missing or has another digest.
+    fn checked(&self, file: &str) -> Result<PathBuf, ProgramError> {
+        let path = self.path.join(file);
+        let wrong = |reason: String| ProgramError::Release { path: path.clone(), reason };
+        if !path.is_file() {
+            return Err(wrong(format!("{SUMS} lists this file, but it does not exist")));
+        }
+        let found = digest(&path)?;
+        match self.digests.get(file) {
+            Some(wanted) if *wanted == found => Ok(path),
+            Some(wanted) => Err(wrong(format!("its SHA-256 is {found}, but {SUMS} lists {wanted}"))),
+            None => Err(wrong(format!("{SUMS} does not list it"))),
+        }
+    }
+}
+
+/// The path and the digest in a line of the list.
+fn listed(line: &str) -> Option<(String, String)> {
+    let (digest, file) = line.split_once("  ")?;
+    let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_digest && !file.is_empty()).then(|| (file.to_owned(), digest.to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use rstest::rstest;
+    use sha2::{Digest, Sha256};
+
+    use super::super::component::{Module, Purpose};
+    use super::super::digests::hex;
+    use super::*;
+
+    static MODULE: Module = module("");
+    static ETCD: Component = program("etcd", &MODULE);
+    static KWOK: Component = program("kwok", &MODULE);
+
+    const fn module(go_sum: &'static str) -> Module {
+        let ldflags = Cow::Borrowed("-s -w");
+        Module { name: "m", go_mod: "module example.com/m\n", go_sum, ldflags, amendment: None }
+    }
+
+    const fn program(name: &'static str, module: &'static Module) -> Component {
+        let package = "example.com/m/cmd/m";
+        Component { name, version: "v1.0.0", package, module, purpose: Purpose::ControlPlane }
+    }
+
+    fn sha256(content: &str) -> String {
+        hex(&Sha256::digest(content))
+    }
+
+    /// A release with etcd, one file of its module, and the program of the suite.
+    fn release() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let module = format!("{}config/crd.yaml", module_folder(&ETCD));
+        let mut sums = Vec::new();
+        for (file, content) in
+            [(program_file(&ETCD), "etcd"), (module, "kind: A\n"), ("grove-conformance".into(), "suite")]
+        {
+            crate::home::write(&folder.path().join(&file), content).unwrap();
+            sums.push(format!("{}  {file}\n", sha256(content)));
+        }
+        std::fs::write(folder.path().join(SUMS), sums.concat()).unwrap();
+        folder
+    }
+
+    fn opened(folder: &tempfile::TempDir) -> ReleaseFolder {
+        ReleaseFolder::of(&folder.path().join("grove-conformance")).unwrap().expect("a release")
+    }
+
+    #[test]
+    fn a_release_provides_its_programs_and_no_others() {
+        let folder = release();
+        let found = opened(&folder).programs(&[&KWOK, &ETCD]).unwrap();
+        let path = folder.path().join(program_file(&ETCD));
+        assert_eq!(found, [ReleasedProgram { component: &ETCD, path, sha256: sha256("etcd") }]);
+        let module = opened(&folder).module(&ETCD).unwrap().expect("files of the module");
+        assert!(module.join("config/crd.yaml").is_file());
+    }
+
+    #[test]
+    fn the_folder_may_be_in_the_library_of_the_prefix() {
+        let folder = release();
+        let prefix = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(prefix.path().join("bin")).unwrap();
+        std::fs::create_dir_all(prefix.path().join("lib")).unwrap();
+        std::fs::rename(folder.keep(), prefix.path().join("lib/grove-conformance")).unwrap();
+        let found = ReleaseFolder::of(&prefix.path().join("bin/grove-conformance")).unwrap();
+        assert!(found.is_some_and(|release| release.lists(&ETCD)));
+    }
+
+    #[rstest]
+    #[case::altered(Some("etcd with a bug"), format!("but SHA256SUMS lists {}", sha256("etcd")))]
+    #[case::missing(None, "SHA256SUMS lists this file, but it does not exist".to_owned())]
+    fn an_altered_program_is_an_error(#[case] content: Option<&str>, #[case] expected: String) {
+        let folder = release();
+        let path = folder.path().join(program_file(&ETCD));
+        match content {
+            Some(content) => std::fs::write(&path, content).unwrap(),
+            None => std::fs::remove_file(&path).unwrap(),
+        }
+        let error = opened(&folder).programs(&[&ETCD]).unwrap_err();
+        assert!(!error.is_usage());
+        let message = error.to_string();
+        assert!(message.contains(&expected) && message.contains(&path.display().to_string()), "{message}");
+    }
+
+    #[test]
+    fn an_altered_file_of_a_module_is_an_error() {
+        let folder = release();
+        let path = folder.path().join(module_folder(&ETCD)).join("config/crd.yaml");
+        std::fs::write(path, "kind: B\n").unwrap();
+        let message = opened(&folder).module(&ETCD).unwrap_err().to_string();
+        assert!(message.contains("config/crd.yaml: its SHA-256 is"), "{message}");
+    }
+
+    #[rstest]
+    #[case::cut_off("", "its last line is incomplete")]
+    #[case::no_digest("\netcd\n", "line 4 is not a SHA-256 and a path")]
+    fn a_damaged_list_is_an_error(#[case] end: &str, #[case] expected: &str) {
+        let folder = release();
+        let sums = folder.path().join(SUMS);
+        let text = std::fs::read_to_string(&sums).unwrap();
+        std::fs::write(&sums, format!("{}{end}", text.trim_end())).unwrap();
+        let message = ReleaseFolder::of(&folder.path().join("x")).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+
+    #[test]
+    fn a_list_without_programs_belongs_to_something_else() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(SUMS), format!("{}  other.iso\nnonsense", sha256(""))).unwrap();
+        assert_eq!(ReleaseFolder::of(&folder.path().join("grove-conformance")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_program_with_other_pins_is_not_used() {
+        static OTHER_MODULE: Module = module("example.com/n v1.0.0 h1:x\n");
+        static OTHER: Component = program("etcd", &OTHER_MODULE);
+        assert_ne!(program_file(&OTHER), program_file(&ETCD));
+        assert!(!opened(&release()).lists(&OTHER));
+    }
+}
