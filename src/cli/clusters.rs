@@ -104,7 +104,7 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
     }
     let console = Console::default();
     // The supervisor uses the same programs. They are built here, because its progress is not visible.
-    let given = ProgramRequest::of(&args.programs)?;
+    let given = ProgramRequest { offline: args.offline, ..ProgramRequest::of(&args.programs)? };
     let spec = spec(args, &given, &console).await?;
     programs(&given, &spec, &console).await?;
     console.now("starting a control plane");

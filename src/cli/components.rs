@@ -1,10 +1,14 @@
-//! `dev components`: lists, builds or verifies the programs of clusters.
+//! `dev components`: lists, builds, verifies or copies the programs of clusters.
 
-use conformance_install::catalogue::{self, catalogue};
-use conformance_programs::components::{Overrides, Program, Source, Toolbox};
+use std::path::Path;
+
+use conformance_install::catalogue::{self, catalogue, components_for, module_files};
+use conformance_install::schedulers;
+use conformance_programs::components::{Overrides, Program, Source, Toolbox, fetch};
 use conformance_report::Exit;
 
 use super::args::{ComponentsArgs, ComponentsVerb};
+use super::options::Versions;
 use super::output::{self, Console};
 use super::request::ProgramRequest;
 use super::{Failure, given};
@@ -17,7 +21,7 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     let overrides: Overrides = programs.files.iter().cloned().collect();
     let console = Console::default();
     let sources = given::opened(&programs).await?;
-    match args.verb {
+    match &args.verb {
         ComponentsVerb::List => {
             let mut listed = Vec::new();
             for component in args.kubernetes.all().iter().flat_map(|version| catalogue(*version)) {
@@ -36,6 +40,14 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
                     output::data(&format!("{name:<28}{version:<14} {dir} {state}"));
                 }
             }
+        }
+        ComponentsVerb::Fetch { to } => {
+            if let Some((name, source)) = args.programs.given.first() {
+                return Err(Failure::Usage(format!(
+                    "--component {name}={source}: dev components fetch copies pinned programs, omit it"
+                )));
+            }
+            copy(args.kubernetes, to, &console).await?;
         }
         ComponentsVerb::Build | ComponentsVerb::Verify => {
             // Build the user's own source first: if it does not compile, the user need not wait for the rest.
@@ -58,6 +70,27 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Conformant)
+}
+
+/// Copies the programs of local control planes, and the files of their modules, into a folder.
+async fn copy(versions: Versions, to: &Path, console: &Console) -> Result<(), Failure> {
+    if std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(Failure::Usage(format!("--to {}: the folder is not empty", to.display())));
+    }
+    let wanted = schedulers::all().collect();
+    let mut programs = Vec::new();
+    for version in versions.all() {
+        let components: Vec<_> = components_for(version, &wanted, true).collect();
+        let toolbox = Toolbox::prepare_only(components.iter().copied(), &Overrides::new(), console).await?;
+        console.end();
+        for component in components {
+            programs.push((component, toolbox.get(component.name)?.clone()));
+        }
+    }
+    let fetched = fetch(to, &programs, &module_files(&wanted, true)).await?;
+    let megabytes = fetched.bytes as f64 / 1e6;
+    output::data(&format!("{}: {} files, {megabytes:.0} MB", to.display(), fetched.files));
+    Ok(())
 }
 
 fn print(program: &Program) {

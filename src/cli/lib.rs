@@ -25,6 +25,7 @@ mod list;
 mod load;
 mod mutants;
 mod mutate;
+mod offline;
 mod operator;
 mod options;
 mod output;
@@ -283,9 +284,13 @@ async fn programs(
         spec.given.values().any(|scheduler| scheduler.program(name).is_some())
             || spec.given_trainer().is_some_and(|trainer| trainer.program.name == name)
     };
-    let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some())
-        .filter(|component| !given(component.name));
-    let toolbox = Toolbox::prepare_only(components, &overrides, console).await?;
+    let components: Vec<_> = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some())
+        .filter(|component| !given(component.name))
+        .collect();
+    if programs.offline {
+        offline::require(&components, &overrides, spec).await?;
+    }
+    let toolbox = Toolbox::prepare_only(components.into_iter(), &overrides, console).await?;
     let controller = parts.controller(spec, console).await?;
     parts.with(toolbox, controller)
 }

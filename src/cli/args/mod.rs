@@ -81,7 +81,8 @@ pub(crate) enum Verb {
     Completions(CompletionsArgs),
     /// Print the manual page, or write one page per command.
     Man(ManArgs),
-    /// Tools for developers of the suite: mutants, repeated runs, measurements, programs, images.
+    /// Tools for developers of the suite: mutants, repeated runs, measurements, programs, images. Also copies
+    /// the programs for a machine without network access (`dev components fetch`).
     Dev(DevArgs),
     /// Own a cluster that `cluster create` started.
     #[command(name = "__supervise", hide = true)]

@@ -31,7 +31,7 @@ pub(crate) enum DevVerb {
     Soak(Box<SoakArgs>),
     /// Measure cluster start, gang latency, the operator's rate and memory.
     Bench(BenchArgs),
-    /// List, build or verify the programs that make up a cluster.
+    /// List, build, verify or copy the programs that make up a cluster.
     Components(ComponentsArgs),
     /// Build the suite's image, for `job`.
     Image(ImageArgs),
@@ -138,6 +138,10 @@ pub(crate) struct CreateArgs {
     /// and 2 with 4), 4 per rack and 8 per block.
     #[arg(long, value_name = "NODESxGPUS,...")]
     pub nodes: Option<String>,
+    /// Build and download nothing, as with programs.offline of a run. If a pinned program is neither in a
+    /// release folder nor in the cache, fail before anything starts.
+    #[arg(long)]
+    pub offline: bool,
     /// Where the programs come from.
     #[command(flatten)]
     pub programs: ProgramOptions,
@@ -166,7 +170,7 @@ pub(crate) struct ComponentsArgs {
 }
 
 /// Subcommands of `dev components`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum ComponentsVerb {
     /// List components with their versions, and whether they are built.
     List,
@@ -174,6 +178,13 @@ pub(crate) enum ComponentsVerb {
     Build,
     /// Recompute digests and compare the version that each program reports.
     Verify,
+    /// Copy everything that --provider local needs into a folder, with SHA256SUMS. Builds what is missing.
+    /// Next to the program of this suite, the folder replaces Go and the network.
+    Fetch {
+        /// A folder that is empty or does not exist.
+        #[arg(long, value_name = "DIR")]
+        to: PathBuf,
+    },
 }
 
 /// Arguments of `dev image`.

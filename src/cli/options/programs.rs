@@ -28,9 +28,13 @@ pub(crate) struct ProgramOptions {
     /// The configuration of each scheduler, by its name: a file, or stock.
     #[arg(skip)]
     pub scheduler_configs: BTreeMap<String, String>,
+    /// Build and download nothing. If a pinned program is neither in a release folder nor in the cache, fail
+    /// before anything starts. Working trees of your own are still built.
+    #[arg(skip)]
+    pub offline: Option<bool>,
 }
 
-layered!(ProgramOptions: given, given_configs, components, scheduler_configs);
+layered!(ProgramOptions: given, given_configs, components, scheduler_configs, offline);
 
 fn named(raw: &str) -> Result<(String, String), String> {
     pair(raw).ok_or_else(|| "expected NAME=PATH, NAME=src:DIR, NAME=version:V or NAME=chart:REF".into())

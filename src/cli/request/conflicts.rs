@@ -154,6 +154,11 @@ fn of_programs(request: &Request) -> Option<String> {
     if programs.trainer.is_some() && subject.workload() != Workload::TrainJobs {
         return Some(format!("--component {TRAINER}: only `trainjobs` runs the trainer"));
     }
+    if programs.offline && cluster.provider == ProviderName::Kind {
+        return Some(
+            "programs.offline needs --provider local or existing: kind builds and pulls images".into(),
+        );
+    }
     let is_refused = |name: &&String| match cluster.provider {
         ProviderName::Local => false,
         ProviderName::Kind => {

@@ -28,6 +28,8 @@ pub(crate) struct ProgramRequest {
     pub charts: Vec<(String, Option<String>)>,
     /// The configurations of schedulers that are not the suite's, each with its source.
     pub configurations: Vec<(Scheduler, String, SchedulerConfiguration)>,
+    /// Whether pinned programs are neither built nor downloaded.
+    pub offline: bool,
 }
 
 /// A Kubeflow Trainer of the user.
@@ -59,7 +61,7 @@ impl ProgramRequest {
         for (name, source) in &options.components {
             given.entry(of_program(name)).or_insert(source);
         }
-        let mut request = Self::default();
+        let mut request = Self { offline: options.offline.unwrap_or_default(), ..Self::default() };
         for (name, source) in &given {
             request.add(name, source)?;
         }
@@ -126,8 +128,9 @@ impl ProgramRequest {
         self.configurations.iter().map(word).collect()
     }
 
+    /// Whether all programs are the pinned ones.
     pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::default()
+        *self == Self { offline: self.offline, ..Self::default() }
     }
 
     /// The values of `--component` that select these programs.

@@ -61,6 +61,7 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 #[case("run --set pod.shards=2", "needs a pod of an Indexed Job")]
 #[case("run --component volcano=chart:pinned", "needs --provider kind")]
 #[case("run --provider kind --scheduler-config kube-scheduler=stock", "configures local processes")]
+#[case("run --provider kind --set programs.offline=true", "kind builds and pulls images")]
 #[case("run --cluster dev --scheduler-config kube-scheduler=stock", "pass it to `cluster create`")]
 #[case("run --provider existing --component vc-scheduler=src:x", "install it there")]
 #[case("run --provider kind --component kube-scheduler=src:x", "it cannot be deployed in a cluster")]
@@ -82,6 +83,14 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 fn contradictions_are_usage_errors(#[case] line: &str, #[case] expected: &str) {
     let failure = failure(line);
     assert!(failure.contains(expected), "{failure}");
+}
+
+#[test]
+fn a_run_builds_programs_unless_it_is_offline() {
+    assert!(!request("run").unwrap().programs.offline);
+    assert!(request("run --set programs.offline=true").unwrap().programs.offline);
+    // The programs of a job are in its image.
+    assert!(job("job --image suite:1 --set programs.offline=true").unwrap().0.programs.offline);
 }
 
 #[test]
