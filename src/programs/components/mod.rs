@@ -25,8 +25,8 @@ mod toolbox;
 pub(crate) mod toolchain;
 
 pub use amendment::Amendment;
-pub(crate) use build::{Build, COMPILER_FLAGS, Target};
 pub use build::BuiltBy;
+pub(crate) use build::{Build, COMPILER_FLAGS, Target};
 pub use component::{Component, Module, Purpose};
 pub use digests::{digest, hex};
 pub use fetch::{Fetched, ModuleFiles, fetch};

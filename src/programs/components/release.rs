@@ -164,8 +164,13 @@ mod tests {
     static KWOK: Component = program("kwok", &MODULE);
 
     const fn module(go_sum: &'static str) -> Module {
-        let ldflags = Cow::Borrowed("-s -w");
-        Module { name: "m", go_mod: "module example.com/m\n", go_sum, ldflags, amendment: None }
+        Module {
+            name: "m",
+            go_mod: "module example.com/m\n",
+            go_sum,
+            ldflags: Cow::Borrowed("-s -w"),
+            amendment: None,
+        }
     }
 
     const fn program(name: &'static str, module: &'static Module) -> Component {
