@@ -1,7 +1,6 @@
 //! `programs.offline`: fails before anything starts if a program would be built, or a file of a module
 //! downloaded.
 
-use conformance_install::catalogue::module_files;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_programs::ProgramError;
 use conformance_programs::components::{Component, Overrides, Toolbox, has_source};
@@ -16,7 +15,7 @@ pub(crate) async fn require(
     let unbuilt = Toolbox::to_build(pinned).await;
     let mut missing: Vec<_> =
         unbuilt.iter().map(|component| format!("{} {}", component.name, component.version)).collect();
-    for files in module_files(&spec.schedulers, spec.trainer.is_some()) {
+    for files in spec.module_files() {
         let component = files.component;
         if !has_source(component).await? {
             missing.push(format!("manifests of {} {}", component.module_path(), component.version));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use conformance_contract::clauses::Workload;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
+use conformance_programs::components::ModuleFiles;
 use conformance_proxy::{Patch, Rule};
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::memory::Memory;
 use crate::operator::Operator;
 use crate::part::Part;
 use crate::schedulers::{GivenScheduler, SchedulerConfiguration, StartSettings, installation};
-use crate::trainer::TrainerSpec;
+use crate::trainer::{self, TrainerSpec};
 
 pub use crate::controller_spec::ControllerSpec;
 pub use crate::gates::Gates;
@@ -164,6 +165,21 @@ impl ClusterSpec {
             trainer.given = Some(given);
         }
         self
+    }
+
+    /// The files of pinned modules that this cluster reads when it starts. A given scheduler or trainer comes
+    /// with its own.
+    pub fn module_files(&self) -> Vec<ModuleFiles> {
+        let has_own = |scheduler: &Scheduler| self.given.get(scheduler).is_some_and(|given| given.has_crds());
+        let read = self.schedulers.iter().filter(|scheduler| !has_own(scheduler));
+        let mut files: Vec<_> =
+            read.filter_map(|scheduler| installation(*scheduler).module_files()).collect();
+        if self.trainer.is_some() {
+            let [of_trainer, of_job_set] = trainer::module_files();
+            files.extend(self.given_trainer().is_none().then_some(of_trainer));
+            files.push(of_job_set);
+        }
+        files
     }
 
     pub fn given_trainer(&self) -> Option<&GivenTrainer> {

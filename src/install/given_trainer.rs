@@ -184,6 +184,9 @@ mod tests {
                 !has,
                 "either the trainer or the plugin serves the policy"
             );
+            let modules = spec.module_files();
+            let components: Vec<_> = modules.iter().map(|files| files.component.name).collect();
+            assert_eq!(components, ["jobset"], "the given trainer has manifests of its own");
             assert!(
                 given.manifests.ends_with("base")
                     && given.program.path.ends_with("bin/trainer-controller-manager")

@@ -26,6 +26,11 @@ impl GivenScheduler {
         self.programs.iter().find(|program| program.name == process)
     }
 
+    /// Whether its CRDs replace those of the scheduler's description.
+    pub(crate) fn has_crds(&self) -> bool {
+        !self.crds.is_empty()
+    }
+
     /// Removes the arguments that the program of a process does not know.
     pub(super) fn known(&self, process: &str, mut args: Vec<String>) -> Vec<String> {
         let unknown = self.unknown_flags.get(process).map_or(&[][..], Vec::as_slice);

@@ -162,7 +162,7 @@ impl Install {
     /// their files.
     pub async fn crds(&self, given: Option<&GivenScheduler>) -> Result<Vec<Value>, ProgramError> {
         match (given, &self.crds) {
-            (Some(given), _) if !given.crds.is_empty() => Ok(given.crds.clone()),
+            (Some(given), _) if given.has_crds() => Ok(given.crds.clone()),
             (_, Crds::Module(crds)) => crds.read().await,
             (_, Crds::Written(_) | Crds::None) => self.own_crds(),
         }

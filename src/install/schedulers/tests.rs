@@ -1,14 +1,15 @@
 //! Rules for the descriptions of all schedulers. The complete configuration, argv and objects of a scheduler are
 //! tested in its own file, and those of kube-scheduler with the local control plane.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, TRAIN_JOB_TARGETS};
 use conformance_programs::components::Purpose;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::install::{Crds, ProgramSource};
 use super::*;
@@ -30,6 +31,18 @@ async fn kai_has_crds_even_if_it_is_not_given() {
     let crds = installation(kai::SCHEDULER).crds(None).await.expect("the built-in CRDs");
     let names: Vec<_> = crds.iter().map(|crd| &crd["metadata"]["name"]).collect();
     assert_eq!(names.len(), 4, "{names:?}");
+}
+
+#[test]
+fn the_module_of_a_scheduler_is_not_read_if_it_is_given_with_crds() {
+    let read = |crds: Vec<Value>| {
+        let given = GivenScheduler { programs: Vec::new(), crds, unknown_flags: BTreeMap::new() };
+        let mut spec = ClusterSpec::with([volcano::SCHEDULER]);
+        spec.given.insert(volcano::SCHEDULER, Arc::new(given));
+        spec.module_files().len()
+    };
+    assert_eq!(read(Vec::new()), 1, "the CRDs of the pinned version");
+    assert_eq!(read(vec![json!({"kind": "CustomResourceDefinition"})]), 0);
 }
 
 #[test]
