@@ -46,6 +46,7 @@ pub static SUITE: Suite = Suite {
     kinds: || KINDS.to_vec(),
     invariants: Invariants { clauses: invariants::clauses, broken: invariants::broken },
     usual_seconds: include_str!("usual-seconds.txt"),
+    quick: include_str!("quick.txt"),
 };
 
 /// What differs between backends in admission. Each target has one entry.

@@ -30,17 +30,22 @@ pub(crate) fn plan(
         Workload::TrainJobs => targets_of(workload, "backend of TrainJobs", backend)?,
         Workload::PlainPods => targets_of(workload, "backend of plain pods", backend)?,
     };
-    let targets = on(kubernetes, targets, scope)?;
+    let mut targets = on(kubernetes, targets, scope)?;
+    if let Some(one) = selection.quick.and_then(|seed| choose_lifecycle_scope(&targets, seed)) {
+        targets.retain(|target| target.scheduler() != one.scheduler() || *target == one);
+    }
     let named = CaseFilter::parse_all(&selection.words)?;
     let generated = selection.words.iter().filter_map(|word| conformance_fuzz::case(word));
     let (chosen, left_out): (Vec<_>, Vec<_>) = suites::cases().chain(generated).partition(|case| {
         let is_named = named.is_empty() || named.iter().any(|filter| filter.matches(case));
         let is_of_class =
             |id: &&str| clause(id).is_some_and(|clause| selection.classes.contains(&clause.class()));
-        is_named && (selection.classes.is_empty() || case.clauses.iter().any(is_of_class))
+        let is_deep_enough = selection.quick.is_none() || suites::is_quick(case.id);
+        is_named && is_deep_enough && (selection.classes.is_empty() || case.clauses.iter().any(is_of_class))
     });
     let classes = (!selection.classes.is_empty()).then(|| "--class".to_owned());
-    let what = || [selection.words.as_slice(), classes.as_slice()].concat().join(", ");
+    let depth = selection.quick.map(|_| "--depth quick".to_owned());
+    let what = || [selection.words.as_slice(), classes.as_slice(), depth.as_slice()].concat().join(", ");
     if chosen.is_empty() {
         return Err(Failure::Usage(format!("{}: no selected case judges the selected clauses", what())));
     }
@@ -284,6 +289,25 @@ mod tests {
         let all = |words: &[&str]| plan(&subject(), &selection(words)).unwrap().chosen.len();
         assert_eq!(all(&["del", "topo/*"]), all(&["del"]) + all(&["topo/*"]));
         assert_eq!(all(&["aon/one-pod-short", "AON-02"]), all(&["AON-02"]), "the case judges the clause");
+    }
+
+    #[rstest::rstest]
+    #[case::first_scope(2, 0)]
+    #[case::second_scope(3, 1)]
+    fn a_quick_run_has_few_cases_on_one_gang_scope(#[case] seed: u64, #[case] scope: usize) {
+        let all = plan(&subject(), &Selection::default()).unwrap();
+        let quick = Selection { quick: Some(seed), ..Selection::default() };
+        let plan = plan(&subject(), &quick).unwrap();
+        assert_eq!(plan.targets, [all.targets[scope]]);
+        assert!(plan.chosen.iter().all(|case| suites::is_quick(case.id)), "{:?}", ids(&plan.chosen));
+        assert_eq!(plan.chosen.len() + plan.left_out.len(), suites::cases().count());
+    }
+
+    #[test]
+    fn a_quick_run_of_a_case_that_takes_long_is_rejected() {
+        let quick = Selection { quick: Some(1), ..selection(&["gang/scaling"]) };
+        let failure = plan(&subject(), &quick).unwrap_err().to_string();
+        assert_eq!(failure, "gang/scaling, --depth quick: no selected case judges the selected clauses");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Suite {
     /// The seconds that cases usually take on two cores with other cases running: a line `ID SECONDS` for
     /// each measured case.
     pub usual_seconds: &'static str,
+    /// The cases of a quick run: a line for each id.
+    pub quick: &'static str,
 }
 
 /// What every history of a suite must satisfy, regardless of its case. Both functions leave out the
@@ -37,6 +39,11 @@ pub struct Invariants {
 impl Suite {
     pub fn case(&self, id: &str) -> Option<&'static Case> {
         self.cases.iter().find(|case| case.id == id)
+    }
+
+    /// Whether a case belongs to a quick run.
+    pub fn is_quick(&self, id: &str) -> bool {
+        self.quick.lines().any(|line| line == id)
     }
 
     /// The usual duration of a case in seconds; `None` if it was not measured.

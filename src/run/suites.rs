@@ -43,6 +43,11 @@ pub fn usual_seconds(id: &str) -> Option<f64> {
     SUITES.into_iter().find_map(|suite| suite.usual_seconds(id))
 }
 
+/// Whether a case belongs to a quick run.
+pub fn is_quick(id: &str) -> bool {
+    SUITES.into_iter().any(|suite| suite.is_quick(id))
+}
+
 /// Assumed for a case that was not measured: the median of the others.
 const UNMEASURED: Duration = Duration::from_secs(6);
 
@@ -55,6 +60,7 @@ pub fn usual_length(id: &str) -> Duration {
 mod tests {
     use conformance_contract::renamed_cases::RENAMED;
     use conformance_contract::target::{self, Target};
+    use conformance_driver::case::Isolation;
 
     use super::*;
 
@@ -73,6 +79,23 @@ mod tests {
             let lines = suite.usual_seconds.lines().filter(|line| !line.starts_with('#'));
             let measured = suite.cases.iter().filter(|case| suite.usual_seconds(case.id).is_some());
             assert_eq!(measured.count(), lines.count(), "{:?}", suite.workload);
+        }
+    }
+
+    #[test]
+    fn a_quick_run_has_cases_of_each_group_that_every_scheduler_owes() {
+        let suite = of(Workload::PodCliqueSets);
+        let lines = suite.quick.lines().filter(|line| !line.starts_with('#'));
+        for id in lines {
+            assert!(suite.case(id).is_some_and(|case| case.isolation == Isolation::Shared), "{id}");
+        }
+        for target in [Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG, Target::VOLCANO, Target::KOORDINATOR] {
+            let cases = suite.cases.iter().filter(|case| suite.is_quick(case.id) && case.is_for(target));
+            let cases: Vec<_> = cases.collect();
+            assert!(cases.len() >= 25, "{target}: {}", cases.len());
+            for group in ["adm", "gang", "aon", "topo", "del", "stat", "term", "upd", "start", "auto"] {
+                assert!(cases.iter().any(|case| case.id.starts_with(group)), "{target}: {group}");
+            }
         }
     }
 

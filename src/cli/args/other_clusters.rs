@@ -59,7 +59,7 @@ pub(crate) struct ClusterArgs {
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ClusterVerb {
     /// Start a cluster and leave it running.
-    Create(CreateArgs),
+    Create(Box<CreateArgs>),
     /// Stop a cluster that `cluster create` started.
     Delete(NameArgs),
     /// List clusters.

@@ -70,6 +70,7 @@ pub(super) fn of(request: &Request) -> PodArgs {
         ("fail-fast", execution.fail_fast),
         ("strict", execution.strict),
         ("depth=full", execution.is_full()),
+        ("depth=quick", execution.is_quick()),
         ("set=operator.probeUndeclared=true", operator.probe_undeclared),
         ("set=cluster.allowForeignWorkloads=true", cluster.allow_foreign_workloads),
         ("set=cluster.oneEtcd=true", cluster.one_etcd),

@@ -9,7 +9,7 @@ use super::layer::layered;
 #[derive(Debug, Clone, Default, PartialEq, Args, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ExecutionOptions {
-    /// How much is judged of what takes long: on which gang scopes of kube-scheduler the lifecycle after
+    /// How much is judged: a few short cases (quick), or all. And how much of what takes long: on which gang scopes of kube-scheduler the lifecycle after
     /// creation is judged, after which of its writes the operator is killed (AON-13, UPD-17), and whether a
     /// gang that is one pod short waits for longer than the scheduler's own gang timeout (AON-02): 5 minutes
     /// for kube-scheduler, 30 seconds for Koordinator. A selection, --scope, --class and --shard imply every
@@ -49,6 +49,8 @@ layered!(ExecutionOptions: depth, seed, retries, fail_fast, strict, timeout_scal
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Depth {
+    /// About thirty short cases, on one scope of kube-scheduler, for a first look within half a minute.
+    Quick,
     /// One scope and twelve writes, which the seed chooses, and no gang timeout.
     #[default]
     Default,

@@ -36,6 +36,10 @@ impl Execution {
         })
     }
 
+    pub(crate) fn is_quick(&self) -> bool {
+        self.depth == Depth::Quick
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.depth == Depth::Full
     }

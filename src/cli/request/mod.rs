@@ -63,6 +63,8 @@ pub(crate) struct Selection {
     /// Words of the same kinds, for cases that are not run.
     pub skip: Vec<String>,
     pub classes: Vec<Class>,
+    /// Only the cases of a quick run, on one gang scope, which this seed chooses.
+    pub quick: Option<u64>,
     pub shard: Option<Shard>,
 }
 
@@ -146,7 +148,9 @@ impl Request {
         let scope = scope.or(options.target.scope);
         let default = || Versions::from(select::version_for(scope.as_deref()));
         let versions = options.target.kubernetes.unwrap_or_else(default).all();
+        let execution = Execution::of(&options.execution)?;
         let selection = Selection {
+            quick: execution.is_quick().then(|| execution.seed()),
             shard: pod.shard()?.or(options.selection.shard),
             words: options.selection.words,
             skip: options.selection.skip,
@@ -164,7 +168,7 @@ impl Request {
             operator: OperatorRequest::of(options.operator)?,
             cluster: ClusterRequest::of(options.cluster)?,
             programs: ProgramRequest::of(&options.programs)?,
-            execution: Execution::of(&options.execution)?,
+            execution,
             output: Output::of(options.output)?,
             pod,
         };
