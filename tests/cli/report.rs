@@ -1,0 +1,82 @@
+//! `report`: pages, comparisons, tables, and files that are refused.
+
+use conformance_contract::clauses::CLAUSES;
+use conformance_report::{CaseResult, Features, Judgement, Outcome, TargetReport, testing};
+
+use crate::{Cli, stderr, stdout};
+
+#[test]
+fn a_file_that_is_not_a_report_is_not_merged() {
+    let cli = Cli::new();
+    let file = cli.file("pod.yaml", "apiVersion: v1\nkind: Pod\n");
+    let output = cli.run(&["report", "merge", &file, "-o", "merged"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("ConformanceReport, found v1 Pod"), "{}", stderr(&output));
+    assert!(!cli.home.path().join("merged").exists(), "nothing was written");
+}
+
+/// A report of one case on Volcano, with this outcome for AON-01.
+fn report_with(outcome: Outcome) -> String {
+    let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
+    let case = CaseResult::new("aon/exact-fit-bound", "a gang that fits", vec![judgement]);
+    let target = TargetReport::new(
+        "volcano",
+        None,
+        "v1.14.1",
+        Features {
+            supported: vec![conformance_contract::clauses::Feature::GangScheduling],
+            ..Features::default()
+        },
+    );
+    let report = testing::report(vec![target.conclude(CLAUSES.iter(), vec![case])]);
+    serde_json::to_string(&report).expect("a report is JSON")
+}
+
+#[test]
+fn reports_are_rendered_compared_and_tabulated() {
+    let cli = Cli::new();
+    for (folder, outcome) in [("old", Outcome::pass()), ("new", Outcome::fail("2 of 3 pods are bound"))] {
+        std::fs::create_dir(cli.home.path().join(folder)).expect("a folder can be made");
+        cli.file(&format!("{folder}/report.json"), &report_with(outcome));
+    }
+    let page = cli.run(&["report", "html", "old"]);
+    assert_eq!(page.status.code(), Some(0), "{}", stderr(&page));
+    let text = std::fs::read_to_string(cli.home.path().join("old/report.html")).expect("it is written");
+    assert!(text.contains("<h1") && text.contains("AON-01"));
+    for (args, code, expected) in [
+        (["old", "new"], 1, "# Regressed: 1 clause, 1 feature"),
+        (["new", "old"], 0, "# No regression"),
+        (["old", "old"], 0, "# No regression"),
+    ] {
+        let output = cli.run(&["report", "compare", args[0], args[1]]);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
+        assert!(stdout(&output).starts_with(expected), "{args:?}: {}", stdout(&output));
+    }
+    let both =
+        cli.run(&["report", "compare", "old", "new", "--out", "new/changes.html", "--out", "changes.md"]);
+    assert_eq!(both.status.code(), Some(1), "{}", stderr(&both));
+    let text = std::fs::read_to_string(cli.home.path().join("new/changes.html")).expect("it is written");
+    assert!(text.contains("href=\"report.html#AON-01\""), "{text}");
+    assert!(cli.home.path().join("changes.md").exists());
+    let table = cli.run(&["report", "table", "old", "new"]);
+    assert_eq!(table.status.code(), Some(0), "{}", stderr(&table));
+    assert!(stdout(&table).contains("| volcano |"), "{}", stdout(&table));
+    let edited = report_with(Outcome::fail("x")).replacen("\"verdict\":\"fail\"", "\"verdict\":\"pass\"", 1);
+    cli.file("old/report.json", &edited);
+    let refused = cli.run(&["report", "evidence", "old/report.json"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the report does not agree with itself"), "{}", stderr(&refused));
+}
+
+#[test]
+fn a_folder_without_results_is_not_recovered() {
+    let cli = Cli::new();
+    let output = cli.run(&["report", "recover", "nowhere"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nowhere/results.jsonl: No such file"), "{}", stderr(&output));
+    std::fs::create_dir(cli.home.path().join("killed")).expect("a folder can be made");
+    cli.file("killed/results.jsonl", "");
+    let output = cli.run(&["report", "recover", "killed"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("killed before its first case"), "{}", stderr(&output));
+}

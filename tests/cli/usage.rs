@@ -1,0 +1,129 @@
+//! Arguments that no subcommand accepts.
+
+use crate::{Cli, stderr};
+
+#[rstest::rstest]
+#[case(&["run", "--frobnicate"], "--frobnicate")]
+#[case(&["run", "--backend", "default-schedular"], "did you mean \"default-scheduler\"?")]
+#[case(&["run", "--scope", "Podgang"], "did you mean \"PodGang\"?")]
+#[case(&["run", "aon/exact-fit-bond"], "did you mean \"aon/exact-fit-bound\"?")]
+#[case(&["run", "AONN-02"], "did you mean \"AON-02\"?")]
+#[case(&["run", "tpo/*"], "\"tpo/*\" matches no case and no clause")]
+#[case(&["run", "--case", "aon/one-pod-short"], "--case aon/one-pod-short is now written: run aon/one-pod-short")]
+#[case(&["run", "--clause=AON-02"], "--clause AON-02 is now written: run AON-02")]
+#[case(&["run", "--tier", "agnostic"], "--tier agnostic is now written: run --class agnostic")]
+#[case(&["run", "--every-scope"], "--every-scope is now written: run --depth full")]
+#[case(&["run", "--depth", "deep"], "[possible values: default, full]")]
+#[case(&["run", "--report-dir", "out"], "--report-dir out is now written: run --output out")]
+#[case(&["report", "merge", "a.yaml", "--report-dir", "out"], "is now written: report merge --output out")]
+#[case(&["run", "--workload", "w.yaml"], "--workload w.yaml is now written: workload w.yaml")]
+#[case(&["run", "--generate", "5"], "--generate 5 is now written: fuzz --count 5")]
+#[case(&["run", "--scale", "50x8", "--pods", "300"], "--scale 50x8 is now written: load --nodes 50x8")]
+#[case(&["run", "--trainjob"], "--trainjob is now written: trainjobs")]
+#[case(&["run", "--profile", "ai-conformance"], "--profile ai-conformance is now written: ai-conformance")]
+#[case(&["run", "--in-cluster", "--image", "i"], "--in-cluster is now written: job")]
+#[case(&["run", "--bin", "etcd=/bin/true"], "--bin etcd=/bin/true is now written: run --component etcd=/bin/true")]
+#[case(&["run", "--scheduler-source", "a=b"], "is now written: run --component a=src:b")]
+#[case(&["up"], "up is now written: cluster create")]
+#[case(&["down", "dev"], "down is now written: cluster delete")]
+#[case(&["soak", "--runs", "2", "--case", "aon"], "--case aon is now written: dev soak aon")]
+#[case(&["mutants", "--report-dir=out"], "--report-dir out is now written: dev mutants --output out")]
+#[case(&["run", "--skip", "aon/exact-fit-bond"], "did you mean \"aon/exact-fit-bound\"?")]
+#[case(&["run", "del", "--skip", "del"], "--skip del: every selected case is skipped")]
+#[case(&["run", "--fail-fast", "--set", "output.accept=known.yaml"], "known.yaml: No such file")]
+#[case(&["run", "--shard", "0/3"], "expected I/N, the Ith of N shards")]
+#[case(&["run", "--shard", "4/3"], "expected I/N, the Ith of N shards")]
+#[case(&["run", "--shard", "x"], "expected I/N, the Ith of N shards")]
+#[case(&["run", "--set", "target.features=AtomicPodGang"], "the features of default-scheduler are built in")]
+#[case(
+    &["run", "--backend", "external:mine", "--set", "target.features=Atomic"],
+    "did you mean \"AtomicPodGang\"?"
+)]
+#[case(&["run", "--backend", "external:mine"], "pass --provider existing")]
+#[case(&["run", "--operator", "existing"], "pass --provider existing")]
+#[case(
+    &["run", "--provider", "existing", "--operator", "existing", "--set", "operator.declaration=d.yaml"],
+    "d.yaml: No such file"
+)]
+#[case(&["run", "--operator", "mine"], "existing")]
+#[case(&["run", "--nodes-where", "pool=gpu"], "pass --provider existing")]
+#[case(&["run", "--provider", "existing", "--nodes-where", "gpu"], "expected KEY=VALUE")]
+#[case(&["run", "--context", "dev"], "--kubeconfig and --context need --provider existing")]
+#[case(&["run", "--provider", "existing", "--set", "pod.shards=2"], "a pod of an Indexed Job, which has JOB_COMPLETION_INDEX")]
+#[case(&["run", "--plan"], "--plan describes a run in your own cluster: pass --provider existing")]
+#[case(&["run", "--scheduler-config", "kube-scheduler"], "expected NAME=FILE or NAME=stock")]
+#[case(&["run", "--scheduler-config", "kube-scheduler=nowhere.yaml"], "nowhere.yaml: No such file")]
+#[case(&["run", "-f", "nowhere.yaml"], "nowhere.yaml: No such file")]
+#[case(&["run", "--set", "cluster.onEtcd=true"], "did you mean \"cluster.oneEtcd\"?")]
+#[case(&["job"], "--image <IMAGE>")]
+#[case(&["job", "--kubeconfig", "nowhere", "--image", "suite:1"], "nowhere: no such file")]
+#[case(
+    &["job", "--kubeconfig", "nowhere", "--image", "suite:1", "--component", "etcd=/bin/true"],
+    "--component cannot be combined with `job`"
+)]
+#[case(&["job", "--kubeconfig", "k", "--image", "i", "--shard", "1/2"], "--shard cannot be combined with `job`")]
+#[case(&["job", "--kubeconfig", "k", "--image", "i", "aon/exact-fit-bond"], "did you mean")]
+#[case(&["report", "fetch", "--kubeconfig", "nowhere"], "nowhere: no such file")]
+#[case(&["cluster", "create", "--operator", "mine"], "existing")]
+#[case(&["cluster", "delete", "nowhere"], "no cluster \"nowhere\" is running")]
+#[case(&["run", "--component", "volcano"], "expected NAME=PATH")]
+#[case(&["run", "--component", "volcano=chart:@1.14.4"], "needs --provider kind")]
+#[case(&["run", "--provider", "kind", "--component", "volcanoo=chart:@1.14.4"], "did you mean \"volcano\"?")]
+#[case(&["run", "--provider", "kind", "--component", "volcano=chart:x@"], "expected CHART, CHART@VERSION or @VERSION")]
+#[case(&["run", "--component", "etcd=version:3.5.0"], "other versions cannot be downloaded yet")]
+#[case(&["ai-conformance", "--backend", "volcanoo"], "did you mean \"volcano\"?")]
+#[case(&["ai-conformance", "--kubernetes", "all"], "omit --kubernetes all")]
+#[case(&["ai-conformance", "--provider", "kind"], "or existing for your own cluster")]
+#[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is running")]
+#[case(&["workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
+#[case(&["workload", "w.yaml"], "--nodes")]
+#[case(
+    &["run", "--operator", "reference", "--set", "operator.declaration=d.yaml"],
+    "the declaration of the reference operator is built in"
+)]
+#[case(&["run", "--upgrade-from", "upstrem=x"], "--upgrade-from: operator upstrem=x: unknown kind of operator")]
+#[case(&["run", "--upgrade-from", "exec:nowhere.yaml"], "--upgrade-from: nowhere.yaml")]
+#[case(&["run", "--upgrade-from", "reference", "--provider", "kind"], "--upgrade-from starts local processes")]
+#[case(&["load", "--nodes", "50x8"], "--pods")]
+#[case(&["load", "--pods", "300"], "--nodes")]
+#[case(&["load", "--nodes", "50", "--pods", "300"], "--nodes 50: expected NODESxGPUS")]
+#[case(&["load", "--nodes", "10x8", "--pods", "300"], "300 pods request 230 GPUs, and the nodes have 80: pass fewer pods, or more nodes")]
+#[case(&["load", "--nodes", "50x8", "--pods", "300", "--provider", "kind"], "pass --provider local")]
+#[case(&["load", "--nodes", "50x8", "--pods", "300", "--backend", "all"], "`load` measures one backend at a time")]
+#[case(&["load", "--nodes", "50x8", "--pods", "300", "--backend", "kai-scheduler"], "pass default-scheduler, volcano or koord-scheduler")]
+#[case(&["load", "--nodes", "50x8", "--pods", "300", "--kubernetes", "all"], "omit --kubernetes all")]
+#[case(&["run", "--component", "kubelet=/bin/true"], "unknown component")]
+#[case(&["run", "--component", "etcd=/nowhere"], "No such file")]
+#[case(
+    &["run", "--component", "grove-backend-controller=/nowhere"],
+    "--component grove-backend-controller=/nowhere: no such file"
+)]
+#[case(
+    &["trainjobs", "--component", "trainer-kai-plugin=/nowhere"],
+    "--component trainer-kai-plugin=/nowhere: no such file"
+)]
+#[case(&["dev", "mutants", "nothing"], "unknown mutant")]
+#[case(&["dev", "mutants", "every-replica-leads"], "pass --provider kind")]
+#[case(&["dev", "mutants", "--provider", "kind", "restless"], "pass --provider local")]
+#[case(&["dev", "mutants", "--provider", "existing"], "mutants break clusters that they create themselves")]
+#[case(&["replay", "nowhere.jsonl"], "nowhere.jsonl")]
+#[case(&["report", "merge", "-o", "merged"], "<FILE>")]
+#[case(&["report", "recover"], "<DIR>")]
+#[case(&["report", "html", "nowhere"], "nowhere: No such file")]
+#[case(&["report", "html", "."], ".: there is no report.yaml and no report.json")]
+#[case(&["report", "compare", "nowhere.yaml"], "<NEW>")]
+#[case(&["report", "compare", "old.yaml", "new.yaml"], "old.yaml: No such file")]
+#[case(&["report", "table"], "<REPORT>...")]
+#[case(&["clean", "--run", "1f2e3d"], "--kubeconfig <FILE>")]
+#[case(&["clean", "--dry-run"], "--kubeconfig <FILE>")]
+#[case(&["clean", "--context", "dev"], "--kubeconfig <FILE>")]
+#[case(&["clean", "--kubeconfig", "nowhere"], "--kubeconfig nowhere: no such file")]
+#[case(&["run", "--provider", "existing", "--kubeconfig", "nowhere"], "--kubeconfig nowhere: no such file")]
+#[case(&["clean", "--kubeconfig", "nowhere", "--components"], "cannot be used with")]
+#[case(&["list", "--format", "xml"], "[possible values: table, json]")]
+#[case(&["report", "merge", "nowhere.yaml", "-o", "merged"], "nowhere.yaml: No such file")]
+fn invalid_arguments_are_usage_errors(#[case] args: &[&str], #[case] expected: &str) {
+    let output = Cli::new().run(args);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+}
