@@ -49,8 +49,8 @@ fn names(features: &[conformance_contract::clauses::Feature]) -> String {
     names.join(", ")
 }
 
-/// Prints regressions and improvements. A clause also got worse if only the baseline decided it, or if it
-/// fails and the baseline did not decide it.
+/// Prints what got worse and what improved. A clause also got worse if only the baseline decided it, or if
+/// only this run decided it and it fails.
 pub(crate) fn compare_with(file: &Path, report: &Report) -> Result<Exit, Failure> {
     let (baseline, _) = opened(file)?;
     let comparison = compare(&baseline, report);

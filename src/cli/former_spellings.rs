@@ -104,7 +104,7 @@ const OPTIONS: &[FormerOption] = &[
 pub(crate) fn messages(args: &[String]) -> Vec<String> {
     let words: Vec<_> = args.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     let plain: Vec<_> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
-    // With a final space, so that a subcommand is compared as a whole.
+    // With the final space, `starts_with` compares whole subcommands.
     let plain = format!("{} ", plain.join(" "));
     let begins_with = |verb: &str| plain.starts_with(&format!("{verb} "));
     let former = VERBS.iter().find(|verb| begins_with(verb.former));
@@ -177,7 +177,7 @@ mod tests {
         Cli::try_parse_from(std::iter::once(&program).chain(words))
     }
 
-    /// A value that the current option accepts, where its placeholder is not one.
+    /// A valid value for this placeholder, which is often the placeholder itself.
     fn example(placeholder: &str) -> &str {
         match placeholder {
             "N" => "5",

@@ -18,7 +18,7 @@ pub(crate) fn no_checkouts(programs: &ProgramRequest, reason: &str) -> Result<()
     }
 }
 
-/// Opens the checkouts. None is built before all are open.
+/// Opens all checkouts before any is built.
 pub(crate) async fn opened(programs: &ProgramRequest) -> Result<Vec<SchedulerSource>, Failure> {
     let mut opened: Vec<SchedulerSource> = Vec::new();
     for (name, dir) in &programs.checkouts {

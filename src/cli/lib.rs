@@ -72,7 +72,7 @@ use conformance_run::interruption::Interruption;
 use self::args::{Cli, DevArgs, DevVerb, Verb};
 use self::request::{ProgramRequest, Request};
 
-/// The client logs every refused connection as an error, which is normal while a control plane starts.
+/// kube_client logs refused connections as errors. They are normal while a control plane starts.
 const QUIET: &str = "warn,kube_client=off";
 /// Adds everything that the suite's crates log.
 const VERBOSE: &str = "warn,kube_client=off,conformance=debug";
@@ -130,7 +130,7 @@ pub fn main() -> Exit {
         .unwrap_or_else(|_| if cli.verbose { VERBOSE.into() } else { QUIET.into() });
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
-    // If a log line cannot be written (a full disk), reporting that as an internal error would panic.
+    // With `true`, a standard error that cannot be written (a full disk) would cause a panic.
     log.log_internal_errors(false).with_writer(std::io::stderr).init();
     let exit =
         config::check_variables(std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()))
@@ -252,7 +252,8 @@ fn finishing(reason: &str, running: usize) -> String {
     format!("{reason}: {finishing}; press Ctrl-C again to kill")
 }
 
-/// A cluster of this version with these schedulers. Builds the schedulers that are given as checkouts.
+/// The specification of a cluster of this version with these schedulers. Builds those that are given as
+/// checkouts.
 async fn cluster_spec(
     kubernetes: Kubernetes,
     programs: &ProgramRequest,
@@ -266,8 +267,8 @@ async fn cluster_spec(
     Ok(ClusterSpec { given, configurations: configurations.collect(), ..spec })
 }
 
-/// Prepares the programs of a cluster, and builds the missing ones. Rejects a program that no local cluster
-/// uses, but accepts one that only this cluster does not use.
+/// Prepares the programs of a cluster, and builds the missing ones. Rejects a given program only if no
+/// local cluster uses it.
 async fn programs(
     programs: &ProgramRequest,
     spec: &ClusterSpec,
@@ -295,7 +296,8 @@ async fn programs(
     parts.with(toolbox, controller)
 }
 
-/// The given programs: components, and replacements for parts of this program.
+/// The programs of `--component NAME=PATH`: components, and replacements for the operator and the plugin
+/// that this executable contains.
 fn overrides(programs: &ProgramRequest) -> Result<(Overrides, GivenParts), Failure> {
     let mut overrides: Overrides = programs.files.iter().cloned().collect();
     let mut part = |name: &str| match overrides.remove(name) {
@@ -308,15 +310,15 @@ fn overrides(programs: &ProgramRequest) -> Result<(Overrides, GivenParts), Failu
     Ok((overrides, parts))
 }
 
-/// Programs that replace parts of this program.
+/// Programs of the user. `None` is the program that this executable contains.
 struct GivenParts {
     controller: Option<OwnProgram>,
     trainer_plugin: Option<OwnProgram>,
 }
 
 impl GivenParts {
-    /// The controller of a cluster: the given one, or the one in this program. If the cluster needs faults,
-    /// the controller is built, because only a build for mutants has them.
+    /// The operator of a cluster: the given one, or the one that this executable contains. Only a build for
+    /// mutants has faults, so a cluster with faults needs such a build.
     async fn controller(&self, spec: &ClusterSpec, console: &output::Console) -> Result<OwnProgram, Failure> {
         if let Some(given) = &self.controller {
             return Ok(given.clone());

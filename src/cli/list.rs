@@ -30,7 +30,7 @@ struct ListedCase {
     group: &'static str,
     title: &'static str,
     clauses: &'static [&'static str],
-    /// `scheduling` if a scheduler's actions decide one of its clauses, else `contract`.
+    /// `scheduling` if at least one of its clauses is judged on scheduling, else `contract`.
     tier: Tier,
     /// The targets that run the case, by the names of their artifact folders.
     targets: Vec<String>,

@@ -9,12 +9,11 @@ use super::Failure;
 /// The gang scope that is measured by default.
 const DEFAULT_SCOPE: &str = "PodGang";
 
-/// Maximum ratio of the time with the operator to the time of the scheduler alone.
+/// Maximum of the figure `ratio`: the seconds with the operator, divided by those of the scheduler alone.
 const MAX_RATIO: f64 = 1.2;
-/// Limits for the peak memory of the operator and of the suite, and for the time of the deletion.
-const OPERATOR_MEGABYTES: f64 = 150.0;
-const SUITE_MEGABYTES: f64 = 1000.0;
-const DELETION_SECONDS: f64 = 60.0;
+const MAX_OPERATOR_MEGABYTES: f64 = 150.0;
+const MAX_SUITE_MEGABYTES: f64 = 1000.0;
+const MAX_DELETION_SECONDS: f64 = 60.0;
 
 /// The single target to measure. A target whose gang resources the operator does not create is rejected.
 pub(crate) fn target(backend: &str, targets: Vec<Target>) -> Result<Target, Failure> {
@@ -37,8 +36,8 @@ pub(crate) fn target(backend: &str, targets: Vec<Target>) -> Result<Target, Fail
     }
 }
 
-/// The figures of a report, one line each. A figure that exceeds its limit is marked. The limits are for the
-/// reference controller and the suite.
+/// The figures of a report, one line each, with a mark if a figure exceeds its limit. The limits are those
+/// of the reference operator and the suite.
 pub(crate) fn lines(report: &Report) -> Vec<String> {
     let cases = report.targets.iter().flat_map(|target| target.cases.iter().map(move |case| (target, case)));
     let measured = cases.filter(|(_, case)| !case.figures.is_empty());
@@ -69,14 +68,14 @@ fn of_case(target: &str, case: &CaseResult) -> Vec<String> {
         ("ratio", figures.at_most("ratio", MAX_RATIO, "")),
         ("ratio of processor time, of all programs", figures.with("processorRatio", "")),
         ("longest time a gang was bound in part", figures.with("longestInPartSeconds", " s")),
-        ("deletion of everything", figures.at_most("deletionSeconds", DELETION_SECONDS, " s")),
+        ("deletion of everything", figures.at_most("deletionSeconds", MAX_DELETION_SECONDS, " s")),
         (
             "operator, peak resident memory",
-            figures.at_most("operatorPeakMegabytes", OPERATOR_MEGABYTES, " MB"),
+            figures.at_most("operatorPeakMegabytes", MAX_OPERATOR_MEGABYTES, " MB"),
         ),
         ("operator, processor time until all is bound", figures.with("operatorProcessorSeconds", " s")),
         ("operator, writes for each pod", figures.with("operatorWritesPerPod", "")),
-        ("suite, peak resident memory", figures.at_most("suitePeakMegabytes", SUITE_MEGABYTES, " MB")),
+        ("suite, peak resident memory", figures.at_most("suitePeakMegabytes", MAX_SUITE_MEGABYTES, " MB")),
         ("recorded versions of objects", figures.with("recordedVersions", "")),
         ("peak resident memory of the others, MB", peaks),
     ];

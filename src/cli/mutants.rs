@@ -125,7 +125,7 @@ fn chosen(
         (args.names.is_empty() || args.names.contains(&mutant.id))
             && (args.clause.is_empty() || args.clause.iter().any(|id| mutant.musts().any(|must| must == id)))
     };
-    // A mutant that needs KAI itself can only run with a folder of KAI.
+    // A mutant that needs KAI's scheduler runs only if the user gives KAI.
     let is_possible = |mutant: &&Mutant| args.list || has_kai || !mutant.needs(kai::SCHEDULER);
     let selected = sampled(all.iter().filter(is_selected).filter(is_possible).collect(), args);
     let mut chosen = Vec::new();
@@ -238,7 +238,8 @@ async fn run_one(
     let idle = rules.into_iter().filter(|rule| rule.applied.times() == 0).map(|rule| rule.name);
     let findings = RunFindings { idle_rules: idle.collect(), ..findings(&report) };
     let mut relevant = findings.clone();
-    // With every case, some clauses fail that are only indirectly related to the defect.
+    // Cases that are not about the defect may also fail: `--every-case` lists their clauses and does not
+    // count them.
     relevant.failed.retain(|id| !args.every_case || mutant.equivalent.is_some() || mutant.allows(id));
     let outcome = MutantResult { failed: findings.failed, ..mutant.evaluate(&relevant) };
     let result = StoredResult { id: mutant.id.clone(), outcome, seconds: begin.elapsed().as_secs_f64() };

@@ -1,4 +1,4 @@
-//! `--operator`: tests another operator instead of the reference operator.
+//! `--operator`: judges another operator instead of the reference operator.
 
 use std::path::Path;
 

@@ -50,7 +50,7 @@ pub(crate) async fn origin(
         }
     };
     let programs = match &origin {
-        // No programs are started.
+        // No program is started for the user's cluster.
         Origin::Existing { .. } => {
             let toolbox = Toolbox::prepare_only(std::iter::empty(), &Default::default(), console).await?;
             Programs::within(toolbox, &this_program()?)
@@ -87,7 +87,7 @@ async fn connection(request: &Request) -> Result<Connection, Failure> {
     })
 }
 
-/// The implementation under test, if someone else runs it.
+/// The operator under test, if someone else runs it.
 pub(crate) fn implementation(
     operator: &OperatorRequest,
     declared: Option<ImplementationFile>,
@@ -105,7 +105,7 @@ pub(crate) fn implementation(
     })
 }
 
-/// The implementation that the report of a run without an operator names.
+/// What the report of a run without an operator names as the operator.
 pub(crate) fn no_operator() -> Implementation {
     Implementation {
         name: "plain pods".into(),

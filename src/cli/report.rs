@@ -24,7 +24,7 @@ use super::{Failure, job, output};
 pub(crate) async fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
         ReportVerb::Fetch(args) => job::fetch(args).await,
-        // The others only read and write files, which can be large.
+        // The other verbs read and write large files, and would block the runtime.
         ReportVerb::Merge(args) => in_place(|| merge(args)),
         ReportVerb::Html(args) => in_place(|| html(args)),
         ReportVerb::Compare(args) => in_place(|| compare(args)),
@@ -159,7 +159,8 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
 /// Writes the report that the folder's run did not write.
 fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
     let recovered = report::recover(&args.folder).map_err(|error| Failure::Usage(error.to_string()))?;
-    // An older report is of an earlier run. A complete report of this run has more than the results.
+    // Keep a complete report of the same run: it contains more than the results. An older report is of an
+    // earlier run.
     let file = args.folder.join("report.yaml");
     if let Some(written) = report::read(&file).ok().filter(|report| !report.incomplete)
         && written.date >= recovered.date

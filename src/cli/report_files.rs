@@ -53,7 +53,7 @@ pub(crate) fn write_further_files(request: &Request, report: &Report) -> Result<
         match report::write_evidence(file, report) {
             Ok(()) => output::say(&format!("wrote {}", file.display())),
             Err(EvidenceError::File(error)) => return Err(Failure::Infrastructure(error.to_string())),
-            // The run is inconclusive, and prints why.
+            // An incomplete report has no evidence. The run prints the reason.
             Err(error) => output::say(&format!("output.evidence {}: {error}", file.display())),
         }
     }

@@ -130,8 +130,8 @@ fn is_as_expected(result: &CaseResult) -> bool {
     }
 }
 
-/// Deletes the histories of the cases with the expected result, because those of many runs do not fit on the
-/// disk.
+/// Deletes the histories of cases with the expected result, because the disk cannot hold those of many
+/// runs.
 fn remove_passed_histories(one: &Done) {
     let passed = one.results().filter(|(_, result)| is_as_expected(result));
     for artifacts in passed.filter_map(|(_, result)| result.artifacts.as_ref()) {

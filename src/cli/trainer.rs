@@ -38,7 +38,7 @@ pub(crate) fn implementation(given: &GivenTrainer) -> Implementation {
     }
 }
 
-/// A line that names the tested trainer, and the plugin that implements its runtimes' policy for KAI.
+/// A line that names the trainer under test, and where its KAI plugin comes from.
 pub(crate) fn description(given: &GivenTrainer) -> String {
     let plugin =
         if given.has_kai_plugin { "with its built-in KAI plugin" } else { "with the harness's KAI plugin" };

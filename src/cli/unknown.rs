@@ -5,7 +5,7 @@ use conformance_run::suites;
 
 use super::Failure;
 
-/// The error for an unknown case. It names the current id of a case that an older version of the suite had.
+/// The error for an unknown case. It names the current id if the word is a former one.
 pub(crate) fn case(word: &str) -> Failure {
     let current = renamed_cases::current(word);
     if current != word {

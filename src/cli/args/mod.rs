@@ -40,7 +40,6 @@ pub(crate) struct Cli {
     /// Log to standard error (or set RUST_LOG).
     #[arg(short, long, global = true)]
     pub verbose: bool,
-    /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
 }

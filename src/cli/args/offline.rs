@@ -26,7 +26,6 @@ pub(crate) enum ListFormat {
 /// Arguments of `contract`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ContractArgs {
-    /// What to do.
     #[command(subcommand)]
     pub verb: ContractVerb,
 }

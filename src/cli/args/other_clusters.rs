@@ -15,7 +15,6 @@ use crate::options::{ProgramOptions, ProviderName, Versions};
 /// Arguments of `dev`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DevArgs {
-    /// What to do.
     #[command(subcommand)]
     pub verb: DevVerb,
 }
@@ -50,7 +49,6 @@ pub(crate) struct ContractSourcesArgs {
 /// Arguments of `cluster`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ClusterArgs {
-    /// What to do.
     #[command(subcommand)]
     pub verb: ClusterVerb,
 }
@@ -109,7 +107,6 @@ pub(crate) struct MutantsArgs {
     /// Multiply every time limit by this factor, for slow machines [default: 1; 2 on kind].
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub timeout_scale: Option<f64>,
-    /// Where the programs come from.
     #[command(flatten)]
     pub programs: ProgramOptions,
 }
@@ -142,7 +139,6 @@ pub(crate) struct CreateArgs {
     /// release folder nor in the cache, fail before anything starts.
     #[arg(long)]
     pub offline: bool,
-    /// Where the programs come from.
     #[command(flatten)]
     pub programs: ProgramOptions,
 }
@@ -158,13 +154,11 @@ pub(crate) struct NameArgs {
 /// Arguments of `dev components`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ComponentsArgs {
-    /// What to do with them.
     #[command(subcommand)]
     pub verb: ComponentsVerb,
     /// Kubernetes version.
     #[arg(long, value_enum, value_name = "VERSION", default_value = "all", global = true)]
     pub kubernetes: Versions,
-    /// Where the programs come from.
     #[command(flatten)]
     pub programs: ProgramOptions,
 }
@@ -229,7 +223,6 @@ pub(crate) struct BenchArgs {
     /// Backend whose scheduler is measured, as for `run --backend`, or all.
     #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
     pub backend: String,
-    /// Where the programs come from.
     #[command(flatten)]
     pub programs: ProgramOptions,
 }

@@ -7,7 +7,6 @@ use clap::{Args, Subcommand};
 /// Arguments of `report`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReportArgs {
-    /// What to do with reports.
     #[command(subcommand)]
     pub verb: ReportVerb,
 }

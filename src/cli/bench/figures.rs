@@ -1,5 +1,5 @@
-//! Measures the suite and the reference controller. The figures are the start of a control plane, the time
-//! until a small gang is bound, the controller's throughput, and memory.
+//! Measures the suite and the reference operator. The figures are the start of a control plane, the time
+//! until a small gang is bound, the operator's throughput, and memory.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     let run = run_id();
     measure_starts(&spec, &programs, &run, &console).await?;
     let (cluster, test_cluster) = start_with_nodes(&spec, programs, &run).await?;
-    // The figures of a stand-in are not those of its scheduler.
+    // A stand-in says nothing about the speed of its scheduler.
     let stood_in = spec.stood_in_for();
     for target in
         targets.iter().filter(|target| **target != Target::EXTERNAL && !stood_in.contains(&target.backend()))

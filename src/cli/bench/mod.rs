@@ -1,6 +1,6 @@
 //! `dev bench`: figures that users ask for, measured on this machine.
 //!
-//! - [`figures`]: the suite and the controller: cluster start, latency of a small gang, memory;
+//! - [`figures`]: the suite and the reference operator: cluster start, latency of a small gang, memory;
 //! - [`calibration`]: the speed of the machine;
 //! - [`cold`] (`cold DIR...`): the commands of the README when nothing is built.
 //!

@@ -116,7 +116,7 @@ fn kind(schema: &Value) -> Kind {
     }
 }
 
-/// The value of a text; an error is what was expected.
+/// The value of a text. An error says what was expected.
 fn value_of(kind: Kind, text: &str) -> Result<Value, &'static str> {
     match kind {
         Kind::Boolean => text.parse().map(Value::Bool).map_err(|_| "true or false"),

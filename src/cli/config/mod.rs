@@ -38,7 +38,7 @@ fn of_file(path: &Path, fields: &Fields) -> Result<RunOptions, Failure> {
     of_text(&text, fields).map_err(usage)
 }
 
-/// Reads the text of a file. An error is the reason.
+/// The options in the text of a file.
 fn of_text(text: &str, fields: &Fields) -> Result<RunOptions, String> {
     let documents = grove_yaml::documents(text).map_err(|error| error.to_string())?;
     let [Value::Object(document)] = documents.as_slice() else {

@@ -124,8 +124,8 @@ pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     Ok(merged.exit())
 }
 
-/// Fetches the stored reports of a namespace, and merges them. `shares` is the number of reports to expect;
-/// by default, the stored reports contain it.
+/// Fetches the stored reports of a namespace, and merges them. `shares` is the expected number of reports;
+/// if it is `None`, the stored reports contain it.
 async fn fetch_and_merge(
     client: &Client,
     namespace: &str,

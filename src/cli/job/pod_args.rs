@@ -1,4 +1,4 @@
-//! The arguments of the pods of a run in a cluster: what determines what is tested and how.
+//! The arguments of the pods of `job`: the options that affect what is judged, and how.
 
 use conformance_contract::clauses::{Class, Workload};
 use conformance_contract::kubernetes::Kubernetes;
@@ -115,7 +115,7 @@ mod tests {
         ");
     }
 
-    /// Except for the cluster and the folder, the request of a pod is that of the run.
+    /// The request of a pod differs from that of the run only in the cluster and the folder.
     #[test]
     fn a_pod_gets_every_option_that_affects_the_result() {
         let run = submitted(&[

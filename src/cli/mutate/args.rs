@@ -11,7 +11,6 @@ use crate::options::ProgramOptions;
 /// Arguments of `dev mutate`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MutateArgs {
-    /// What to do.
     #[command(subcommand)]
     pub verb: MutateVerb,
     /// Folder of the copy, the samples and the results.
@@ -63,13 +62,12 @@ pub(crate) struct MutateRunArgs {
     /// Number of cases that run at once. The first two of a mutation run alone.
     #[arg(long, value_name = "N", default_value = "6")]
     pub side_by_side: NonZeroUsize,
-    /// Do not show survivors the cases that do not execute them.
+    /// Do not run the cases that do not execute a mutation, even if it survives the others.
     #[arg(long)]
     pub executing_only: bool,
     /// Multiply every time limit by this factor.
     #[arg(long, value_name = "FACTOR", default_value = "0.5")]
     pub timeout_scale: f64,
-    /// Where the programs come from.
     #[command(flatten)]
     pub programs: ProgramOptions,
 }

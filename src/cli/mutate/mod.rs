@@ -112,8 +112,8 @@ async fn run(folder: &Path, args: &MutateRunArgs) -> Result<Exit, Failure> {
     print_score(folder)
 }
 
-/// Writes the sample before anything runs. A resumed run must have the same, and the same operator: the
-/// baseline has the numbers of its mutations.
+/// Writes the sample before anything runs. A resumed run must draw the same sample from the same operator,
+/// because the baseline identifies mutations by their numbers.
 fn record_sample(
     folder: &Path,
     args: &MutateRunArgs,
@@ -215,7 +215,7 @@ async fn baseline(
         }
         let mut one = operator.baseline(case).await?;
         if !one.passed {
-            // A case that fails by chance would be lost.
+            // Repeat the case: one that fails in the baseline is not used.
             one = operator.baseline(case).await?;
         }
         output::say(&format!(

@@ -180,7 +180,7 @@ impl MutatedOperator {
 
     /// Runs a case after a restart, without a mutation, and records which mutations it executes.
     pub(super) async fn baseline(&self, tried: &TriedCase) -> Result<BaselineCase, Unusable> {
-        // The start of a control plane does not count.
+        // Start the control plane first, because the seconds of the baseline exclude its start.
         let started = self.environment()?.test_cluster(tried.case.isolation, tried.target).await;
         drop(started.map_err(|error| unusable(&error))?);
         let begin = Instant::now();

@@ -9,11 +9,12 @@ use super::layer::layered;
 #[derive(Debug, Clone, Default, PartialEq, Args, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ExecutionOptions {
-    /// How much is judged: a few short cases (quick), or all. And how much of what takes long: on which gang scopes of kube-scheduler the lifecycle after
-    /// creation is judged, after which of its writes the operator is killed (AON-13, UPD-17), and whether a
-    /// gang that is one pod short waits for longer than the scheduler's own gang timeout (AON-02): 5 minutes
-    /// for kube-scheduler, 30 seconds for Koordinator. A selection, --scope, --class and --shard imply every
-    /// scope [default: default].
+    /// How thoroughly to judge: a few short cases (quick), or all of them. The other depths differ in what
+    /// takes long: the lifecycle on several gang scopes of kube-scheduler,
+    /// crashes of the operator after a write (AON-13, UPD-17), and gang timeouts (AON-02), which are 5
+    /// minutes for kube-scheduler and 30 seconds for Koordinator. --seed chooses the scope and the crashes
+    /// of the default. A selection, --scope, --class and --shard judge the lifecycle on every scope
+    /// [default: default].
     #[arg(long, value_enum, value_name = "DEPTH")]
     pub depth: Option<Depth>,
     /// Seed for the parts of a run that are sampled: crash points, and the gang scope of kube-scheduler on
@@ -45,15 +46,15 @@ pub(crate) struct ExecutionOptions {
 
 layered!(ExecutionOptions: depth, seed, retries, fail_fast, strict, timeout_scale, concurrency);
 
-/// How much a run judges of what takes long.
+/// How thoroughly a run judges what takes long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Depth {
-    /// About thirty short cases, on one scope of kube-scheduler, for a first look within half a minute.
+    /// About thirty short cases, on one gang scope: a first look within half a minute.
     Quick,
-    /// One scope and twelve writes, which the seed chooses, and no gang timeout.
+    /// The lifecycle on one gang scope, twelve operator crashes, no gang timeout.
     #[default]
     Default,
-    /// Every scope, every write, and the gang timeouts.
+    /// The lifecycle on every gang scope, a crash after each write, and gang timeouts.
     Full,
 }

@@ -15,7 +15,7 @@ use crate::{Failure, output, select};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Cases {
-    /// The suite's cases for this workload, as far as they are selected.
+    /// The selected cases of the suite for this workload.
     Suite(Workload),
     Load(LoadCase),
     Generated(GeneratedCases),
@@ -48,8 +48,8 @@ const MAX_NAME: usize = 24;
 /// Maximum number of simulated nodes of a load test.
 const MAX_NODES: u32 = 10_000;
 
-/// The user's own workload. Refuses one that does not fit the nodes. Prints why it is undecided whether it
-/// fits.
+/// The user's own workload. Rejects one that does not fit the nodes. Prints the reasons if only a scheduler
+/// can decide whether it fits.
 pub(super) fn own_workload(file: &Path, nodes: &str, provider: ProviderName) -> Result<Cases, Failure> {
     let usage = |reason: String| Failure::Usage(format!("workload {}: {reason}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
@@ -70,7 +70,8 @@ pub(super) fn own_workload(file: &Path, nodes: &str, provider: ProviderName) -> 
     Ok(Cases::OwnWorkload { file: file.to_owned(), nodes: nodes.to_owned(), case: accepted.case })
 }
 
-/// The generated workload of a file, or as many as requested, from the seed on.
+/// The workload in the file, or `count` generated ones. The first has this seed, and each further one the
+/// next seed.
 pub(super) fn generated(file: Option<&Path>, count: u64, seed: Option<u64>) -> Result<Cases, Failure> {
     let Some(file) = file else {
         let first = seed.unwrap_or(DEFAULT_SEED);
@@ -92,7 +93,6 @@ fn name(file: &Path) -> String {
     name.trim_matches('-').to_owned()
 }
 
-/// A load test.
 pub(super) fn load(nodes: &str, pods: u32, update: bool) -> Result<Cases, Failure> {
     let (count, gpus) = select::nodes_of("--nodes", nodes, MAX_NODES)?;
     let size = Size::new(count, gpus, pods).map_err(|reason| {

@@ -30,7 +30,7 @@ fn name_of(cases: &Cases) -> &'static str {
     }
 }
 
-/// What the tools for other workloads cannot have.
+/// Options that the tools for other workloads do not accept.
 fn of_subject(request: &Request, name: &str) -> Option<String> {
     let Request { subject, operator, cluster, execution, .. } = request;
     let has_operator = operator.source != OperatorSource::Reference || operator.upgrade_from.is_some();
@@ -58,7 +58,7 @@ fn of_subject(request: &Request, name: &str) -> Option<String> {
     Some(format!("{option} does not apply to `{name}`: omit it"))
 }
 
-/// Selections apply to the suite's cases.
+/// Only the cases of a suite can be selected.
 fn of_selection(request: &Request, name: &str) -> Option<String> {
     let Request { subject, selection, cluster, execution, output, .. } = request;
     let ends_early = [("--fail-fast", execution.fail_fast), ("--hold-on-failure", cluster.hold_on_failure)];

@@ -8,7 +8,6 @@ use crate::options::{Depth, ExecutionOptions};
 #[derive(Debug, Clone)]
 pub(crate) struct Execution {
     pub depth: Depth,
-    /// The seed, if one was given.
     pub seed: Option<u64>,
     pub retries: u32,
     pub fail_fast: bool,

@@ -1,4 +1,4 @@
-//! A Job whose pods run the suite. Its pods test what runs in the cluster, and cannot read files of this
+//! A Job whose pods run the suite. The pods judge what runs in the cluster, and cannot read files of this
 //! machine.
 
 use super::{OperatorSource, Request};
@@ -12,7 +12,7 @@ pub(crate) struct JobRequest {
     pub shards: usize,
 }
 
-/// Rejects what a pod cannot have.
+/// Rejects options that a pod cannot use.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
     let Request { subject, operator, cluster, selection, programs, output, pod, .. } = request;
     let given = [

@@ -1,5 +1,5 @@
-//! What a run was asked for, validated. It is made once, of the command line, the configuration file and the
-//! files that they name. The code after that reads no arguments.
+//! The validated request of a run. It is created once, from the command line, the configuration file and
+//! the files that they name. Later code reads no arguments.
 
 mod cases;
 mod cluster;

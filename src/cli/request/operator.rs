@@ -43,7 +43,7 @@ impl OperatorSource {
         }
     }
 
-    /// The word that selects it.
+    /// The word of `--operator` that selects it.
     pub(crate) fn word(&self) -> &str {
         match self {
             Self::Reference => REFERENCE,

@@ -9,14 +9,10 @@ use crate::{Failure, accept};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Output {
-    /// The folder of the report.
     pub folder: PathBuf,
     pub quiet: bool,
-    /// The report to compare with.
     pub baseline: Option<PathBuf>,
-    /// The deviations that are accepted.
     pub accepted: Option<AcceptedDeviations>,
-    /// The evidence file to write.
     pub evidence: Option<PathBuf>,
 }
 

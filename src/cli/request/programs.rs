@@ -210,7 +210,7 @@ mod tests {
         ProgramRequest::with_kai(&options, Some("/kai".into())).map_err(|failure| failure.to_string())
     }
 
-    /// A request is what its words request.
+    /// The words of a request result in the same request.
     #[rstest::rstest]
     #[case::file(&["etcd=/bin/true"], &["etcd=/bin/true", "kai-scheduler=/kai"])]
     #[case::checkout(&["vc-scheduler=src:../volcano"], &["kai-scheduler=/kai", "vc-scheduler=src:../volcano"])]

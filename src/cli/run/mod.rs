@@ -35,7 +35,7 @@ struct Run<'a> {
 
 /// Returns an error only before the first case. Later failures are in the report.
 pub(crate) async fn run(request: &Request, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
-    // What is held would be in the way of further cases.
+    // `--hold-on-failure` implies `--fail-fast`.
     let ends_early = request.execution.fail_fast || request.cluster.hold_on_failure;
     let first_failure = ends_early.then(Arc::default);
     let report = Run { request, interruption, first_failure }.cases().await?;

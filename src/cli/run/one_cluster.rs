@@ -89,8 +89,8 @@ impl Run<'_> {
         self.interruption.requested().await;
     }
 
-    /// Builds what the run needs, and returns its clusters, of which none is started yet, with the time of
-    /// the builds. Restricts the plan's targets to those that the operators have.
+    /// Builds what the run needs. Returns its clusters, which are not started yet, and the duration of the
+    /// builds. Restricts the plan's targets to those that the operators have.
     pub(super) async fn prepare(
         &self,
         kubernetes: Kubernetes,
@@ -150,7 +150,7 @@ impl Run<'_> {
 
 /// The operators of a run, before they are built.
 struct Operators {
-    /// The operator under test; `None` is the reference controller, or one that the user runs.
+    /// The operator under test; `None` is the reference operator, or one that the user runs.
     tested: Option<Opened>,
     replaced: Option<Replaced>,
     /// The declaration of an operator that the user runs.
@@ -159,7 +159,7 @@ struct Operators {
 
 /// The operator of `--upgrade-from`, which the operator under test replaces.
 struct Replaced {
-    /// `None` is the reference controller.
+    /// `None` is the reference operator.
     opened: Option<Opened>,
 }
 
@@ -207,7 +207,7 @@ fn check_provider_of(opened: &Opened, provider: ProviderName) -> Result<(), Fail
 
 struct Built {
     spec: ClusterSpec,
-    /// The implementation under test; `None` is the reference controller.
+    /// The operator under test; `None` is the reference operator.
     implementation: Option<Implementation>,
     /// The program of the init containers of an operator that is installed from its chart.
     init: Option<PathBuf>,
@@ -299,14 +299,14 @@ fn settings(
     }
 }
 
-/// The initial number of concurrent cases. By default, it is as many as two cores can run.
+/// The initial number of concurrent cases. The default is what two cores can run.
 fn concurrency(request: &Request) -> usize {
     let default = if request.cluster.provider == ProviderName::Kind { 4 } else { 10 };
     request.execution.concurrency.unwrap_or(default).max(1)
 }
 
-/// Whether concurrency grows while processors are idle: not if a number is given, and not in other people's
-/// clusters.
+/// Whether concurrency grows while processors are idle. It does not if its number is given, or in a cluster
+/// of the user.
 fn grows(request: &Request) -> bool {
     let Request { cluster, execution, .. } = request;
     let is_ours = cluster.provider != ProviderName::Existing && cluster.name.is_none();

@@ -16,7 +16,7 @@ use crate::output::{self, Console};
 use crate::request::Request;
 use crate::{Failure, remaining};
 
-/// Prints the plan. The exit code is that of a run that the cluster would refuse, or 0.
+/// Prints the plan. The exit code is 0, or that of a run which the cluster would refuse.
 pub(crate) async fn preview(request: &Request, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     if request.cluster.provider != ProviderName::Existing {
         return Err(Failure::Usage(
@@ -96,7 +96,7 @@ fn nodes(text: &mut String, preview: &Preview, nodes_where: Option<&str>) {
     }
 }
 
-/// The resources of rights with a verb that changes objects.
+/// The resources on which the run uses this verb.
 fn resources(examination: &Examination, verb: &str) -> Vec<String> {
     let mut found: Vec<_> = examination
         .rights
@@ -108,7 +108,7 @@ fn resources(examination: &Examination, verb: &str) -> Vec<String> {
     found
 }
 
-/// The rights by verb. The reads of all kinds are too many to list.
+/// The rights by verb, without the reads of all kinds, which are too many to list.
 fn rights(examination: &Examination) -> BTreeMap<&'static str, BTreeSet<String>> {
     let mut all: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
     for right in &examination.rights {

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::testing::request;
 
-    /// The command requests what the run requested, with the case that it names.
+    /// The printed command parses to the request of the run, restricted to one case.
     #[rstest::rstest]
     #[case("run --backend volcano", "grove-conformance run {case} {target}")]
     #[case("trainjobs --backend volcano", "grove-conformance trainjobs {case} {target}")]

@@ -63,7 +63,8 @@ impl Run<'_> {
         }
     }
 
-    /// Runs the rounds and merges their reports. `what` is the word for the rounds in an interrupted report.
+    /// Runs the rounds and merges their reports. `what` names the rounds in the reason of an interrupted
+    /// report.
     async fn rounds(&self, rounds: Vec<Round>, what: &str) -> Result<Report, Failure> {
         let (folder_of_run, quiet) = (&self.request.output.folder, self.request.output.quiet);
         let (mut sources, planned) = (Vec::new(), rounds.len());
