@@ -7,8 +7,8 @@ use glob::Pattern;
 
 use super::{Failure, unknown};
 
-/// A word that names cases, such as `aon/one-pod-short`, `aon`, `topo/*`, `AON-02` or `AON-*`. A clause stands
-/// for the cases that judge it.
+/// A word that names cases, such as `aon/one-pod-short`, `aon`, `topo/*`, `AON-02` or `AON-*`. A clause
+/// stands for the cases that judge it.
 #[derive(Debug, Clone)]
 pub(crate) struct CaseFilter {
     word: String,

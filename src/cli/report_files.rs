@@ -11,8 +11,8 @@ use conformance_report::{EvidenceError, Report, StoreError};
 use super::request::Request;
 use super::{Failure, load, output};
 
-/// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it. If `quiet`, only its
-/// failures, errors and results are printed.
+/// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it. If `quiet`,
+/// only its failures, errors and results are printed.
 pub(crate) fn write(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     // Print it even if it cannot be written.
     output::data(&if quiet { report::brief_terminal(report) } else { report::terminal(report) });

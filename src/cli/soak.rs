@@ -1,5 +1,5 @@
-//! `dev soak --runs N`: repeats the same run to find flaky cases. Finished runs stay in a folder, and the next
-//! start continues there, so that an interruption loses no finished run.
+//! `dev soak --runs N`: repeats the same run to find flaky cases. Finished runs stay in a folder, and the
+//! next start continues there, so that an interruption loses no finished run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Where options come from that the command line does not give.
+/// The options that the command line does not give.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Configuration")]
 pub(crate) struct ConfigArgs {

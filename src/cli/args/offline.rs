@@ -71,7 +71,8 @@ pub(crate) enum ContractFormat {
 /// Arguments of `replay`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReplayArgs {
-    /// History in JSON lines, as saved by a run or printed by `kubectl get --watch --output-watch-events -o json`.
+    /// History in JSON lines: the file of a run, or the output of
+    /// `kubectl get --watch --output-watch-events -o json`.
     pub history: PathBuf,
     /// Case whose checks apply, for your own recording.
     #[arg(long, value_name = "ID", requires_all = ["manifest", "namespace"])]

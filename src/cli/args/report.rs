@@ -14,9 +14,11 @@ pub(crate) struct ReportArgs {
 /// Subcommands of `report`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ReportVerb {
-    /// Merge the reports of shards, or of runs on different backends and providers, and exit with the code of the merged report.
+    /// Merge the reports of shards, or of runs on different backends and providers, and exit with the code
+    /// of the merged report.
     Merge(MergeArgs),
-    /// Fetch the reports that pods of the suite have stored in a cluster, and merge them; exits with the merged report's code.
+    /// Fetch the reports that pods of the suite have stored in a cluster, and merge them; exits with the
+    /// merged report's code.
     Fetch(FetchArgs),
     /// Write report.html, the report and its histories as one page for a browser.
     Html(HtmlArgs),
@@ -74,8 +76,8 @@ pub(crate) struct CompareArgs {
     /// are intermittent.
     #[arg(long)]
     pub same: bool,
-    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
-    /// repeated.
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else
+    /// Markdown. May be repeated.
     #[arg(long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
 }
@@ -86,8 +88,8 @@ pub(crate) struct TableArgs {
     /// The reports: their folders, or their report.yaml or report.json.
     #[arg(value_name = "REPORT", required = true)]
     pub reports: Vec<PathBuf>,
-    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else Markdown. May be
-    /// repeated.
+    /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else
+    /// Markdown. May be repeated.
     #[arg(long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
 }

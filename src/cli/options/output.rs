@@ -19,8 +19,8 @@ pub(crate) struct OutputOptions {
     #[arg(short, long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true", hide_possible_values = true)]
     pub quiet: Option<bool>,
-    /// Compare with an earlier report of the same contract version, seed, provider and declaration. The exit
-    /// code is 0 if no clause got worse. A clause that only the earlier run decided got worse.
+    /// Compare with an earlier report of the same contract version, seed, provider and declaration. The
+    /// exit code is 0 if no clause got worse. A clause that only the earlier run decided counts as worse.
     #[arg(long, value_name = "REPORT")]
     pub baseline: Option<PathBuf>,
     /// Report the deviations in this file as known. The file has a list `deviations`. Each entry has clause,
