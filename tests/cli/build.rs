@@ -49,7 +49,7 @@ fn all_missing_requirements_are_reported_at_once() {
 
 /// A Go that has every module, with the pinned digest, and builds shell scripts. It adds a line per program
 /// to `builds` in the home.
-const QUICK_GO: &str = r#"case $1 in
+pub(crate) const QUICK_GO: &str = r#"case $1 in
 env) case $2 in GOVERSION) echo go1.26.8 linux amd64;; GOPROXY) echo off;; *) echo "$HOME/go";; esac;;
 mod)
     case $3 in -json) read -r _ _ sum < go.sum; echo "{\"Dir\": \"$PWD\", \"Sum\": \"$sum\"}";; esac;;
@@ -71,7 +71,7 @@ impl Cli {
         self.command_with_bin(&["dev", "components", "build"])
     }
 
-    fn builds(&self) -> Vec<String> {
+    pub(crate) fn builds(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.home.path().join("builds")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }

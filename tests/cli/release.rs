@@ -3,6 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use conformance_install::catalogue::module_files;
+use conformance_install::schedulers;
+
+use crate::build::QUICK_GO;
 use crate::{Cli, stderr, stdout};
 
 /// [`QUICK_GO`] with the source of every module in `source` in the home.
