@@ -56,8 +56,9 @@ fn why() -> Why {
 }
 
 fn foreign_pod_clique(uid: &str) -> Value {
-    let owner =
-        json!({"apiVersion": "v1", "kind": "Service", "name": HOLDER, "uid": uid, "controller": true});
+    let owner = json!({
+        "apiVersion": "autoscaling/v2", "kind": AUTOSCALER, "name": HOLDER, "uid": uid, "controller": true,
+    });
     let container = json!({"name": "worker", "image": "registry.k8s.io/pause:3.10"});
     json!({
         "apiVersion": "grove.io/v1alpha1", "kind": "PodClique",
