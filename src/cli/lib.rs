@@ -77,6 +77,9 @@ const QUIET: &str = "warn,kube_client=off";
 /// Adds everything that the suite's crates log.
 const VERBOSE: &str = "warn,kube_client=off,conformance=debug";
 
+/// How long the program waits at its end for work that cannot be cancelled.
+const SHUTDOWN: Duration = Duration::from_secs(1);
+
 /// Why a subcommand ended without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -138,7 +141,12 @@ pub fn main() -> Exit {
                 let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
                 runtime.map_err(|e| Failure::Infrastructure(format!("cannot start: {e}")))
             })
-            .and_then(|runtime| runtime.block_on(interruptible(cli.verb)));
+            .and_then(|runtime| {
+                let exit = runtime.block_on(interruptible(cli.verb));
+                // An abandoned case may block its thread. Dropping the runtime would wait for it.
+                runtime.shutdown_timeout(SHUTDOWN);
+                exit
+            });
     exit.unwrap_or_else(|failure| {
         output::say(&format!("error: {failure}"));
         failure.exit()

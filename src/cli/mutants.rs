@@ -231,7 +231,7 @@ async fn run_one(
     let clock = RunClock { begin, building: Duration::ZERO };
     let environment = Arc::new(Environment::new(settings));
     let report = run::execute(&environment, &plan, &console, clock).await?;
-    run::close(environment).await;
+    run::close(&environment).await;
     console.end();
     let unwritten = |error: &dyn std::fmt::Display| Failure::Infrastructure(error.to_string());
     in_place(|| report::write_all(&folder, &report)).map_err(|error| unwritten(&error))?;

@@ -1,6 +1,6 @@
 //! Writes and prints reports: those of a run, and merged or recovered ones.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use conformance_contract::clauses::Workload;
 use conformance_page as page;
@@ -14,13 +14,27 @@ use super::{Failure, load, output};
 /// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it. If `quiet`,
 /// only its failures, errors and results are printed.
 pub(crate) fn write(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
-    // Print it even if it cannot be written.
+    print(report, quiet);
+    store(folder, report)
+}
+
+/// Like [`write()`], without the page. Prints the command that renders it.
+pub(crate) fn write_without_page(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
+    print(report, quiet);
+    let files = in_place(|| report::write_all(folder, report)).map_err(unwritten)?;
+    say_written(&files);
+    let yaml = folder.join("report.yaml");
+    output::say(&format!("the page was not rendered: grove-conformance report html {}", yaml.display()));
+    Ok(())
+}
+
+/// Prints a report, even if it cannot be written.
+fn print(report: &Report, quiet: bool) {
     output::data(&if quiet { report::brief_terminal(report) } else { report::terminal(report) });
     load::lines(report).iter().for_each(|line| output::data(line));
     if std::env::var_os("GITHUB_ACTIONS").is_some() {
         report::annotations(report).iter().for_each(|line| output::say(line));
     }
-    store(folder, report)
 }
 
 /// Writes a report with its page. The page reads all histories of the report.
@@ -32,10 +46,14 @@ pub(crate) fn store(folder: &Path, report: &Report) -> Result<(), Failure> {
         report::write_text(&folder.join(page::PAGE), &page).map_err(unwritten)?;
         Ok::<_, Failure>(files)
     })?;
+    say_written(&files);
+    Ok(())
+}
+
+fn say_written(files: &[PathBuf]) {
     for file in files {
         output::say(&format!("wrote {}", file.display()));
     }
-    Ok(())
 }
 
 pub(crate) fn unwritten(error: StoreError) -> Failure {

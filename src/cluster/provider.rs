@@ -134,4 +134,9 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
 
     /// Removes what the harness created. With `keep`, it keeps logs and data.
     async fn end(&self, keep: bool) -> Result<(), ClusterError>;
+
+    /// Like [`Provider::end`], for an interrupted run: no program gets time to end in order.
+    async fn end_at_once(&self, keep: bool) -> Result<(), ClusterError> {
+        self.end(keep).await
+    }
 }

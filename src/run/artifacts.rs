@@ -1,5 +1,5 @@
-//! Writes the artifacts of a case: its history and, for a case that did not pass, files that help to explain
-//! the result.
+//! Writes the artifacts of a case: its history and, for a case that ran to its end and did not pass, files that
+//! help to explain the result.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -54,7 +54,7 @@ impl Artifacts {
         Self { out: out.into(), folder, logs: cluster.logs(target.scheduler()), cluster }
     }
 
-    /// Writes the history. For a case that did not pass, also writes objects, events, logs and the reason.
+    /// Writes the history. If the result needs an explanation, also writes objects, events, logs and the reason.
     ///
     /// Returns the folder relative to the report; `None` if an error occurred, which is logged.
     pub(crate) async fn keep(
@@ -64,7 +64,7 @@ impl Artifacts {
         stop: Option<&Stop>,
     ) -> Option<String> {
         let logs = async {
-            if verdict::is_expected(result.outcome.verdict) {
+            if !needs_explanation(result) {
                 return Ok(());
             }
             let folder = self.out.join(&self.folder);
@@ -95,7 +95,7 @@ impl Artifacts {
         home::create_folder(&folder)?;
         let file = File::create(folder.join("history.jsonl"))?;
         history.write(BufWriter::new(file))?;
-        if verdict::is_expected(result.outcome.verdict) {
+        if !needs_explanation(result) {
             return Ok(());
         }
         let end = history.end();
@@ -108,5 +108,26 @@ impl Artifacts {
             home::write(&folder.join("stopped.txt"), format!("{stop}\n"))?;
         }
         Ok(())
+    }
+}
+
+/// Whether a case has objects, events and logs as artifacts. An interrupted case proves nothing, and writing
+/// the objects of 1,000 pods takes longer than an interrupted run may.
+fn needs_explanation(result: &CaseResult) -> bool {
+    !verdict::is_expected(result.outcome.verdict) && !result.is_interrupted()
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::verdict::Outcome;
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::interrupted(conformance_report::interrupted(), false)]
+    #[case::in_error(Outcome::error("the API server ended"), true)]
+    fn an_interrupted_case_has_only_its_history(#[case] outcome: Outcome, #[case] explained: bool) {
+        let result = CaseResult::without_running("aon/one-pod-short", "one short", ["AON-02"], &outcome);
+        assert_eq!(needs_explanation(&result), explained);
     }
 }

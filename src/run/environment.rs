@@ -4,6 +4,7 @@
 //! A cluster starts when the first case needs it, so a selection without cases starts none. After an
 //! interruption no case and no cluster is started; [`Environment::close`] ends the existing clusters.
 
+mod closing;
 mod execute;
 mod held;
 mod preview;
@@ -283,9 +284,7 @@ impl Environment {
             })
         };
         if let Some(Ok(broken)) = slot.test_cluster.take_if(is_broken) {
-            let cluster = broken.cluster.clone();
-            drop(broken);
-            if let Err(error) = cluster.end(self.settings.keep).await {
+            if let Err(error) = self.end(broken).await {
                 tracing::warn!(%error, "failed to remove a cluster with a failed component");
             }
         }
@@ -374,24 +373,6 @@ impl Environment {
     /// The time until the shared cluster was ready, if the run started one.
     pub fn cluster_ready(&self) -> Option<Duration> {
         self.shared()?.cluster.ready_in()
-    }
-
-    /// Ends all clusters that this run started, and returns the failures.
-    pub async fn close(self) -> Vec<ClusterError> {
-        let mut errors = Vec::new();
-        for slot in std::iter::once(self.shared).chain(self.dedicated.into_values().flatten()) {
-            let Some(Ok(test_cluster)) = slot.test_cluster.get() else { continue };
-            let cluster = test_cluster.cluster.clone();
-            // The watches end before the cluster.
-            drop((test_cluster, slot));
-            errors.extend(cluster.end(self.settings.keep).await.err());
-        }
-        for test_cluster in self.held.into_clusters() {
-            let cluster = test_cluster.cluster.clone();
-            drop(test_cluster);
-            errors.extend(cluster.end(self.settings.keep).await.err());
-        }
-        errors
     }
 }
 

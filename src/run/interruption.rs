@@ -1,11 +1,13 @@
 //! Interrupts a run: the first signal ends it in order, the second at once.
 //!
-//! After the first signal no case is started, and running ones are stopped. Their objects are removed, the
-//! clusters are ended, and the report is marked as incomplete. The second signal is not handled here: the
-//! owner drops the run.
+//! After the first signal no case is started, and running ones are stopped. In a user's cluster, their objects
+//! are removed. The clusters of the run are ended, and the report is marked as incomplete. On local control
+//! planes a case that does not stop soon is abandoned, because killing the processes removes everything. The
+//! second signal is not handled here: the owner drops the run.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +52,12 @@ impl Interruption {
     /// Returns when the end of the run is requested.
     pub async fn requested(&self) {
         self.token.cancelled().await;
+    }
+
+    /// Returns when the end of the run was requested `grace` ago.
+    pub(crate) async fn requested_before(&self, grace: Duration) {
+        self.requested().await;
+        tokio::time::sleep(grace).await;
     }
 
     /// The result of `work`; `None` if the end of the run is requested first, which drops `work`.
@@ -112,5 +120,18 @@ mod tests {
         assert_eq!(interruption.unless_requested(async { 1 }).await, Some(1));
         interruption.request("SIGTERM");
         assert_eq!(interruption.unless_requested(std::future::pending::<()>()).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_grace_period_starts_with_the_request() {
+        let (interruption, grace) = (Interruption::default(), Duration::from_secs(2));
+        let _accepting = interruption.accept_requests();
+        let an_hour = Duration::from_secs(3600);
+        let ended = tokio::time::timeout(an_hour, interruption.requested_before(grace)).await;
+        assert!(ended.is_err(), "nothing was requested");
+        interruption.request("SIGTERM");
+        let begin = tokio::time::Instant::now();
+        interruption.requested_before(grace).await;
+        assert_eq!(begin.elapsed(), grace);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -29,7 +30,8 @@ pub trait Observer: Send + Sync {
 
 /// Runs the plan and returns the results of each target in the order of the plan.
 ///
-/// Each result is also written as soon as it is known ([`ResultsWriter`]).
+/// Each result is also written as soon as it is known ([`ResultsWriter`]). After an interruption, cases that do
+/// not end in time are abandoned. They count as interrupted.
 pub async fn run_all(
     environment: &Arc<Environment>,
     plan: &RunPlan,
@@ -59,7 +61,13 @@ pub async fn run_all(
     }
     let mut results: BTreeMap<Target, Vec<CaseResult>> =
         plan.targets.iter().map(|target| (*target, Vec::new())).collect();
-    while let Some(ended) = cases.join_next().await {
+    let mut abandons = pin!(environment.abandons_cases());
+    let is_abandoned = loop {
+        let ended = tokio::select! {
+            ended = cases.join_next() => ended,
+            () = &mut abandons => break true,
+        };
+        let Some(ended) = ended else { break false };
         // A panic in a check is a defect of the suite; the case must not be missing from the report.
         match ended {
             Ok(Ok((target, result))) => {
@@ -71,11 +79,17 @@ pub async fn run_all(
             Ok(Err(_)) => tracing::error!("a case panicked"),
             Err(error) => tracing::error!(%error, "a case was aborted"),
         }
-    }
+    };
+    // A case that blocks its thread, such as one in its check, cannot be cancelled.
+    cases.detach_all();
     // The background task holds a reference to the environment. It must end first, because the caller closes
     // the environment.
     background.shutdown().await;
-    plan.fill(&mut results, &Outcome::error("the case was aborted; see the log"));
+    let lacking = match is_abandoned {
+        true => conformance_report::interrupted(),
+        false => Outcome::error("the case was aborted; see the log"),
+    };
+    plan.fill(&mut results, &lacking);
     results
 }
 

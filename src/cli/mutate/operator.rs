@@ -125,7 +125,7 @@ impl MutatedOperator {
 
     pub(super) async fn close(self) {
         if let Some(environment) = self.environment.into_inner() {
-            run::close(environment).await;
+            run::close(&environment).await;
         }
     }
 
@@ -241,7 +241,7 @@ impl Subject for MutatedOperator {
     async fn renew(&self) -> Result<(), Unusable> {
         let old = self.environment.lock().take();
         if let Some(old) = old {
-            run::close(old).await;
+            run::close(&old).await;
         }
         let settings = Settings { run: run_id(), ..self.settings.clone() };
         *self.environment.lock() = Some(Arc::new(Environment::new(settings)));

@@ -27,7 +27,7 @@ use conformance_run::workload;
 use super::{Run, held, reproduce};
 use crate::options::ProviderName;
 use crate::output::{self, Console};
-use crate::report_files::{command, store, unwritten, write};
+use crate::report_files::{command, store, unwritten, write, write_without_page};
 use crate::request::{Cases, Request};
 use crate::{
     Failure, accept, baseline, cluster_spec, generated, operator, provider, run_id, select, trainer,
@@ -51,7 +51,7 @@ impl Run<'_> {
         let environment = Arc::new(environment);
         let _accepting = interruption.accept_requests();
         if let Err(failure) = self.reach_cluster(&environment, &plan, &console).await {
-            close(environment).await;
+            close(&environment).await;
             return Err(failure);
         }
         let report = execute(&environment, &plan, &console, clock).await;
@@ -66,6 +66,9 @@ impl Run<'_> {
         let written = report.and_then(|report| {
             if request.pod.store_results {
                 store(report_dir, &report)?;
+            } else if interruption.is_requested() {
+                // Rendering the histories of a whole run takes longer than an interrupted run may.
+                write_without_page(report_dir, &report, quiet)?;
             } else {
                 write(report_dir, &report, quiet)?;
             }
@@ -74,7 +77,7 @@ impl Run<'_> {
         if written.is_ok() {
             self.hold(&environment, report_dir).await;
         }
-        close(environment).await;
+        close(&environment).await;
         written
     }
 
@@ -330,10 +333,8 @@ pub(crate) async fn execute(
 }
 
 /// Ends the run's clusters. Failures are printed, and change no verdict.
-pub(crate) async fn close(environment: Arc<Environment>) {
-    if let Some(environment) = Arc::into_inner(environment) {
-        for error in environment.close().await {
-            output::say(&format!("clean-up: {error}"));
-        }
+pub(crate) async fn close(environment: &Environment) {
+    for error in environment.close().await {
+        output::say(&format!("clean-up: {error}"));
     }
 }

@@ -10,7 +10,7 @@ use conformance_run::run_plan::RunPlan;
 use super::Run;
 use super::plan::plan;
 use crate::output::Console;
-use crate::report_files::{command, write};
+use crate::report_files::{command, write, write_without_page};
 use crate::{Failure, select};
 
 struct Round {
@@ -84,7 +84,11 @@ impl Run<'_> {
             merged =
                 merged.incomplete(format!("interrupted ({cause}), {ran} of {planned} {what} were started"));
         }
-        write(folder_of_run, &merged, quiet)?;
+        if self.interruption.is_requested() {
+            write_without_page(folder_of_run, &merged, quiet)?;
+        } else {
+            write(folder_of_run, &merged, quiet)?;
+        }
         Ok(merged)
     }
 }

@@ -323,6 +323,21 @@ impl LocalCluster {
         Ok(())
     }
 
+    /// Kills all parts at once, and waits until they have ended. Removes the folder unless `keep`.
+    pub async fn kill(&self, keep: bool) -> Result<(), ClusterError> {
+        let processes = std::mem::take(&mut *self.running_parts());
+        for process in processes.values() {
+            process.signal(Signal::KILL);
+        }
+        for process in processes.values() {
+            process.wait().await;
+        }
+        if !keep {
+            self.home.remove()?;
+        }
+        Ok(())
+    }
+
     fn running_parts(&self) -> MutexGuard<'_, BTreeMap<Part, Process>> {
         self.processes.0.lock()
     }

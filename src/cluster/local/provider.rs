@@ -126,4 +126,8 @@ impl Provider for LocalCluster {
         let failed = self.dead().is_some() || !self.failed_schedulers().is_empty();
         self.stop(keep || failed).await
     }
+
+    async fn end_at_once(&self, keep: bool) -> Result<(), ClusterError> {
+        self.kill(keep).await
+    }
 }

@@ -139,10 +139,7 @@ impl Environment {
             self.held.keep(test_cluster);
             return;
         }
-        let cluster = test_cluster.cluster.clone();
-        // The watches end before the cluster.
-        drop(test_cluster);
-        if let Err(error) = cluster.end(self.settings.keep).await {
+        if let Err(error) = self.end(test_cluster).await {
             tracing::warn!(case = case.id, %error, "failed to stop the case's control plane");
         }
     }
@@ -206,7 +203,9 @@ impl Environment {
             error = component_failure(&test_cluster, target) => Some(Stop::Cluster(error)),
         };
         let checking = Instant::now();
-        let caught_up = test.caught_up().await;
+        let Some(caught_up) = self.interruption.unless_requested(test.caught_up()).await else {
+            return self.interrupted(test, &artifacts, begin).await;
+        };
         let stop = match (stop, caught_up) {
             (Some(Stop::Cluster(error)), _) => Some(Stop::Cluster(error)),
             (stop, Ok(())) => stop,

@@ -42,9 +42,9 @@ impl HeldCases {
         self.clusters.lock().push(cluster);
     }
 
-    /// The control planes that were kept.
-    pub(super) fn into_clusters(self) -> Vec<Arc<TestCluster>> {
-        self.clusters.into_inner()
+    /// Removes the control planes that were kept.
+    pub(super) fn take_clusters(&self) -> Vec<Arc<TestCluster>> {
+        std::mem::take(&mut *self.clusters.lock())
     }
 }
 

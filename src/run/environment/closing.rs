@@ -1,0 +1,49 @@
+//! Ends the clusters of a run: in order, or at once after an interruption.
+//!
+//! The clusters of the run are not cleaned object by object. Killing their processes and removing their folders
+//! removes everything.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use conformance_cluster::ClusterError;
+use conformance_driver::test_cluster::TestCluster;
+use futures::future::join_all;
+
+use super::{Environment, Origin};
+
+/// How long interrupted cases may take to end. The check of a workload of 1,000 pods takes longer, and cannot
+/// be cancelled.
+const GRACE: Duration = Duration::from_secs(2);
+
+impl Environment {
+    /// Ends all clusters that this run started, all at the same time, and returns the failures. After an
+    /// interruption, abandoned cases may still use them.
+    pub async fn close(&self) -> Vec<ClusterError> {
+        let slots = std::iter::once(&self.shared).chain(self.dedicated.values().flatten());
+        let started = slots.filter_map(|slot| slot.test_cluster.take_if(|_| true)?.ok());
+        let ending = started.chain(self.held.take_clusters()).map(|test_cluster| self.end(test_cluster));
+        join_all(ending).await.into_iter().filter_map(Result::err).collect()
+    }
+
+    /// Ends one cluster, and its watches before it.
+    pub(super) async fn end(&self, test_cluster: Arc<TestCluster>) -> Result<(), ClusterError> {
+        let cluster = test_cluster.cluster.clone();
+        drop(test_cluster);
+        if self.interruption.is_requested() {
+            cluster.end_at_once(self.settings.keep).await
+        } else {
+            cluster.end(self.settings.keep).await
+        }
+    }
+
+    /// Returns when running cases are abandoned: some time after an interruption, if their clusters end with
+    /// the run. In a user's cluster, cases remove what they created, however long that takes.
+    pub(crate) async fn abandons_cases(&self) {
+        match self.settings.origin {
+            Origin::Local => self.interruption.requested_before(GRACE).await,
+            Origin::Kind(_) | Origin::Up(_) | Origin::Existing { .. } => pending().await,
+        }
+    }
+}
