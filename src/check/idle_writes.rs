@@ -225,6 +225,16 @@ impl<'a> AffectedObjects<'a> {
 /// Objects that the change does not affect kept uid and resourceVersion from entry `from` to entry `to`
 /// (GANG-24).
 pub fn others_untouched(history: &History, from: usize, to: usize, affected: &AffectedObjects<'_>) -> Ruling {
+    untouched_by_all(history, from, to, std::slice::from_ref(affected))
+}
+
+/// Like [`others_untouched`], for several changes at the same time: objects that none of them affects.
+pub fn untouched_by_all(
+    history: &History,
+    from: usize,
+    to: usize,
+    affected: &[AffectedObjects<'_>],
+) -> Ruling {
     let (before, after) = (history.before(from), history.before(to));
     let exists = |live: &conformance_history::Live, version: Version<'_>| {
         live.get(version.kind(), version.name())
@@ -233,7 +243,8 @@ pub fn others_untouched(history: &History, from: usize, to: usize, affected: &Af
     let writes = writes(history, from, to);
     let touched = writes.iter().filter(|write| {
         let version = write.version;
-        exists(&before, version) && !affected.covers(version, exists(&after, version))
+        let stays = exists(&after, version);
+        exists(&before, version) && !affected.iter().any(|affected| affected.covers(version, stays))
     });
     none(touched.map(touch))
 }

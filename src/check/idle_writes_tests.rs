@@ -202,3 +202,26 @@ fn exempt_writes_while_idle_are_counted() {
     let listed: Vec<_> = exempt(&history).into_iter().collect();
     assert_eq!(listed, [(("kwok".to_owned(), "Pod p".to_owned()), 2)]);
 }
+
+#[rstest::rstest]
+#[case::one_of_the_scaled("w-0", true)]
+#[case::the_other_of_the_scaled("v-0", true)]
+#[case::of_a_third("u-0", false)]
+fn writes_to_what_no_simultaneous_change_affects_are_violations(
+    #[case] written_gang: &str,
+    #[case] fine: bool,
+) {
+    let of_set = |set: &str, pods: u64| {
+        expect::testing::named_gangs(&json!({"metadata": {"name": set}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "a", "spec": {"replicas": pods, "minAvailable": 1}}],
+        }}}))
+    };
+    let changes = ["w", "v"].map(|set| (set, of_set(set, 1), of_set(set, 2)));
+    let affected: Vec<_> = changes
+        .iter()
+        .map(|(set, before, after)| AffectedObjects::of(TARGETS[0], set, before, after))
+        .collect();
+    let gangs = ["w-0", "v-0", "u-0"].map(|name| written("PodGang", name, "op", "1"));
+    let story = Story::flat().all_added(gangs).modified(written("PodGang", written_gang, "op", "2"));
+    assert_eq!(untouched_by_all(&story.end(), 3, usize::MAX, &affected).is_ok(), fine);
+}

@@ -14,7 +14,17 @@ const WRONG_NUMBER_OF_PODS: Code = Code::new("wrong-number-of-pods");
 /// PodGangs, references and gang resources at the entry `until` match the scaling marked at `scaled`
 /// (GANG-10).
 pub fn followed(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
-    let after = scaling::gangs(history, history.submitted(set)?, scaled + 1);
+    has_gangs(history, set, scaled + 1, until)
+}
+
+/// PodGangs, references and gang resources at the entry `until` match all scalings marked before it (GANG-10).
+pub fn all_followed(history: &History, sets: &[&str], until: usize) -> Ruling {
+    sets.iter().try_for_each(|set| has_gangs(history, set, until, until))
+}
+
+/// At the entry `until`, the PodCliqueSet has what the scalings marked before the entry `scaled` ask for.
+fn has_gangs(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
+    let after = scaling::gangs(history, history.submitted(set)?, scaled);
     let live = history.before(until);
     gangs::base(&live, set, &after)?;
     gangs::scaled(history, &live, &after)?;
@@ -32,4 +42,19 @@ pub fn others_untouched(history: &History, set: &str, scaled: usize, until: usiz
     let (before, after) = (scaling::gangs(history, pcs, scaled), scaling::gangs(history, pcs, scaled + 1));
     let affected = AffectedObjects::of(history.header.target, set, &before, &after);
     idle_writes::others_untouched(history, scaled, until, &affected)
+}
+
+/// Like [`others_untouched`], for PodCliqueSets that were scaled at the same time, all between the entries `from`
+/// and `until`.
+pub fn untouched_by_all(history: &History, sets: &[&str], from: usize, until: usize) -> Ruling {
+    precondition("GANG-10", all_followed(history, sets, until))?;
+    let mut changes = Vec::new();
+    for set in sets {
+        let pcs = history.submitted(set)?;
+        changes.push((*set, scaling::gangs(history, pcs, from), scaling::gangs(history, pcs, until)));
+    }
+    let target = history.header.target;
+    let affected = changes.iter().map(|(set, before, after)| AffectedObjects::of(target, set, before, after));
+    let affected: Vec<_> = affected.collect();
+    idle_writes::untouched_by_all(history, from, until, &affected)
 }

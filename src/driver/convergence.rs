@@ -5,7 +5,7 @@
 //! later versions with the converged state, so a late write would look like a change that the case caused.
 
 use conformance_contract::clauses::Feature;
-use conformance_expect::scaling;
+use conformance_expect::{Gang, scaling};
 use conformance_facts::convergence::{is_scheduled_and_ready, lacks, statuses_are_complete};
 use conformance_facts::gang_resources::mismatches;
 use conformance_history::{Live, SharedMark};
@@ -17,34 +17,52 @@ use crate::context::{Duty, Stop, TestContext};
 impl TestContext {
     /// Waits until a PodCliqueSet has converged after its last scaling. Checks start at the mark `converged`.
     pub async fn until_converged(&self, set: &str) -> Result<(), Stop> {
+        self.until_all_converged(&[set]).await
+    }
+
+    /// Like [`TestContext::until_converged`], for several PodCliqueSets. There is at most one wait for a period
+    /// without writes.
+    pub async fn until_all_converged(&self, sets: &[&str]) -> Result<(), Stop> {
         let history = self.history();
-        let pcs = history.header.submitted.get(set);
-        let gangs = pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default();
-        let converged = self
+        let gangs_of = |set: &str| {
+            let pcs = history.header.submitted.get(set);
+            pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default()
+        };
+        let sets: Vec<_> = sets.iter().map(|set| (*set, gangs_of(set))).collect();
+        for (set, gangs) in &sets {
+            self.until_complete(set, gangs).await?;
+        }
+        let has_status = self.target.declares(Feature::PodGangStatus);
+        self.until_settled(|live| {
+            sets.iter().all(|(set, gangs)| {
+                statuses_are_complete(live, set, gangs)
+                    && (!has_status || gangs.iter().all(|gang| is_scheduled_and_ready(live, gang)))
+            })
+        })
+        .await;
+        for (set, _) in &sets {
+            self.mark(SharedMark::Converged, serde_json::json!({"name": set}));
+        }
+        Ok(())
+    }
+
+    /// Waits until a PodCliqueSet with these PodGangs lacks nothing.
+    async fn until_complete(&self, set: &str, gangs: &[Gang]) -> Result<(), Stop> {
+        let complete = self
             .until(&format!("PodCliqueSet {set} converged"), SCHEDULING, |live| {
-                lacks(live, set, &gangs).is_none()
+                lacks(live, set, gangs).is_none()
             })
             .await;
-        match converged {
-            Ok(()) => {
-                let has_status = self.target.declares(Feature::PodGangStatus);
-                self.until_settled(|live| {
-                    statuses_are_complete(live, set, &gangs)
-                        && (!has_status || gangs.iter().all(|gang| is_scheduled_and_ready(live, gang)))
-                })
-                .await;
-                self.mark(SharedMark::Converged, serde_json::json!({"name": set}));
-                Ok(())
-            }
+        match complete {
             Err(Stop::Timeout(mut timeout)) => {
                 self.look(|live| {
-                    let lack = lacks(live, set, &gangs).unwrap_or_default();
+                    let lack = lacks(live, set, gangs).unwrap_or_default();
                     timeout.duty = lack.clause.map_or(Duty::Harness, Duty::Clause);
                     timeout.condition = format!("{} (still waiting for {lack})", timeout.condition);
                 });
                 Err(Stop::Timeout(timeout))
             }
-            Err(stop) => Err(stop),
+            complete => complete,
         }
     }
 

@@ -39,6 +39,10 @@ pub(crate) async fn pod_gang(
     let mut annotations =
         mirrored(existing.map_or(&none, |pod_gang| pod_gang.annotations()), pcs.annotations());
     annotations.retain(|key, _| fault!("kubectl-annotations-copied") || !key.starts_with(KUBECTL_PREFIX));
+    if fault!("generation-copied") {
+        let generation = pcs.metadata.generation.unwrap_or_default();
+        annotations.insert("example.com/generation".to_owned(), generation.to_string());
+    }
     match topology_name(&pcs.spec.template).filter(|_| constrained) {
         Some(name) => annotations.insert(names::ANNOTATION_TOPOLOGY_NAME.to_owned(), name.to_owned()),
         None => annotations.remove(names::ANNOTATION_TOPOLOGY_NAME),
