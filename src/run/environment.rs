@@ -14,8 +14,8 @@ mod seats;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 pub use self::held::HeldCase;
@@ -47,6 +47,7 @@ use conformance_install::memory::{self, Memory};
 use conformance_programs::available_memory;
 use conformance_programs::home::UnfinishedCluster;
 use conformance_programs::processors::Processors;
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use crate::first_failure::FirstFailure;
@@ -73,6 +74,8 @@ pub struct Environment {
     dedicated_started: AtomicU32,
     /// Lets one upgrade case run at a time. Each starts its own control plane, which this slot does not keep.
     upgrades: ClusterSlot,
+    /// The control plane of the last upgrade case, as long as the case uses it.
+    upgraded: Mutex<Weak<TestCluster>>,
     /// Number of attempts that have started.
     cases: AtomicU32,
     interruption: Arc<Interruption>,
@@ -125,6 +128,7 @@ impl Environment {
             dedicated,
             dedicated_started: AtomicU32::new(0),
             upgrades,
+            upgraded: Mutex::default(),
             cases: AtomicU32::new(0),
             interruption: Arc::default(),
             first_failure: None,
@@ -260,7 +264,11 @@ impl Environment {
             started.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
         };
         match isolation {
-            Isolation::Upgrade => bring_up().await,
+            Isolation::Upgrade => {
+                let started = bring_up().await;
+                *self.upgraded.lock() = started.as_ref().map(Arc::downgrade).unwrap_or_default();
+                started
+            }
             _ => slot.test_cluster.get_or_create(bring_up).await,
         }
     }

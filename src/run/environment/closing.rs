@@ -23,7 +23,9 @@ impl Environment {
     pub async fn close(&self) -> Vec<ClusterError> {
         let slots = std::iter::once(&self.shared).chain(self.dedicated.values().flatten());
         let started = slots.filter_map(|slot| slot.test_cluster.take_if(|_| true)?.ok());
-        let ending = started.chain(self.held.take_clusters()).map(|test_cluster| self.end(test_cluster));
+        let of_abandoned_case = self.upgraded.lock().upgrade();
+        let all = started.chain(self.held.take_clusters()).chain(of_abandoned_case);
+        let ending = all.map(|test_cluster| self.end(test_cluster));
         join_all(ending).await.into_iter().filter_map(Result::err).collect()
     }
 

@@ -2,8 +2,8 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use conformance_check::{harness_statuses, idle_writes};
@@ -137,6 +137,7 @@ impl Environment {
         }
         if self.held().iter().any(|held| held.id == case.id) {
             self.held.keep(test_cluster);
+            *self.upgraded.lock() = Weak::new();
             return;
         }
         if let Err(error) = self.end(test_cluster).await {
