@@ -77,6 +77,7 @@ impl NodePools {
             taint: Some((label.into(), "true".into())),
             gpus: 0,
             pods: 1000,
+            template: None,
         };
         shared::hold(client, &node.object(), run).await
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The default number of pods of a node, as with a kubelet.
 pub const PODS: u32 = 110;
@@ -12,6 +12,27 @@ pub const PODS: u32 = 110;
 /// The names of the rack and the block of the node at this index. A rack has 4 nodes, and a block has 8.
 pub fn rack_and_block(index: u32) -> (String, String) {
     (format!("rack-{}", index / 4), format!("block-{}", index / 8))
+}
+
+/// Annotation of a simulated node: the document of the template that it was created from.
+pub const TEMPLATE: &str = "conformance.grove.io/template";
+
+/// What simulated nodes have of a Node of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeTemplate {
+    /// The file and the document, or the cluster and the node, that this was read from.
+    pub source: String,
+    /// Without the hostname, the rack and the block.
+    pub labels: BTreeMap<String, String>,
+    /// Each with `key`, `effect` and, if any, `value`.
+    pub taints: Vec<Value>,
+    /// Quantities of all resources but `pods`.
+    pub allocatable: BTreeMap<String, String>,
+    pub pods: u32,
+    /// ResourceSlices of the node's devices. Their node, pool and name are those of the template.
+    pub slices: Vec<Value>,
+    /// The DeviceClasses of all templates.
+    pub device_classes: Vec<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,27 +46,36 @@ pub struct NodeSpec {
     /// Allocatable `nvidia.com/gpu`.
     pub gpus: u32,
     pub pods: u32,
+    /// Further taints, and the resources instead of `gpus`.
+    pub template: Option<&'static NodeTemplate>,
 }
 
 impl NodeSpec {
-    /// The Node of a simulated node. It has 32 CPUs and 256 GiB, so only GPUs and pods can be scarce in a
-    /// case.
+    /// The Node of a simulated node. Unless its template has other amounts, it has 32 CPUs and 256 GiB, so
+    /// only GPUs and pods can be scarce in a case.
     pub fn object(&self) -> Value {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/hostname".into(), self.name.clone());
-        let amount = json!({
-            "cpu": "32", "memory": "256Gi", "pods": self.pods.to_string(), "nvidia.com/gpu": self.gpus.to_string(),
-        });
-        let taints: Vec<_> = self
-            .taint
-            .iter()
-            .map(|(key, value)| json!({"key": key, "value": value, "effect": "NoSchedule"}))
-            .collect();
+        let mut annotations = json!({"kwok.x-k8s.io/node": "fake"});
+        let least = [("cpu", "32"), ("memory", "256Gi")].into_iter();
+        let mut amount: Map<_, _> = least.map(|(name, amount)| (name.to_owned(), json!(amount))).collect();
+        let own =
+            self.taint.iter().map(|(key, value)| json!({"key": key, "value": value, "effect": "NoSchedule"}));
+        let mut taints: Vec<_> = own.collect();
+        if let Some(template) = self.template {
+            annotations[TEMPLATE] = template.source.as_str().into();
+            let resources = template.allocatable.iter();
+            amount.extend(resources.map(|(name, amount)| (name.clone(), json!(amount))));
+            taints.extend(template.taints.iter().cloned());
+        } else {
+            amount.insert("nvidia.com/gpu".into(), json!(self.gpus.to_string()));
+        }
+        amount.insert("pods".into(), json!(self.pods.to_string()));
         let now = Timestamp::now().to_string();
         json!({
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": self.name, "labels": labels, "annotations": {"kwok.x-k8s.io/node": "fake"}},
+            "metadata": {"name": self.name, "labels": labels, "annotations": annotations},
             "spec": {"taints": taints},
             "status": {
                 "phase": "Running",
@@ -57,5 +87,34 @@ impl NodeSpec {
                 }],
             },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_like_a_template_has_its_taints_and_resources() {
+        let template: &'static NodeTemplate = Box::leak(Box::new(NodeTemplate {
+            source: "nodes.yaml: document 1".into(),
+            labels: BTreeMap::new(),
+            taints: vec![json!({"key": "gpu", "effect": "NoSchedule"})],
+            allocatable: [("cpu".to_owned(), "96".to_owned()), ("rdma/ib".to_owned(), "8".to_owned())].into(),
+            pods: 30,
+            slices: Vec::new(),
+            device_classes: Vec::new(),
+        }));
+        let taint = Some(("pool".to_owned(), "n".to_owned()));
+        let labels = BTreeMap::new();
+        let node = NodeSpec { name: "n-0".into(), labels, taint, gpus: 8, pods: 3, template: Some(template) }
+            .object();
+        let amounts = json!({"cpu": "96", "memory": "256Gi", "rdma/ib": "8", "pods": "3"});
+        assert_eq!(node["status"]["allocatable"], amounts);
+        assert_eq!(node["status"]["capacity"], amounts);
+        let keys: Vec<_> =
+            node["spec"]["taints"].as_array().unwrap().iter().map(|taint| &taint["key"]).collect();
+        assert_eq!(keys, ["pool", "gpu"]);
+        assert_eq!(node["metadata"]["annotations"][TEMPLATE], "nodes.yaml: document 1");
     }
 }

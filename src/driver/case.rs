@@ -1,7 +1,7 @@
 //! A conformance case: data that states its requirements, a driver that acts on a cluster, and checks that
 //! read the history afterwards.
 
-use conformance_cluster::nodes::PODS;
+use conformance_cluster::nodes::{NodeTemplate, PODS};
 use conformance_contract::clauses::{self, Clause, Feature, is_known};
 use conformance_contract::property::Property;
 use conformance_contract::requirements::Requirements;
@@ -114,11 +114,13 @@ pub struct Nodes {
     pub joining: u32,
     /// Whether an extended resource may replace `pods` on nodes with kubelets, whose own `pods` are fixed.
     pub stand_in: bool,
+    /// What simulated nodes have of the user's nodes.
+    pub template: Option<&'static NodeTemplate>,
 }
 
 /// `count` nodes, each with [`PODS`] pods and no GPUs.
 pub const fn nodes(count: u32) -> Nodes {
-    Nodes { count, gpus: 0, pods: PODS, block: None, rack: None, joining: 0, stand_in: true }
+    Nodes { count, gpus: 0, pods: PODS, block: None, rack: None, joining: 0, stand_in: true, template: None }
 }
 
 impl Nodes {
@@ -147,6 +149,12 @@ impl Nodes {
     #[must_use]
     pub const fn block(self, block: &'static str) -> Self {
         Self { block: Some(block), ..self }
+    }
+
+    /// Nodes like one of the user's. Their GPUs and pods are those of the template.
+    #[must_use]
+    pub const fn like(self, template: &'static NodeTemplate) -> Self {
+        Self { template: Some(template), pods: template.pods, ..self }
     }
 
     #[must_use]

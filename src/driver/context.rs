@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-pub use self::nodes::node_spec;
+pub use self::nodes::{domain, node_spec};
 pub use self::requests::{Answer, Disruption};
 pub use self::stop::{Awaited, Breach, Duty, Stop, Timeout};
 use conformance_cluster::deploy;

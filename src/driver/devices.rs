@@ -22,12 +22,38 @@ impl TestContext {
         });
         deploy::apply(&self.test_cluster.client, &class).await?;
         for node in &self.nodes {
-            // The watch may not have delivered the node yet.
-            let found = self.attempt(Method::GET, "Node", &node.name, &Value::Null).await?;
-            let uid = found.accepted(format!("get Node {}", node.name))?["metadata"]["uid"].clone();
+            let uid = self.uid_of(&node.name).await?;
             deploy::apply(&self.test_cluster.client, &slice(&node.name, &uid, count)).await?;
         }
         Ok(())
+    }
+
+    /// Publishes the devices of the nodes that are like one of the user's. The slices are deleted with their
+    /// node; the DeviceClasses are not deleted.
+    pub async fn publish_templates(&self) -> Result<(), Stop> {
+        let mut classes: Vec<&Value> = Vec::new();
+        for node in &self.nodes {
+            let Some(template) = node.template.filter(|template| !template.slices.is_empty()) else {
+                continue;
+            };
+            for class in &template.device_classes {
+                if !classes.contains(&class) {
+                    classes.push(class);
+                    deploy::apply(&self.test_cluster.client, class).await?;
+                }
+            }
+            let uid = self.uid_of(&node.name).await?;
+            for slice in slices_of(&node.name, &uid, &template.slices) {
+                deploy::apply(&self.test_cluster.client, &slice).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn uid_of(&self, node: &str) -> Result<Value, Stop> {
+        // The watch may not have delivered the node yet.
+        let found = self.attempt(Method::GET, "Node", node, &Value::Null).await?;
+        Ok(found.accepted(format!("get Node {node}"))?["metadata"]["uid"].clone())
     }
 
     /// Withdraws a node's devices, as if its driver had stopped. Existing allocations remain.
@@ -39,6 +65,29 @@ impl TestContext {
         let deleted = self.test_cluster.client.request::<Value>(request).await;
         deleted.map(drop).map_err(|source| ClusterError::api(action, source).into())
     }
+}
+
+/// A template's ResourceSlices for one node. A pool of the template is one of the node.
+fn slices_of(node: &str, uid: &Value, template: &[Value]) -> Vec<Value> {
+    let pool_of = |slice: &Value| (slice["spec"]["driver"].clone(), slice["spec"]["pool"]["name"].clone());
+    let for_node = |(index, slice): (usize, &Value)| {
+        let count = template.iter().filter(|other| pool_of(other) == pool_of(slice)).count();
+        let pool = slice["spec"]["pool"]["name"].as_str().unwrap_or_default();
+        let mut spec = slice["spec"].clone();
+        spec["nodeName"] = node.into();
+        spec["pool"] = json!({
+            "name": format!("{node}/{pool}"), "generation": 1, "resourceSliceCount": count,
+        });
+        json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+            "metadata": {
+                "name": format!("{node}-{index}"),
+                "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid}],
+            },
+            "spec": spec,
+        })
+    };
+    template.iter().enumerate().map(for_node).collect()
 }
 
 /// The ResourceSlice of a node; each node is its own pool.
@@ -55,4 +104,38 @@ fn slice(node: &str, uid: &Value, count: usize) -> Value {
             "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slices_of_a_template_become_those_of_a_node() {
+        let slice = |pool: &str, devices: &[&str]| {
+            let devices: Vec<_> = devices.iter().map(|name| json!({"name": name})).collect();
+            json!({"spec": {"driver": "gpu.example.com", "nodeName": "gpu",
+                "pool": {"name": pool, "generation": 7, "resourceSliceCount": 9}, "devices": devices}})
+        };
+        let template = [slice("a", &["0", "1"]), slice("b", &["0"]), slice("a", &["2"])];
+        let found = slices_of("n-3", &json!("u"), &template);
+        let place = |slice: &Value| {
+            let pool = &slice["spec"]["pool"];
+            json!([slice["metadata"]["name"], pool["name"], pool["generation"], pool["resourceSliceCount"]])
+        };
+        let places: Vec<_> = found.iter().map(place).collect();
+        assert_eq!(
+            places,
+            [
+                json!(["n-3-0", "n-3/a", 1, 2]),
+                json!(["n-3-1", "n-3/b", 1, 1]),
+                json!(["n-3-2", "n-3/a", 1, 2])
+            ]
+        );
+        for slice in &found {
+            assert_eq!(slice["spec"]["nodeName"], "n-3");
+            assert_eq!(slice["metadata"]["ownerReferences"][0]["uid"], "u");
+        }
+        assert_eq!(found[0]["spec"]["devices"], template[0]["spec"]["devices"]);
+    }
 }

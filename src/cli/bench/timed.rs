@@ -60,7 +60,7 @@ pub(super) async fn start_with_nodes(
     let test_cluster = TestCluster::prepare(&kinds, cluster.clone(), &spec.schedulers, run).await?;
     for index in 0..NODES {
         let name = format!("bench-{index}");
-        let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS };
+        let node = NodeSpec { name, labels: [].into(), taint: None, gpus: 8, pods: PODS, template: None };
         deploy::create_unless_exists(&test_cluster.client, &node.object()).await?;
     }
     Ok((cluster, test_cluster))

@@ -105,7 +105,10 @@ async fn a_reservation_times_out() {
 #[tokio::test]
 async fn a_node_that_was_not_reserved_is_not_leased() {
     let workers = workers(&["a", "b"], &[], &[]);
-    let node = || NodeSpec { name: "n".into(), labels: BTreeMap::new(), taint: None, gpus: 0, pods: 1 };
+    let node = || {
+        let labels = BTreeMap::new();
+        NodeSpec { name: "n".into(), labels, taint: None, gpus: 0, pods: 1, template: None }
+    };
     assert!(workers.add("ns", vec![node()], false).await.is_err());
     workers.reserve("ns", 1).await.unwrap();
     assert!(workers.add("ns", vec![node(), node()], false).await.is_err());

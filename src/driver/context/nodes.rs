@@ -1,7 +1,5 @@
 //! The case's nodes: their labels and taints, and the steps at which they join.
 
-use std::collections::BTreeMap;
-
 use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_contract::names;
 use conformance_history::Pod;
@@ -60,10 +58,8 @@ impl TestContext {
 
 /// The node at this index of the case that has this namespace in this run.
 pub fn node_spec(group: &Nodes, index: usize, namespace: &str, run: &str) -> NodeSpec {
-    let mut labels = BTreeMap::from([
-        (names::POOL.to_owned(), namespace.to_owned()),
-        (names::RUN.to_owned(), run.to_owned()),
-    ]);
+    let mut labels = group.template.map(|template| template.labels.clone()).unwrap_or_default();
+    labels.extend([(names::POOL.to_owned(), namespace.to_owned()), (names::RUN.to_owned(), run.to_owned())]);
     // Every rack gets a block: some schedulers ignore a node at all levels if it lacks one label.
     let block = group.block.or(group.rack.filter(|rack| !rack.is_empty()).map(|_| "block"));
     for (key, short) in [(names::RACK, group.rack), (names::BLOCK, block)] {
@@ -78,9 +74,11 @@ pub fn node_spec(group: &Nodes, index: usize, namespace: &str, run: &str) -> Nod
         taint: Some((names::POOL.into(), namespace.to_owned())),
         gpus: group.gpus,
         pods: group.pods,
+        template: group.template,
     }
 }
 
-fn domain(namespace: &str, short: &str) -> String {
+/// The label value of a domain of a case that has this namespace.
+pub fn domain(namespace: &str, short: &str) -> String {
     format!("{namespace}-{short}")
 }
