@@ -243,7 +243,14 @@ pub(crate) async fn supervise(args: &CreateArgs) -> Result<Exit, Failure> {
 fn node(index: u32, gpus: u32) -> NodeSpec {
     let (rack, block) = rack_and_block(index);
     let labels = [(names::RACK.to_owned(), rack), (names::BLOCK.to_owned(), block)];
-    NodeSpec { name: format!("node-{index}"), labels: labels.into(), taint: None, gpus, pods: PODS, template: None }
+    NodeSpec {
+        name: format!("node-{index}"),
+        labels: labels.into(),
+        taint: None,
+        gpus,
+        pods: PODS,
+        template: None,
+    }
 }
 
 async fn delete(name: &str) -> Result<Exit, Failure> {

@@ -70,7 +70,7 @@ use conformance_report::Exit;
 use conformance_run::interruption::Interruption;
 
 use self::args::{Cli, DevArgs, DevVerb, Verb};
-use self::request::{ProgramRequest, Request};
+use self::request::{ProgramRequest, Request, WorkloadNodes};
 
 /// kube_client logs refused connections as errors. They are normal while a control plane starts.
 const QUIET: &str = "warn,kube_client=off";
@@ -179,7 +179,10 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
     match verb {
         Verb::Run(args) if args.plan => run::preview(&Request::of_run(*args)?, &interruption).await,
         Verb::Run(args) => run::run(&Request::of_run(*args)?, &interruption).await,
-        Verb::Workload(args) => run::run(&Request::of_workload(*args)?, &interruption).await,
+        Verb::Workload(args) => {
+            let nodes = WorkloadNodes::of(&args.nodes).await?;
+            run::run(&Request::of_workload(*args, nodes)?, &interruption).await
+        }
         Verb::Fuzz(args) => run::run(&Request::of_fuzz(*args)?, &interruption).await,
         Verb::Load(args) => run::run(&Request::of_load(*args)?, &interruption).await,
         Verb::TrainJobs(args) => run::run(&Request::of_train_jobs(*args)?, &interruption).await,

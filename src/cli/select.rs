@@ -7,6 +7,7 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_run::environment::choose_lifecycle_scope;
+use conformance_run::node_templates::MAX_NODES;
 use conformance_run::run_plan::RunPlan;
 use conformance_run::suites;
 
@@ -217,9 +218,6 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
         _ => Ok(()),
     }
 }
-
-/// Maximum number of nodes of `--nodes`.
-const MAX_NODES: u32 = 1000;
 
 /// Parses `NODESxGPUS`, or several of them, separated by commas.
 pub(crate) fn nodes(words: &str) -> Result<Vec<(u32, u32)>, Failure> {

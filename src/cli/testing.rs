@@ -4,7 +4,7 @@ use clap::Parser;
 
 use crate::Failure;
 use crate::args::{Cli, Verb};
-use crate::request::{JobRequest, Request};
+use crate::request::{JobRequest, Request, WorkloadNodes};
 
 fn verb(line: &str) -> Verb {
     let words = std::iter::once("grove-conformance").chain(line.split_whitespace());
@@ -15,7 +15,10 @@ fn verb(line: &str) -> Verb {
 pub(crate) fn request(line: &str) -> Result<Request, Failure> {
     match verb(line) {
         Verb::Run(args) => Request::of_run(*args),
-        Verb::Workload(args) => Request::of_workload(*args),
+        Verb::Workload(args) => {
+            let nodes = futures::executor::block_on(WorkloadNodes::of(&args.nodes))?;
+            Request::of_workload(*args, nodes)
+        }
         Verb::Fuzz(args) => Request::of_fuzz(*args),
         Verb::Load(args) => Request::of_load(*args),
         Verb::TrainJobs(args) => Request::of_train_jobs(*args),

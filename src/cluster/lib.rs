@@ -7,7 +7,7 @@
 //!   there. [`kubeconfig`] finds it, [`access`] connects to it, and [`rights`] checks the user's rights.
 //!   [`shared`] has the objects that several runs in it share.
 //! - [`node_pools`] creates nodes for cases; [`workers`] leases real ones.
-//! - [`nodes`] describes the nodes that a case requests.
+//! - [`nodes`] describes the nodes that a case requests, and [`copied_nodes`] reads those of a cluster.
 //! - [`deploy`] installs the controller under test, and what schedulers need, through the API.
 //! - [`suite`] runs the suite as pods in a cluster.
 //! - [`sweep`] finds and removes what runs have left in an existing cluster.
@@ -16,6 +16,7 @@
 //! components of a [`local::LocalCluster`].
 
 pub mod access;
+pub mod copied_nodes;
 pub mod deploy;
 mod error;
 pub mod examination;

@@ -151,7 +151,7 @@ impl Nodes {
         Self { block: Some(block), ..self }
     }
 
-    /// Nodes like one of the user's. Their GPUs and pods are those of the template.
+    /// Nodes like one of the user's, with its number of pods.
     #[must_use]
     pub const fn like(self, template: &'static NodeTemplate) -> Self {
         Self { template: Some(template), pods: template.pods, ..self }

@@ -8,8 +8,10 @@
 //! A workload that does not fit the nodes is refused. If only a scheduler can decide whether it fits, pods
 //! that stay pending prove nothing.
 
+use std::collections::BTreeMap;
+
 use conformance_check::{binding, cleanup, ensure, finding, gangs, violation};
-use conformance_cluster::nodes::{NodeSpec, PODS, rack_and_block};
+use conformance_cluster::nodes::{NodeSpec, NodeTemplate, PODS, rack_and_block};
 use conformance_contract::arena::Arena;
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
@@ -26,6 +28,7 @@ use conformance_facts::binding::not_fully_bound;
 use conformance_history::{History, Kind, MarkName, SharedMark, list, text};
 use serde_json::Value;
 
+use crate::domain_selectors::in_domains_of;
 use crate::feasibility::{self, Decision, Feasibility, Knowledge, Misfit};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
@@ -34,6 +37,9 @@ const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
 /// Why only a scheduler can decide whether the pods fit: a list.
 const UNDECIDED: MarkName = MarkName::of_case("only a scheduler can decide whether the pods fit");
+
+/// The namespace of the case, which is not known before it runs.
+const ANY_NAMESPACE: &str = "<namespace>";
 
 const ID: &str = "workload";
 const TITLE: &str = "Your own workload is bound whole or not at all, and completely deleted";
@@ -91,8 +97,8 @@ pub struct Accepted {
     pub undecided: Vec<String>,
 }
 
-/// Reads a workload that runs on nodes of these shapes: numbers of nodes, and GPUs per node.
-pub fn case(text: &str, shapes: &[(u32, u32)], knowledge: Knowledge) -> Result<Accepted, WorkloadError> {
+/// Reads a workload that runs on these nodes.
+pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<Accepted, WorkloadError> {
     let documents = grove_yaml::documents(text)?;
     let [pcs] = documents.as_slice() else { return Err(WorkloadError::Count(documents.len())) };
     let not_a_set = |reason: String| WorkloadError::NotAPodCliqueSet { document: 1, reason };
@@ -106,7 +112,6 @@ pub fn case(text: &str, shapes: &[(u32, u32)], knowledge: Knowledge) -> Result<A
     if expect::gangs(pcs).is_empty() {
         return Err(not_a_set(format!("PodCliqueSet {name} has no replicas: there is nothing to schedule")));
     }
-    let mut nodes = in_racks(shapes);
     let decision = decide(pcs, &nodes, knowledge);
     let undecided = match decision.feasibility {
         Feasibility::Fits => Vec::new(),
@@ -126,8 +131,9 @@ pub fn case(text: &str, shapes: &[(u32, u32)], knowledge: Knowledge) -> Result<A
     Ok(Accepted { case: created.case(of_nodes(knowledge)), undecided })
 }
 
-/// Nodes of these shapes, each with [`PODS`] pods, in the same racks and blocks as those of `cluster create`.
-fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
+/// Nodes of these shapes, which are numbers of nodes and GPUs per node. Each has [`PODS`] pods. They are in
+/// the same racks and blocks as those of `cluster create`.
+pub fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
     let gpus = shapes.iter().flat_map(|(count, gpus)| std::iter::repeat_n(*gpus, *count as usize));
     let node = |(index, gpus): (u32, u32)| {
         let (rack, block) = rack_and_block(index);
@@ -136,16 +142,24 @@ fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
     (0..).zip(gpus).map(node).collect()
 }
 
+/// The number of pods of a node once it is not limited.
+fn room(template: Option<&NodeTemplate>) -> u32 {
+    template.map_or(PODS, |template| template.pods)
+}
+
 /// Decides whether the pods fit these nodes, whose number of pods is not limited.
 fn decide(pcs: &Value, nodes: &[Nodes], knowledge: Knowledge) -> Decision {
     let object = |(index, node): (usize, &Nodes)| {
         // The real values contain the case's namespace, which no manifest can know. The case's pods tolerate
         // its taint.
-        let spec = node_spec(&node.pods(PODS), index, "<namespace>", "<run>");
+        let spec = node_spec(&node.pods(room(node.template)), index, ANY_NAMESPACE, "<run>");
         NodeSpec { taint: None, ..spec }.object()
     };
-    let objects: Vec<_> = nodes.iter().enumerate().map(object).collect();
-    feasibility::decide(pcs, &expect::gangs(pcs), &objects, knowledge)
+    let mut objects: Vec<_> = nodes.iter().enumerate().map(object).collect();
+    let templates = nodes.iter().filter_map(|node| node.template);
+    objects.extend(templates.flat_map(|template| &template.slices).cloned());
+    let pcs = in_domains_of(ANY_NAMESPACE, pcs.clone());
+    feasibility::decide(&pcs, &expect::gangs(&pcs), &objects, knowledge)
 }
 
 fn lines(misfits: &[Misfit]) -> String {
@@ -212,12 +226,20 @@ async fn drive(test: &mut TestContext, knowledge: Knowledge) -> Result<(), Stop>
     let name = text(&pcs["metadata"]["name"]).to_owned();
     let feasibility = decide(&pcs, test.case.nodes, knowledge).feasibility;
     test.take_baseline().await?;
+    let pcs = in_domains_of(&test.namespace, pcs);
+    test.publish_templates().await?;
     let gangs = test.submit_value(test.prepare_manifest(pcs)).await?;
     for gang in gangs.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;
     }
     test.scheduler_passes().await?;
-    test.test_cluster.cluster.node_pools().set_pods(&test.nodes, PODS).await?;
+    let mut rooms: BTreeMap<u32, Vec<NodeSpec>> = BTreeMap::new();
+    for node in &test.nodes {
+        rooms.entry(room(node.template)).or_default().push(node.clone());
+    }
+    for (pods, nodes) in &rooms {
+        test.test_cluster.cluster.node_pools().set_pods(nodes, *pods).await?;
+    }
     test.mark(ROOM_FOR_ALL, Value::Null);
     let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(test.target)).collect();
     let bound = test

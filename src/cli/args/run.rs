@@ -72,12 +72,26 @@ pub(crate) struct WorkloadArgs {
     /// Your PodCliqueSet.
     #[arg(value_name = "FILE")]
     pub path: PathBuf,
-    /// Nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each; 4x8,2x4 is 4 nodes with 8 and 2
-    /// with 4), 4 per rack and 8 per block.
-    #[arg(long, value_name = "NODESxGPUS,...")]
-    pub nodes: String,
+    #[command(flatten)]
+    pub nodes: NodesArgs,
     #[command(flatten)]
     pub common: ToolArgs,
+}
+
+/// The nodes of `workload`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NodesArgs {
+    /// Nodes: how many, and GPUs per node (8x8 is 8 nodes with 8 GPUs each; 4x8,2x4 is 4 nodes with 8 and 2
+    /// with 4), 4 per rack and 8 per block. Or a file of Nodes, whose labels, taints, resources and devices
+    /// the simulated nodes get.
+    #[arg(long, value_name = "NODESxGPUS,...|FILE", required_unless_present = "nodes_from")]
+    pub nodes: Option<String>,
+    /// Simulate nodes like those of the cluster of this kubeconfig, which is only read.
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "nodes")]
+    pub nodes_from: Option<PathBuf>,
+    /// Context of the kubeconfig of --nodes-from, instead of the current one.
+    #[arg(long, value_name = "NAME", requires = "nodes_from")]
+    pub nodes_from_context: Option<String>,
 }
 
 /// Arguments of `fuzz`.

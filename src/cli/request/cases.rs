@@ -10,6 +10,7 @@ use conformance_load::Size;
 use conformance_run::feasibility::Knowledge;
 use conformance_run::workload;
 
+use super::{NodesSource, WorkloadNodes};
 use crate::options::ProviderName;
 use crate::{Failure, output, select};
 
@@ -21,8 +22,7 @@ pub(crate) enum Cases {
     Generated(GeneratedCases),
     OwnWorkload {
         file: PathBuf,
-        /// The nodes, as given.
-        nodes: String,
+        nodes: NodesSource,
         case: &'static Case,
     },
 }
@@ -50,14 +50,25 @@ const MAX_NODES: u32 = 10_000;
 
 /// The user's own workload. Rejects one that does not fit the nodes. Prints the reasons if only a scheduler
 /// can decide whether it fits.
-pub(super) fn own_workload(file: &Path, nodes: &str, provider: ProviderName) -> Result<Cases, Failure> {
+pub(super) fn own_workload(
+    file: &Path,
+    WorkloadNodes { source, nodes }: WorkloadNodes,
+    provider: ProviderName,
+) -> Result<Cases, Failure> {
+    if provider != ProviderName::Local && !matches!(source, NodesSource::Shapes(_)) {
+        return Err(Failure::Usage(
+            "nodes of a file or of a cluster are simulated on a local control plane: pass --provider local, or \
+             --nodes NODESxGPUS"
+                .into(),
+        ));
+    }
     let usage = |reason: String| Failure::Usage(format!("workload {}: {reason}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
     let knowledge = match provider {
         ProviderName::Local => Knowledge::Complete,
         ProviderName::Kind | ProviderName::Existing => Knowledge::OfHarness,
     };
-    let accepted = workload::case(&text, &select::nodes(nodes)?, knowledge);
+    let accepted = workload::case(&text, nodes, knowledge);
     let accepted = accepted.map_err(|reason| usage(reason.to_string()))?;
     if !accepted.undecided.is_empty() {
         output::say(&format!(
@@ -67,7 +78,7 @@ pub(super) fn own_workload(file: &Path, nodes: &str, provider: ProviderName) -> 
             accepted.undecided.join("\n  ")
         ));
     }
-    Ok(Cases::OwnWorkload { file: file.to_owned(), nodes: nodes.to_owned(), case: accepted.case })
+    Ok(Cases::OwnWorkload { file: file.to_owned(), nodes: source, case: accepted.case })
 }
 
 /// The workload in the file, or `count` generated ones. The first has this seed, and each further one the

@@ -6,6 +6,7 @@ mod cluster;
 mod conflicts;
 mod execution;
 mod job;
+mod nodes;
 mod operator;
 mod output;
 mod pod;
@@ -20,6 +21,7 @@ pub(crate) use self::cases::Cases;
 pub(crate) use self::cluster::ClusterRequest;
 pub(crate) use self::execution::Execution;
 pub(crate) use self::job::JobRequest;
+pub(crate) use self::nodes::{NodesSource, WorkloadNodes};
 pub(crate) use self::operator::{OperatorRequest, OperatorSource};
 pub(crate) use self::output::Output;
 pub(crate) use self::pod::Pod;
@@ -99,11 +101,11 @@ impl Request {
         Self::new(config::completed(&config, options)?, |_| Ok(Cases::Suite(Workload::PlainPods)))
     }
 
-    pub(crate) fn of_workload(args: WorkloadArgs) -> Result<Self, Failure> {
+    pub(crate) fn of_workload(args: WorkloadArgs, nodes: WorkloadNodes) -> Result<Self, Failure> {
         let (config, options) = args.common.split();
         Self::new(config::completed(&config, options)?, |options| {
             let provider = options.cluster.provider.unwrap_or_default();
-            cases::own_workload(&args.path, &args.nodes, provider)
+            cases::own_workload(&args.path, nodes, provider)
         })
     }
 

@@ -15,6 +15,7 @@ mod rounds;
 use std::sync::Arc;
 
 use conformance_contract::clauses::Workload;
+use conformance_programs::home;
 use conformance_report::{Exit, Report};
 use conformance_run::first_failure::FirstFailure;
 use conformance_run::interruption::Interruption;
@@ -22,7 +23,7 @@ use conformance_run::interruption::Interruption;
 pub(crate) use self::one_cluster::{close, execute};
 pub(crate) use self::plan::plan;
 pub(crate) use self::preview::preview;
-use crate::request::Request;
+use crate::request::{Cases, NodesSource, Request};
 use crate::{Failure, baseline, publish, report_files};
 
 /// A run, and what ends it early.
@@ -35,11 +36,21 @@ struct Run<'a> {
 
 /// Returns an error only before the first case. Later failures are in the report.
 pub(crate) async fn run(request: &Request, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
+    write_nodes(request)?;
     // `--hold-on-failure` implies `--fail-fast`.
     let ends_early = request.execution.fail_fast || request.cluster.hold_on_failure;
     let first_failure = ends_early.then(Arc::default);
     let report = Run { request, interruption, first_failure }.cases().await?;
     finish(request, &report).await
+}
+
+/// Writes the nodes that were read from a cluster into the report's folder, so that the run can be repeated.
+fn write_nodes(request: &Request) -> Result<(), Failure> {
+    let Cases::OwnWorkload { nodes: NodesSource::Cluster { copy }, .. } = &request.subject.cases else {
+        return Ok(());
+    };
+    let path = request.output.folder.join(NodesSource::COPY);
+    home::create_folder(&request.output.folder).and_then(|()| home::write(&path, copy)).map_err(Failure::from)
 }
 
 /// Writes what was requested in addition to the report, and returns the exit code.

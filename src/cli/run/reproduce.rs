@@ -6,11 +6,13 @@ use conformance_contract::clauses::Workload;
 use conformance_contract::kubernetes::Kubernetes;
 
 use crate::options::ProviderName;
-use crate::request::{Cases, ClusterRequest, Execution, OperatorRequest, OperatorSource, Request};
+use crate::request::{
+    Cases, ClusterRequest, Execution, NodesSource, OperatorRequest, OperatorSource, Request,
+};
 
 /// The command, with `{case}` and `{target}` as placeholders.
 pub(super) fn command(kubernetes: Kubernetes, request: &Request) -> String {
-    let mut words = vec!["grove-conformance".to_owned(), verb(&request.subject.cases)];
+    let mut words = vec!["grove-conformance".to_owned(), verb(request)];
     words.extend(request.programs.words().into_iter().map(|word| format!("--component '{word}'")));
     let configs = request.programs.config_words();
     words.extend(configs.into_iter().map(|word| format!("--scheduler-config '{word}'")));
@@ -29,8 +31,8 @@ fn quoted(path: &Path) -> String {
 }
 
 /// The subcommand, with the case.
-fn verb(cases: &Cases) -> String {
-    match cases {
+fn verb(request: &Request) -> String {
+    match &request.subject.cases {
         Cases::Suite(Workload::PodCliqueSets) => "run {case}".into(),
         Cases::Suite(Workload::TrainJobs) => "trainjobs {case}".into(),
         Cases::Suite(Workload::PlainPods) => "ai-conformance {case}".into(),
@@ -43,7 +45,15 @@ fn verb(cases: &Cases) -> String {
             // `run` knows a generated workload by its id.
             None => "run {case}".into(),
         },
-        Cases::OwnWorkload { file, nodes, .. } => format!("workload {} --nodes {nodes}", quoted(file)),
+        Cases::OwnWorkload { file, nodes, .. } => {
+            let nodes = match nodes {
+                NodesSource::Shapes(words) => words.clone(),
+                NodesSource::File(path) => quoted(path),
+                // The nodes of the cluster may have changed.
+                NodesSource::Cluster { .. } => quoted(&request.output.folder.join(NodesSource::COPY)),
+            };
+            format!("workload {} --nodes {nodes}", quoted(file))
+        }
     }
 }
 

@@ -246,3 +246,19 @@ fn real_nodes_are_decided_by_gpus_only() {
     assert!(matches!(on_real(&with("volumes", volume)), Feasibility::Undecided(_)));
     assert!(matches!(on_real(&with("nodeSelector", json!({"pool": "gpu"}))), Feasibility::Undecided(_)));
 }
+
+#[rstest]
+#[case::pods(with("resourceClaims", json!([{"name": "gpu", "resourceClaimTemplateName": "t"}])), "resourceClaims[0]")]
+#[case::shared(
+    { let mut set = one_clique(2, 1); set["spec"]["template"]["resourceSharing"] = json!([{"name": "t"}]); set },
+    "spec.template.resourceSharing[0]"
+)]
+fn only_a_scheduler_allocates_published_devices(#[case] pcs: Value, #[case] path: &str) {
+    let mut objects = nodes(4);
+    assert!(matches!(decided(&pcs, &objects, Knowledge::Complete).feasibility, Feasibility::Infeasible(_)));
+    objects.push(json!({"spec": {"driver": "gpu.example.com", "devices": [{"name": "0"}]}}));
+    match decided(&pcs, &objects, Knowledge::Complete).feasibility {
+        Feasibility::Undecided(why) => assert!(why[0].ends_with(path), "{why:?}"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -11,6 +11,9 @@ use super::pods::Shape;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
+/// Why a claim of devices cannot be satisfied.
+const NO_DEVICE: &str = "no device is published here";
+
 /// The priority classes that every cluster has.
 const SYSTEM_PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
@@ -102,7 +105,13 @@ pub(super) fn misfits(shape: &Shape<'_>) -> Vec<Misfit> {
 }
 
 fn device(path: String, asks: String) -> Misfit {
-    Misfit { path, asks, has: "no device is published here".into(), remedy: "remove the claim".into() }
+    Misfit { path, asks, has: NO_DEVICE.into(), remedy: "remove the claim".into() }
+}
+
+/// Removes claims of devices from misfits. Where devices are published, only a scheduler can allocate them.
+/// Returns the paths of the claims.
+pub(super) fn without_device_claims(misfits: &mut Vec<Misfit>) -> Vec<String> {
+    misfits.extract_if(.., |misfit| misfit.has == NO_DEVICE).map(|misfit| misfit.path).collect()
 }
 
 fn priority(path: &str, who: &str, class: &Value) -> Option<Misfit> {

@@ -71,22 +71,31 @@ pub struct Decision {
     pub hard_gangs: Vec<u32>,
 }
 
-/// Decides whether the pods of a PodCliqueSet fit these Node objects.
-pub fn decide(pcs: &Value, gangs: &[Gang], nodes: &[Value], knowledge: Knowledge) -> Decision {
-    let nodes: Vec<_> = nodes.iter().map(Node::of).collect();
+/// Decides whether the pods of a PodCliqueSet fit these Nodes, with these ResourceSlices.
+pub fn decide(pcs: &Value, gangs: &[Gang], objects: &[Value], knowledge: Knowledge) -> Decision {
+    let is_slice = |object: &&Value| object["spec"]["driver"].is_string();
+    let has_devices = objects.iter().any(|object| is_slice(&object));
+    let nodes: Vec<_> = objects.iter().filter(|object| !is_slice(object)).map(Node::of).collect();
     let mut shapes = pods::shapes(pcs, gangs);
     let mut undecided: BTreeSet<String> = topology::undecided(pcs).into_iter().collect();
     undecided.extend(fields::undecided_metadata(pcs));
+    let mut of_set = fields::misfits_of_set(pcs);
+    if has_devices {
+        undecided.extend(fields::without_device_claims(&mut of_set));
+    }
     let mut misfits = topology::misfits(pcs, &nodes);
     if knowledge == Knowledge::Complete {
-        misfits.extend(fields::misfits_of_set(pcs));
+        misfits.extend(of_set);
     } else {
-        undecided.extend(fields::misfits_of_set(pcs).into_iter().map(|misfit| misfit.path));
+        undecided.extend(of_set.into_iter().map(|misfit| misfit.path));
     }
     let mut kinds = Vec::new();
     for shape in &mut shapes {
         undecided.extend(fields::undecided(shape, &nodes));
         let mut unsure = fields::misfits(shape);
+        if has_devices {
+            undecided.extend(fields::without_device_claims(&mut unsure));
+        }
         unsure.extend(fields::misfits_of_keys(shape, &nodes));
         let mut allowed = vec![true; nodes.len()];
         match node_rules::allowed(shape, &nodes) {

@@ -1,0 +1,135 @@
+//! Reads the Nodes and the published devices of a cluster, so that simulated nodes can be like them. Nothing is
+//! written to the cluster.
+
+use kube::Client;
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+
+use super::ClusterError;
+use super::access::{Access, reached};
+
+/// Nodes per request. A Node lists its images, so it is large.
+const PAGE: u32 = 250;
+
+/// The Nodes, ResourceSlices and DeviceClasses.
+pub async fn read(access: &Access) -> Result<Vec<Value>, ClusterError> {
+    objects(&reached(access).await?).await
+}
+
+async fn objects(client: &Client) -> Result<Vec<Value>, ClusterError> {
+    let mut objects = listed(client, &GroupVersionKind::gvk("", "v1", "Node"), "nodes").await?;
+    for (kind, plural) in [("ResourceSlice", "resourceslices"), ("DeviceClass", "deviceclasses")] {
+        match listed(client, &GroupVersionKind::gvk("resource.k8s.io", "v1", kind), plural).await {
+            // The cluster does not serve this version.
+            Err(error) if error.is_not_found() => {}
+            found => objects.extend(found?),
+        }
+    }
+    Ok(objects)
+}
+
+async fn listed(client: &Client, kind: &GroupVersionKind, plural: &str) -> Result<Vec<Value>, ClusterError> {
+    let resource = ApiResource::from_gvk_with_plural(kind, plural);
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let failed = |source| match source {
+        kube::Error::Api(status) if status.code == 403 => {
+            ClusterError::Rights { missing: vec![format!("list {plural}")] }
+        }
+        source => ClusterError::api(format!("list {plural}"), source),
+    };
+    let mut objects = Vec::new();
+    let mut params = ListParams::default().limit(PAGE);
+    loop {
+        let page = api.list(&params).await.map_err(failed)?;
+        let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
+        for object in page {
+            // The elements of a list have neither.
+            let mut object = json!(object);
+            object["apiVersion"] = resource.api_version.as_str().into();
+            object["kind"] = resource.kind.as_str().into();
+            objects.push(object);
+        }
+        match next {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(objects),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tower_test::mock;
+
+    use super::*;
+
+    /// A server with two Nodes in two pages, and its requests. It serves devices if it `has_devices`.
+    fn server(has_devices: bool, rejects: bool) -> (Client, Arc<Mutex<Vec<String>>>) {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        let requests = Arc::<Mutex<Vec<String>>>::default();
+        let seen = requests.clone();
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+                seen.lock().unwrap().push(format!("{} {path}", request.method()));
+                let node =
+                    |name: &str| json!({"metadata": {"name": name}, "status": {"capacity": {"cpu": "8"}}});
+                let (code, body) = match path {
+                    _ if rejects => (
+                        403,
+                        json!({"kind": "Status", "code": 403, "reason": "Forbidden",
+                        "status": "Failure", "message": "no"}),
+                    ),
+                    "/api/v1/nodes" if query.contains("continue=more") => {
+                        (200, json!({"metadata": {}, "items": [node("b")]}))
+                    }
+                    "/api/v1/nodes" => (200, json!({"metadata": {"continue": "more"}, "items": [node("a")]})),
+                    "/apis/resource.k8s.io/v1/resourceslices" if has_devices => (
+                        200,
+                        json!({"metadata": {}, "items": [{"metadata": {"name": "s"}, "spec": {"driver": "d"}}]}),
+                    ),
+                    "/apis/resource.k8s.io/v1/deviceclasses" if has_devices => {
+                        (200, json!({"metadata": {}, "items": []}))
+                    }
+                    _ => (
+                        404,
+                        json!({"kind": "Status", "code": 404, "reason": "NotFound", "status": "Failure",
+                        "message": "not found"}),
+                    ),
+                };
+                let body = Body::from(body.to_string().into_bytes());
+                send.send_response(Response::builder().status(code).body(body).unwrap());
+            }
+        });
+        (Client::new(service, "default"), requests)
+    }
+
+    #[tokio::test]
+    async fn a_cluster_is_read_page_by_page_and_never_written() {
+        for (has_devices, wanted) in
+            [(true, vec!["Node a", "Node b", "ResourceSlice s"]), (false, vec!["Node a", "Node b"])]
+        {
+            let (client, requests) = server(has_devices, false);
+            let found = objects(&client).await.unwrap();
+            let name = |object: &Value| {
+                format!("{} {}", object["kind"], object["metadata"]["name"]).replace('"', "")
+            };
+            assert_eq!(found.iter().map(name).collect::<Vec<_>>(), wanted);
+            assert_eq!(found[0]["status"]["capacity"]["cpu"], "8");
+            let requests = requests.lock().unwrap();
+            assert_eq!(requests.len(), 4);
+            assert!(requests.iter().all(|request| request.starts_with("GET ")), "{requests:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_missing_right_is_named() {
+        let (client, _) = server(true, true);
+        let error = objects(&client).await.unwrap_err().to_string();
+        assert!(error.contains("may not list nodes"), "{error}");
+    }
+}

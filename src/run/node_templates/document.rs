@@ -1,0 +1,177 @@
+//! Reads one Node as a template. What identifies the node or describes its state is removed, so that a
+//! manifest of a running node is a template too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_cluster::nodes::PODS;
+use conformance_contract::names::{BLOCK, HOST, RACK};
+use conformance_facts::quantity::{ONE, amount};
+use conformance_history::{list, text};
+use serde_json::{Map, Value, json};
+
+use super::fields::{self, Wrong, wrong};
+use super::{REPLICAS, Template};
+
+/// Fields of a cluster's Nodes that a template does not have.
+const OF_METADATA: [&str; 9] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "ownerReferences",
+    "finalizers",
+];
+const OF_SPEC: [&str; 6] =
+    ["unschedulable", "providerID", "podCIDR", "podCIDRs", "externalID", "configSource"];
+const OF_STATUS: [&str; 12] = [
+    "phase",
+    "conditions",
+    "addresses",
+    "daemonEndpoints",
+    "nodeInfo",
+    "images",
+    "volumesInUse",
+    "volumesAttached",
+    "config",
+    "runtimeHandlers",
+    "features",
+    "declaredFeatures",
+];
+
+/// Prefix of the labels of this suite.
+const OURS: &str = "conformance.grove.io/";
+/// Prefixes of taints that controllers add and remove, as the state of a node changes.
+const OF_STATE: [&str; 2] = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
+const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/// The longest name of a rack or block. The suite prepends the namespace of the case.
+const MAX_DOMAIN: usize = 40;
+
+pub(super) fn read(node: &Value) -> Result<Template, Wrong> {
+    fields::mapping(node, "", &["apiVersion", "kind", "metadata", "spec", "status"], &[])?;
+    if node["apiVersion"] != "v1" {
+        return Err(wrong("apiVersion", format!("{} is no version of Node: write v1", node["apiVersion"])));
+    }
+    let (metadata, spec, status) = (&node["metadata"], &node["spec"], &node["status"]);
+    fields::mapping(metadata, "metadata", &["name", "labels", "annotations"], &OF_METADATA)?;
+    fields::mapping(spec, "spec", &["taints"], &OF_SPEC)?;
+    fields::mapping(status, "status", &["allocatable", "capacity"], &OF_STATUS)?;
+    let identity = identity(node);
+    let mut labels = fields::labels(&metadata["labels"], "metadata.labels")?;
+    let rack = domain(&mut labels, RACK)?;
+    let block = domain(&mut labels, BLOCK)?;
+    labels.retain(|key, value| key != HOST && !key.starts_with(OURS) && !identity.contains(value.as_str()));
+    let (allocatable, pods) = allocatable(status)?;
+    Ok(Template {
+        name: text(&metadata["name"]).to_owned(),
+        source: String::new(),
+        count: count(metadata)?,
+        labels,
+        rack,
+        block,
+        taints: taints(spec)?,
+        allocatable,
+        pods,
+        slices: Vec::new(),
+    })
+}
+
+/// Values that identify a node of a cluster.
+pub(super) fn identity(node: &Value) -> BTreeSet<&str> {
+    let (metadata, provider) = (&node["metadata"], text(&node["spec"]["providerID"]));
+    let mut found = BTreeSet::from([text(&metadata["uid"]), text(&metadata["labels"][HOST]), provider]);
+    found.extend(provider.rsplit('/').next());
+    for address in list(&node["status"]["addresses"]) {
+        let value = text(&address["address"]);
+        found.insert(value);
+        if !text(&address["type"]).ends_with("IP") {
+            found.extend(value.split('.').next());
+        }
+    }
+    found.remove("");
+    found
+}
+
+/// Takes the rack or the block from the labels.
+fn domain(labels: &mut BTreeMap<String, String>, key: &str) -> Result<Option<String>, Wrong> {
+    let name = labels.remove(key);
+    match &name {
+        Some(name) if name.len() > MAX_DOMAIN => Err(wrong(
+            format!("metadata.labels[{key:?}]"),
+            format!("{name:?} is too long: use at most {MAX_DOMAIN} letters"),
+        )),
+        _ => Ok(name),
+    }
+}
+
+/// How many such nodes there are.
+fn count(metadata: &Value) -> Result<u32, Wrong> {
+    let annotations = &metadata["annotations"];
+    let value = match annotations {
+        Value::Null | Value::Object(_) => &annotations[REPLICAS],
+        other => return Err(wrong("metadata.annotations", format!("{other} is no mapping"))),
+    };
+    let count = match value {
+        Value::Null => Some(1),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    };
+    count.filter(|count| *count > 0).ok_or_else(|| {
+        let reason = format!("{value} is no number of nodes: write one in quotes, such as \"8\"");
+        wrong(format!("metadata.annotations[{REPLICAS:?}]"), reason)
+    })
+}
+
+fn taints(spec: &Value) -> Result<Vec<Value>, Wrong> {
+    let mut taints = Vec::new();
+    for (index, taint) in fields::items(&spec["taints"], "spec.taints")?.iter().enumerate() {
+        let path = format!("spec.taints[{index}]");
+        fields::mapping(taint, &path, &["key", "value", "effect"], &["timeAdded"])?;
+        let key = text(&taint["key"]);
+        if !fields::is_key(key) {
+            return Err(wrong(format!("{path}.key"), format!("{} is no key of a taint", taint["key"])));
+        }
+        let effect = &taint["effect"];
+        if !EFFECTS.iter().any(|known| effect == known) {
+            let reason = format!("{effect} is no effect: write {}", EFFECTS.join(", "));
+            return Err(wrong(format!("{path}.effect"), reason));
+        }
+        let mut kept = json!({"key": key, "effect": effect});
+        match &taint["value"] {
+            Value::Null => {}
+            Value::String(value) => kept["value"] = value.as_str().into(),
+            other => {
+                let reason = format!("{other} is no text: write \"{other}\" in quotes");
+                return Err(wrong(format!("{path}.value"), reason));
+            }
+        }
+        if !OF_STATE.iter().any(|prefix| key.starts_with(prefix)) {
+            taints.push(kept);
+        }
+    }
+    Ok(taints)
+}
+
+/// The resources, and the number of pods. A Node without `allocatable` has its capacity.
+fn allocatable(status: &Value) -> Result<(BTreeMap<String, String>, u32), Wrong> {
+    let field = if status["allocatable"].is_null() { "capacity" } else { "allocatable" };
+    let (path, none) = (format!("status.{field}"), Map::new());
+    let resources = match &status[field] {
+        Value::Null => &none,
+        Value::Object(resources) => resources,
+        other => return Err(wrong(path, format!("{other} is no mapping: write RESOURCE: AMOUNT lines"))),
+    };
+    let mut quantities = fields::quantities(resources, &path)?;
+    quantities.remove("pods");
+    let pods = match resources.get("pods") {
+        None => PODS,
+        Some(pods) => {
+            let number = amount(pods).and_then(|pods| u32::try_from(pods / ONE).ok());
+            number.ok_or_else(|| wrong(format!("{path}[\"pods\"]"), format!("{pods} are too many pods")))?
+        }
+    };
+    Ok((quantities, pods))
+}
