@@ -7,6 +7,7 @@ mod config;
 mod help;
 mod interrupt;
 mod list;
+mod nodes;
 mod own_cluster;
 mod release;
 mod replay;

@@ -2,7 +2,7 @@
 
 use crate::{Cli, stderr, stdout};
 
-fn kubeconfig(server: &str) -> String {
+pub(crate) fn kubeconfig(server: &str) -> String {
     kubeconfig_named("c", server)
 }
 

@@ -77,6 +77,15 @@ use crate::{Cli, stderr};
 #[case(&["run", "--cluster", "nowhere"], "no cluster \"nowhere\" is running")]
 #[case(&["workload", "nowhere.yaml", "--nodes", "8x8"], "nowhere.yaml")]
 #[case(&["workload", "w.yaml"], "--nodes")]
+#[case(&["workload", "w.yaml", "--nodes", "8y8"], "--nodes 8y8: expected NODESxGPUS")]
+#[case(&["workload", "w.yaml", "--nodes", "nowhere.yaml"], "--nodes nowhere.yaml: No such file")]
+#[case(&["workload", "w.yaml", "--nodes", "1001x8"], "expected NODESxGPUS")]
+#[case(&["workload", "w.yaml", "--nodes", "nodes"], "--nodes nodes: No such file")]
+#[case(&["workload", "w.yaml", "--nodes", "."], "pass NODESxGPUS, or a file of Nodes")]
+#[case(&["workload", "w.yaml", "--nodes-from", "nowhere"], "--nodes-from: --kubeconfig nowhere: no such file")]
+#[case(&["workload", "w.yaml", "--nodes", "8x8", "--nodes-from", "k"], "cannot be used with")]
+#[case(&["workload", "w.yaml", "--nodes", "8x8", "--nodes-from-context", "c"], "cannot be used with")]
+#[case(&["workload", "w.yaml", "--nodes-from-context", "c"], "--nodes-from <KUBECONFIG>")]
 #[case(
     &["run", "--operator", "reference", "--set", "operator.declaration=d.yaml"],
     "the declaration of the reference operator is built in"

@@ -90,7 +90,7 @@ pub(crate) struct NodesArgs {
     #[arg(long, value_name = "KUBECONFIG", conflicts_with = "nodes")]
     pub nodes_from: Option<PathBuf>,
     /// Context of the kubeconfig of --nodes-from, instead of the current one.
-    #[arg(long, value_name = "NAME", requires = "nodes_from")]
+    #[arg(long, value_name = "NAME", requires = "nodes_from", conflicts_with = "nodes")]
     pub nodes_from_context: Option<String>,
 }
 

@@ -132,4 +132,29 @@ mod tests {
         let request = Request { programs: Default::default(), ..request(line).unwrap() };
         assert_eq!(command(Kubernetes::default(), &request), expected);
     }
+
+    #[test]
+    fn the_command_of_a_workload_names_its_nodes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let (workload, nodes) = (path("w.yaml"), path("nodes.yaml"));
+        let pcs = "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: w}\nspec: {replicas: 1, template: \
+                   {cliques: [{name: a, spec: {replicas: 1, podSpec: {containers: [{name: c}]}}}]}}\n";
+        std::fs::write(&workload, pcs).unwrap();
+        std::fs::write(&nodes, "{apiVersion: v1, kind: Node}\n").unwrap();
+        let of = |given: &str| request(&format!("workload {workload} --nodes {given} -o out")).unwrap();
+        let nodes_of = |request: Request| {
+            let command =
+                command(Kubernetes::default(), &Request { programs: Default::default(), ..request });
+            let words = command.strip_prefix(&format!("grove-conformance workload '{workload}' --nodes "));
+            words.and_then(|words| words.strip_suffix(" {target}")).map(str::to_owned)
+        };
+        assert_eq!(nodes_of(of("2x8")).as_deref(), Some("2x8"));
+        assert_eq!(nodes_of(of(&nodes)), Some(format!("'{nodes}'")));
+        let mut copied = of("2x8");
+        if let Cases::OwnWorkload { nodes, .. } = &mut copied.subject.cases {
+            *nodes = NodesSource::Cluster { copy: String::new() };
+        }
+        assert_eq!(nodes_of(copied).as_deref(), Some("'out/nodes.yaml'"));
+    }
 }

@@ -81,9 +81,12 @@ pub(super) fn quantities(fields: &Map<String, Value>, path: &str) -> Result<BTre
             let advice = "write an amount such as 8, 500m or 64Gi";
             return Err(wrong(path, format!("{value} is no quantity: {advice}")));
         };
+        if found < 0 {
+            return Err(wrong(path, format!("{value} is negative: write an amount such as 8")));
+        }
         let is_counted = resource == "pods" || resource.contains('/');
-        if found < 0 || (is_counted && found % ONE != 0) {
-            return Err(wrong(path, format!("{value} is no whole, positive number: write one such as 8")));
+        if is_counted && found % ONE != 0 {
+            return Err(wrong(path, format!("{value} is no whole number: write one such as 8")));
         }
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         quantities.insert(resource.clone(), text);
