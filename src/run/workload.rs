@@ -225,9 +225,9 @@ async fn drive(test: &mut TestContext, knowledge: Knowledge) -> Result<(), Stop>
     let Some(pcs) = documents.into_iter().next() else { return Err(refused("the manifest is empty".into())) };
     let name = text(&pcs["metadata"]["name"]).to_owned();
     let feasibility = decide(&pcs, test.case.nodes, knowledge).feasibility;
+    test.publish_templates().await?;
     test.take_baseline().await?;
     let pcs = in_domains_of(&test.namespace, pcs);
-    test.publish_templates().await?;
     let gangs = test.submit_value(test.prepare_manifest(pcs)).await?;
     for gang in gangs.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;

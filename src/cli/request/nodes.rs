@@ -47,13 +47,15 @@ impl WorkloadNodes {
     /// Shapes, or else the path of a file.
     fn of_word(word: &str) -> Result<Self, Failure> {
         let file = Path::new(word);
-        let is_file = file.is_file() || word.contains(['.', '/']);
-        if !is_file {
-            let shapes = select::nodes(word)?;
-            return Ok(Self {
-                source: NodesSource::Shapes(word.to_owned()),
-                nodes: workload::in_racks(&shapes),
-            });
+        let not_shapes = match select::nodes(word) {
+            Ok(shapes) => {
+                let nodes = workload::in_racks(&shapes);
+                return Ok(Self { source: NodesSource::Shapes(word.to_owned()), nodes });
+            }
+            Err(failure) => failure,
+        };
+        if !file.is_file() && !word.contains(['.', '/']) {
+            return Err(not_shapes);
         }
         let usage = |reason: &dyn std::fmt::Display| Failure::Usage(format!("--nodes {word}: {reason}"));
         let advice = "pass NODESxGPUS, or a file of Nodes";

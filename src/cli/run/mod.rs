@@ -50,7 +50,7 @@ fn write_nodes(request: &Request) -> Result<(), Failure> {
         return Ok(());
     };
     let path = request.output.folder.join(NodesSource::COPY);
-    home::create_folder(&request.output.folder).and_then(|()| home::write(&path, copy)).map_err(Failure::from)
+    Ok(home::write(&path, copy)?)
 }
 
 /// Writes what was requested in addition to the report, and returns the exit code.
