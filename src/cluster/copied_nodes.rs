@@ -1,5 +1,5 @@
-//! Reads the Nodes and the published devices of a cluster, so that simulated nodes can be like them. Nothing is
-//! written to the cluster.
+//! Reads the Nodes and the published devices of a cluster, so that simulated nodes can be like them. Nothing
+//! is written to the cluster.
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
@@ -78,28 +78,26 @@ mod tests {
                 seen.lock().unwrap().push(format!("{} {path}", request.method()));
                 let node =
                     |name: &str| json!({"metadata": {"name": name}, "status": {"capacity": {"cpu": "8"}}});
+                let list = |items: Value, next: &str| {
+                    let metadata = json!({"continue": next});
+                    (200, json!({"apiVersion": "v1", "kind": "List", "metadata": metadata, "items": items}))
+                };
+                let failure = json!({"kind": "Status", "status": "Failure", "message": "no"});
+                let status = |code: u16, reason: &str| {
+                    let mut body = failure.clone();
+                    body["code"] = code.into();
+                    body["reason"] = reason.into();
+                    (code, body)
+                };
                 let (code, body) = match path {
-                    _ if rejects => (
-                        403,
-                        json!({"kind": "Status", "code": 403, "reason": "Forbidden",
-                        "status": "Failure", "message": "no"}),
-                    ),
-                    "/api/v1/nodes" if query.contains("continue=more") => {
-                        (200, json!({"metadata": {}, "items": [node("b")]}))
+                    _ if rejects => status(403, "Forbidden"),
+                    "/api/v1/nodes" if query.contains("continue=more") => list(json!([node("b")]), ""),
+                    "/api/v1/nodes" => list(json!([node("a")]), "more"),
+                    "/apis/resource.k8s.io/v1/resourceslices" if has_devices => {
+                        list(json!([{"metadata": {"name": "s"}, "spec": {"driver": "d"}}]), "")
                     }
-                    "/api/v1/nodes" => (200, json!({"metadata": {"continue": "more"}, "items": [node("a")]})),
-                    "/apis/resource.k8s.io/v1/resourceslices" if has_devices => (
-                        200,
-                        json!({"metadata": {}, "items": [{"metadata": {"name": "s"}, "spec": {"driver": "d"}}]}),
-                    ),
-                    "/apis/resource.k8s.io/v1/deviceclasses" if has_devices => {
-                        (200, json!({"metadata": {}, "items": []}))
-                    }
-                    _ => (
-                        404,
-                        json!({"kind": "Status", "code": 404, "reason": "NotFound", "status": "Failure",
-                        "message": "not found"}),
-                    ),
+                    "/apis/resource.k8s.io/v1/deviceclasses" if has_devices => list(json!([]), ""),
+                    _ => status(404, "NotFound"),
                 };
                 let body = Body::from(body.to_string().into_bytes());
                 send.send_response(Response::builder().status(code).body(body).unwrap());

@@ -54,7 +54,9 @@ impl WorkloadNodes {
             }
             Err(failure) => failure,
         };
-        if !file.is_file() && !word.contains(['.', '/']) {
+        let looks_like_shapes =
+            word.starts_with(|first: char| first.is_ascii_digit()) && !word.contains(['.', '/']);
+        if looks_like_shapes && !file.is_file() {
             return Err(not_shapes);
         }
         let usage = |reason: &dyn std::fmt::Display| Failure::Usage(format!("--nodes {word}: {reason}"));
