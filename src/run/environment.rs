@@ -291,10 +291,10 @@ impl Environment {
                 started.cluster.dead().is_some() || started.cluster.scheduler_ended(target.scheduler())
             })
         };
-        if let Some(Ok(broken)) = slot.test_cluster.take_if(is_broken) {
-            if let Err(error) = self.end(broken).await {
-                tracing::warn!(%error, "failed to remove a cluster with a failed component");
-            }
+        if let Some(Ok(broken)) = slot.test_cluster.take_if(is_broken)
+            && let Err(error) = self.end(broken).await
+        {
+            tracing::warn!(%error, "failed to remove a cluster with a failed component");
         }
     }
 
