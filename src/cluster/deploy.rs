@@ -75,6 +75,24 @@ pub async fn create_unless_exists(client: &Client, object: &Value) -> Result<(),
     }
 }
 
+/// The existing object with this kind, namespace and name.
+pub async fn find(client: &Client, object: &Value) -> Result<Option<Value>, ClusterError> {
+    let (api, kind, name) = api_of(client, object);
+    let found = api.get_opt(&name).await;
+    let found = found.map_err(|source| ClusterError::api(format!("get {kind} {name}"), source))?;
+    Ok(found.and_then(|found| serde_json::to_value(found).ok()))
+}
+
+/// Sends an object to admission and validation without creating it. Unknown fields are rejected.
+pub async fn dry_run(client: &Client, object: &Value) -> Result<(), kube::Error> {
+    let (api, _, _) = api_of(client, object);
+    let request = http::Request::post(format!("{}?dryRun=All&fieldValidation=Strict", api.resource_url()))
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(object.to_string().into_bytes())
+        .map_err(kube::Error::HttpError)?;
+    client.request::<Value>(request).await.map(drop)
+}
+
 /// The API, kind and name of an object.
 pub(crate) fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, String) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

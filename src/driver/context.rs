@@ -4,6 +4,7 @@
 //! response or a passed barrier. A timeout stops the driver and records the state of the namespace. Checks
 //! still decide on the history up to that point.
 
+mod companions;
 mod manifests;
 mod nodes;
 mod requests;
@@ -47,6 +48,8 @@ pub struct TestContext {
     pub nodes: Vec<NodeSpec>,
     /// Cluster-scoped objects that the case created.
     cluster_scoped: Mutex<Vec<Value>>,
+    /// Objects that the manifest has in addition to PodCliqueSets.
+    companions: Mutex<Vec<Value>>,
     /// The resourceVersion of the last change that the case made to each object, by kind and name.
     changed: Mutex<BTreeMap<(&'static str, String), u64>>,
     started: Instant,
@@ -85,6 +88,7 @@ impl TestContext {
             submitted: BTreeMap::new(),
             nodes: Vec::new(),
             cluster_scoped: Mutex::default(),
+            companions: Mutex::default(),
             changed: Mutex::default(),
             started,
             overhead: Duration::ZERO,

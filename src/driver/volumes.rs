@@ -1,13 +1,19 @@
-//! PersistentVolumeClaims of a storage class without a provisioner. The harness creates their volumes when
-//! the case calls for it. As with most classes, a claim is bound only after the scheduler has chosen a node
-//! for the pod.
+//! Volumes of PersistentVolumeClaims, which the harness creates.
+//!
+//! - The claims of a case have a storage class without a provisioner. The harness creates their volumes when
+//!   the case calls for it. As with most classes, a claim is bound only after the scheduler has chosen a node
+//!   for the pod.
+//! - The claims of a user's workload have any class. A [`Provisioner`] binds each one when it exists.
+
+use std::collections::BTreeSet;
 
 use conformance_cluster::{ClusterError, deploy};
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
-use kube::{Api, ResourceExt};
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
-use super::limits::SCHEDULING;
+use super::limits::{PACE, SCHEDULING};
 use crate::context::{Awaited, Stop, TestContext};
 
 /// Annotation by which a scheduler reports the chosen node to the provisioner of a claim.
@@ -72,5 +78,119 @@ impl TestContext {
         let found = found.map_err(|source| ClusterError::api(format!("get Namespace {name}"), source))?;
         let owner = json!({"apiVersion": "v1", "kind": "Namespace", "name": name, "uid": found.uid()});
         Ok(json!({"name": name, "ownerReferences": [owner]}))
+    }
+}
+
+/// Binds every claim of a namespace to a new volume, as the provisioner of a cluster would.
+///
+/// It does not wait until a scheduler has chosen a node, because the volumes can be used on every node. The
+/// claims need no StorageClass: a volume that names its claim is bound regardless of the class.
+pub struct Provisioner {
+    client: Client,
+    namespace: String,
+    /// Metadata without a name, by which the volumes are deleted with the namespace.
+    metadata: Value,
+    /// The storage classes whose claims are bound to other volumes; `""` for claims without a class.
+    left_out: BTreeSet<String>,
+}
+
+impl TestContext {
+    /// The provisioner of the case's namespace, except for the claims of some storage classes.
+    pub async fn provisioner(&self, left_out: BTreeSet<String>) -> Result<Provisioner, Stop> {
+        Ok(Provisioner {
+            client: self.test_cluster.client.clone(),
+            namespace: self.namespace.clone(),
+            metadata: self.namespace_owned_metadata().await?,
+            left_out,
+        })
+    }
+}
+
+impl Provisioner {
+    /// Binds claims until the cluster fails.
+    pub async fn run(self) -> Stop {
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &self.namespace);
+        loop {
+            if let Err(error) = self.bind(&claims).await {
+                return error.into();
+            }
+            tokio::time::sleep(PACE).await;
+        }
+    }
+
+    async fn bind(&self, claims: &Api<PersistentVolumeClaim>) -> Result<(), ClusterError> {
+        let listed = claims.list(&ListParams::default()).await;
+        let listed = listed.map_err(|source| ClusterError::api("list the claims", source))?;
+        for claim in listed {
+            let claim = serde_json::to_value(claim).unwrap_or_default();
+            if let Some(volume) = self.volume(&claim) {
+                deploy::create_unless_exists(&self.client, &volume).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The volume of a claim that needs one.
+    fn volume(&self, claim: &Value) -> Option<Value> {
+        volume(claim, &self.namespace, &self.metadata, &self.left_out)
+    }
+}
+
+/// The volume that a provisioner creates for a claim. The name contains the claim's uid: a new claim with the
+/// same name needs another volume.
+fn volume(claim: &Value, namespace: &str, owned: &Value, left_out: &BTreeSet<String>) -> Option<Value> {
+    let (meta, wanted) = (&claim["metadata"], &claim["spec"]);
+    let class = wanted["storageClassName"].as_str().unwrap_or_default();
+    let is_bound = wanted["volumeName"].as_str().is_some_and(|name| !name.is_empty());
+    if is_bound || meta["deletionTimestamp"].is_string() || left_out.contains(class) {
+        return None;
+    }
+    let name = format!("{namespace}-{}", meta["uid"].as_str().unwrap_or_default());
+    let mut metadata = owned.clone();
+    metadata["name"] = name.as_str().into();
+    let mut spec = json!({
+        "accessModes": wanted["accessModes"],
+        "capacity": {"storage": wanted["resources"]["requests"]["storage"]},
+        "persistentVolumeReclaimPolicy": "Retain",
+        "claimRef": {"namespace": namespace, "name": meta["name"]},
+        "hostPath": {"path": format!("/tmp/{name}"), "type": "DirectoryOrCreate"},
+    });
+    for field in ["storageClassName", "volumeMode", "volumeAttributesClassName"] {
+        if wanted[field].is_string() {
+            spec[field] = wanted[field].clone();
+        }
+    }
+    Some(json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn volume_of(spec: Value) -> Option<Value> {
+        let claim = json!({"metadata": {"name": "data", "uid": "7"}, "spec": spec});
+        volume(&claim, "n", &json!({"ownerReferences": []}), &BTreeSet::from(["local".to_owned()]))
+    }
+
+    #[test]
+    fn a_volume_has_what_its_claim_requests() {
+        let spec = json!({"accessModes": ["ReadWriteMany"], "volumeMode": "Block", "storageClassName": "fast",
+            "resources": {"requests": {"storage": "3Gi"}}});
+        let volume = volume_of(spec).unwrap();
+        assert_eq!(volume["metadata"]["name"], "n-7");
+        let spec = &volume["spec"];
+        assert_eq!(spec["claimRef"], json!({"namespace": "n", "name": "data"}));
+        assert_eq!(spec["accessModes"], json!(["ReadWriteMany"]));
+        assert_eq!(spec["capacity"]["storage"], "3Gi");
+        assert_eq!((&spec["volumeMode"], &spec["storageClassName"]), (&json!("Block"), &json!("fast")));
+        assert!(spec["volumeAttributesClassName"].is_null());
+    }
+
+    #[test]
+    fn a_claim_that_is_bound_or_has_volumes_of_its_own_gets_none() {
+        assert!(volume_of(json!({})).is_some(), "no class, not bound");
+        assert!(volume_of(json!({"volumeName": ""})).is_some(), "not bound");
+        assert!(volume_of(json!({"volumeName": "v"})).is_none(), "bound");
+        assert!(volume_of(json!({"storageClassName": "local"})).is_none(), "the manifest has its volumes");
     }
 }

@@ -82,11 +82,11 @@ impl TestContext {
         Ok(created)
     }
 
-    /// Deletes the cluster-scoped objects that the case created. A failed delete does not stop the others;
-    /// the last error is returned.
+    /// Deletes the companions that still exist, and the cluster-scoped objects that the case created. A
+    /// failed delete does not stop the others; the last error is returned.
     pub async fn clear_cluster(&self) -> Result<(), Stop> {
         let created = std::mem::take(&mut *self.cluster_scoped.lock());
-        let mut cleared = Ok(());
+        let mut cleared = self.delete_companions().await.map_err(Stop::from);
         for object in created.iter().rev() {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             // The uid protects an unrelated object that has the same name by now.

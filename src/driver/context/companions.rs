@@ -1,0 +1,59 @@
+//! Companions of a user's PodCliqueSets: the other objects of the manifest. They are created before the
+//! PodCliqueSets and deleted after them.
+
+use conformance_cluster::{ClusterError, deploy};
+use serde_json::Value;
+
+use super::{Awaited, Stop, TestContext};
+use crate::limits;
+
+impl TestContext {
+    /// Applies an object, with its status if it has one. It exists until [`TestContext::delete_companions`],
+    /// at the latest until the case ends.
+    pub async fn apply_companion(&self, object: Value) -> Result<(), Stop> {
+        let client = &self.test_cluster.client;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        // An earlier attempt, or another target, may have created a cluster-scoped object with this name.
+        let deleted = Awaited::of_harness(format!("the earlier {kind} {name} deleted"));
+        self.poll_until(deleted, limits::CLEANUP, || async {
+            let found = deploy::find(client, &object).await?;
+            let is_terminating =
+                found.is_some_and(|found| found["metadata"]["deletionTimestamp"].is_string());
+            Ok((!is_terminating).then_some(()))
+        })
+        .await?;
+        self.companions.lock().push(object.clone());
+        Ok(deploy::apply_when_served(client, &object).await?)
+    }
+
+    /// Deletes the companions, the last one first, without waiting. A failed delete does not stop the
+    /// others; the last error is returned.
+    pub async fn delete_companions(&self) -> Result<(), ClusterError> {
+        let applied = std::mem::take(&mut *self.companions.lock());
+        let mut deleted = Ok(());
+        for object in applied.iter().rev() {
+            deleted = deploy::delete(&self.test_cluster.client, object).await.and(deleted);
+        }
+        deleted
+    }
+
+    /// Waits until admission accepts these PodCliqueSets. The operator may notice their companions later
+    /// than the harness creates them.
+    pub async fn until_admitted(&self, sets: &[Value]) -> Result<(), Stop> {
+        let admitted = Awaited::of_harness("the PodCliqueSets admitted");
+        self.poll_until(admitted, limits::REACTION, || async {
+            for set in sets {
+                match deploy::dry_run(&self.test_cluster.client, set).await {
+                    Ok(()) => {}
+                    Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => return Ok(None),
+                    Err(source) => {
+                        return Err(ClusterError::api("send a PodCliqueSet to admission", source).into());
+                    }
+                }
+            }
+            Ok(Some(()))
+        })
+        .await
+    }
+}
