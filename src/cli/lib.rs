@@ -46,7 +46,7 @@ mod trainer;
 mod unknown;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -68,6 +68,7 @@ use conformance_programs::source::SourceError;
 use conformance_programs::{ProgramError, cargo, preflight};
 use conformance_report::Exit;
 use conformance_run::interruption::Interruption;
+use conformance_run::workload::WorkloadError;
 
 use self::args::{Cli, DevArgs, DevVerb, Verb};
 use self::request::{ProgramRequest, Request, WorkloadNodes};
@@ -86,6 +87,14 @@ pub enum Failure {
     /// The command line, or a file that it names, is wrong.
     #[error("{0}")]
     Usage(String),
+    /// A manifest of the user cannot be judged.
+    #[error("workload {}: {reason}", .file.display())]
+    Workload {
+        /// The manifest.
+        file: PathBuf,
+        /// Why not.
+        reason: Box<WorkloadError>,
+    },
     /// The machine or a cluster failed.
     #[error("{0}")]
     Infrastructure(String),
@@ -115,9 +124,18 @@ macro_rules! failures_from {
 failures_from!(ClusterError, InstallError, OperatorError, ProgramError, SourceError);
 
 impl Failure {
+    /// A manifest that cannot be judged.
+    fn of_workload(file: &Path, reason: WorkloadError) -> Self {
+        Self::Workload { file: file.to_owned(), reason: Box::new(reason) }
+    }
+
     fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
+            Self::Workload { reason, .. } => match **reason {
+                WorkloadError::NoAnswer(_) => Exit::Inconclusive,
+                _ => Exit::Usage,
+            },
             Self::Infrastructure(_) => Exit::Inconclusive,
         }
     }

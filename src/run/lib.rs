@@ -9,10 +9,14 @@
 //!   [`deviations`] lists known violations of real schedulers.
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
-//! - [`workload`] turns a user's own PodCliqueSet into a case, and [`feasibility`] decides whether its pods fit
-//!   the nodes. [`shrink`] finds a smaller generated workload that still fails. [`contract_pages`] renders
-//!   clauses as Markdown.
+//! - [`workload`] turns a user's own PodCliqueSets into a case, and [`admission`] sends them to admission
+//!   before it. `manifest` reads their documents, and [`node_templates`] nodes like the user's.
+//!   [`feasibility`] decides whether the pods of one PodCliqueSet fit the nodes. `joint` decides it for all
+//!   PodCliqueSets of a manifest, with its `references` and `domain_selectors`.
+//! - [`shrink`] finds a smaller generated workload that still fails. [`contract_pages`] renders clauses as
+//!   Markdown.
 
+pub mod admission;
 mod artifacts;
 mod attempts;
 pub mod contract_pages;
@@ -22,8 +26,11 @@ pub mod environment;
 pub mod feasibility;
 pub mod first_failure;
 pub mod interruption;
+mod joint;
+mod manifest;
 pub mod node_templates;
 mod provenance;
+mod references;
 pub mod report_document;
 pub mod results_writer;
 pub mod run_plan;

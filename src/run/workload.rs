@@ -1,35 +1,36 @@
-//! A user's own workload as a case: any PodCliqueSet that admission accepts, checked by the clauses that need
-//! no knowledge of it.
+//! A user's own workload as a case: any PodCliqueSets that admission accepts, checked by the clauses that need
+//! no knowledge of them.
 //!
-//! The hard gangs of all PodGangs have P pods. At first the nodes have capacity for P - 1 of them (allocatable
-//! `pods`), so at least one unit is one pod short. Then the capacity is raised, and everything must be bound.
-//! Finally the workload is deleted, and nothing may be left.
+//! The companions of the PodCliqueSets are created first and deleted last. The hard gangs of all PodGangs
+//! have P pods. At first the nodes have capacity for P - 1 of them (allocatable `pods`), so at least one unit
+//! is one pod short. Then the capacity is raised, and everything must be bound. Finally the PodCliqueSets are
+//! deleted, and nothing may be left.
 //!
 //! A workload that does not fit the nodes is refused. If only a scheduler can decide whether it fits, pods
 //! that stay pending prove nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use conformance_check::{binding, cleanup, ensure, finding, gangs, violation};
+use conformance_check::{all, binding, cleanup, ensure, finding, gangs, violation};
 use conformance_cluster::nodes::{NodeSpec, NodeTemplate, PODS, rack_and_block};
 use conformance_contract::arena::Arena;
-use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
-use conformance_driver::case::{Case, Nodes, nodes};
+use conformance_driver::case::{Case, Isolation, Nodes, nodes};
 use conformance_driver::context::{Stop, TestContext, node_spec};
 use conformance_driver::created_case::CreatedCase;
 use conformance_driver::limits::SCHEDULING;
-use conformance_driver::test_cluster::TestCluster;
 use conformance_expect as expect;
-use conformance_expect::{Expected, schedulers};
+use conformance_expect::{Expected, Gang, Unit};
 use conformance_facts::binding::not_fully_bound;
-use conformance_history::{History, Kind, MarkName, SharedMark, list, text};
+use conformance_history::{History, MarkName, SharedMark, list, text};
 use serde_json::Value;
 
-use crate::domain_selectors::in_domains_of;
-use crate::feasibility::{self, Decision, Feasibility, Knowledge, Misfit};
+use crate::domain_selectors::{ANY_NAMESPACE, in_domains_of};
+use crate::feasibility::{Decision, Feasibility, Knowledge, Misfit};
+use crate::joint;
+use crate::manifest::{Manifest, ManifestError};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 
@@ -37,9 +38,6 @@ const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
 /// Why only a scheduler can decide whether the pods fit: a list.
 const UNDECIDED: MarkName = MarkName::of_case("only a scheduler can decide whether the pods fit");
-
-/// The namespace of the case, which is not known before it runs.
-const ANY_NAMESPACE: &str = "<namespace>";
 
 const ID: &str = "workload";
 const TITLE: &str = "Your own workload is bound whole or not at all, and completely deleted";
@@ -68,21 +66,19 @@ pub fn replayed(id: &str) -> Option<&'static Case> {
 /// Why a file is not a valid workload, or does not fit its nodes.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    #[error("{0}")]
-    Yaml(#[from] grove_yaml::YamlError),
-    /// A document is not a PodCliqueSet.
-    #[error("document {document}: {reason}")]
-    NotAPodCliqueSet {
-        /// Document number, from 1.
-        document: usize,
-        reason: String,
-    },
-    #[error("found {0} documents, expected one PodCliqueSet")]
-    Count(usize),
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
     #[error("does not fit the nodes: {0}")]
     DoesNotFit(String),
+    /// The clusters of a target cannot run it.
     #[error("{0}")]
-    OtherScheduler(String),
+    OtherBackend(String),
+    /// The run has no control plane of its own, where cluster-scoped objects affect nobody else.
+    #[error("{} would exist in the whole cluster: pass --provider local, or remove them", .0.join(", "))]
+    ClusterScoped(Vec<String>),
+    /// An object has the name of one that the control plane has.
+    #[error("{0} exists on every control plane of a run: use another name")]
+    Taken(String),
     #[error("rejected at admission: {0}")]
     Rejected(String),
     /// Admission did not respond; the file may be valid.
@@ -99,20 +95,19 @@ pub struct Accepted {
 
 /// Reads a workload that runs on these nodes.
 pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<Accepted, WorkloadError> {
-    let documents = grove_yaml::documents(text)?;
-    let [pcs] = documents.as_slice() else { return Err(WorkloadError::Count(documents.len())) };
-    let not_a_set = |reason: String| WorkloadError::NotAPodCliqueSet { document: 1, reason };
-    for (field, expected) in [("apiVersion", "grove.io/v1alpha1"), ("kind", "PodCliqueSet")] {
-        if pcs[field] != expected {
-            return Err(not_a_set(format!("{field} is {}, expected {expected}", pcs[field])));
+    let manifest = Manifest::read(text)?;
+    for (document, set) in &manifest.sets {
+        if expect::gangs(set).is_empty() {
+            let name = self::text(&set["metadata"]["name"]);
+            let reason = format!("PodCliqueSet {name} has no replicas: there is nothing to schedule");
+            return Err(ManifestError::Document { document: *document, reason }.into());
         }
     }
-    let name =
-        pcs["metadata"]["name"].as_str().ok_or_else(|| not_a_set("metadata.name is missing".into()))?;
-    if expect::gangs(pcs).is_empty() {
-        return Err(not_a_set(format!("PodCliqueSet {name} has no replicas: there is nothing to schedule")));
+    let cluster_scoped = manifest.cluster_scoped();
+    if knowledge == Knowledge::OfHarness && !cluster_scoped.is_empty() {
+        return Err(WorkloadError::ClusterScoped(cluster_scoped));
     }
-    let decision = decide(pcs, &nodes, knowledge);
+    let decision = decide(&manifest, &nodes, knowledge);
     let undecided = match decision.feasibility {
         Feasibility::Fits => Vec::new(),
         Feasibility::Undecided(why) => why,
@@ -128,7 +123,11 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
     }
     let created =
         CreatedCase { id: ID.to_owned(), manifest: text.to_owned(), clauses: CLAUSES.to_vec(), nodes };
-    Ok(Accepted { case: created.case(of_nodes(knowledge)), undecided })
+    let isolation = match knowledge {
+        Knowledge::Complete if manifest.is_exclusive() => Isolation::Dedicated,
+        _ => Isolation::Shared,
+    };
+    Ok(Accepted { case: created.case(of_nodes(knowledge).isolation(isolation)), undecided })
 }
 
 /// Nodes of these shapes, which are numbers of nodes and GPUs per node. Each has [`PODS`] pods. They are in
@@ -148,7 +147,7 @@ fn room(template: Option<&NodeTemplate>) -> u32 {
 }
 
 /// Decides whether the pods fit these nodes, whose number of pods is not limited.
-fn decide(pcs: &Value, nodes: &[Nodes], knowledge: Knowledge) -> Decision {
+fn decide(manifest: &Manifest, nodes: &[Nodes], knowledge: Knowledge) -> Decision {
     let object = |(index, node): (usize, &Nodes)| {
         // The real values contain the case's namespace, which no manifest can know. The case's pods tolerate
         // its taint.
@@ -158,8 +157,7 @@ fn decide(pcs: &Value, nodes: &[Nodes], knowledge: Knowledge) -> Decision {
     let mut objects: Vec<_> = nodes.iter().enumerate().map(object).collect();
     let templates = nodes.iter().filter_map(|node| node.template);
     objects.extend(templates.flat_map(|template| &template.slices).cloned());
-    let pcs = in_domains_of(ANY_NAMESPACE, pcs.clone());
-    feasibility::decide(&pcs, &expect::gangs(&pcs), &objects, knowledge)
+    joint::decide(manifest, &objects, knowledge)
 }
 
 fn lines(misfits: &[Misfit]) -> String {
@@ -169,18 +167,25 @@ fn lines(misfits: &[Misfit]) -> String {
     }
 }
 
-/// Returns an error if a clique names another scheduler than the one that a target tests.
-pub fn scheduled_by(case: &Case, targets: &[Target]) -> Result<(), WorkloadError> {
-    let Some(pcs) = grove_yaml::documents(case.manifest)?.into_iter().next() else { return Ok(()) };
-    for (index, clique) in list(&pcs["spec"]["template"]["cliques"]).iter().enumerate() {
-        let Some(named) = clique["spec"]["podSpec"]["schedulerName"].as_str() else { continue };
-        if let Some(other) = targets.iter().find(|target| target.backend() != named) {
-            return Err(WorkloadError::OtherScheduler(format!(
-                "spec.template.cliques[{index}].spec.podSpec.schedulerName: clique {} names {named}, and the run tests \
-                 {}: pass --backend {named}, or remove the field",
-                text(&clique["name"]),
-                other.backend()
-            )));
+/// Returns an error if a clique names another scheduler than the one that a target tests, or if a companion
+/// belongs to another backend.
+pub fn runs_on(case: &Case, targets: &[Target]) -> Result<(), WorkloadError> {
+    let manifest = Manifest::read(case.manifest)?;
+    if let Some(reason) = targets.iter().find_map(|target| manifest.not_served(*target)) {
+        return Err(WorkloadError::OtherBackend(reason));
+    }
+    for (document, set) in &manifest.sets {
+        let place = if manifest.sets.len() > 1 { format!("document {document}: ") } else { String::new() };
+        for (index, clique) in list(&set["spec"]["template"]["cliques"]).iter().enumerate() {
+            let Some(named) = clique["spec"]["podSpec"]["schedulerName"].as_str() else { continue };
+            if let Some(other) = targets.iter().find(|target| target.backend() != named) {
+                return Err(WorkloadError::OtherBackend(format!(
+                    "{place}spec.template.cliques[{index}].spec.podSpec.schedulerName: clique {} names {named}, and the \
+                     run tests {}: pass --backend {named}, or remove the field",
+                    text(&clique["name"]),
+                    other.backend()
+                )));
+            }
         }
     }
     Ok(())
@@ -188,47 +193,43 @@ pub fn scheduled_by(case: &Case, targets: &[Target]) -> Result<(), WorkloadError
 
 /// The gang scope that the workload's annotation selects, if any.
 pub fn scope(case: &Case) -> Option<String> {
-    let pcs = grove_yaml::documents(case.manifest).ok()?.into_iter().next()?;
-    pcs["metadata"]["annotations"][names::GANG_SCOPE].as_str().map(str::to_owned)
-}
-
-/// Checks with a dry run whether admission accepts the workload for the backend of every target.
-pub async fn admitted(
-    test_cluster: &TestCluster,
-    case: &Case,
-    targets: &[Target],
-) -> Result<(), WorkloadError> {
-    let Some(mut pcs) = grove_yaml::documents(case.manifest)?.into_iter().next() else { return Ok(()) };
-    pcs["metadata"]["namespace"] = "default".into();
-    let path = Kind::named("PodCliqueSet").map(|kind| kind.path(Some("default"))).unwrap_or_default();
-    for target in targets {
-        let mut pcs = pcs.clone();
-        schedulers::of(*target).assign(&mut pcs);
-        let request = http::Request::post(format!("{path}?dryRun=All&fieldValidation=Strict"))
-            .header(http::header::CONTENT_TYPE, "application/json")
-            .body(pcs.to_string().into_bytes())
-            .map_err(|e| WorkloadError::NoAnswer(e.to_string()))?;
-        match test_cluster.client.request::<Value>(request).await {
-            Ok(_) => {}
-            Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
-                return Err(WorkloadError::Rejected(format!("{} ({target})", status.message)));
-            }
-            Err(error) => return Err(WorkloadError::NoAnswer(error.to_string())),
-        }
-    }
-    Ok(())
+    Manifest::read(case.manifest).ok()?.scope().map(str::to_owned)
 }
 
 async fn drive(test: &mut TestContext, knowledge: Knowledge) -> Result<(), Stop> {
-    let refused = |reason: String| Stop::Refused { action: "read the workload".into(), reason };
-    let documents = grove_yaml::documents(test.case.manifest).map_err(|e| refused(e.to_string()))?;
-    let Some(pcs) = documents.into_iter().next() else { return Err(refused("the manifest is empty".into())) };
-    let name = text(&pcs["metadata"]["name"]).to_owned();
-    let feasibility = decide(&pcs, test.case.nodes, knowledge).feasibility;
+    let manifest = Manifest::read(test.case.manifest)
+        .map_err(|error| Stop::Refused { action: "read the workload".into(), reason: error.to_string() })?;
+    // A DeviceClass of the manifest replaces one of the nodes with the same name.
     test.publish_templates().await?;
+    for companion in &manifest.companions {
+        let object = companion.in_namespace(&test.namespace, &test.test_cluster.run);
+        test.apply_companion(object).await?;
+    }
+    if knowledge == Knowledge::Complete && manifest.needs_volumes() {
+        let provisioner = test.provisioner(manifest.classes_of_volumes()).await?;
+        tokio::select! {
+            judged = judge(test, &manifest, knowledge) => judged?,
+            failed = provisioner.run() => return Err(failed),
+        }
+    } else {
+        judge(test, &manifest, knowledge).await?;
+    }
+    Ok(test.delete_companions().await?)
+}
+
+/// The life of the PodCliqueSets, whose companions exist.
+async fn judge(test: &mut TestContext, manifest: &Manifest, knowledge: Knowledge) -> Result<(), Stop> {
+    let feasibility = decide(manifest, test.case.nodes, knowledge).feasibility;
+    let in_namespace = |set: &Value| test.prepare_manifest(in_domains_of(&test.namespace, set.clone()));
+    let sets: Vec<_> = manifest.sets.iter().map(|(_, set)| in_namespace(set)).collect();
+    if !manifest.companions.is_empty() {
+        test.until_admitted(&sets).await?;
+    }
     test.take_baseline().await?;
-    let pcs = in_domains_of(&test.namespace, pcs);
-    let gangs = test.submit_value(test.prepare_manifest(pcs)).await?;
+    let mut gangs: Vec<Gang> = Vec::new();
+    for set in &sets {
+        gangs.extend(test.submit_value(set.clone()).await?);
+    }
     for gang in gangs.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;
     }
@@ -252,17 +253,54 @@ async fn drive(test: &mut TestContext, knowledge: Knowledge) -> Result<(), Stop>
         }
         (bound, _) => bound?,
     }
-    test.delete("PodCliqueSet", &name).await?;
+    for set in &sets {
+        test.delete("PodCliqueSet", text(&set["metadata"]["name"])).await?;
+    }
     test.until_nothing_left().await
 }
 
+/// The names of the submitted PodCliqueSets.
+fn sets(history: &History) -> Result<Vec<&str>, Broken> {
+    let names: Vec<_> = history.header.submitted.keys().map(String::as_str).collect();
+    if names.is_empty() { Err(Broken::NotReached("no PodCliqueSet was submitted".into())) } else { Ok(names) }
+}
+
+/// The gangs of all PodCliqueSets.
+fn gangs_of_all(history: &History) -> Result<Vec<Gang>, Broken> {
+    let of_sets = sets(history)?.into_iter().map(|set| history.gangs(set)).collect::<Result<Vec<_>, _>>()?;
+    Ok(of_sets.concat())
+}
+
+/// The units of all PodCliqueSets.
+fn units_of_all(history: &History) -> Result<Vec<Unit>, Broken> {
+    let of_sets = sets(history)?.into_iter().map(|set| history.units(set)).collect::<Result<Vec<_>, _>>()?;
+    Ok(of_sets.concat())
+}
+
+/// Decides a clause for each PodCliqueSet, from its name and its gangs.
+fn of_each(history: &History, decide: impl Fn(&str, &[Gang]) -> Ruling) -> Ruling {
+    all(sets(history)?.into_iter().map(|set| decide(set, &history.gangs(set)?)))
+}
+
+/// Whether a scheduler may evict pods of one PodCliqueSet for another one with a higher priority.
+fn may_preempt(history: &History) -> bool {
+    let submitted = &history.header.submitted;
+    let priorities: BTreeSet<&str> = submitted.values().flat_map(priority_classes).collect();
+    submitted.len() > 1 && priorities.len() > 1
+}
+
+/// The priority classes of a PodCliqueSet's pods; `""` without one.
+fn priority_classes(set: &Value) -> impl Iterator<Item = &str> {
+    let template = &set["spec"]["template"];
+    list(&template["cliques"]).iter().map(|clique| {
+        let own = text(&clique["spec"]["podSpec"]["priorityClassName"]);
+        if own.is_empty() { text(&template["priorityClassName"]) } else { own }
+    })
+}
+
 fn check(history: &History) -> Vec<Finding> {
-    let set = || {
-        let name = history.header.submitted.keys().next();
-        name.cloned().ok_or_else(|| Broken::NotReached("no PodCliqueSet was submitted".into()))
-    };
-    // Check the state before the PodCliqueSet was deleted, or at the timeout that kept the case from deleting
-    // it. DEL-01 covers the deletion.
+    // Check the state before the first PodCliqueSet was deleted, or at the timeout that kept the case from
+    // deleting it. DEL-01 covers the deletion.
     let before_deletion = || -> Result<History, Broken> {
         if history.marks(SharedMark::Deleted).next().is_none() {
             history.reached(ROOM_FOR_ALL)?;
@@ -270,7 +308,7 @@ fn check(history: &History) -> Vec<Finding> {
         Ok(history.upto(history.waited_for(SharedMark::Deleted)?))
     };
     let bound_whole = || -> Ruling {
-        let (before, units) = (before_deletion()?, history.units(&set()?)?);
+        let (before, units) = (before_deletion()?, units_of_all(history)?);
         let ruling = binding::whole(&before.end(), &units);
         match history.marks(UNDECIDED).next() {
             Some((_, mark)) if ruling.is_err() => {
@@ -285,22 +323,37 @@ fn check(history: &History) -> Vec<Finding> {
         }
     };
     vec![
-        finding("GANG-01", || gangs::base(&before_deletion()?.end(), &set()?, &history.gangs(&set()?)?)),
-        finding("GANG-02", || gangs::podgroups(&before_deletion()?, &history.gangs(&set()?)?)),
+        finding("GANG-01", || {
+            let end = before_deletion()?.end();
+            of_each(history, |set, expected| gangs::base(&end, set, expected))
+        }),
+        finding("GANG-02", || {
+            let before = before_deletion()?;
+            of_each(history, |_, expected| gangs::podgroups(&before, expected))
+        }),
         finding("GANG-03", || {
-            let history = before_deletion()?;
-            gangs::scaled(&history, &history.end(), &history.gangs(&set()?)?)
+            let before = before_deletion()?;
+            let end = before.end();
+            of_each(history, |_, expected| gangs::scaled(&before, &end, expected))
         }),
         finding("AON-01", bound_whole),
         finding("AON-02", || {
             let (barrier, _) = history.reached(SharedMark::SchedulerPassed)?;
             let short = history.upto(barrier);
-            let units = history.units(&set()?)?;
+            let units = units_of_all(history)?;
             // At the barrier the scheduler has made a full pass over the base PodGangs only. A scaled PodGang
             // may still be partially bound.
-            let bases = history.gangs(&set()?)?.into_iter().filter(|gang| gang.is_base);
+            let bases = gangs_of_all(history)?.into_iter().filter(|gang| gang.is_base);
             let base_units: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
-            binding::all_or_nothing(&short, &base_units)?;
+            match binding::all_or_nothing(&short, &base_units) {
+                Err(Broken::Violated(_)) if may_preempt(history) => {
+                    return Err(Broken::NotAsked(
+                        "a scheduler may evict some pods of one PodCliqueSet for another one with a higher priority"
+                            .into(),
+                    ));
+                }
+                bound => bound?,
+            }
             ensure(binding::whole(&short.end(), &units).is_err(), || {
                 violation(
                     WHOLE_WITHOUT_ROOM,

@@ -114,20 +114,111 @@ fn pending_pods_prove_nothing_if_only_a_scheduler_knows_whether_they_fit(
 fn a_clique_of_another_scheduler_is_refused() {
     let text = workload(1, 1).replace("podSpec: {", "podSpec: {schedulerName: volcano, ");
     let case = case(&text, in_racks(&[(8, 8)]), Knowledge::Complete).unwrap().case;
-    assert!(scheduled_by(case, &[Target::VOLCANO]).is_ok());
-    let message = scheduled_by(case, &[Target::VOLCANO, Target::KUBE_POD_GANG]).unwrap_err().to_string();
-    assert!(message.contains("cliques[0].spec.podSpec.schedulerName: clique a names volcano"), "{message}");
+    assert!(runs_on(case, &[Target::VOLCANO]).is_ok());
+    let message = runs_on(case, &[Target::VOLCANO, Target::KUBE_POD_GANG]).unwrap_err().to_string();
+    assert!(
+        message.starts_with("spec.template.cliques[0].spec.podSpec.schedulerName: clique a names volcano"),
+        "{message}"
+    );
     assert!(message.contains("default-scheduler: pass --backend volcano"), "{message}");
 }
 
 #[rstest::rstest]
 #[case(workload(9, 8), "9 pods request 72 nvidia.com/gpu, and 8 nodes")]
 #[case(workload(1, 16), "each pod of PodClique w-0-a requests 16 nvidia.com/gpu, and the largest node has 8")]
-#[case("kind: Deployment".into(), "apiVersion is null, expected grove.io/v1alpha1")]
-#[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "kind is \"Pod\", expected PodCliqueSet")]
+#[case(
+    workload(1, 8).replace("spec: {replicas: 1, template", "spec: {replicas: 0, template"),
+    "document 1: PodCliqueSet w has no replicas"
+)]
+#[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "document 1: Pod of grove.io/v1alpha1 is not supported")]
 #[case("a: [".into(), "line 2")]
-#[case(String::new(), "found 0 documents")]
+#[case(String::new(), "it has no PodCliqueSet")]
 fn an_unusable_file_is_refused_with_its_reason(#[case] text: String, #[case] message: &str) {
     let error = case(&text, in_racks(&[(8, 8)]), Knowledge::Complete).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
+}
+
+const PRIORITY_CLASS: &str =
+    "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1000\n";
+
+#[test]
+fn a_workload_with_cluster_scoped_companions_has_its_own_control_plane() {
+    let text = workload(2, 8).replace("podSpec: {", "podSpec: {priorityClassName: high, ");
+    let message = case(&text, in_racks(&[(8, 8)]), Knowledge::Complete).unwrap_err().to_string();
+    assert!(message.contains("PriorityClass high"), "without the companion: {message}");
+    let text = format!("{text}{PRIORITY_CLASS}");
+    let accepted = case(&text, in_racks(&[(8, 8)]), Knowledge::Complete).unwrap();
+    assert_eq!(accepted.case.isolation, Isolation::Dedicated);
+    let message = case(&text, in_racks(&[(8, 8)]), Knowledge::OfHarness).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "PriorityClass high (document 2) would exist in the whole cluster: pass --provider local, or remove them"
+    );
+}
+
+#[test]
+fn namespaced_companions_share_a_control_plane() {
+    let text =
+        format!("{}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: settings}}\n", workload(2, 8));
+    for knowledge in [Knowledge::Complete, Knowledge::OfHarness] {
+        assert_eq!(case(&text, in_racks(&[(8, 8)]), knowledge).unwrap().case.isolation, Isolation::Shared);
+    }
+}
+
+#[test]
+fn several_sets_together_lack_room_for_one_pod() {
+    let second = workload(3, 8).replace("name: w", "name: x");
+    let accepted =
+        case(&format!("{}---\n{second}", workload(4, 8)), in_racks(&[(7, 8)]), Knowledge::Complete).unwrap();
+    assert_eq!(accepted.case.nodes.iter().map(|node| node.pods).sum::<u32>(), 6);
+    let second = second.replace("podSpec: {", "podSpec: {schedulerName: volcano, ");
+    let text = format!("{}---\n{second}", workload(4, 8));
+    let case = case(&text, in_racks(&[(7, 8)]), Knowledge::Complete).unwrap().case;
+    let message = runs_on(case, &[Target::KUBE_POD_GANG]).unwrap_err().to_string();
+    assert!(message.starts_with("document 2: spec.template.cliques[0]"), "{message}");
+}
+
+#[rstest::rstest]
+#[case::one_pending(2, 0, &[])]
+#[case::one_in_part(2, 1, &["not-bound-whole"])]
+#[case::the_other_in_part(1, 2, &["not-bound-whole"])]
+#[case::both_whole(2, 2, &["bound-without-capacity"])]
+fn each_of_several_sets_is_judged(#[case] first: usize, #[case] second: usize, #[case] wanted: &[&str]) {
+    let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, first);
+    let story = story.submitted(one_clique("x", 2)).workers("x", 2, second);
+    let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
+    assert_eq!(codes(ruling(&history, "AON-02")), wanted);
+}
+
+#[test]
+fn every_set_must_be_bound_when_there_is_room() {
+    let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, 2);
+    let story = story.submitted(one_clique("x", 2)).workers("x", 2, 0);
+    let story = story.mark(SharedMark::SchedulerPassed, Value::Null).mark(ROOM_FOR_ALL, Value::Null);
+    let history = timed_out(story).end();
+    for clause in ["AON-01", "AON-03"] {
+        assert_eq!(codes(ruling(&history, clause)), ["not-bound-whole"], "{clause}");
+    }
+    // The history has no PodGangs.
+    assert!(ruling(&history, "GANG-01").is_err());
+}
+
+#[rstest::rstest]
+#[case::for_another_set(Some("high"), true)]
+#[case::without_priorities(None, false)]
+fn a_set_may_be_bound_in_part_only_where_another_one_preempts(
+    #[case] class: Option<&str>,
+    #[case] is_excused: bool,
+) {
+    let mut preempting = one_clique("x", 2);
+    if let Some(class) = class {
+        preempting["spec"]["template"]["priorityClassName"] = class.into();
+    }
+    let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, 1);
+    let story = story.submitted(preempting).workers("x", 2, 2);
+    let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
+    match ruling(&history, "AON-02") {
+        Err(Broken::NotAsked(why)) => assert!(is_excused && why.contains("higher priority"), "{why}"),
+        found => assert_eq!((codes(found), is_excused), (vec!["not-bound-whole".to_owned()], false)),
+    }
 }

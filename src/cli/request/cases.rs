@@ -62,14 +62,14 @@ pub(super) fn own_workload(
                 .into(),
         ));
     }
-    let usage = |reason: String| Failure::Usage(format!("workload {}: {reason}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| usage(error.to_string()))?;
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::Usage(format!("workload {}: {error}", file.display())))?;
     let knowledge = match provider {
         ProviderName::Local => Knowledge::Complete,
         ProviderName::Kind | ProviderName::Existing => Knowledge::OfHarness,
     };
     let accepted = workload::case(&text, nodes, knowledge);
-    let accepted = accepted.map_err(|reason| usage(reason.to_string()))?;
+    let accepted = accepted.map_err(|reason| Failure::of_workload(file, reason))?;
     if !accepted.undecided.is_empty() {
         output::say(&format!(
             "workload {}: only a scheduler can decide whether the pods fit, so pods that stay pending prove \

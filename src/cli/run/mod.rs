@@ -36,12 +36,17 @@ struct Run<'a> {
 
 /// Returns an error only before the first case. Later failures are in the report.
 pub(crate) async fn run(request: &Request, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
+    let report = judge(request, interruption).await?;
+    finish(request, &report).await
+}
+
+/// The report of a run, which is written. Returns an error only before the first case.
+pub(crate) async fn judge(request: &Request, interruption: &Arc<Interruption>) -> Result<Report, Failure> {
     write_nodes(request)?;
     // `--hold-on-failure` implies `--fail-fast`.
     let ends_early = request.execution.fail_fast || request.cluster.hold_on_failure;
     let first_failure = ends_early.then(Arc::default);
-    let report = Run { request, interruption, first_failure }.cases().await?;
-    finish(request, &report).await
+    Run { request, interruption, first_failure }.cases().await
 }
 
 /// Writes the nodes that were read from a cluster into the report's folder, so that the run can be repeated.

@@ -16,13 +16,13 @@ use conformance_driver::test_cluster::Thorough;
 use conformance_install::cluster_spec::{ClusterSpec, Upgrade};
 use conformance_install::operator::Opened;
 use conformance_report::{Implementation, ImplementationFile, Report};
+use conformance_run::admission;
 use conformance_run::environment::{Environment, Origin, Settings};
 use conformance_run::first_failure::FirstFailure;
 use conformance_run::report_document::{self, RunClock};
 use conformance_run::results_writer::ResultsWriter;
 use conformance_run::run_plan::RunPlan;
 use conformance_run::runner::{self, Observer};
-use conformance_run::workload;
 
 use super::{Run, held, reproduce};
 use crate::options::ProviderName;
@@ -129,14 +129,16 @@ impl Run<'_> {
             return Ok(());
         }
         if let Cases::OwnWorkload { file, case, .. } = &self.request.subject.cases {
-            let test_cluster = environment
-                .test_cluster(case.isolation, plan.targets[0])
-                .await
-                .map_err(|error| Failure::Infrastructure(error.to_string()))?;
-            workload::admitted(&test_cluster, case, &plan.targets).await.map_err(|reason| match reason {
-                workload::WorkloadError::NoAnswer(reason) => Failure::Infrastructure(reason),
-                reason => Failure::Usage(format!("workload {}: {reason}", file.display())),
-            })?;
+            // Schedulers have control planes of their own if the workload has cluster-scoped objects.
+            for target in &plan.targets {
+                let test_cluster = environment
+                    .test_cluster(case.isolation, *target)
+                    .await
+                    .map_err(|error| Failure::Infrastructure(error.to_string()))?;
+                admission::admitted(&test_cluster, case, std::slice::from_ref(target))
+                    .await
+                    .map_err(|reason| Failure::of_workload(file, reason))?;
+            }
         }
         let uses_shared = plan.chosen.iter().any(|case| case.isolation != Isolation::Dedicated);
         let is_existing = uses_shared && matches!(environment.settings.origin, Origin::Existing { .. });

@@ -32,8 +32,7 @@ pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan,
         }
         Cases::OwnWorkload { file, case, .. } => {
             let targets = targets()?;
-            workload::scheduled_by(case, &targets)
-                .map_err(|reason| Failure::Usage(format!("workload {}: {reason}", file.display())))?;
+            workload::runs_on(case, &targets).map_err(|reason| Failure::of_workload(file, reason))?;
             let decided = CLAUSES.iter().filter(|clause| case.clauses.contains(&clause.id));
             let clauses = decided.copied().collect();
             Ok(RunPlan {

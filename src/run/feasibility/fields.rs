@@ -72,7 +72,10 @@ pub(super) fn misfits(shape: &Shape<'_>) -> Vec<Misfit> {
                 None => format!("{who} needs a volume"),
             },
             has: "no volume is provisioned here".into(),
-            remedy: "use an emptyDir".into(),
+            remedy: match claim {
+                Some(_) => "add the claim to the manifest, or use an emptyDir".into(),
+                None => "use an emptyDir".into(),
+            },
         });
     }
     if !list(&spec["resourceClaims"]).is_empty() {
@@ -120,7 +123,7 @@ fn priority(path: &str, who: &str, class: &Value) -> Option<Misfit> {
         path: format!("{path}.priorityClassName"),
         asks: format!("{who} has PriorityClass {class}"),
         has: format!("only {} exist here", SYSTEM_PRIORITIES.join(" and ")),
-        remedy: "remove the field".into(),
+        remedy: "add the PriorityClass to the manifest, or remove the field".into(),
     })
 }
 

@@ -1,0 +1,144 @@
+//! Sends the objects of a user's workload to admission before the case: namespaced ones as dry runs. Admission
+//! of PodCliqueSets may read cluster-scoped companions, so these exist during the dry runs.
+
+use std::time::Duration;
+
+use conformance_cluster::deploy;
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_driver::case::Case;
+use conformance_driver::test_cluster::TestCluster;
+use conformance_expect::schedulers;
+use kube::Client;
+use serde_json::Value;
+
+use crate::manifest::{Companion, Manifest};
+use crate::workload::WorkloadError;
+
+/// A namespace that every cluster has.
+const NAMESPACE: &str = "default";
+/// How long and how often a rejected PodCliqueSet is tried again if it has cluster-scoped companions: the
+/// operator may notice them later than they are created.
+const PAUSE: Duration = Duration::from_millis(250);
+const TRIES: u32 = 20;
+
+/// Checks whether the API server accepts the companions, and admission the PodCliqueSets for the backend of
+/// every target. Companions that this creates are deleted at the end.
+pub async fn admitted(
+    test_cluster: &TestCluster,
+    case: &Case,
+    targets: &[Target],
+) -> Result<(), WorkloadError> {
+    let manifest = Manifest::read(case.manifest)?;
+    let client = &test_cluster.client;
+    let mut created = Vec::new();
+    let mut accepted = Ok(());
+    for companion in &manifest.companions {
+        let object = companion.in_namespace(NAMESPACE, &test_cluster.run);
+        accepted = try_companion(test_cluster, companion, object, &mut created).await;
+        if accepted.is_err() {
+            break;
+        }
+    }
+    if accepted.is_ok() {
+        accepted = try_sets(client, &manifest, targets, !created.is_empty()).await;
+    }
+    for object in created.iter().rev() {
+        let deleted = deploy::delete(client, object).await;
+        accepted = accepted.and(deleted.map_err(|error| WorkloadError::NoAnswer(error.to_string())));
+    }
+    accepted
+}
+
+/// Creates a cluster-scoped companion, and dry-runs any other.
+async fn try_companion(
+    test_cluster: &TestCluster,
+    companion: &Companion,
+    object: Value,
+    created: &mut Vec<Value>,
+) -> Result<(), WorkloadError> {
+    let (title, client) = (companion.title(), &test_cluster.client);
+    if !companion.is_cluster_scoped() {
+        return answer(deploy::dry_run(client, &object).await, &title);
+    }
+    let no_answer = |error: conformance_cluster::ClusterError| WorkloadError::NoAnswer(error.to_string());
+    answer(deploy::dry_run(client, &object).await, &title)?;
+    let existing = deploy::find(client, &object).await.map_err(no_answer)?;
+    // The object of the previous target may still be terminating.
+    if existing.is_some_and(|found| found["metadata"]["labels"][names::RUN] != *test_cluster.run) {
+        return Err(WorkloadError::Taken(title));
+    }
+    let applied = deploy::apply_when_served(client, &object).await;
+    created.push(object);
+    applied.map_err(no_answer)
+}
+
+async fn try_sets(
+    client: &Client,
+    manifest: &Manifest,
+    targets: &[Target],
+    has_new_companions: bool,
+) -> Result<(), WorkloadError> {
+    for (_, set) in &manifest.sets {
+        for target in targets {
+            let mut set = set.clone();
+            set["metadata"]["namespace"] = NAMESPACE.into();
+            schedulers::of(*target).assign(&mut set);
+            let what = match manifest.sets.len() {
+                1 => target.to_string(),
+                _ => {
+                    format!("PodCliqueSet {}, {target}", set["metadata"]["name"].as_str().unwrap_or_default())
+                }
+            };
+            let mut tries = if has_new_companions { TRIES } else { 1 };
+            loop {
+                tries -= 1;
+                match answer(deploy::dry_run(client, &set).await, &what) {
+                    Err(WorkloadError::Rejected(_)) if tries > 0 => tokio::time::sleep(PAUSE).await,
+                    answered => break answered?,
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The error for a response to a dry run, with what was sent.
+fn answer(response: Result<(), kube::Error>, what: &str) -> Result<(), WorkloadError> {
+    match response {
+        Ok(()) => Ok(()),
+        // Admission precedes this response.
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        Err(kube::Error::Api(status)) => match status.code {
+            404 => Err(WorkloadError::Rejected(format!(
+                "the API server does not serve this apiVersion: use another one, or --kubernetes ({what})"
+            ))),
+            code @ 400..500 if code != 429 => {
+                Err(WorkloadError::Rejected(format!("{} ({what})", status.message)))
+            }
+            _ => Err(WorkloadError::NoAnswer(format!("{} ({what})", status.message))),
+        },
+        Err(error) => Err(WorkloadError::NoAnswer(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(code: u16) -> Result<(), kube::Error> {
+        let reason = if code == 409 { "AlreadyExists" } else { "Reason" };
+        let status = kube::core::Status::failure("no such class", reason).with_code(code);
+        Err(kube::Error::Api(Box::new(status)))
+    }
+
+    #[test]
+    fn only_a_rejection_is_the_fault_of_the_manifest() {
+        assert!(answer(Ok(()), "w").is_ok());
+        assert!(answer(response(409), "w").is_ok(), "the name is taken in another namespace");
+        let message = |code: u16| answer(response(code), "Secret s").unwrap_err().to_string();
+        assert_eq!(message(422), "rejected at admission: no such class (Secret s)");
+        assert!(message(404).contains("does not serve this apiVersion"), "{}", message(404));
+        assert!(matches!(answer(response(503), "w"), Err(WorkloadError::NoAnswer(_))));
+    }
+}

@@ -1,0 +1,330 @@
+//! The manifest of a user's workload: PodCliqueSets and their companions, which are the other objects that
+//! the pods or the gangs need.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_history::{list, text};
+use serde_json::{Value, json};
+
+const SET: &str = "PodCliqueSet";
+const SET_VERSION: &str = "grove.io/v1alpha1";
+
+/// Why a manifest cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    #[error("{0}")]
+    Yaml(#[from] grove_yaml::YamlError),
+    #[error("document {document}: {reason}")]
+    Document {
+        /// Number of the document, from 1. Empty documents do not count.
+        document: usize,
+        reason: String,
+    },
+    #[error("it has no PodCliqueSet: add one of apiVersion {SET_VERSION}")]
+    NoSet,
+    #[error("its PodCliqueSets select the gang scopes {}: use one gang scope", .0.join(" and "))]
+    Scopes(Vec<String>),
+}
+
+/// A kind that a companion can have.
+#[derive(Debug)]
+struct Kind {
+    /// The API group; empty for the core group.
+    group: &'static str,
+    name: &'static str,
+    is_namespaced: bool,
+    /// The only backend whose clusters serve the kind.
+    backend: Option<&'static str>,
+}
+
+const fn namespaced(group: &'static str, name: &'static str) -> Kind {
+    Kind { group, name, is_namespaced: true, backend: None }
+}
+
+const fn cluster_scoped(group: &'static str, name: &'static str) -> Kind {
+    Kind { is_namespaced: false, ..namespaced(group, name) }
+}
+
+const QUEUE: &str = "Queue";
+const VOLCANO_GROUP: &str = "scheduling.volcano.sh";
+
+static KINDS: [Kind; 14] = [
+    namespaced("", "ConfigMap"),
+    namespaced("", "Secret"),
+    namespaced("", "Service"),
+    namespaced("", "ServiceAccount"),
+    namespaced("", "PersistentVolumeClaim"),
+    cluster_scoped("", "PersistentVolume"),
+    cluster_scoped("storage.k8s.io", "StorageClass"),
+    cluster_scoped("scheduling.k8s.io", "PriorityClass"),
+    namespaced("resource.k8s.io", "ResourceClaim"),
+    namespaced("resource.k8s.io", "ResourceClaimTemplate"),
+    cluster_scoped("resource.k8s.io", "DeviceClass"),
+    cluster_scoped("grove.io", "ClusterTopologyBinding"),
+    Kind { backend: Some("volcano"), ..cluster_scoped(VOLCANO_GROUP, QUEUE) },
+    Kind { backend: Some("kai-scheduler"), ..cluster_scoped("scheduling.run.ai", QUEUE) },
+];
+
+/// Fields of metadata that the API server sets. A manifest has them if it was exported from a cluster.
+const SET_BY_SERVER: [&str; 5] =
+    ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
+
+/// An object that is created before the PodCliqueSets and deleted after them.
+#[derive(Debug)]
+pub(crate) struct Companion {
+    kind: &'static Kind,
+    document: usize,
+    object: Value,
+}
+
+impl Companion {
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.kind.name, self.name())
+    }
+
+    fn name(&self) -> &str {
+        text(&self.object["metadata"]["name"])
+    }
+
+    pub(crate) fn is_cluster_scoped(&self) -> bool {
+        !self.kind.is_namespaced
+    }
+
+    /// Whether other objects of the cluster can conflict with it, so that it needs its own control plane.
+    fn is_exclusive(&self) -> bool {
+        let spec = &self.object["spec"];
+        let has_address = spec["clusterIP"].as_str().is_some_and(|address| !["", "None"].contains(&address));
+        let has_port = list(&spec["ports"]).iter().any(|port| port["nodePort"].is_number());
+        self.is_cluster_scoped() || (self.kind.name == "Service" && (has_address || has_port))
+    }
+
+    /// The object as a run of the case creates it in its namespace.
+    pub(crate) fn in_namespace(&self, namespace: &str, run: &str) -> Value {
+        let mut object = self.object.clone();
+        if let Some(fields) = object.as_object_mut() {
+            fields.remove("status");
+        }
+        if let Some(metadata) = object["metadata"].as_object_mut() {
+            SET_BY_SERVER.iter().for_each(|field| drop(metadata.remove(*field)));
+            metadata.remove("namespace");
+        }
+        if self.kind.is_namespaced {
+            object["metadata"]["namespace"] = namespace.into();
+        } else {
+            // The label identifies leftovers of a killed run.
+            object["metadata"]["labels"][names::RUN] = run.into();
+        }
+        if let Some(claim) = object.pointer_mut("/spec/claimRef").and_then(Value::as_object_mut) {
+            claim.retain(|field, _| ["apiVersion", "kind", "name"].contains(&field.as_str()));
+            claim.insert("namespace".into(), namespace.into());
+        }
+        if self.kind.group == VOLCANO_GROUP {
+            // Volcano uses a queue once its own controller, which does not run here, has opened it.
+            object["status"] = json!({"state": "Open"});
+        }
+        object
+    }
+}
+
+/// A manifest with at least one PodCliqueSet.
+#[derive(Debug, Default)]
+pub(crate) struct Manifest {
+    /// The PodCliqueSets with the numbers of their documents.
+    pub(crate) sets: Vec<(usize, Value)>,
+    /// In the order of their creation: cluster-scoped ones first.
+    pub(crate) companions: Vec<Companion>,
+}
+
+impl Manifest {
+    pub(crate) fn read(manifest: &str) -> Result<Self, ManifestError> {
+        let (mut read, mut namespace) = (Self::default(), None);
+        let mut known: BTreeMap<(String, String, String), usize> = BTreeMap::new();
+        for (document, found) in (1..).zip(grove_yaml::documents(manifest)?) {
+            for object in items(found) {
+                let refused = |reason: String| ManifestError::Document { document, reason };
+                // The run replaces the namespace by one of its own.
+                if object["kind"] == "Namespace" && object["apiVersion"] == "v1" {
+                    continue;
+                }
+                let kind = text(&object["kind"]).to_owned();
+                let companion = companion_kind(&object).map_err(refused)?;
+                let name = object["metadata"]["name"].as_str().filter(|name| !name.is_empty());
+                let name = name.ok_or_else(|| refused(format!("{kind}: metadata.name is missing")))?;
+                let group = companion.map_or("", |kind| kind.group).to_owned();
+                if let Some(first) = known.insert((group, kind.clone(), name.to_owned()), document) {
+                    let reason = format!("{kind} {name} is also in document {first}: remove one of them");
+                    return Err(refused(reason));
+                }
+                let is_namespaced = companion.is_none_or(|kind| kind.is_namespaced);
+                if let Some(own) = object["metadata"]["namespace"].as_str().filter(|_| is_namespaced) {
+                    let (first, other) = namespace.get_or_insert_with(|| (document, own.to_owned()));
+                    if own != other.as_str() {
+                        return Err(refused(format!(
+                            "{kind} {name} has the namespace {own}, and document {first} has {other}: use one \
+                             namespace, which the run replaces by its own"
+                        )));
+                    }
+                }
+                match companion {
+                    None => read.sets.push((document, object)),
+                    Some(kind) => {
+                        check_fields(kind, &object).map_err(refused)?;
+                        read.companions.push(Companion { kind, document, object });
+                    }
+                }
+            }
+        }
+        read.companions.sort_by_key(|companion| companion.kind.is_namespaced);
+        read.checked()
+    }
+
+    fn checked(self) -> Result<Self, ManifestError> {
+        if self.sets.is_empty() {
+            return Err(ManifestError::NoSet);
+        }
+        let scopes: BTreeSet<_> = self.sets.iter().filter_map(|(_, set)| scope_of(set)).collect();
+        if scopes.len() > 1 {
+            return Err(ManifestError::Scopes(scopes.into_iter().map(str::to_owned).collect()));
+        }
+        for companion in self.of_kind("PersistentVolumeClaim") {
+            let volume = text(&companion.object["spec"]["volumeName"]);
+            if !volume.is_empty() && !self.has("PersistentVolume", volume) {
+                return Err(ManifestError::Document {
+                    document: companion.document,
+                    reason: format!(
+                        "spec.volumeName: {} names PersistentVolume {volume}, which is not in the manifest: add it, \
+                         or remove the field",
+                        companion.title()
+                    ),
+                });
+            }
+        }
+        Ok(self)
+    }
+
+    fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Companion> {
+        self.companions.iter().filter(move |companion| companion.kind.name == kind)
+    }
+
+    /// Whether the manifest has a companion of this kind with this name.
+    pub(crate) fn has(&self, kind: &str, name: &str) -> bool {
+        self.of_kind(kind).any(|companion| companion.name() == name)
+    }
+
+    /// The spec of a PersistentVolumeClaim of the manifest.
+    pub(crate) fn claim(&self, name: &str) -> Option<&Value> {
+        let found = self.of_kind("PersistentVolumeClaim").find(|companion| companion.name() == name);
+        found.map(|companion| &companion.object["spec"])
+    }
+
+    /// The storage classes of the manifest's own PersistentVolumes; `""` for volumes without a class.
+    pub(crate) fn classes_of_volumes(&self) -> BTreeSet<String> {
+        let class = |volume: &Companion| text(&volume.object["spec"]["storageClassName"]).to_owned();
+        self.of_kind("PersistentVolume").map(class).collect()
+    }
+
+    /// Whether pods use PersistentVolumeClaims, of the manifest or created for each pod.
+    pub(crate) fn needs_volumes(&self) -> bool {
+        let is_created_for_pod = |(_, set): &(usize, Value)| {
+            let cliques = list(&set["spec"]["template"]["cliques"]).iter();
+            let mut volumes = cliques.flat_map(|clique| list(&clique["spec"]["podSpec"]["volumes"]));
+            volumes.any(|volume| volume["ephemeral"].is_object())
+        };
+        self.of_kind("PersistentVolumeClaim").next().is_some() || self.sets.iter().any(is_created_for_pod)
+    }
+
+    /// Whether companions can conflict with other objects of a cluster.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.companions.iter().any(Companion::is_exclusive)
+    }
+
+    /// The cluster-scoped companions, each with the number of its document.
+    pub(crate) fn cluster_scoped(&self) -> Vec<String> {
+        let found = self.companions.iter().filter(|companion| companion.is_cluster_scoped());
+        found.map(|companion| format!("{} (document {})", companion.title(), companion.document)).collect()
+    }
+
+    /// The gang scope that the PodCliqueSets select, if any.
+    pub(crate) fn scope(&self) -> Option<&str> {
+        self.sets.iter().find_map(|(_, set)| scope_of(set))
+    }
+
+    /// Why a target's clusters cannot serve a companion.
+    pub(crate) fn not_served(&self, target: Target) -> Option<String> {
+        self.companions.iter().find_map(|companion| {
+            let backend = companion.kind.backend.filter(|backend| *backend != target.backend())?;
+            Some(format!(
+                "document {}: {} belongs to {backend}, and the run tests {}: pass --backend {backend}, or remove the \
+                 document",
+                companion.document,
+                companion.title(),
+                target.backend()
+            ))
+        })
+    }
+}
+
+fn scope_of(set: &Value) -> Option<&str> {
+    set["metadata"]["annotations"][names::GANG_SCOPE].as_str()
+}
+
+/// The objects of a document, which can be a list of objects.
+fn items(document: Value) -> Vec<Value> {
+    match document["items"].as_array() {
+        Some(items) if document["kind"] == "List" => items.clone(),
+        _ => vec![document],
+    }
+}
+
+/// The kind of a companion; `None` for a PodCliqueSet.
+fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, String> {
+    let (Some(kind), Some(version)) = (object["kind"].as_str(), object["apiVersion"].as_str()) else {
+        let missing = if object["kind"].is_string() { "apiVersion" } else { "kind" };
+        return Err(format!("{missing} is missing"));
+    };
+    if kind == SET {
+        let is_known = version == SET_VERSION;
+        return if is_known {
+            Ok(None)
+        } else {
+            Err(format!("apiVersion is {version}, expected {SET_VERSION}"))
+        };
+    }
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    let known = KINDS.iter().find(|known| known.name == kind && known.group == group);
+    known.map(Some).ok_or_else(|| match kind {
+        "HorizontalPodAutoscaler" => {
+            format!("{kind} of {version} is not supported: remove the document; a clique's scaleConfig creates one")
+        }
+        _ => {
+            let known: BTreeSet<_> = KINDS.iter().map(|known| known.name).collect();
+            let known: Vec<_> = known.into_iter().collect();
+            format!(
+                "{kind} of {version} is not supported: remove the document; a manifest can have {SET}, Namespace, {}",
+                known.join(", ")
+            )
+        }
+    })
+}
+
+/// Rejects fields that would change more than the workload, and labels to which none can be added.
+fn check_fields(kind: &Kind, object: &Value) -> Result<(), String> {
+    let labels = &object["metadata"]["labels"];
+    if !labels.is_null() && !labels.is_object() {
+        return Err(format!("metadata.labels is {labels}, expected a mapping"));
+    }
+    if kind.name == "PriorityClass" && object["globalDefault"] == true {
+        return Err(format!(
+            "globalDefault: PriorityClass {} would apply to all pods of the run: remove the field, and name the class \
+             in priorityClassName",
+            text(&object["metadata"]["name"])
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "manifest_tests.rs"]
+mod tests;

@@ -1,0 +1,150 @@
+use super::*;
+
+const SET: &str = "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: w, namespace: team}\n";
+
+fn manifest(documents: &[&str]) -> Result<Manifest, ManifestError> {
+    Manifest::read(&[&[SET], documents].concat().join("---\n"))
+}
+
+fn message(documents: &[&str]) -> String {
+    manifest(documents).unwrap_err().to_string()
+}
+
+#[test]
+fn companions_are_created_cluster_scoped_ones_first() {
+    let found = manifest(&[
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: team}\n",
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1000\n",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: token}\n",
+    ])
+    .unwrap();
+    let titles: Vec<_> = found.companions.iter().map(Companion::title).collect();
+    assert_eq!(titles, ["PriorityClass high", "ConfigMap settings", "Secret token"]);
+    assert_eq!(found.cluster_scoped(), ["PriorityClass high (document 4)"]);
+    assert!(found.is_exclusive());
+}
+
+#[test]
+fn the_items_of_a_list_are_documents() {
+    let found = manifest(&[
+        "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, metadata: {name: s}}]\n",
+    ]);
+    assert!(found.unwrap().has("Secret", "s"));
+}
+
+#[rstest::rstest]
+#[case::unknown_kind(
+    "apiVersion: apps/v1\nkind: Deployment\n",
+    "document 2: Deployment of apps/v1 is not supported: remove the document; a manifest can have PodCliqueSet, Namespace, ClusterTopologyBinding, ConfigMap"
+)]
+#[case::unknown_group(
+    "apiVersion: example.com/v1\nkind: Queue\n",
+    "document 2: Queue of example.com/v1 is not supported"
+)]
+#[case::autoscaler(
+    "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n",
+    "a clique's scaleConfig creates one"
+)]
+#[case::version(
+    "apiVersion: grove.io/v1\nkind: PodCliqueSet\n",
+    "document 2: apiVersion is grove.io/v1, expected grove.io/v1alpha1"
+)]
+#[case::no_kind("apiVersion: v1\n", "document 2: kind is missing")]
+#[case::no_version("kind: Secret\n", "document 2: apiVersion is missing")]
+#[case::scalar("text\n", "document 2: kind is missing")]
+#[case::no_name("apiVersion: v1\nkind: Secret\n", "document 2: Secret: metadata.name is missing")]
+#[case::labels(
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: s, labels: a}\n",
+    "document 2: metadata.labels is \"a\", expected a mapping"
+)]
+#[case::twice(
+    "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: w}\n",
+    "document 2: PodCliqueSet w is also in document 1: remove one"
+)]
+#[case::namespace(
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: other}\n",
+    "document 2: Secret s has the namespace other, and document 1 has team: use one namespace"
+)]
+#[case::default_priority(
+    "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nglobalDefault: true\n",
+    "document 2: globalDefault: PriorityClass high would apply to all pods"
+)]
+#[case::unknown_volume(
+    "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\nspec: {volumeName: v}\n",
+    "document 2: spec.volumeName: PersistentVolumeClaim c names PersistentVolume v, which is not in the manifest: add it"
+)]
+fn a_document_that_cannot_be_applied_is_refused(#[case] document: &str, #[case] expected: &str) {
+    let message = message(&[document]);
+    assert!(message.contains(expected), "{message}");
+}
+
+#[test]
+fn a_manifest_needs_a_set_and_one_scope() {
+    for text in ["", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"] {
+        let message = Manifest::read(text).unwrap_err().to_string();
+        assert!(message.contains("it has no PodCliqueSet: add one"), "{message}");
+    }
+    let set = |name: &str, scope: &str| {
+        format!(
+            "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: {name}, annotations: {{{}: {scope}}}}}\n",
+            names::GANG_SCOPE
+        )
+    };
+    let (first, second) = (set("a", "PodGang"), set("b", "PodGroup"));
+    assert!(message(&[&first, &second]).contains("gang scopes PodGang and PodGroup"));
+    assert_eq!(manifest(&[&first]).unwrap().scope(), Some("PodGang"));
+}
+
+#[rstest::rstest]
+#[case::headless("{clusterIP: None, ports: [{port: 80}]}", false)]
+#[case::port("{ports: [{port: 80, nodePort: 30080}]}", true)]
+#[case::address("{clusterIP: 10.0.0.9, ports: [{port: 80}]}", true)]
+fn a_service_with_a_fixed_address_or_port_is_exclusive(#[case] spec: &str, #[case] expected: bool) {
+    let service = format!("apiVersion: v1\nkind: Service\nmetadata: {{name: s}}\nspec: {spec}\n");
+    let found = manifest(&[&service]).unwrap();
+    assert_eq!(found.is_exclusive(), expected);
+    assert!(found.cluster_scoped().is_empty());
+}
+
+#[test]
+fn a_companion_is_created_in_the_namespace_of_the_case() {
+    let found = manifest(&[
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: team, uid: '1', resourceVersion: '2', labels: {a: b}}\n",
+        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v}\nspec: {claimRef: {namespace: team, name: c, uid: '3'}}\n",
+        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nstatus: {state: Closed}\n",
+    ])
+    .unwrap();
+    let of = |title: &str| {
+        let companion = found.companions.iter().find(|companion| companion.title() == title).unwrap();
+        companion.in_namespace("case-1", "run-1")
+    };
+    let metadata = json!({"name": "s", "namespace": "case-1", "labels": {"a": "b"}});
+    assert_eq!(of("Secret s"), json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata}));
+    let volume = of("PersistentVolume v");
+    assert_eq!(volume["spec"]["claimRef"], json!({"namespace": "case-1", "name": "c"}));
+    assert_eq!(volume["metadata"], json!({"name": "v", "labels": {(names::RUN): "run-1"}}));
+    assert_eq!(of("Queue q")["status"], json!({"state": "Open"}));
+}
+
+#[test]
+fn a_queue_needs_its_backend() {
+    let queue = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: q}\n";
+    let found = manifest(&[queue]).unwrap();
+    assert_eq!(found.not_served(Target::KAI), None);
+    let message = found.not_served(Target::VOLCANO).unwrap();
+    assert!(
+        message.starts_with("document 2: Queue q belongs to kai-scheduler, and the run tests volcano"),
+        "{message}"
+    );
+}
+
+#[test]
+fn volumes_are_needed_for_claims_of_the_manifest_and_of_pods() {
+    assert!(!manifest(&[]).unwrap().needs_volumes());
+    let claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\n";
+    assert!(manifest(&[claim]).unwrap().needs_volumes());
+    let of_pods = "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: x}\nspec: {template: {cliques: \
+                   [{name: a, spec: {podSpec: {volumes: [{name: v, ephemeral: {}}]}}}]}}\n";
+    assert!(manifest(&[of_pods]).unwrap().needs_volumes());
+}
