@@ -16,6 +16,7 @@ mod components;
 mod config;
 mod contract;
 mod doctor;
+mod folder;
 mod former_spellings;
 mod generated;
 mod given;
@@ -197,6 +198,7 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
     match verb {
         Verb::Run(args) if args.plan => run::preview(&Request::of_run(*args)?, &interruption).await,
         Verb::Run(args) => run::run(&Request::of_run(*args)?, &interruption).await,
+        Verb::Workload(args) if args.path.is_dir() => folder::judge(&args, &interruption).await,
         Verb::Workload(args) => {
             let nodes = WorkloadNodes::of(&args.nodes).await?;
             run::run(&Request::of_workload(*args, nodes)?, &interruption).await

@@ -69,8 +69,9 @@ pub(crate) enum PodVerb {
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("depth", |arg| arg.hide(true)), mut_arg("seed", |arg| arg.hide(true)))]
 pub(crate) struct WorkloadArgs {
-    /// Your PodCliqueSet.
-    #[arg(value_name = "FILE")]
+    /// Your manifest, with PodCliqueSets and the objects that they need; or a folder, each of whose *.yaml and
+    /// *.yml files is judged as one manifest.
+    #[arg(value_name = "FILE|DIR")]
     pub path: PathBuf,
     #[command(flatten)]
     pub nodes: NodesArgs,
