@@ -1,13 +1,19 @@
 //! `workload`: files that are refused, and one that is judged.
 
+use std::path::Path;
+
 use crate::{Cli, processes_of, stderr, stdout};
+
+const SET: &str = "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: w}\nspec: {replicas: 1, template: \
+                   {cliques: [{name: a, spec: {roleName: a, replicas: 2, podSpec: {containers: [{name: c}]}}}]}}\n";
 
 #[test]
 fn invalid_yaml_is_reported_with_its_line_or_field() {
     let cli = Cli::new();
-    for (text, expected) in
-        [("kind: [", "line"), ("apiVersion: apps/v1\nkind: Deployment\n", "apiVersion is \"apps/v1\"")]
-    {
+    for (text, expected) in [
+        ("kind: [", "line"),
+        ("apiVersion: apps/v1\nkind: Deployment\n", "document 1: Deployment of apps/v1 is not supported"),
+    ] {
         let file = cli.file("w.yaml", text);
         let output = cli.run(&["workload", &file, "--nodes", "8x8"]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
@@ -48,6 +54,65 @@ fn a_workload_that_fits_no_node_is_a_usage_error(#[case] pod_spec: &str, #[case]
     assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
 
+/// Nothing is started: the components are missing.
+#[rstest::rstest]
+#[case::unknown_kind(
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n",
+    &[],
+    "document 2: Deployment of apps/v1 is not supported: remove the document; a manifest can have PodCliqueSet"
+)]
+#[case::twice(SET, &[], "document 2: PodCliqueSet w is also in document 1: remove one of them")]
+#[case::cluster_scoped(
+    "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1\n",
+    &["--provider", "kind"],
+    "PriorityClass high (document 2) would exist in the whole cluster: pass --provider local, or remove them"
+)]
+#[case::queue_of_another_backend(
+    "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\n",
+    &["--scope", "PodGang"],
+    "document 2: Queue q belongs to volcano, and the run tests default-scheduler: pass --backend volcano"
+)]
+fn a_document_that_cannot_be_applied_is_a_usage_error(
+    #[case] document: &str,
+    #[case] options: &[&str],
+    #[case] expected: &str,
+) {
+    let cli = Cli::new();
+    let file = cli.file("w.yaml", &format!("{SET}---\n{document}"));
+    let output = cli.run(&[&["workload", &file, "--nodes", "4x8"], options].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+}
+
+fn workloads(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/workloads").join(name).display().to_string()
+}
+
+/// Nothing is started: the components are missing.
+#[test]
+fn a_folder_whose_manifests_are_refused_ends_with_a_table() {
+    let cli = Cli::new();
+    let folder = cli.home.path().join("manifests");
+    std::fs::create_dir(&folder).expect("a folder can be made");
+    let folder = folder.display().to_string();
+    let output = cli.run(&["workload", &folder, "--nodes", "4x8"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("has no *.yaml or *.yml file"), "{}", stderr(&output));
+    for name in ["large.yaml", "queue.yaml"] {
+        let from = workloads(&format!("folder/{name}"));
+        std::fs::copy(from, Path::new(&folder).join(name)).expect("a file can be copied");
+    }
+    let output = cli.run(&["workload", &folder, "--nodes", "4x8", "--scope", "PodGang"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let table = stdout(&output);
+    let row = |name: &str| table.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default();
+    assert!(row("large.yaml").contains("not feasible"), "{table}");
+    assert!(row("queue.yaml").contains("not supported"), "{table}");
+    let output = cli.run(&["workload", &folder, "--nodes", "4"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "the options are wrong");
+    assert!(stderr(&output).contains("--nodes 4: expected NODESxGPUS"), "{}", stderr(&output));
+}
+
 /// Needs the components, and Go once to build them.
 #[rstest::rstest]
 #[case::admitted("", 0, "AON-02  S pass")]
@@ -75,4 +140,40 @@ fn a_workload_of_the_user_is_checked_or_refused(
     assert_eq!(output.status.code(), Some(code), "{all}");
     assert!(all.contains(expected), "{all}");
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
+}
+
+/// Needs the components, and Go once to build them.
+#[test]
+fn a_workload_has_its_companions_and_volumes() {
+    let cli = Cli::new();
+    let output =
+        cli.run(&["workload", &workloads("companions.yaml"), "--nodes", "4x8", "--scope", "PodGroup"]);
+    let all = format!("{}{}", stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{all}");
+    for clause in ["GANG-01", "AON-01", "AON-02", "AON-03", "DEL-01"] {
+        let has_passed = all.lines().any(|line| line.contains(clause) && line.contains("pass"));
+        assert!(has_passed, "{clause} is not judged: {all}");
+    }
+    assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
+}
+
+/// Needs the components, and Go once to build them.
+#[test]
+fn every_manifest_of_a_folder_is_judged_or_refused() {
+    let cli = Cli::new();
+    let output = cli.run(&["workload", &workloads("folder"), "--nodes", "4x8", "--scope", "PodGroup"]);
+    let table = stdout(&output);
+    assert_eq!(output.status.code(), Some(2), "{table}{}", stderr(&output));
+    let rows = [
+        ("fits.yaml", "judged: passed"),
+        ("invalid.yml", "refused by admission"),
+        ("large.yaml", "not feasible"),
+        ("queue.yaml", "not supported"),
+    ];
+    for (name, outcome) in rows {
+        let is_row = |line: &&str| line.trim_start().starts_with(name) && line.contains(outcome);
+        assert!(table.lines().any(|line| is_row(&line)), "{name}: {outcome}: {table}{}", stderr(&output));
+    }
+    let report = cli.home.path().join("conformance-report/fits/report.yaml");
+    assert!(report.is_file(), "{} is missing", report.display());
 }
