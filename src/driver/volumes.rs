@@ -152,7 +152,9 @@ fn volume(claim: &Value, namespace: &str, owned: &Value, left_out: &BTreeSet<Str
         "accessModes": wanted["accessModes"],
         "capacity": {"storage": wanted["resources"]["requests"]["storage"]},
         "persistentVolumeReclaimPolicy": "Retain",
-        "claimRef": {"namespace": namespace, "name": meta["name"]},
+        // With the uid, Kubernetes binds the claim at once, else only at the next sync, up to 15 s later.
+        "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": meta["name"],
+                     "uid": meta["uid"]},
         "hostPath": {"path": format!("/tmp/{name}"), "type": "DirectoryOrCreate"},
     });
     for field in ["storageClassName", "volumeMode", "volumeAttributesClassName"] {
@@ -179,7 +181,8 @@ mod tests {
         let volume = volume_of(spec).unwrap();
         assert_eq!(volume["metadata"]["name"], "n-7");
         let spec = &volume["spec"];
-        assert_eq!(spec["claimRef"], json!({"namespace": "n", "name": "data"}));
+        let claim = ["namespace", "name", "uid"].map(|field| &spec["claimRef"][field]);
+        assert_eq!(claim, ["n", "data", "7"]);
         assert_eq!(spec["accessModes"], json!(["ReadWriteMany"]));
         assert_eq!(spec["capacity"]["storage"], "3Gi");
         assert_eq!((&spec["volumeMode"], &spec["storageClassName"]), (&json!("Block"), &json!("fast")));
