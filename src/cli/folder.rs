@@ -73,7 +73,7 @@ impl Outcome {
 /// Judges the manifests, and returns the worst exit code. Wrong options are an error if they keep every
 /// manifest from being judged.
 pub(crate) async fn judge(args: &WorkloadArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
-    let manifests = manifests(&args.path)?;
+    let manifests = manifests(&args.path, args.nodes.nodes.as_deref())?;
     let folders = report_folders(&manifests);
     // The nodes of a cluster are read once, so all manifests are judged on the same ones.
     let nodes = WorkloadNodes::of(&args.nodes).await?;
@@ -129,15 +129,18 @@ async fn one(
     Ok((Outcome::Judged(exit, clauses(&report, exit)), ends_early && exit == Exit::NotConformant))
 }
 
-/// The manifests of a folder, without those of its folders, in the order of their names.
-fn manifests(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// The manifests of a folder, without those of its folders, in the order of their names. `nodes` is the value
+/// of `--nodes`: a file of Nodes in the same folder is no manifest.
+fn manifests(folder: &Path, nodes: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
+    let nodes = nodes.and_then(|file| std::fs::canonicalize(file).ok());
+    let is_nodes = |path: &Path| nodes.is_some() && std::fs::canonicalize(path).ok() == nodes;
     let usage = |reason: &str| Failure::Usage(format!("workload {}: {reason}", folder.display()));
     let entries = std::fs::read_dir(folder).map_err(|error| usage(&error.to_string()))?;
     let mut found = Vec::new();
     for entry in entries {
         let path = entry.map_err(|error| usage(&error.to_string()))?.path();
         let is_yaml = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-        if is_yaml && path.is_file() {
+        if is_yaml && path.is_file() && !is_nodes(&path) {
             found.push(path);
         }
     }
@@ -252,15 +255,16 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_has_its_yaml_files_in_order() {
+    fn a_folder_has_its_yaml_files_in_order_without_the_nodes() {
         let folder = tempfile::tempdir().unwrap();
-        let message = manifests(folder.path()).unwrap_err().to_string();
+        let message = manifests(folder.path(), Some("4x8")).unwrap_err().to_string();
         assert!(message.contains("has no *.yaml or *.yml file"), "{message}");
-        for name in ["b.yml", "a.yaml", "notes.md"] {
+        for name in ["b.yml", "a.yaml", "nodes.yaml", "notes.md"] {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         std::fs::create_dir(folder.path().join("c.yaml")).unwrap();
-        let found = manifests(folder.path()).unwrap();
+        let nodes = folder.path().join("nodes.yaml").display().to_string();
+        let found = manifests(folder.path(), Some(&nodes)).unwrap();
         let names: Vec<_> = found.iter().filter_map(|path| path.file_name()).collect();
         assert_eq!(names, ["a.yaml", "b.yml"]);
     }

@@ -298,6 +298,9 @@ fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, String> {
         "HorizontalPodAutoscaler" => {
             format!("{kind} of {version} is not supported: remove the document; a clique's scaleConfig creates one")
         }
+        "Node" | "ResourceSlice" => {
+            format!("{kind} of {version} is not supported: move the document to a file, and pass it as --nodes FILE")
+        }
         _ => {
             let known: BTreeSet<_> = KINDS.iter().map(|known| known.name).collect();
             let known: Vec<_> = known.into_iter().collect();

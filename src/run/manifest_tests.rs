@@ -46,6 +46,10 @@ fn the_items_of_a_list_are_documents() {
     "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n",
     "a clique's scaleConfig creates one"
 )]
+#[case::node(
+    "apiVersion: v1\nkind: Node\n",
+    "document 2: Node of v1 is not supported: move the document to a file"
+)]
 #[case::version(
     "apiVersion: grove.io/v1\nkind: PodCliqueSet\n",
     "document 2: apiVersion is grove.io/v1, expected grove.io/v1alpha1"

@@ -1,4 +1,5 @@
 use conformance_cluster::nodes::NodeSpec;
+use conformance_driver::case::Isolation;
 use conformance_driver::context::node_spec;
 use rstest::rstest;
 
@@ -277,13 +278,16 @@ fn an_invalid_slice_names_the_document_and_the_field(
     assert!(error.contains("document 3 (ResourceSlice of-gpu)") && error.contains(wanted), "{error}");
 }
 
-/// The workload's message, or nothing if it fits.
-fn judged(pod_spec: &str, pods: u32, file: &str) -> String {
-    let text = format!(
-        "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: w}}\nspec: {{replicas: 1, template: \
+fn set(name: &str, pod_spec: &str, pods: u32) -> String {
+    format!(
+        "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: {name}}}\nspec: {{replicas: 1, template: \
          {{cliques: [{{name: a, spec: {{replicas: {pods}, podSpec: {{{pod_spec}}}}}}}]}}}}\n"
-    );
-    match workload::case(&text, read(file).nodes(), Knowledge::Complete) {
+    )
+}
+
+/// The workload's message, or nothing if it fits.
+fn judged(text: &str, file: &str) -> String {
+    match workload::case(text, read(file).nodes(), Knowledge::Complete) {
         Ok(accepted) => accepted.undecided.join(", "),
         Err(error) => error.to_string(),
     }
@@ -331,20 +335,43 @@ const TOLERATES: &str =
     "podSpec.resourceClaims[0]"
 )]
 fn a_workload_fits_nodes_like_the_users(#[case] pod_spec: &str, #[case] pods: u32, #[case] wanted: &str) {
-    let message = judged(pod_spec, pods, FILE);
+    let message = judged(&set("w", pod_spec, pods), FILE);
     assert!(message.contains(wanted) && message.is_empty() == wanted.is_empty(), "{message}");
 }
 
 #[test]
 fn the_workload_is_one_pod_short_on_nodes_of_a_file() {
-    let text = format!(
-        "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {{name: w}}\nspec: {{replicas: 1, template: \
-         {{cliques: [{{name: a, spec: {{replicas: 2, podSpec: {{{TOLERATES}}}}}}}]}}}}\n"
-    );
-    let accepted = workload::case(&text, read(FILE).nodes(), Knowledge::Complete).unwrap();
+    let accepted = workload::case(&set("w", TOLERATES, 2), read(FILE).nodes(), Knowledge::Complete).unwrap();
     let slots: Vec<_> = accepted.case.nodes.iter().map(|node| node.pods).collect();
     assert_eq!(slots.iter().sum::<u32>(), 1, "{slots:?}");
     let specs: Vec<NodeSpec> =
         accepted.case.nodes.iter().map(|node| node_spec(node, 0, "ns", "run")).collect();
     assert_eq!(specs[0].template.map(|template| template.pods), Some(4));
+}
+
+#[test]
+fn sets_share_the_nodes_of_a_rack_that_they_select() {
+    let selects = "nodeSelector: {topology.kubernetes.io/rack: r1}, tolerations: [{operator: Exists}], containers: [{name: c}]";
+    let both = |pods| format!("{}---\n{}", set("w", selects, 4), set("x", selects, pods));
+    assert_eq!(judged(&both(4), FILE), "");
+    let message = judged(&both(5), FILE);
+    assert!(message.contains("do not hold all of them"), "{message}");
+}
+
+#[test]
+fn only_a_scheduler_allocates_devices_to_claims_of_the_manifest() {
+    let companions = "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: any}\nspec: {}\n---\n\
+        apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t}\nspec: {spec: {devices: \
+        {requests: [{name: d, exactly: {deviceClassName: any}}]}}}\n";
+    let claims = "resourceClaims: [{name: d, resourceClaimTemplateName: t}], containers: [{name: c}]";
+    let text = format!("{}---\n{}{companions}", set("w", claims, 1), set("x", claims, 1));
+    let accepted = workload::case(&text, read(FILE).nodes(), Knowledge::Complete).unwrap();
+    let path = "spec.template.cliques[0].spec.podSpec.resourceClaims[0]";
+    let wanted = ["w", "x"].map(|name| format!("PodCliqueSet {name}: {path}"));
+    assert_eq!(accepted.undecided, wanted);
+    assert_eq!(accepted.case.isolation, Isolation::Dedicated, "a DeviceClass is cluster-scoped");
+    let without = workload::case(&text, workload::in_racks(&[(4, 8)]), Knowledge::Complete);
+    let message = without.unwrap_err().to_string();
+    let wanted = format!("PodCliqueSet x: {path}: each pod of PodClique x-0-a claims a device");
+    assert!(message.contains(&wanted) && message.contains("remove the claim"), "{message}");
 }
