@@ -13,7 +13,7 @@ use crate::{Cli, stderr};
 #[case(&["run", "--clause=AON-02"], "--clause AON-02 is now written: run AON-02")]
 #[case(&["run", "--tier", "agnostic"], "--tier agnostic is now written: run --class agnostic")]
 #[case(&["run", "--every-scope"], "--every-scope is now written: run --depth full")]
-#[case(&["run", "--depth", "deep"], "[possible values: default, full]")]
+#[case(&["run", "--depth", "deep"], "[possible values: quick, default, full]")]
 #[case(&["run", "--report-dir", "out"], "--report-dir out is now written: run --output out")]
 #[case(&["report", "merge", "a.yaml", "--report-dir", "out"], "is now written: report merge --output out")]
 #[case(&["run", "--workload", "w.yaml"], "--workload w.yaml is now written: workload w.yaml")]

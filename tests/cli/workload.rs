@@ -147,7 +147,7 @@ fn a_workload_of_the_user_is_checked_or_refused(
 fn a_workload_has_its_companions_and_volumes() {
     let cli = Cli::new();
     let output =
-        cli.run(&["workload", &workloads("companions.yaml"), "--nodes", "4x8", "--scope", "PodGroup"]);
+        cli.run(&["workload", &workloads("companions.yaml"), "--nodes", "5x8", "--scope", "PodGroup"]);
     let all = format!("{}{}", stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(0), "{all}");
     for clause in ["GANG-01", "AON-01", "AON-02", "AON-03", "DEL-01"] {
