@@ -30,6 +30,10 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
     let mut args = vec![
         format!("--etcd-servers=http://127.0.0.1:{}", of.etcd_port),
         "--bind-address=127.0.0.1".into(),
+        // Without it, kube-apiserver looks for a default route, and ends on a machine that has none.
+        "--advertise-address=127.0.0.1".into(),
+        // The endpoints of the Service `kubernetes` cannot have a loopback address, and nothing here uses them.
+        "--endpoint-reconciler-type=none".into(),
         format!("--secure-port={}", of.port),
         format!("--client-ca-file={}", of.client_ca.display()),
         format!("--token-auth-file={}", of.tokens.display()),
