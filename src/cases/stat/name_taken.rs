@@ -11,12 +11,12 @@ use crate::prelude::*;
 marks! {
     FREED = "the name is free";
     BOUND = "all are bound";
-    OVER = "no taken name told";
+    OVER = "no taken name is reported";
 }
 
 const SET: &str = "obstructed";
 const POD_CLIQUE: &str = "obstructed-0-worker";
-/// The owner of the other PodClique, an autoscaler of nothing.
+/// The owner of the other PodClique: an autoscaler whose target does not exist.
 const HOLDER: &str = "holder";
 const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 
@@ -102,19 +102,19 @@ mod tests {
     #[case::with_its_owner("PodClique obstructed-0-worker is controlled by an autoscaler, holder", &[])]
     #[case::without_its_owner("not every pod of obstructed-0-worker exists", &["waiting-reason-not-reported"])]
     fn the_object_and_its_owner_must_be_named(#[case] message: &str, #[case] wanted: &[&str]) {
-        let told = submitted().later(1).modified(reporting(message)).later(60).added(object("Node", "n"));
-        let told = told.mark(FREED, Value::Null);
+        let reported = submitted().later(1).modified(reporting(message)).later(60).added(object("Node", "n"));
+        let reported = reported.mark(FREED, Value::Null);
         let over =
-            told.modified(object("PodCliqueSet", SET)).mark(BOUND, Value::Null).mark(OVER, Value::Null);
+            reported.modified(object("PodCliqueSet", SET)).mark(BOUND, Value::Null).mark(OVER, Value::Null);
         assert_eq!(codes(check(&over.end()).remove(0).ruling), wanted);
     }
 
     #[test]
     fn a_name_that_is_free_must_not_be_reported_any_more() {
         let message = "PodClique obstructed-0-worker is controlled by an autoscaler, holder";
-        let told = submitted().later(1).modified(reporting(message)).mark(FREED, Value::Null);
+        let reported = submitted().later(1).modified(reporting(message)).mark(FREED, Value::Null);
         let still =
-            told.mark(BOUND, Value::Null).later(60).added(object("Node", "n")).mark(OVER, Value::Null);
+            reported.mark(BOUND, Value::Null).later(60).added(object("Node", "n")).mark(OVER, Value::Null);
         assert_eq!(codes(check(&still.end()).remove(0).ruling), ["waiting-reason-still-reported"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The fields of the configuration file, from its schema: which exist, and of which type each is.
+//! The names and types of the fields of the configuration file, from its schema.
 
 use serde_json::{Map, Number, Value};
 
