@@ -4,6 +4,8 @@
 //! and the others.
 
 mod adm;
+#[cfg(test)]
+mod answered;
 mod aon;
 mod auto;
 mod backends;

@@ -49,7 +49,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::adm::answered::{Override, answered};
+    use crate::answered::{Override, answered};
 
     fn rules(target: Target) -> &'static Rules {
         &backends::own(target).unwrap().rules

@@ -68,7 +68,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::adm::answered::answered;
+    use crate::answered::answered;
 
     const UPSTREAMS: &str = "spec.template.cliques.spec.podSpec.schedulerName: Invalid value: \"nobodys-scheduler\": \
         schedulerName must be an enabled scheduler backend";

@@ -197,7 +197,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::adm::answered::{Override, answered};
+    use crate::answered::{Override, answered};
 
     const SWITCHED: Attempt = backends::switch_to(|_| {});
 

@@ -4,9 +4,6 @@
 //! nothing. `driver::admission_attempts` sends them. Attempts about a backend other than the target's use a
 //! second one: the harness enables it, or a foreign operator has it enabled.
 
-#[cfg(test)]
-pub(super) mod answered;
-
 pub(crate) mod api_missing;
 pub(crate) mod backend_disabled;
 pub(crate) mod backend_rules;

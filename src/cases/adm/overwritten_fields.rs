@@ -86,7 +86,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::adm::answered::answered;
+    use crate::answered::answered;
 
     fn manifest() -> Value {
         grove_yaml::documents(crate::manifest("adm/overwritten-fields")).unwrap().remove(0)

@@ -210,7 +210,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::adm::answered::{Override, answered};
+    use crate::answered::{Override, answered};
 
     /// A target without ScaleToZero, so that every answer is checked.
     const TARGET: Target = Target::KUBE_POD_GANG;

@@ -127,7 +127,7 @@ mod tests {
     use conformance_history::testing::Story;
 
     use super::*;
-    use crate::adm::answered::{Override, answered};
+    use crate::answered::{Override, answered};
 
     fn ruling(target: Target, overrides: &[Override<'_>]) -> Ruling {
         let all = attempts(target, |_| true);

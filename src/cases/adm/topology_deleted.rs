@@ -138,7 +138,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::adm::answered::{Override, answered};
+    use crate::answered::{Override, answered};
 
     /// Rulings on deletion and on updates. All PodCliqueSets except `left` are deleted; all answers except
     /// `overrides` are as expected.

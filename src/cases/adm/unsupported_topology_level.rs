@@ -31,14 +31,14 @@ mod tests {
     use conformance_history::testing::Story;
 
     use super::*;
-    use crate::adm::answered as answers_of;
+    use crate::answered::answered;
 
     /// Rulings on required levels and on preferred ones, where the attempt `admitted` is admitted without a
     /// warning.
     fn rulings(target: Target, admitted: &str) -> [Ruling; 2] {
         let own = backends::own(target).unwrap();
         let asked = [own.levels(target, false), own.levels(target, true)].concat();
-        let story = answers_of::answered(Story::on(target), &asked, &[(admitted, 201, "")]);
+        let story = answered(Story::on(target), &asked, &[(admitted, 201, "")]);
         let found = check(&story.end()).into_iter().map(|finding| finding.ruling);
         found.collect::<Vec<_>>().try_into().unwrap()
     }

@@ -76,7 +76,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::adm::answered::answered;
+    use crate::answered::answered;
 
     #[rstest]
     #[case::refused_on_1_37(Target::KUBE_TREE, 422, true)]

@@ -2,6 +2,7 @@
 //! check the meaning of the values.
 
 mod config;
+mod mutate;
 mod offline;
 mod other_clusters;
 mod report;
@@ -11,6 +12,7 @@ mod value_parsers;
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::config::ConfigArgs;
+pub(crate) use self::mutate::{MutateArgs, MutateRunArgs, MutateVerb};
 pub(crate) use self::offline::{
     CompletionsArgs, ContractArgs, ContractFormat, ContractVerb, ListArgs, ListFormat, ManArgs, ReplayArgs,
 };

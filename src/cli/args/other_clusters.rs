@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
+use super::MutateArgs;
 use super::run::SoakArgs;
 use super::value_parsers::{factor, version};
-use crate::mutate::MutateArgs;
 use crate::options::{ProgramOptions, ProviderName, Versions};
 
 /// Arguments of `dev`.

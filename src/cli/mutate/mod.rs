@@ -3,7 +3,6 @@
 //! `operator` is the control plane on which the mutations run. `conformance-mutation` finds the mutations,
 //! and decides how each is tried.
 
-mod args;
 mod operator;
 
 use std::collections::BTreeSet;
@@ -23,9 +22,8 @@ use conformance_mutation::{EQUIVALENT, MutationError, score, session, workspace}
 use conformance_programs::blocking::in_place;
 use conformance_report::Exit;
 
-pub(crate) use self::args::MutateArgs;
-use self::args::{MutateRunArgs, MutateVerb};
 use self::operator::{MutatedOperator, TriedCase};
+use crate::args::{MutateArgs, MutateRunArgs, MutateVerb};
 use crate::request::{Cases, Selection, Subject};
 use crate::{Failure, output, select};
 

@@ -22,7 +22,7 @@ use conformance_run::environment::{Environment, Origin, Settings, choose_lifecyc
 use conformance_run::verdict;
 use parking_lot::Mutex;
 
-use super::args::MutateRunArgs;
+use crate::args::MutateRunArgs;
 use crate::output::Console;
 use crate::request::ProgramRequest;
 use crate::{Failure, cluster_spec, programs, run, run_id};
