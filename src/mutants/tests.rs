@@ -144,7 +144,7 @@ fn the_page_lists_survivors_and_mutants_that_did_not_run() {
     assert_eq!(ratios(&mutants, &results)["GANG"], (0, 1));
     let page = report(&mutants, &results);
     assert!(page.contains("- `early-ungating` (survived):"), "{page}");
-    assert!(page.contains("- `restless`: a controller that writes on every reconcile."), "{page}");
+    assert!(page.contains("- `restless`: an operator that writes on every reconcile."), "{page}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The External profile that the harness adds to the controller's configuration. No scheduler serves it.
+//! The External profile that the harness adds to the operator's configuration. No scheduler serves it.
 //! [`crate::external_scheduler`] creates the targets of schedulers that a user names.
 
 use super::SchedulerDescription;
