@@ -42,12 +42,12 @@ pub enum MutantTier {
 /// The tables, each with the provider of its mutants' clusters.
 const TABLES: &[(MutantTier, &str, &str)] = &[
     (MutantTier::Local, "schedulers.yaml", include_str!("schedulers.yaml")),
-    (MutantTier::Local, "controller.yaml", include_str!("controller.yaml")),
-    (MutantTier::Local, "gangs-on-the-wire.yaml", include_str!("gangs-on-the-wire.yaml")),
-    (MutantTier::Local, "pods-on-the-wire.yaml", include_str!("pods-on-the-wire.yaml")),
-    (MutantTier::Local, "gang-resources-on-the-wire.yaml", include_str!("gang-resources-on-the-wire.yaml")),
-    (MutantTier::Local, "deletion-on-the-wire.yaml", include_str!("deletion-on-the-wire.yaml")),
-    (MutantTier::Local, "scheduler-on-the-wire.yaml", include_str!("scheduler-on-the-wire.yaml")),
+    (MutantTier::Local, "operator.yaml", include_str!("operator.yaml")),
+    (MutantTier::Local, "rewritten-gangs.yaml", include_str!("rewritten-gangs.yaml")),
+    (MutantTier::Local, "rewritten-pods.yaml", include_str!("rewritten-pods.yaml")),
+    (MutantTier::Local, "rewritten-gang-resources.yaml", include_str!("rewritten-gang-resources.yaml")),
+    (MutantTier::Local, "rewritten-deletion.yaml", include_str!("rewritten-deletion.yaml")),
+    (MutantTier::Local, "rewritten-scheduler.yaml", include_str!("rewritten-scheduler.yaml")),
     (MutantTier::Local, "lifecycle.yaml", include_str!("lifecycle.yaml")),
     (MutantTier::Local, "autoscaling.yaml", include_str!("autoscaling.yaml")),
     (MutantTier::Local, "startup.yaml", include_str!("startup.yaml")),
