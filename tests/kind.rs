@@ -22,7 +22,6 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_driver::case::{Case, nodes};
 use conformance_driver::context::{Stop, TestContext};
-use conformance_driver::test_cluster::Thorough;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers::volcano;
 use conformance_programs::components::Overrides;
@@ -115,27 +114,17 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
         operator: None,
     };
     let (kind, toolbox) = runtime.block_on(prepare(wanted, &Lines))?;
+    let run = format!("k{:x}", std::process::id());
+    let programs = Programs::within(toolbox, program);
+    let out = concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into();
     Ok(Environment::new(Settings {
-        run: format!("k{:x}", std::process::id()),
-        spec,
         origin: Origin::Kind(Box::new(kind)),
-        implementation: None,
-        programs: Programs::within(toolbox, program),
         // Real containers start, on two cores.
         scale: 2.0,
         concurrency: 4,
-        grows: false,
-        dedicated: BTreeMap::new(),
         retries: harness::retries(),
-        probe_undeclared: false,
-        hold_on_failure: false,
-        short_limits_count: false,
-        lifecycle_scope: None,
-        strict: false,
-        thorough: Thorough::default(),
-        out: concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into(),
-        keep: false,
         reproduce: "grove-conformance run {case} --provider kind {target}".into(),
+        ..Settings::local(run, programs, spec, out)
     }))
 }
 

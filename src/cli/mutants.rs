@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use conformance_contract::clauses::CLAUSES;
 use conformance_contract::verdict::Verdict;
 use conformance_driver::case::Case;
-use conformance_driver::test_cluster::Thorough;
 use conformance_install::schedulers::kai;
 use conformance_mutants::{
     Given, Mutant, MutantResult, MutantTier, MutantVerdict, RunFindings, StoredResult, TableError,
@@ -198,29 +197,16 @@ async fn run_one(
     let every_case = if args.every_case { " --every-case" } else { "" };
     let rules: Vec<_> = spec.rules.values().flatten().cloned().collect();
     let settings = Settings {
-        run: run_id(),
-        programs,
-        spec,
         origin,
-        implementation: None,
         scale: args.timeout_scale.unwrap_or(default_scale),
         concurrency,
-        grows: false,
-        dedicated: BTreeMap::new(),
-        retries: 0,
-        probe_undeclared: false,
-        hold_on_failure: false,
         short_limits_count: true,
-        lifecycle_scope: None,
-        strict: false,
-        thorough: Thorough::default(),
-        out: folder.clone(),
-        keep: false,
         reproduce: format!(
             "grove-conformance dev mutants{every_case} --provider {} {}",
             tier.name(),
             mutant.id
         ),
+        ..Settings::local(run_id(), programs, spec, folder.clone())
     };
     let generated = mutant.cases.iter().filter_map(|id| conformance_fuzz::case(id));
     let is_run = |case: &&Case| if args.every_case { mutant.runs_with_all(case) } else { mutant.runs(case) };

@@ -5,11 +5,10 @@ use std::path::Path;
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::Programs;
 use conformance_contract::scheduler::Scheduler;
-use conformance_driver::test_cluster::Thorough;
 use conformance_install::catalogue::components_for;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_programs::components::{Overrides, Toolbox};
-use conformance_run::environment::{Environment, Origin, Settings};
+use conformance_run::environment::{Environment, Settings};
 use tokio::runtime::Runtime;
 
 use crate::harness::{Lines, retries};
@@ -30,25 +29,14 @@ pub(crate) fn environment(
     let dedicated = spec.schedulers.iter().map(|scheduler| (*scheduler, planes(scheduler))).collect();
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some());
     let toolbox = runtime.block_on(Toolbox::prepare_only(components, &Overrides::new(), &Lines))?;
+    let programs = Programs::within(toolbox, Path::new(env!("CARGO_BIN_EXE_grove-conformance")));
+    let out = format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into();
     Ok(Environment::new(Settings {
-        run,
-        spec,
-        origin: Origin::Local,
-        implementation: None,
-        programs: Programs::within(toolbox, Path::new(env!("CARGO_BIN_EXE_grove-conformance"))),
-        scale: 1.0,
         concurrency: 10,
         grows: true,
         dedicated,
         retries: retries(),
-        probe_undeclared: false,
-        hold_on_failure: false,
-        short_limits_count: false,
-        lifecycle_scope: None,
-        strict: false,
-        thorough: Thorough::default(),
-        out: format!("{}/{folder}", env!("CARGO_TARGET_TMPDIR")).into(),
-        keep: false,
         reproduce: "grove-conformance run {case} {target}".into(),
+        ..Settings::local(run, programs, spec, out)
     }))
 }

@@ -153,9 +153,10 @@ pub(crate) struct ToolArgs {
 impl ToolArgs {
     pub(crate) fn split(self) -> (ConfigArgs, RunOptions) {
         let Self { target, operator, cluster, programs, execution, output, config } = self;
-        let selection = SelectionOptions::default();
-        let pod = Default::default();
-        (config, RunOptions { target, selection, operator, cluster, programs, execution, output, pod })
+        (
+            config,
+            RunOptions { target, operator, cluster, programs, execution, output, ..RunOptions::default() },
+        )
     }
 }
 

@@ -18,7 +18,7 @@ use conformance_mutation::trial::{CaseEnd, Kill, Subject, Unusable};
 use conformance_mutation::{SITES_VARIABLE, VARIABLE};
 use conformance_programs::own_program::OwnProgram;
 use conformance_report::CaseResult;
-use conformance_run::environment::{Environment, Origin, Settings, choose_lifecycle_scope};
+use conformance_run::environment::{Environment, Settings, choose_lifecycle_scope};
 use conformance_run::verdict;
 use parking_lot::Mutex;
 
@@ -82,27 +82,13 @@ impl MutatedOperator {
                 distinct.push(target);
             }
         }
-        let thorough = Thorough::default();
         let settings = Settings {
-            run: run_id(),
-            programs,
-            spec,
-            origin: Origin::Local,
-            implementation: None,
             scale: args.timeout_scale,
             concurrency: args.side_by_side.get(),
-            grows: false,
-            dedicated: BTreeMap::new(),
-            retries: 0,
-            probe_undeclared: false,
-            hold_on_failure: false,
             short_limits_count: true,
-            lifecycle_scope: choose_lifecycle_scope(&distinct, thorough.seed),
-            strict: false,
-            thorough,
-            out: folder.join("cases"),
-            keep: false,
+            lifecycle_scope: choose_lifecycle_scope(&distinct, Thorough::default().seed),
             reproduce: "grove-conformance dev mutate run {case}".into(),
+            ..Settings::local(run_id(), programs, spec, folder.join("cases"))
         };
         let by_id = cases.iter().map(|case| (case.id.clone(), case.clone())).collect();
         let sites = std::path::absolute(folder.join("sites"))

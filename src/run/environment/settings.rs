@@ -50,6 +50,33 @@ pub struct Settings {
     pub reproduce: String,
 }
 
+impl Settings {
+    /// Local processes with the reference operator, one case at a time, without retries.
+    pub fn local(run: String, programs: Programs, spec: ClusterSpec, out: PathBuf) -> Self {
+        Self {
+            run,
+            spec,
+            origin: Origin::Local,
+            implementation: None,
+            programs,
+            scale: 1.0,
+            concurrency: 1,
+            grows: false,
+            dedicated: BTreeMap::new(),
+            strict: false,
+            retries: 0,
+            probe_undeclared: false,
+            short_limits_count: false,
+            thorough: Thorough::default(),
+            lifecycle_scope: None,
+            out,
+            keep: false,
+            hold_on_failure: false,
+            reproduce: String::new(),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub enum Origin {
     /// Local processes, started by the run.
