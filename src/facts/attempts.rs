@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The answer that the contract requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     Admitted,
@@ -20,7 +19,6 @@ pub enum Wanted {
     Either,
 }
 
-/// A variation of a PodCliqueSet, and the required answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
     /// A description, unique in its case.
@@ -30,11 +28,9 @@ pub struct Attempt {
     /// Words that the refusal, or else the warnings, must contain, regardless of case. The operator chooses
     /// the wording, so these are only the words that the clause demands. `a|b` accepts either.
     pub words: &'static [&'static str],
-    /// Words that the refusal and the warnings must not contain.
     pub forbidden: &'static [&'static str],
 }
 
-/// The change that turns a PodCliqueSet into a variation.
 #[derive(Debug, Clone, Copy)]
 pub enum Edit {
     By(fn(&mut Value)),
@@ -65,7 +61,6 @@ fn set(object: &mut Value, pointer: &str, value: &Value) {
     }
 }
 
-/// A generated row of a table of attempts.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// A description, unique in its case.
@@ -83,7 +78,6 @@ impl Row {
     }
 }
 
-/// An attempt that must be admitted.
 pub const fn admitted(title: &'static str, edit: fn(&mut Value)) -> Attempt {
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::Admitted, words: &[], forbidden: &[] }
 }
@@ -93,8 +87,7 @@ pub const fn refused(title: &'static str, words: &'static [&'static str], edit: 
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::Refused, words, forbidden: &[] }
 }
 
-/// An attempt to set something without effect. It must be refused, or admitted with a warning that contains
-/// all of `words`.
+/// An attempt to set something that has no effect.
 pub const fn refused_or_warned(
     title: &'static str,
     words: &'static [&'static str],
@@ -103,8 +96,7 @@ pub const fn refused_or_warned(
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::RefusedOrWarned, words, forbidden: &[] }
 }
 
-/// An attempt that must be refused because a webhook does not answer, with a message that contains all of
-/// `words`.
+/// An attempt that must be refused because a webhook does not answer.
 pub const fn unanswered(
     title: &'static str,
     words: &'static [&'static str],
@@ -114,7 +106,6 @@ pub const fn unanswered(
 }
 
 impl Attempt {
-    /// Requires a warning that contains all of `words`.
     #[must_use]
     pub const fn with_warning(self, words: &'static [&'static str]) -> Self {
         Self { words, ..self }
@@ -138,7 +129,6 @@ impl Attempt {
         Self { wanted: Wanted::Either, ..self }
     }
 
-    /// Describes what is wrong with a reply, or returns `None`.
     pub fn wrong(&self, reply: &Reply) -> Option<String> {
         let answer = reply.words().to_lowercase();
         let contains = |word: &&&str| word.split('|').any(|either| answer.contains(&either.to_lowercase()));
@@ -174,7 +164,6 @@ impl Wanted {
     }
 }
 
-/// The API server's answer to an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
     pub name: String,
@@ -196,7 +185,6 @@ impl Reply {
         (400..500).contains(&self.code)
     }
 
-    /// The warnings, or the message of a refusal.
     fn words(&self) -> String {
         if self.is_admitted() { self.warnings.join("\n") } else { self.message.clone() }
     }

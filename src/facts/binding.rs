@@ -1,5 +1,3 @@
-//! Which pods of PodCliques and units are bound.
-
 use conformance_expect::Unit;
 use conformance_history::Live;
 

@@ -11,7 +11,6 @@ pub fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<
     live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
 }
 
-/// The PodCliques of these PodGangs with more or fewer pods than replicas.
 pub fn wrong_number_of_pods<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Deviation<'a>> {
     gangs.iter().flat_map(|gang| &gang.groups).filter_map(move |group| {
         let pods = pods_of(live, &group.clique).count();

@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::binding::bound_pods;
 use crate::cliques::pods_of;
 
-/// An object or state that a PodCliqueSet lacks to have converged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lack {
     pub what: String,
@@ -26,7 +25,6 @@ impl Lack {
         Self { what, clause: None }
     }
 
-    /// An object that still has to be deleted.
     fn to_be_deleted(what: &str) -> Self {
         Self::demanded_by("GANG-10", format!("{what} to be deleted"))
     }
@@ -73,8 +71,6 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<Lack> {
         .or_else(|| groups().find_map(|group| clique_lacks(live, gangs, group)))
 }
 
-/// A PodGang that does not exist. The first missing one determines the clause, because scaled PodGangs are
-/// created after their base.
 fn missing_gang(live: &Live, gangs: &[Gang]) -> Option<Lack> {
     let unknown = gangs.iter().find(|gang| !gang.is_known())?;
     let first = gangs.iter().find(|gang| gang.find(live).is_none()).unwrap_or(unknown);
@@ -82,7 +78,6 @@ fn missing_gang(live: &Live, gangs: &[Gang]) -> Option<Lack> {
     Some(Lack::demanded_by(clause, format!("PodGang {}", unknown.name)))
 }
 
-/// Whether the statuses of a PodCliqueSet and of its objects report that everything exists.
 pub fn statuses_are_complete(live: &Live, set: &str, gangs: &[Gang]) -> bool {
     let scaling_groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
     let cliques =
@@ -102,7 +97,6 @@ pub fn statuses_are_complete(live: &Live, set: &str, gangs: &[Gang]) -> bool {
             .is_some_and(|pcs| counts(pcs, &["availableReplicas", "updatedReplicas"]))
 }
 
-/// Whether a PodGang reports that its minimum is scheduled and ready.
 pub fn is_scheduled_and_ready(live: &Live, gang: &Gang) -> bool {
     let found = gang.find(live);
     found.is_some_and(|found| ["Scheduled", "Ready"].iter().all(|type_| condition_is(found, type_, "True")))
@@ -202,7 +196,6 @@ mod tests {
 
     use super::*;
 
-    /// One converged PodClique with one pod.
     fn converged() -> Vec<Value> {
         let labelled = |kind: &str, name: &str| {
             let mut object = object(kind, name);
@@ -290,7 +283,6 @@ mod tests {
         assert!(!statuses_are_complete(&live(objects), "w", &gangs()));
     }
 
-    /// The converged objects without one object, or with one field set to null.
     #[rstest::rstest]
     #[case::no_gang(0, None, Some("GANG-01"))]
     #[case::not_initialized(0, Some("/status/conditions/0/status"), Some("GANG-06"))]

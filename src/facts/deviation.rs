@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-/// A deviation, with the objects that show it. A wait only needs to know whether there is one. A check
-/// reports each.
+/// A wait only needs to know whether there is a deviation. A check reports each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deviation<'a, K = ()> {
     pub kind: K,

@@ -13,7 +13,6 @@ use serde_json::Value;
 use crate::deviation::Deviation;
 use crate::pod_gangs::as_created;
 
-/// How the gang resources of a PodGang deviate from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mismatch {
     GangMissing,
@@ -140,7 +139,6 @@ mod tests {
         group
     }
 
-    /// A PodGroup whose owner reference is no controller reference.
     fn uncontrolled(name: &str) -> Value {
         let mut group = group(name, 2);
         group["metadata"]["ownerReferences"][0]["controller"] = json!(false);

@@ -27,11 +27,9 @@ pub struct GangTermination<'a> {
     pub started: Version<'a>,
     /// The last deletion of a pod.
     pub ended: Version<'a>,
-    /// The deleted pods, by uid.
     pub old: BTreeSet<&'a str>,
 }
 
-/// A pod from its creation to its deletion.
 #[derive(Debug, Clone, Copy)]
 struct Life<'a> {
     uid: &'a str,
@@ -40,7 +38,6 @@ struct Life<'a> {
     /// The uid of the PodClique that created the pod; a recreated PodClique has another one.
     owner: &'a str,
     created: usize,
-    /// Whether the scheduler was allowed to bind the pod.
     is_released: bool,
     bound: Option<usize>,
     ended: Option<Version<'a>>,
@@ -83,7 +80,6 @@ pub fn deleted_by_harness(history: &History) -> BTreeSet<&str> {
     lost.chain(deleted).map(|(_, mark)| text(&mark.detail["name"])).collect()
 }
 
-/// Every termination of a scope, in order.
 pub fn terminations<'a>(history: &'a History, scope: &Scope) -> Vec<GangTermination<'a>> {
     let deletions = Deletions::of(history, scope);
     let excused = deleted_by_harness(history);
@@ -107,11 +103,8 @@ pub fn terminations<'a>(history: &'a History, scope: &Scope) -> Vec<GangTerminat
 struct Deletions<'a, 's> {
     history: &'a History,
     scope: &'s Scope,
-    /// In order of creation.
     pods: Vec<Life<'a>>,
-    /// The first deletion of each deleted PodClique, by uid.
     cliques: BTreeMap<&'a str, Version<'a>>,
-    /// The objects at the end of the history.
     end: OnceCell<Live>,
 }
 
@@ -124,11 +117,9 @@ impl<'a, 's> Deletions<'a, 's> {
         Self { history, scope, pods: pods_of_scope(history, scope), cliques, end: OnceCell::new() }
     }
 
-    /// The termination whose first deletion of a pod is `first`, if that is one. `after` is the end of the
-    /// termination before it.
+    /// `after` is the end of the previous termination.
     fn termination_from(&self, first: Version<'a>, after: Option<usize>) -> Option<GangTermination<'a>> {
-        // A PodClique may be recreated with new pods while the pods of its predecessor still have to be
-        // deleted.
+        // A PodClique may be recreated with new pods before the old pods are deleted.
         let is_of_new_owner = |life: &Life<'_>| {
             let mut before = self
                 .pods
@@ -178,7 +169,6 @@ impl<'a, 's> Deletions<'a, 's> {
     }
 }
 
-/// Whether an object is being deleted, or was.
 fn is_deletion(version: &Version<'_>) -> bool {
     version.change == Change::Deleted || version.object["metadata"]["deletionTimestamp"].is_string()
 }

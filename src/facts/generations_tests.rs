@@ -75,7 +75,6 @@ fn a_pending_replacement_belongs_to_the_terminated_generation() {
     assert_eq!(old, [2, 1]);
 }
 
-/// The names of the pods of the first two generations.
 fn generations(history: &History) -> [String; 2] {
     [0, 1].map(|generation| {
         only_generation(history, &scope(), generation).names("Pod").into_iter().collect::<Vec<_>>().join(" ")
@@ -123,7 +122,6 @@ fn a_pod_that_was_released_is_a_generation_of_its_own() {
     assert_eq!(count(again), 2);
 }
 
-/// All pods are deleted and none is created again.
 #[test]
 fn deletions_without_new_pods_are_a_termination_of_a_scope_that_still_exists() {
     let old = pods_of("first", &["a", "b"], Some("n"));

@@ -1,5 +1,3 @@
-//! Whether a pod is live, bound, Ready or healthy.
-
 use conformance_history::{Pod, list};
 use serde_json::Value;
 

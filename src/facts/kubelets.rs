@@ -21,7 +21,6 @@ pub fn containers(pod: Pod<'_>) -> &[Value] {
     pod.0["status"]["containerStatuses"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The reasons and messages of the waiting containers of a pod.
 pub fn waits(pod: Pod<'_>) -> impl Iterator<Item = (&str, &str)> {
     let waiting = containers(pod).iter().map(|container| &container["state"]["waiting"]);
     waiting.filter(|state| state.is_object()).map(|state| (text(&state["reason"]), text(&state["message"])))

@@ -104,7 +104,6 @@ impl Leftovers {
     }
 }
 
-/// The field managers of the operator: they created PodCliques and PodGangs, but no PodCliqueSet.
 pub fn operators(history: &History) -> BTreeSet<String> {
     let created = |kinds: &[&str]| -> BTreeSet<String> {
         let new = history.versions().filter(|version| version.change == Change::Added);
@@ -122,7 +121,6 @@ fn is_of_grove(domain: &str) -> bool {
     is_within(GROVE) && !is_within(SUITE)
 }
 
-/// Whether an object's kind is used only by operators and their schedulers.
 fn is_of_a_gang_api(object: &Value) -> bool {
     let group = |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group).to_owned();
     let known = KINDS.iter().find(|kind| object["kind"] == kind.name);
@@ -160,7 +158,6 @@ fn managers(object: &Value) -> impl Iterator<Item = &str> {
     managed_fields(object).filter_map(|entry| entry["manager"].as_str())
 }
 
-/// The field managers with the oldest entry of an object, which created it.
 fn creators(object: &Value) -> impl Iterator<Item = String> {
     let oldest = managed_fields(object).filter_map(|entry| entry["time"].as_str()).min();
     let of_creation = managed_fields(object).filter(move |entry| entry["time"].as_str() == oldest);
@@ -186,8 +183,7 @@ mod tests {
         json!({"managedFields": [{"manager": manager, "operation": "Update", "time": "2026-01-01T00:00:00Z"}]})
     }
 
-    /// A PodCliqueSet `w` of an operator named `operator`, in a namespace with a service mesh's ConfigMap
-    /// `w-mesh`.
+    /// The namespace has the ConfigMap `w-mesh` of a service mesh.
     fn story() -> History {
         let before = json!([
             with(object("ConfigMap", "w-mesh"), json!({"uid": "1"})),

@@ -35,14 +35,12 @@ pub struct Numbers {
     pub bound: f64,
     /// The sum of these times, in seconds.
     pub seconds: f64,
-    /// The histogram: for each upper bound in seconds, as the page writes it, the number of times up to it.
-    /// Empty if the operator reports no histogram.
+    /// By upper bound in seconds, as the page writes it. Empty if the operator reports no histogram.
     pub at_most: BTreeMap<String, f64>,
 }
 
 impl Numbers {
-    /// Reads the metrics of a namespace from a page in Prometheus' text format. Metrics without events may be
-    /// missing.
+    /// The page has Prometheus' text format. Metrics without events may be missing.
     pub fn read(page: &str, namespace: &str, names: &MetricNames) -> Self {
         let mut numbers = Self::default();
         let of_times = |what: &str| format!("{}_{what}", names.time_to_bound);
@@ -72,7 +70,6 @@ impl Numbers {
     }
 }
 
-/// A line of a metrics page, other than a comment.
 #[derive(Debug, PartialEq)]
 struct MetricLine<'a> {
     name: &'a str,
@@ -123,13 +120,11 @@ fn unquoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// A PodGang whose minimum was bound.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     created: Timestamp,
     /// The earliest possible time of the binding.
     since: Timestamp,
-    /// Whether the minimum is still bound at the end.
     still_bound: bool,
 }
 
@@ -187,7 +182,6 @@ fn time(value: &Value) -> Option<Timestamp> {
     value.as_str()?.parse().ok()
 }
 
-/// PodGangs by phase; a missing phase is Pending.
 fn phases(live: &Live) -> BTreeMap<String, f64> {
     let mut phases = BTreeMap::new();
     for gang in live.of("PodGang") {
@@ -197,8 +191,7 @@ fn phases(live: &Live) -> BTreeMap<String, f64> {
     phases
 }
 
-/// Terminations of PodCliqueSet replicas. Those of single scaling-group replicas are excluded, because they
-/// cannot be distinguished from update steps here.
+/// Terminations of single scaling-group replicas are excluded: here they look like update steps.
 fn number_of_terminations(history: &History) -> usize {
     let sets = history.header.submitted.values();
     sets.flat_map(replicas).map(|replica| terminations(history, &replica.scope()).len()).sum()
@@ -213,7 +206,6 @@ fn ended_updates(history: &History) -> usize {
     ended.collect::<BTreeSet<_>>().len()
 }
 
-/// Describes the metrics that differ from the history at the time of the reading.
 pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec<String> {
     let mut found = Vec::new();
     let phases = phases(&history.end());

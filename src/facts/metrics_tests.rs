@@ -53,7 +53,6 @@ fn bound_at(index: usize, second: u32) -> Value {
     pod
 }
 
-/// A gang of two, the first bound after 5 s, the second after 20 s.
 fn bound_after_20_seconds() -> Story {
     let created = Story::flat().submitted(one_clique("w", 2)).added(gang("Pending")).workers("w", 2, 0);
     let bound = created.later(5).modified(bound_at(0, 5)).later(15).modified(bound_at(1, 20));

@@ -14,7 +14,6 @@ use serde_json::Value;
 
 use crate::deviation::Deviation;
 
-/// What is wrong with the objects of a PodCliqueSet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// A PodClique is in two PodGangs.
@@ -77,7 +76,6 @@ pub fn remnants<'a>(history: &History, live: &'a Live) -> Vec<Faulty<'a>> {
     found
 }
 
-/// The objects that report an ongoing migration.
 pub fn migrating(live: &Live) -> impl Iterator<Item = Deviation<'_>> {
     live.all().flat_map(|object| {
         let conditions = list(&object["status"]["conditions"]).iter();
@@ -91,9 +89,8 @@ pub fn migrating(live: &Live) -> impl Iterator<Item = Deviation<'_>> {
     })
 }
 
-/// How a PodCliqueSet differs from its expected composition, regardless of the names of its PodGangs. Each
-/// expected gang has exactly one PodGang with its podgroups. All expected pods exist, are listed, bound and
-/// Ready, and there are no others.
+/// Each expected gang has exactly one PodGang with its podgroups, under any name. All expected pods exist,
+/// are listed, bound and Ready, and there are no others.
 pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<'a>> {
     let mut found = Vec::new();
     for gang in gangs {
@@ -132,7 +129,6 @@ pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<
     found
 }
 
-/// A fault if the PodGang that a pod's label names does not exist or does not list the pod.
 fn unlisted<'a>(live: &Live, pod: Pod<'a>) -> Option<Faulty<'a>> {
     let label = pod.pod_gang();
     let gang = label.and_then(|label| live.get("PodGang", label));
@@ -190,7 +186,6 @@ mod tests {
 
     use super::*;
 
-    /// The objects of a PodCliqueSet `w` of 2 pods: its PodGang, and the PodGroup that its pods name.
     fn complete_set() -> Vec<Value> {
         let references = json!([{"name": "w-0-worker-0"}, {"name": "w-0-worker-1"}]);
         let mut gang = owned(object("PodGang", "w-0"), "PodCliqueSet", "w");

@@ -23,21 +23,18 @@ pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
     }
 }
 
-/// Whether the labels of an object name the PodCliqueSet replica of this base PodGang.
 fn is_of_replica(gang: &Gang, version: Version<'_>) -> bool {
     let labels = (version.label(names::PART_OF), version.label(names::REPLICA_INDEX));
     matches!(labels, (Some(set), Some(index)) if gang.set == set && gang.replica.to_string() == index)
 }
 
-/// Whether a PodCliqueScalingGroup has cliques in this PodGang.
 pub fn is_scaled_by(gang: &Gang, scaling_group: &str) -> bool {
     gang.groups
         .iter()
         .any(|group| group.scaling_group.as_ref().is_some_and(|(name, _)| name == scaling_group))
 }
 
-/// The remaining objects of these PodGangs, except Services. A gang resource shared with other PodGangs
-/// counts only if it still has a part for one of these.
+/// Without Services. A shared gang resource counts only if it still has a part for one of these PodGangs.
 pub fn left_of<'a>(
     history: &'a History,
     live: &'a Live,

@@ -11,7 +11,6 @@ const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL: [(&str, i32); 9] =
     [("n", -9), ("u", -6), ("m", -3), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 
-/// Parses a quantity; `None` if it is invalid.
 pub fn amount(quantity: &Value) -> Option<Amount> {
     let text = match quantity {
         Value::String(text) => text.clone(),

@@ -3,7 +3,6 @@
 use conformance_history::{Pod, list};
 use serde_json::Value;
 
-/// The name of the init container that waits for other cliques.
 pub const INIT_CONTAINER: &str = "grove-initc";
 
 /// The waiting init container of a pod, if it is the last one.
@@ -27,7 +26,6 @@ pub fn has_started(pod: Pod<'_>) -> bool {
         .any(|container| has(&container["state"]) || has(&container["lastState"]))
 }
 
-/// Whether the init container of a pod is still waiting for other cliques.
 pub fn init_container_runs(pod: Pod<'_>) -> bool {
     let mut inits = list(&pod.0["status"]["initContainerStatuses"]).iter();
     inits.any(|container| container["name"] == INIT_CONTAINER && container["state"]["running"].is_object())

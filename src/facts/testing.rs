@@ -12,12 +12,10 @@ pub fn pair() -> SetReplica {
     replicas(&pcs).remove(0)
 }
 
-/// The scope of [`pair`].
 pub fn scope() -> Scope {
     Scope::Replica { set: "w".into(), index: 0 }
 }
 
-/// A pod of clique `w-0-a`; bound if it has a node.
 pub fn pod(name: &str, node: Option<&str>) -> Value {
     let mut pod = object("Pod", name);
     pod["metadata"]["labels"] = json!({
@@ -34,7 +32,6 @@ pub fn terminating_pod(name: &str) -> Value {
     pod
 }
 
-/// Pods `a` and `b`, created and then bound.
 pub fn running() -> Story {
     let created = Story::flat().added(pod("a", None)).added(pod("b", None));
     created.modified(pod("a", Some("n"))).modified(pod("b", Some("n")))
@@ -55,7 +52,6 @@ pub fn clique(uid: &str, replicas: usize) -> Value {
     clique
 }
 
-/// Pods that the PodClique with this uid owns.
 pub fn pods_of(uid: &str, names: &[&str], node: Option<&str>) -> Vec<Value> {
     let owner = json!([{"kind": "PodClique", "name": "w-0-a", "uid": uid, "controller": true}]);
     let owned = |name: &&str| {
@@ -66,13 +62,11 @@ pub fn pods_of(uid: &str, names: &[&str], node: Option<&str>) -> Vec<Value> {
     names.iter().map(owned).collect()
 }
 
-/// The object while it is being deleted.
 pub fn deleting(mut object: Value) -> Value {
     object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     object
 }
 
-/// PodClique `first`, and its pods `a` and `b`, created and then bound.
 pub fn running_clique() -> Story {
     let waiting = Story::flat().added(clique("first", 2)).all_added(pods_of("first", &["a", "b"], None));
     pods_of("first", &["a", "b"], Some("n")).into_iter().fold(waiting, Story::modified)
@@ -99,8 +93,7 @@ impl Order {
         Self::Alternating,
     ];
 
-    /// Terminates the PodClique with the uid `old` and its pods, and creates the one with the uid `new` and
-    /// its pods. The new PodClique asks for exactly these pods.
+    /// Terminates the PodClique `old` with its pods, and creates `new`, which asks for exactly these pods.
     #[must_use]
     pub fn terminate(self, story: Story, old: (&str, &[Value]), new: (&str, &[Value])) -> Story {
         let ((old, old_pods), (new, new_pods)) = (old, new);

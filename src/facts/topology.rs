@@ -1,5 +1,3 @@
-//! The status of a ClusterTopologyBinding.
-
 use conformance_history::Live;
 use serde_json::Value;
 
@@ -10,8 +8,7 @@ pub fn entry<'a>(binding: &'a Value, scheduler: &str) -> Option<&'a Value> {
     entries.iter().find(|entry| entry["schedulerName"] == scheduler)
 }
 
-/// Whether the status of a binding reports the scheduler's topology resource as in sync; `None` if it reports
-/// nothing.
+/// `None` if the status reports nothing.
 pub fn is_in_sync(live: &Live, binding: &str, scheduler: &str) -> Option<bool> {
     entry(live.get(BINDING, binding)?, scheduler)?["inSync"].as_bool()
 }

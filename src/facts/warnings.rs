@@ -1,5 +1,3 @@
-//! Warning events on a PodGang or its PodCliqueSet.
-
 use conformance_expect::Gang;
 use conformance_history::{Live, event_about, event_note};
 use serde_json::Value;

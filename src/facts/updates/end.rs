@@ -2,8 +2,7 @@ use conformance_history::{Live, Version, count};
 
 use super::state::State;
 
-/// Describes what an update of a PodCliqueSet still lacks: new and Ready pods, or a status that reports the
-/// end.
+/// New and Ready pods, or a status that reports the end.
 pub fn lacks(live: &Live, set: &str) -> Option<String> {
     let pcs = live.get("PodCliqueSet", set)?;
     let status = &pcs["status"];

@@ -10,10 +10,8 @@ use serde_json::Value;
 use super::templates::{is_new, templates};
 use crate::health::{is_bound, is_live, is_ready};
 
-/// The state of a PodCliqueSet at a point of the history.
 #[derive(Debug, Clone, Default)]
 pub struct State<'a> {
-    /// The latest version of the PodCliqueSet.
     pub pcs: Option<Version<'a>>,
     /// The live pods, by uid.
     pub pods: BTreeMap<&'a str, Version<'a>>,
@@ -21,7 +19,6 @@ pub struct State<'a> {
     sizes: BTreeMap<&'a str, usize>,
     /// The number of the current update: how often the templates have changed.
     pub update: usize,
-    /// The last change of the templates.
     pub changed: Option<Version<'a>>,
 }
 
@@ -94,7 +91,6 @@ impl<'a> State<'a> {
             || cliques.iter().any(|clique| self.count(&clique.name, is_ready) < clique.min)
     }
 
-    /// What a clique lacks to be complete, new and Ready.
     pub fn lacks(&self, clique: &Clique) -> Option<String> {
         let pods = self.pods_of(&clique.name);
         let old = pods.iter().find(|pod| self.is_old(**pod));
@@ -119,7 +115,6 @@ impl<'a> State<'a> {
         group.replica(j).any(|member| self.count(&member.name, |pod| self.is_old(pod)) > 0)
     }
 
-    /// The current counts of a pod's clique or scaling group.
     pub fn units(&self, pod: Pod<'_>) -> Option<Units> {
         let all = self.replicas();
         let replica = all.iter().find(|replica| replica.scope().has(pod))?;
@@ -166,8 +161,7 @@ impl<'a> State<'a> {
         )
     }
 
-    /// The cliques that are deleted together with a pod, and all cliques of its scaling group. Without a
-    /// scaling group, both are the pod's clique.
+    /// The cliques that an update step deletes with a pod, and all cliques of its scaling group.
     pub fn deleted_together(&self, pod: Pod<'_>) -> (Vec<String>, BTreeSet<String>) {
         let own = pod.pod_clique().unwrap_or_default().to_owned();
         let groups: Vec<_> = self.replicas().into_iter().flat_map(|replica| replica.groups).collect();
@@ -178,7 +172,6 @@ impl<'a> State<'a> {
         (names(j), (0..self.size(&group.name, group.replicas)).flat_map(names).collect())
     }
 
-    /// Whether a pod is beyond the wanted replicas.
     pub fn is_surplus(&self, pod: Pod<'_>) -> bool {
         let beyond = |label: &str, size: Option<usize>| {
             let index = pod.label(label).and_then(|index| index.parse::<usize>().ok());

@@ -1,12 +1,9 @@
-//! Revisions of pod templates: which pods match which template.
-
 use conformance_history::{Pod, list};
 use serde_json::{Value, json};
 
 /// The variable whose value identifies the revision of a template.
 pub const REVISION: &str = "REVISION";
 
-/// Whether a pod matches the current template of its clique.
 pub fn is_new(pod: Pod<'_>, template: &Value) -> bool {
     let has = |field: &str| {
         let wanted = template[field].as_object().into_iter().flatten();
