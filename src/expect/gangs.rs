@@ -1,6 +1,5 @@
 //! The PodGangs that a PodCliqueSet should have, derived from its manifest by the contract (GANG-01 to
-//! GANG-03). This calculation shares no code with a controller. [`crate::resolver`] matches the expected
-//! PodGangs with existing ones.
+//! GANG-03). [`crate::resolver`] matches them with existing ones.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Broken;
@@ -45,7 +44,6 @@ pub struct Unit {
 }
 
 pub trait Expected {
-    /// The expected PodGangs of a submitted PodCliqueSet, with their names in this history.
     fn gangs(&self, name: &str) -> Result<Vec<Gang>, Broken>;
 
     /// The base PodGang of a PodCliqueSet's first replica. Fails if no PodGang matches it.
@@ -155,12 +153,10 @@ impl Gang {
         !self.name.starts_with('<')
     }
 
-    /// `<set>-<replica>`, the prefix of the names of a replica's other objects.
     pub fn replica_name(&self) -> String {
         format!("{}-{}", self.set, self.replica)
     }
 
-    /// The units that the target must bind atomically.
     pub fn units(&self, target: Target) -> Vec<Unit> {
         let minimum = |group: &Group| (group.clique.clone(), group.min);
         match target.declares(Feature::AtomicPodGang) {

@@ -119,7 +119,6 @@ mod tests {
         json!({"type": of, "selector": {"exactMatch": {"name": name}}})
     }
 
-    /// Rack x with nodes 1 and 2, alone in block b.
     fn all() -> Vec<Value> {
         let labelled =
             json!([{"type": "Node", "selector": {"labelMatch": {"matchLabels": {names::RACK: "x"}}}}]);

@@ -37,7 +37,6 @@ impl Gang {
         self.similarity(pod_gang).is_some()
     }
 
-    /// The existing PodGang that matches best.
     pub fn find<'a>(&self, live: &'a Live) -> Option<&'a Value> {
         live.of("PodGang")
             .filter_map(|found| Some((self.similarity(found)?, found)))
@@ -62,7 +61,6 @@ impl Gang {
     }
 }
 
-/// The expected PodGangs with the names of existing ones.
 pub fn resolved(live: &Live, gangs: Vec<Gang>) -> Vec<Gang> {
     let named = |gang: Gang| {
         let found = gang.find(live).map(name);

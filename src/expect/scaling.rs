@@ -39,13 +39,11 @@ pub struct Sizes<'a> {
 }
 
 impl<'a> Sizes<'a> {
-    /// The replicas of the manifest.
     pub fn of(pcs: &'a Value) -> Self {
         let replicas = pcs["spec"]["replicas"].as_u64().unwrap_or(0);
         Self { pcs, set: text(&pcs["metadata"]["name"]), replicas, own: BTreeMap::new() }
     }
 
-    /// Sets the replicas of the PodCliqueSet, or of a scaling group or PodClique.
     pub fn scale(&mut self, kind: &str, name: &str, to: u64) {
         if kind != "PodCliqueSet" {
             self.own.insert(name.to_owned(), to);

@@ -43,17 +43,14 @@ impl ScalingGroup {
     }
 }
 
-/// A part that is terminated as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// A replica of a PodCliqueSet: its base PodGang and its scaled PodGangs.
     Replica {
-        /// Name of the PodCliqueSet.
         set: String,
         index: usize,
     },
     GroupReplica {
-        /// Name of the PodCliqueScalingGroup.
         group: String,
         index: usize,
     },
@@ -86,8 +83,7 @@ impl SetReplica {
     }
 }
 
-/// The template of the PodClique with this name: `<set>-<index>-<clique>` or
-/// `<set>-<index>-<group>-<index>-<clique>`.
+/// Names are `<set>-<index>-<clique>` or `<set>-<index>-<group>-<index>-<clique>`.
 pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option<&'a Value> {
     let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
     let in_group = |group: &Value| {

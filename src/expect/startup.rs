@@ -71,9 +71,8 @@ fn parents_in_template<'a>(template: &'a Value, clique: &Value) -> Vec<&'a Value
     }
 }
 
-/// The instances of a parent clique that an instance waits for. `parent` is the parent's scaling group.
-/// Cliques of the base wait for all instances in the base. Cliques of a scaled replica wait only within that
-/// replica.
+/// `parent` is the scaling group of the parent clique. Cliques of the base wait for all instances in the
+/// base. Cliques of a scaled replica wait only within that replica.
 fn awaited_by<'a>(place: CliqueInstance<'a>, parent: Option<&'a Value>) -> Vec<CliqueInstance<'a>> {
     let minimum = |group: &Value| count(&group["minAvailable"]).unwrap_or(1);
     let scaled = place.group.filter(|(group, j)| *j >= minimum(group));

@@ -60,8 +60,7 @@ impl Expectations for Coscheduling {
     }
 
     /// The plugin reads PodGroups from its own cache, but another cache triggers retries. A new PodGroup may
-    /// reach the plugin's cache too late for the first try of a pod, and for the retry that the PodGroup
-    /// triggers.
+    /// reach the plugin's cache after the first try of a pod and after the retry.
     fn may_miss_gang_resources(&self) -> bool {
         true
     }

@@ -35,8 +35,7 @@ impl Expectations for ExternalProfile {
         all().find_map(|(_, other)| other.named_by(pod))
     }
 
-    /// Empty if no scheduler runs. Otherwise the scheduler's name, because nothing else about the scheduler
-    /// is known.
+    /// Nothing but the name of the scheduler is known. Empty if no scheduler runs.
     fn writers(&self) -> &[&'static str] {
         if self.runs { std::slice::from_ref(&self.scheduler) } else { &[] }
     }

@@ -57,7 +57,6 @@ impl<'a> Tree<'a> {
         list(&self.0["subGroups"]).iter().filter(move |node| text(&node["parent"]) == name)
     }
 
-    /// The leaves below a node, or the node itself if it is a leaf.
     fn leaves(self, name: &'a str) -> Vec<&'a str> {
         let below: Vec<_> = self.children(name).flat_map(|child| self.leaves(text(&child["name"]))).collect();
         if below.is_empty() { vec![name] } else { below }
@@ -127,7 +126,6 @@ impl<'a> Tree<'a> {
         None
     }
 
-    /// Why these leaves are not one gang; `None` if they are.
     fn does_not_need_all(self, leaves: &[&'a str]) -> Option<String> {
         let top = self.lowest_above(leaves);
         let foreign: Vec<_> = self.leaves(top).into_iter().filter(|leaf| !leaves.contains(leaf)).collect();

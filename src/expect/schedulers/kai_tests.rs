@@ -34,7 +34,6 @@ fn aggregate() -> Value {
     ]})
 }
 
-/// One PodGroup per PodGang, whose leaves have the names of its podgroups.
 fn one_per_gang() -> Value {
     json!({"minMember": 3, "subGroups": [
         subgroup("w-0-a", "", "minMember", 2),

@@ -92,7 +92,6 @@ impl Expectations for Koordinator {
         index >= group.min
     }
 
-    /// The annotation `total-number` contains the number of pods.
     fn counts_pods(&self) -> bool {
         true
     }
@@ -152,7 +151,6 @@ impl Koordinator {
     }
 }
 
-/// Whether Koordinator's ClusterNetworkTopology counts the nodes of each rack and block.
 fn model_has_domains(live: &Live, domains: &[Domain<'_>]) -> bool {
     let topology = live.get("ClusterNetworkTopology", "default").unwrap_or(&Value::Null);
     let entries = topology["status"]["detailStatus"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -26,16 +26,12 @@ pub struct Kube {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mapping {
-    /// One PodGroup per podgroup.
     Flat,
-    /// One PodGroup for the hard gang.
     Whole,
-    /// One PodGroup per podgroup for its minimum, with CompositePodGroups above them.
     Tree,
 }
 
 impl Mapping {
-    /// The gang scope that selects this mapping.
     pub fn scope(self) -> &'static str {
         match self {
             Self::Flat => "PodGroup",
@@ -204,8 +200,7 @@ pub(super) fn template_faults(gang: CreatedGang<'_>, found: &Value) -> Vec<Strin
 }
 
 impl Kube {
-    /// Differences of a PodGroup from its template and from `minReplicas`. In the flat mapping, the template
-    /// has the podgroup's name.
+    /// In the flat mapping, the template has the podgroup's name.
     fn pod_group_faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
         let mut faults = template_faults(gang, found);
         let (_, template_name) = reference(found);

@@ -26,7 +26,6 @@ use conformance_history::{Live, Pod, list, owners, text};
 use crate::domains::Domain;
 use crate::{Gang, Group};
 
-/// A gang resource that should exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     /// The kind as in histories, for example `PodGroup.scheduling.volcano.sh`.
@@ -93,7 +92,6 @@ pub trait Expectations: Sync {
         Vec::new()
     }
 
-    /// The minimum number of pods in a gang resource.
     fn size(&self, resource: &Value) -> Option<u64>;
 
     /// Faults of a gang resource, other than its name and owner.
@@ -114,13 +112,11 @@ pub trait Expectations: Sync {
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str>;
 
-    /// The kind of the gang resource, if the backend chooses its name freely and may share it. Then only pods
-    /// identify it.
+    /// The kind whose names the backend chooses and may share. Only pods identify such a gang resource.
     fn freely_named_kind(&self) -> Option<&'static str> {
         None
     }
 
-    /// The kind of the gang resource that is named as its PodGang, if pods name a different kind.
     fn kind_of_pod_gang(&self) -> Option<&'static str> {
         None
     }
@@ -160,8 +156,7 @@ pub trait Expectations: Sync {
         None
     }
 
-    /// The number of pods of a PodGang that are released before any is bound: all, unless surplus stays
-    /// gated.
+    /// Before any pod of the PodGang is bound. Surplus may stay gated.
     fn initially_released(&self, gang: &Gang) -> usize {
         gang.pods()
     }
@@ -170,13 +165,11 @@ pub trait Expectations: Sync {
     /// complete names, because another program may have one of them as prefix.
     fn writers(&self) -> &[&'static str];
 
-    /// Prefixes of the annotations and labels in which the scheduler records its own actions.
     fn own_keys(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// How long the scheduler reserves nodes for an incomplete gang, if there is a limit. After that time the
-    /// scheduler rejects the waiting pods.
+    /// The scheduler reserves nodes for an incomplete gang for this long, and then rejects the waiting pods.
     fn gang_timeout(&self) -> Option<Duration> {
         None
     }
@@ -192,13 +185,11 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// The condition type that overrides a refusal once that condition is True. Only for schedulers that
-    /// never remove refusals.
+    /// Some schedulers never remove a refusal. A True condition of this type overrides it.
     fn overrides_refusal(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether an object is a remnant of a canary, other than the canary itself.
     fn is_canary_remnant(&self, _object: &Value) -> bool {
         false
     }
@@ -211,8 +202,7 @@ pub trait Expectations: Sync {
         self.plain_gang(name, 1)
     }
 
-    /// Whether the scheduler may try a pod before it sees the gang resource, and then does not retry until
-    /// another change.
+    /// Some schedulers try a pod before they see its gang resource, and retry only after another change.
     fn may_miss_gang_resources(&self) -> bool {
         false
     }
@@ -225,8 +215,6 @@ pub trait Expectations: Sync {
 
 type Targets = &'static [(Target, &'static dyn Expectations)];
 
-/// The expectations of every target with a description here. Schedulers that read PodGangs directly follow
-/// their profile instead ([`external`]).
 static ALL: [Targets; 5] =
     [kube::TARGETS, volcano::TARGETS, koordinator::TARGETS, kai::TARGETS, coscheduling::TARGETS];
 
@@ -253,8 +241,7 @@ pub fn of(target: Target) -> &'static dyn Expectations {
 /// Writers in every cluster: KWOK or kubelets, and Kubernetes' own controllers.
 const WRITERS_IN_EVERY_CLUSTER: [&str; 3] = ["kwok", "kubelet", "kube-controller-manager"];
 
-/// Whether writes of a field manager or event source are exempt: the writers in every cluster, and those of
-/// the target's own scheduler.
+/// Writers in every cluster, and those of the target's own scheduler.
 pub fn is_exempt_writer(target: Target, writer: &str) -> bool {
     WRITERS_IN_EVERY_CLUSTER.contains(&writer) || of(target).writers().contains(&writer)
 }

@@ -10,7 +10,6 @@ const SUBDOMAIN: usize = 253;
 /// A name that the contract defines, unless it is too long for the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// The unshortened name.
     pub wanted: String,
     limit: usize,
     dots: bool,
@@ -30,7 +29,6 @@ impl Name {
         Self { wanted, limit: LABEL, dots: false }
     }
 
-    /// Whether the API accepts this name here.
     fn fits(&self, name: &str) -> bool {
         let inner =
             |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.' && self.dots;
@@ -41,12 +39,12 @@ impl Name {
             && outer(name.chars().last())
     }
 
-    /// Whether the wanted name fits, so that only an exact match counts.
+    /// Otherwise the backend shortens the name.
     pub fn is_exact(&self) -> bool {
         self.fits(&self.wanted)
     }
 
-    /// Whether `found` is this name, or may be its shortened form if it does not fit.
+    /// A name that does not fit matches any other name that the API accepts.
     pub fn matches(&self, found: &str) -> bool {
         if self.is_exact() { found == self.wanted } else { found != self.wanted && self.fits(found) }
     }

@@ -1,6 +1,5 @@
-//! A backend whose operator does not declare GangScheduling: it creates no gang resources, and pods join
-//! none. Its scheduler binds these pods one by one, and still binds gangs that the harness creates, such as
-//! canaries.
+//! A backend whose operator does not declare GangScheduling. It creates no gang resources, and its scheduler
+//! binds pods one by one. The scheduler still binds gangs that the harness creates, such as canaries.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -15,7 +14,6 @@ use crate::{Gang, Group};
 static TARGETS: LazyLock<Vec<(Target, WithoutGangs)>> =
     LazyLock::new(|| all().map(|(target, scheduler)| (target, WithoutGangs { scheduler })).collect());
 
-/// The expectations of a target without gang scheduling; `None` for an unknown target.
 pub(super) fn of(target: Target) -> Option<&'static dyn Expectations> {
     let found = TARGETS.iter().find(|(known, _)| *known == target);
     found.map(|(_, expectations)| expectations as &'static dyn Expectations)
