@@ -6,12 +6,10 @@ use serde_json::Value;
 
 use crate::target::Target;
 
-/// How often each write was attempted.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts(BTreeMap<Write, u64>);
 
-/// A write is known by its object and by the fields that it sets. Their values do not count: the retry of a
-/// status may contain another time.
+/// Values do not count: the retry of a status may contain another time.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Write {
     resource: String,
@@ -76,7 +74,6 @@ mod tests {
         Target::of(&http::Method::PATCH, &path.parse().unwrap())
     }
 
-    /// Whether each of these attempts is disturbed.
     fn disturbed(attempts: impl IntoIterator<Item = (&'static str, Value)>) -> Vec<bool> {
         let mut all = Attempts::default();
         let attempts = attempts.into_iter();

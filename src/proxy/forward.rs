@@ -123,7 +123,6 @@ impl Forward {
         Ok(answer)
     }
 
-    /// Applies the rules that act after the server's response.
     async fn after(
         &self,
         steps: &[Step],
@@ -159,7 +158,6 @@ impl Forward {
         Ok(Response::from_parts(head, full(whole)))
     }
 
-    /// Applies the rules to the objects in a response.
     async fn rewritten(&self, target: &Target, answer: Response<Body>) -> Result<Response<Body>, Lost> {
         let (mut head, body) = answer.into_parts();
         let bytes = body.collect().await?.to_bytes();

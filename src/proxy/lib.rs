@@ -1,9 +1,8 @@
 //! A reverse proxy between one program and the API server, which injects faults into its traffic.
 //!
-//! The proxy knows nothing about clusters or the program: it gets addresses, certificates and [`Rule`]s. One
-//! proxy serves one identity. It uses that identity's client certificate for the API server, so audit logs
-//! and admission see the same user as without a proxy. Clients must present a certificate of the same
-//! authority.
+//! The proxy knows nothing about clusters or the program: it gets addresses, certificates and [`Rule`]s. It
+//! serves one identity and uses that identity's client certificate for the API server. So audit logs and
+//! admission see the same user as without a proxy. Clients must present a certificate of the same authority.
 //!
 //! - `target`: the subject of a request, as in Kubernetes' own `RequestInfo`.
 //! - `rule`, `patch`: rules as data: what they match, when they fire, and what they do.

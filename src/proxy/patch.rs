@@ -22,8 +22,7 @@ pub enum Patch {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
-    /// A JSON pointer (RFC 6901). In it, `*` selects every entry of a list or map, and `-` the last entry of
-    /// a list.
+    /// A JSON pointer (RFC 6901). `*` selects every entry of a list or map, `-` the last entry of a list.
     pub at: String,
     /// The change to each value.
     pub to: Change,
@@ -87,7 +86,6 @@ fn reach(value: &mut Value, path: &[String], act: &mut dyn FnMut(&mut Value)) {
     }
 }
 
-/// The entries that a key selects.
 fn found<'a>(value: &'a mut Value, key: &str) -> Vec<&'a mut Value> {
     match (value, key) {
         (Value::Array(entries), "*") => entries.iter_mut().collect(),

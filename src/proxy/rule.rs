@@ -165,7 +165,6 @@ impl When {
         Self { from: n, count: Some(1), ..Self::default() }
     }
 
-    /// Whether a rule fires at a match, after it has fired `fired` times.
     pub(crate) fn fires(&self, number: u64, fired: u64) -> bool {
         let is_due = number >= self.from && (number - self.from).is_multiple_of(self.every);
         let chance = || fastrand::Rng::with_seed(self.seed.wrapping_add(number)).f64() < self.probability;
@@ -216,7 +215,6 @@ impl Match {
     }
 }
 
-/// Whether a word matches a pattern with `*`. Every word matches if there is no pattern.
 fn is_like(pattern: Option<&str>, word: Option<&str>) -> bool {
     fn like(pattern: &[u8], word: &[u8]) -> bool {
         match (pattern, word) {

@@ -1,5 +1,4 @@
-//! The rules of a running proxy and their state. The state has the active rules, the requests that they hold,
-//! the numbers of requests, and the faults so far.
+//! The rules of a running proxy, and their state: held requests, numbers of requests, and faults.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -126,7 +125,6 @@ struct Entry {
     seen: u64,
     fired: u64,
     applied: u64,
-    /// The attempts of an irregular rule.
     attempts: Attempts,
 }
 
@@ -147,7 +145,6 @@ impl Entry {
     }
 }
 
-/// One application of a rule to a request or an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub id: RuleId,
@@ -188,7 +185,6 @@ impl Rules {
         self.changes.subscribe()
     }
 
-    /// Waits until `find` returns a value.
     async fn wait<T>(&self, find: impl Fn(&State) -> Option<T>) -> T {
         let mut changes = self.changes();
         loop {
@@ -220,7 +216,6 @@ impl Rules {
         steps
     }
 
-    /// The steps for an object in a response, or for the watch that delivers it.
     pub(crate) fn on_object(&self, target: &Target, object: &Value) -> Vec<Step> {
         let mut steps = Vec::new();
         for (index, entry) in self.state().entries.iter_mut().enumerate() {
@@ -231,12 +226,10 @@ impl Rules {
         steps
     }
 
-    /// Whether a rule looks into the objects of responses to such a request.
     pub(crate) fn looks_into(&self, target: &Target) -> bool {
         self.state().entries.iter().any(|entry| entry.looks_into(target))
     }
 
-    /// Waits while a rule freezes this watch.
     pub(crate) async fn unfrozen(&self, target: &Target) {
         let freezes = |entry: &Entry| {
             entry.phase == Phase::On
@@ -254,7 +247,6 @@ impl Rules {
         self.wait(|state| (!state.entries.iter().any(freezes)).then_some(())).await;
     }
 
-    /// Waits while a rule halts the program. Returns whether one did.
     pub(crate) async fn halted(&self) -> bool {
         let halts =
             |entry: &Entry| entry.phase == Phase::On && entry.rule.action == Action::Halt && entry.fired > 0;
@@ -266,7 +258,6 @@ impl Rules {
         true
     }
 
-    /// Waits until a rule has ended, and returns how.
     pub(crate) async fn ended(&self, id: RuleId) -> Phase {
         self.wait(|state| Some(state.entries[id.0].phase).filter(|phase| *phase != Phase::On)).await
     }
@@ -275,12 +266,10 @@ impl Rules {
         self.state().entries[id.0].phase
     }
 
-    /// Records that a step was applied.
     pub(crate) fn apply(&self, step: &Step, target: &Target, object: Option<&Value>) {
         self.record(step, target, object, None);
     }
 
-    /// Records that a step was not applied, and why.
     pub(crate) fn skip(&self, step: &Step, target: &Target, why: &'static str) {
         self.record(step, target, None, Some(why));
     }

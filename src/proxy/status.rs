@@ -1,5 +1,3 @@
-//! Error responses like those of the API server.
-
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};

@@ -54,7 +54,6 @@ struct Api {
     watches: Vec<mpsc::UnboundedSender<Bytes>>,
 }
 
-/// An authority, an API server and a proxy.
 pub(crate) struct World {
     issuer: CertifiedIssuer<'static, KeyPair>,
     api: Arc<Mutex<Api>>,
@@ -300,7 +299,6 @@ async fn answer(
     Ok(answer.body(body).unwrap())
 }
 
-/// Whether the name is a boolean, which a schema rejects.
 fn has_boolean_name(body: &[u8]) -> bool {
     serde_json::from_slice::<Value>(body).is_ok_and(|object| object["metadata"]["name"].is_boolean())
 }

@@ -19,7 +19,6 @@ use crate::rules::{Phase, RuleId, Rules};
 use crate::status::status;
 use crate::target::Target;
 
-/// Applies the rules to the body of a watch.
 pub(crate) fn body(body: Body, is_json: bool, target: Target, rules: Arc<Rules>) -> Body {
     let changes = rules.changes();
     let watch = Watch {
@@ -49,7 +48,6 @@ struct Watch {
     target: Target,
     rules: Arc<Rules>,
     changes: watch::Receiver<()>,
-    /// Bytes that were received and not yet forwarded.
     buffer: BytesMut,
     /// Held events that later events may pass, in order.
     held: VecDeque<(RuleId, Bytes)>,
@@ -89,7 +87,6 @@ impl Watch {
         }
     }
 
-    /// The first held event whose rule has ended.
     fn released(&mut self) -> Result<Option<Bytes>, Lost> {
         let phases = self.held.iter().map(|(id, _)| self.rules.phase(*id));
         let Some((index, phase)) = phases.enumerate().find(|(_, phase)| *phase != Phase::On) else {
