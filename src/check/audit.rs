@@ -1,6 +1,5 @@
-//! The write requests of the operator under test, from the API server's audit log. A history shows only
-//! successful changes; requests without a change and refused requests are only in the log. Without a log
-//! these checks pass.
+//! The write requests of the operator under test, from the API server's audit log. A history shows no refused
+//! requests and none without a change. Without a log these checks pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -25,7 +24,6 @@ impl<'a> Request<'a> {
         text(&self.0[key])
     }
 
-    /// The kind of the requested object, as in histories.
     fn kind(&self) -> Option<&'static str> {
         let plural = self.field("resource").split('/').next().unwrap_or_default();
         let group = |api_version: &'static str| api_version.split_once('/').map_or("", |(group, _)| group);
@@ -39,7 +37,6 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The requests in the marks of this part of a history.
 fn requests(history: &History, part: Range<usize>) -> impl Iterator<Item = Request<'_>> {
     let marks = history.marks(SharedMark::OperatorWrites).filter(move |(index, _)| part.contains(index));
     marks.flat_map(|(_, mark)| list(&mark.detail["writes"]).iter().map(Request))
@@ -105,8 +102,7 @@ pub fn no_gang_resource_requests(history: &History, pod_gang: &str, part: Range<
     }))
 }
 
-/// Every gang resource that the operator requested to write existed at some time (COEX-02). Other checks read
-/// the history, which does not contain a refused create for a PodGang of another backend.
+/// Other checks read the history, which lacks a refused create for a PodGang of another backend (COEX-02).
 pub fn only_existing_gang_resources_written(history: &History) -> Ruling {
     let kinds = gang_resources();
     let is_unknown = |request: &Request<'_>| {

@@ -13,7 +13,6 @@ use super::{Shown, none, violation};
 const WRONG_SCHEDULER: Code = Code::new("wrong-scheduler");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 
-/// All versions of the objects of one kind that belong to the PodCliqueSet.
 fn objects_of_set<'a>(
     history: &'a History,
     kind: &'a str,

@@ -1,5 +1,3 @@
-//! Which pods were bound, and when.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
@@ -29,7 +27,6 @@ const BYSTANDER_DELETED: Code = Code::new("bystander-deleted");
 const BYSTANDER_MOVED: Code = Code::new("bystander-moved");
 const BOUND_OUTSIDE_POOL: Code = Code::new("bound-outside-pool");
 
-/// For each pod, the version in which it is first bound.
 pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
     let mut bound = BTreeSet::new();
     history
@@ -82,8 +79,7 @@ pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// No pod of these units was bound before the entry `until`, or before the end if `None` (AON-02). Returns
-/// `NotReached` if the pods of a unit never existed.
+/// AON-02. The end counts if `until` is `None`. Returns `NotReached` if the pods of a unit never existed.
 pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let before = |version: &Version<'_>| version.index < until;
@@ -101,7 +97,6 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
     none(violations)
 }
 
-/// The violation if a unit that could not be fully bound has any bindings.
 pub fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> {
     if bound.is_empty() {
         return None;
@@ -113,8 +108,7 @@ pub fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> 
     }))
 }
 
-/// The workload reports why it is not bound, with a message (AON-15). Either a pod has the condition
-/// PodScheduled=False, or a gang resource has an equivalent condition.
+/// A pod has the condition PodScheduled=False with a message, or a gang resource an equivalent one (AON-15).
 pub fn reports_why_pending(history: &History, gang: &Gang) -> Ruling {
     let all = refusals(history, gang);
     ensure(all.iter().any(|(_, condition)| !text(&condition["message"]).is_empty()), || {

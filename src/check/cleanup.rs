@@ -15,9 +15,8 @@ const LEFT_BEHIND: Code = Code::new("left-behind");
 const NEVER_CREATED: Code = Code::new("never-created");
 const NAMESPACE_STUCK: Code = Code::new("namespace-stuck");
 
-/// No object of the case's PodCliqueSets remains (DEL-01, DEL-06). The check covers the recorded kinds and
-/// every other kind that the API server lists in the namespace. Objects of others may remain: see
-/// [`Leftovers`].
+/// In the recorded kinds and every other kind in the namespace (DEL-01, DEL-06). Objects of others may
+/// remain: see [`Leftovers`].
 pub fn nothing_left(history: &History) -> Ruling {
     let (index, mark) = history.reached(SharedMark::LeftOver)?;
     let listed: Vec<_> = mark.detail.as_array().into_iter().flatten().collect();
@@ -49,8 +48,7 @@ fn is_namespaced(object: &Value) -> bool {
     object["metadata"]["namespace"].is_string()
 }
 
-/// No Service of these PodGangs exists at the end (DEL-10). Returns `NotReached` if a base PodGang never had
-/// a headless Service, because then its absence proves nothing.
+/// DEL-10. Returns `NotReached` if a base PodGang never had a headless Service: its absence proves nothing.
 pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
@@ -68,9 +66,8 @@ pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     Ok(())
 }
 
-/// No object of these PodGangs exists at the end, except Services (DEL-02, DEL-03). Returns `NotReached` if a
-/// PodGang never had pods, because then their absence proves nothing. Missing gang resources are a broken
-/// precondition (GANG-08).
+/// Except Services (DEL-02, DEL-03). Returns `NotReached` if a PodGang never had pods: their absence proves
+/// nothing. Missing gang resources are a broken precondition (GANG-08).
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
@@ -154,8 +151,7 @@ mod tests {
             ["Role w-r still exists, blocked by finalizers example.com/f"]
         );
         assert!(messages(nothing_left(&deleted().end()))[0].starts_with("not reached"));
-        // A service mesh creates this ConfigMap after the namespace, so it is no leftover. A Service of the
-        // PodCliqueSet is one.
+        // A service mesh creates this ConfigMap after the namespace. The Service is a leftover.
         let injected = json!([{"kind": "ConfigMap", "metadata": {"name": "istio-ca-root-cert"}}]);
         let with_injected =
             |story: Story| messages(nothing_left(&story.mark(SharedMark::LeftOver, injected.clone()).end()));

@@ -1,5 +1,4 @@
-//! Several backends in one cluster: who bound a pod, and which backend created gang resources for which
-//! PodGang.
+//! Who bound a pod, and which backend created gang resources for which PodGang.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +17,7 @@ const NEVER_SERVED: Code = Code::new("never-served");
 const BOUND_BY_ANOTHER_SCHEDULER: Code = Code::new("bound-by-another-scheduler");
 pub(super) const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
 
-/// The running schedulers that PodCliqueSets were submitted for. Returns `NotReached` if there are fewer than
-/// two.
+/// Returns `NotReached` if fewer than two of the running schedulers have PodCliqueSets.
 pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let running: BTreeSet<_> = chosen(history).filter(|name| !has_stand_in(&mark.detail, name)).collect();

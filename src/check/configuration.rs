@@ -1,5 +1,3 @@
-//! Configuration files that prevent the controller from starting.
-
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_facts::configuration::Flaw;
@@ -10,8 +8,7 @@ use super::{none, violation};
 
 const FLAW_ACCEPTED: Code = Code::new("flaw-accepted");
 
-/// The controller failed to start with each of these configurations, and its last log lines report the flaw.
-/// Returns `NotReached` if a configuration was not tried.
+/// The last log lines report the flaw. Returns `NotReached` if a configuration was not tried.
 pub fn prevents_start(history: &History, flaws: &[Flaw]) -> Ruling {
     let mut violations = Vec::new();
     for flaw in flaws {

@@ -34,15 +34,12 @@ const MAY_DIFFER: &[&str] = &[
     "readyReplicaIndicesSelectedToUpdate",
 ];
 
-/// Placeholder for the name of the PodCliqueSet.
 const SET: &str = "SET";
 
-/// The objects of a PodCliqueSet by normalized kind and name. Names that differ only in random parts share
-/// one entry.
+/// By normalized kind and name. Names that differ only in random parts share one entry.
 type NormalizedObjects<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
 
-/// The PodCliqueSets `reference` and `other`, each at an entry of the history, have the same objects, which
-/// are equal after normalizing.
+/// PodCliqueSets `reference` and `other`, each at an entry of the history.
 pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -> Ruling {
     let target = history.header.target;
     let (then, now) = (history.before(reference.0), history.before(other.0));
@@ -123,8 +120,7 @@ fn without_numbers(text: &str) -> String {
     kept + rest
 }
 
-/// Renames PodGangs after their podgroups, because the operator chooses the rest of the name. Longest names
-/// come first.
+/// After their podgroups, because the operator chooses the rest of the name. Longest names come first.
 fn renamed_gangs(live: &Live, set: &str) -> Vec<(String, String)> {
     let of_set = live.of("PodGang").filter(|gang| controller(gang).is_some_and(|owner| owner["name"] == set));
     let podgroups = |gang: &Value| {
@@ -139,7 +135,6 @@ fn renamed_gangs(live: &Live, set: &str) -> Vec<(String, String)> {
     renamed
 }
 
-/// Renames pods after their PodClique and index.
 fn renamed_pods(live: &Live, children: &str) -> Vec<(String, String)> {
     let pods = live.pods().filter(|pod| pod.name().starts_with(children));
     pods.map(|pod| {
@@ -149,7 +144,6 @@ fn renamed_pods(live: &Live, children: &str) -> Vec<(String, String)> {
     .collect()
 }
 
-/// The fields of an object that do not depend on chance or time.
 fn canonical(object: &Value, target: Target) -> Value {
     let mut metadata = Map::new();
     for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
@@ -217,7 +211,6 @@ fn each_text(value: &mut Value, change: &impl Fn(&str) -> String) {
     }
 }
 
-/// The first path at which two values differ, with both values.
 fn first_difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
         (Value::Object(a), Value::Object(b)) => {

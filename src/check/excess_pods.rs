@@ -1,6 +1,5 @@
-//! The hard gang and its surplus pods, where a PodGang's PodGroup or tree contains only the hard gang
-//! (KUBE-08, KUBE-18, KUBE-20). The checks decide which pods are members, when surplus pods are released, and
-//! where they may be placed. [`super::gang_resources`] checks the gang resources.
+//! The surplus pods of a PodGang whose PodGroup or tree contains only the hard gang (KUBE-08, KUBE-18,
+//! KUBE-20). [`super::gang_resources`] checks the gang resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +22,6 @@ fn podgroup<'a>(gang: &'a Gang, pod: Pod<'_>) -> Option<&'a Group> {
     gang.groups.iter().find(|group| pod.pod_clique() == Some(&group.clique))
 }
 
-/// Whether a pod of this gang is surplus: its index is not among its podgroup's first `minReplicas`.
 fn is_surplus(gang: &Gang, pod: Pod<'_>) -> bool {
     podgroup(gang, pod).zip(index(pod)).is_some_and(|(group, index)| index >= group.min)
 }
@@ -32,8 +30,7 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX)?.parse().ok()
 }
 
-/// Exactly the pods with the lowest indexes of each podgroup, and their replacements, joined the gang's
-/// PodGroup.
+/// In each podgroup; their replacements are members too.
 pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut of_gang = history.pods().filter(|version| podgroup(gang, version.pod()).is_some()).peekable();
@@ -79,8 +76,7 @@ pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
     })
 }
 
-/// No surplus pod lost its gate before the hard gang was bound. Returns `NotReached` if no surplus pod ever
-/// lost its gate.
+/// Returns `NotReached` if no surplus pod ever lost its gate.
 pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
     let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut released = BTreeSet::new();
@@ -167,7 +163,6 @@ mod tests {
 
     const KEY: &str = names::RACK;
 
-    /// One podgroup, 1 of 2 pods.
     fn gang() -> Gang {
         let group =
             Group { clique: "g-0-a".into(), template: "a".into(), min: 1, replicas: 2, scaling_group: None };

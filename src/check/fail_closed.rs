@@ -1,5 +1,4 @@
-//! PodGangs for which no gang resource may be created: those of another scheduler, and those that the backend
-//! cannot express.
+//! PodGangs without gang resources: those of another scheduler, and those that the backend cannot express.
 
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;

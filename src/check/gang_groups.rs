@@ -1,5 +1,4 @@
-//! Koordinator's GangGroups: each PodGroup of a PodGang lists all its PodGroups (KOORD-01, KOORD-07,
-//! KOORD-08).
+//! Koordinator's GangGroups (KOORD-01, KOORD-07, KOORD-08).
 
 use std::collections::BTreeSet;
 
@@ -24,7 +23,6 @@ const GANG_MISSING: Code = Code::new("gang-missing");
 const NAMES_NO_GROUP: Code = Code::new("names-no-group");
 const WRONG_GROUP: Code = Code::new("wrong-group");
 
-/// One of Koordinator's annotations on a PodGroup.
 pub fn annotation<'a>(pod_group: &'a Value, name: &str) -> &'a Value {
     &pod_group["metadata"]["annotations"][format!("{GANG}/{name}")]
 }
@@ -33,8 +31,7 @@ fn members<'a>(live: &'a Live, pod_gang: &'a Value) -> impl Iterator<Item = &'a 
     live.of(POD_GROUP).filter(|found| is_controlled_by(found, pod_gang))
 }
 
-/// The PodGang has one PodGroup per podgroup. All of them carry the same list, which names exactly these
-/// PodGroups.
+/// One PodGroup per podgroup. Every list names exactly these PodGroups, in the same order.
 pub fn complete(live: &Live, pod_gang: &str) -> Ruling {
     let Some(gang) = live.get("PodGang", pod_gang) else {
         return Err(Broken::NotReached(format!("PodGang {pod_gang} does not exist")));
@@ -115,9 +112,8 @@ pub fn created_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     }))
 }
 
-/// Every podgroup has the PodGroup that its pods name. Released pods must name it; gated pods may. The
-/// PodGang controls the PodGroup, which has the right size, number of pods and name. A name that is too long
-/// is truncated and ends in a unique suffix.
+/// Released pods must name the PodGroup; gated pods may. The PodGang controls the PodGroup, which has the
+/// right size, number of pods and name. A name that is too long is truncated and ends in a unique suffix.
 pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut violations = Vec::new();
     for gang in gangs {
@@ -196,8 +192,7 @@ fn is_named(name: &str, wanted: &Name) -> bool {
     wanted.matches(name) && (wanted.is_exact() || is_truncated)
 }
 
-/// A PodGroup name that is too long for a label is truncated and ends in a unique suffix. The pods of the
-/// podgroup name that PodGroup (KOORD-08).
+/// Truncated names end in a unique suffix, and the pods of the podgroup use them (KOORD-08).
 pub fn long_names_are_truncated(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut long = Vec::new();
     for gang in gangs {

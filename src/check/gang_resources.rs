@@ -37,9 +37,8 @@ const PRIORITY_REFUSED: Code = Code::new("priority-wrongly-refused");
 /// No known backend nests its gang resources deeper.
 const DEEPEST: usize = 4;
 
-/// Whether the object has an owner reference to a PodGang or a PodCliqueSet, directly or through owners other
-/// than pods, at most `deeper` references away. It need not be a controller reference: the garbage collector
-/// follows every owner reference.
+/// Directly or through owners other than pods, at most `deeper` references away. Any owner reference counts,
+/// because the garbage collector follows every one.
 fn is_owned_by_gang(live: &Live, object: &Value, deeper: usize) -> bool {
     let mut existing = owners(object).iter().filter_map(|owner| {
         let found = live.get(text(&owner["kind"]), text(&owner["name"]))?;
@@ -52,18 +51,15 @@ fn is_owned_by_gang(live: &Live, object: &Value, deeper: usize) -> bool {
     })
 }
 
-/// Every PodGang has its gang resources (GANG-08), and each is owned by a PodGang or its PodCliqueSet
-/// (GANG-23).
+/// GANG-08, and GANG-23 for the owner.
 pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(missing(history, live, gangs).chain(without_owner(live)))
 }
 
-/// Every PodGang has its gang resources (GANG-08).
 pub fn exist(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(missing(history, live, gangs))
 }
 
-/// Every gang resource is owned by a PodGang or its PodCliqueSet (GANG-23).
 pub fn have_owners(live: &Live) -> Ruling {
     none(without_owner(live))
 }
@@ -101,9 +97,8 @@ fn without_owner(live: &Live) -> impl Iterator<Item = Violation> + '_ {
     })
 }
 
-/// Every gang resource was created at some time, even if it was deleted later. Checks of gang resources have
-/// this precondition, and a violation counts against GANG-08. The history must be long enough for the backend
-/// to react.
+/// A gang resource may be deleted again later. This is the precondition of other checks and counts against
+/// GANG-08. The history must be long enough for the backend to react.
 pub fn were_created(history: &History, gangs: &[Gang]) -> Ruling {
     let was_created =
         |wanted: &Resource| history.of(wanted.kind).any(|version| wanted.name.matches(version.name()));
@@ -146,8 +141,7 @@ pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
     match_pod_gangs(history, live, &all)
 }
 
-/// No gang resource was patched, deleted or recreated before the entry `until`: uid and spec stayed the same
-/// (KUBE-04).
+/// The uid and spec of a gang resource stayed the same before the entry `until` (KUBE-04).
 pub fn never_reshaped(history: &History, until: usize) -> Ruling {
     let mut first: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -248,9 +242,8 @@ fn without_priority(object: &Value, class: &str) -> Violation {
         .shown_by_object("observed", object)
 }
 
-/// At the end, PodGangs and gang resources have the priority class, and each got it soon after the change at
-/// entry `changed` (UPD-20). If the target's gang resources cannot get another class, it is a violation that
-/// the change was admitted.
+/// Each object got the class soon after the entry `changed` (UPD-20). If the target's gang resources cannot
+/// get another class, admission should have refused the change.
 pub fn priority_follows(
     history: &History,
     gangs: &[Gang],

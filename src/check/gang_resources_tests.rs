@@ -139,7 +139,6 @@ fn a_missing_resource_and_a_wrong_owner_are_separate_violations() {
     assert_eq!(have_owners(&end), Ok(()));
 }
 
-/// The PodGang owns the PodGroup directly, or through a Job.
 #[rstest::rstest]
 #[case::of_the_controller(|_: &mut Value| {}, true)]
 #[case::without_controller(|group: &mut Value| group["metadata"]["ownerReferences"][0]["controller"] = json!(false), true)]

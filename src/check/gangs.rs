@@ -1,5 +1,3 @@
-//! The PodGangs of a PodCliqueSet: their owners, their contents, and what they report about their pods.
-
 use std::collections::BTreeMap;
 
 use conformance_contract::names;
@@ -114,8 +112,7 @@ pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
     none(composed.chain(shared(&history.end(), gangs)))
 }
 
-/// The podgroups of each PodGang were created in the order of the template (GANG-15). GANG-02 and GANG-03
-/// cover missing and extra podgroups.
+/// GANG-15. GANG-02 and GANG-03 cover missing and extra podgroups.
 pub fn in_template_order(history: &History, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let (created, podgroups) = as_created(history, &gang.name)?;
@@ -188,8 +185,7 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// In PodGangs that exist at the entry `since`, no `minReplicas` of a podgroup grows afterwards (AUTO-03).
-/// `minReplicas` may become 0.
+/// In PodGangs that exist at the entry `since` (AUTO-03). `minReplicas` may become 0.
 pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruling {
     let before = history.before(since);
     none(gangs.iter().filter_map(|gang| {
@@ -338,7 +334,6 @@ pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// The references of a podgroup as listed: namespace and name. `None` if the PodGang has no such podgroup.
 fn references<'a>(pod_gang: &'a Value, podgroup: &str) -> Option<Vec<(&'a str, &'a str)>> {
     let podgroups = pod_gang["spec"]["podgroups"].as_array()?;
     let references = podgroups.iter().find(|found| found["name"] == podgroup)?["podReferences"].as_array();

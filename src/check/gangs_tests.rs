@@ -35,7 +35,6 @@ fn pod_gang(name: &str, podgroups: &[(&str, u64, &[&str])], initialized: Option<
     pod_gang
 }
 
-/// Name, `minReplicas` and references of a podgroup.
 type Podgroup = (&'static str, u64, &'static [&'static str]);
 
 const BASE: &[Podgroup] = &[("w-0-a", 1, &[]), ("w-0-sg-0-b", 1, &[])];
@@ -168,7 +167,6 @@ fn a_version_without_the_backend_label_is_a_violation() {
     assert_eq!(messages_of(labelled(&history, &gangs(), TARGETS[0])).len(), 1);
 }
 
-/// Only clique a of the base PodGang.
 fn only_a() -> [Gang; 1] {
     [Gang { groups: gangs()[0].groups[..1].to_vec(), ..gangs()[0].clone() }]
 }

@@ -9,8 +9,7 @@ use serde_json::Value;
 /// How long a pod may show another status until the harness has written its own again.
 const TOLERATED: SignedDuration = SignedDuration::from_secs(1);
 
-/// The first pod whose Ready status differed for more than a second from what the harness wrote, as a
-/// message.
+/// The Ready status differed for longer than [`TOLERATED`].
 pub fn overwritten_status(history: &History) -> Option<String> {
     let marks: Vec<_> = history.marks(SharedMark::PodStatusSet).map(|(_, mark)| &mark.detail).collect();
     marks.iter().enumerate().find_map(|(number, written)| {
@@ -36,7 +35,6 @@ pub fn overwritten_status(history: &History) -> Option<String> {
     })
 }
 
-/// Whether a pod has the status that the harness wrote, or is terminating or deleted.
 fn has_status(version: &Version<'_>, ready: &str) -> bool {
     let found = condition(version.object, "Ready");
     version.change == Change::Deleted

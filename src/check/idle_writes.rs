@@ -1,5 +1,3 @@
-//! Unwanted writes: writes while idle, and writes to unaffected objects.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -23,7 +21,6 @@ const TOUCHED: Code = Code::new("touched");
 #[derive(Debug, Clone)]
 pub struct Write<'a> {
     pub version: Version<'a>,
-    /// The previous version; `None` if the object is new.
     pub previous: Option<Version<'a>>,
     /// The writers, as far as managed fields show them.
     pub by: Vec<String>,
@@ -42,8 +39,7 @@ impl Write<'_> {
     }
 }
 
-/// Every write from entry `from` up to entry `to`, except those of exempt writers. Canaries, Events and
-/// cluster-scoped objects, which other cases share, are excluded.
+/// Without exempt writers, canaries, Events, and the cluster-scoped objects that cases share.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
     counted_and_exempt(history, from, to).0
 }
@@ -190,8 +186,7 @@ impl<'a> AffectedObjects<'a> {
         Self { target, set, whole, resized }
     }
 
-    /// Whether an object may be written during the change. `stays` is true if it existed before and exists
-    /// after.
+    /// `stays` is true for an object that exists before and after the change.
     fn covers(&self, version: Version<'_>, stays: bool) -> bool {
         let name = version.name();
         if self.whole.iter().any(|gang| belongs(self.target, gang, version)) {
@@ -222,8 +217,7 @@ impl<'a> AffectedObjects<'a> {
     }
 }
 
-/// Objects that the change does not affect kept uid and resourceVersion from entry `from` to entry `to`
-/// (GANG-24).
+/// Other objects kept uid and resourceVersion from entry `from` to entry `to` (GANG-24).
 pub fn others_untouched(history: &History, from: usize, to: usize, affected: &AffectedObjects<'_>) -> Ruling {
     untouched_by_all(history, from, to, std::slice::from_ref(affected))
 }

@@ -40,13 +40,11 @@ const ALL: [(Invariant, &str, Check); 13] = [
     (Invariant::AdmittedByKai, "KAI-11", kai_admission::admits),
 ];
 
-/// The invariants without those that a case `breaks` on purpose.
 fn selected(breaks: &[Invariant]) -> impl Iterator<Item = (&'static str, Check)> {
     let selected = ALL.into_iter().filter(move |(invariant, ..)| !breaks.contains(invariant));
     selected.map(|(_, clause, ruling)| (clause, ruling))
 }
 
-/// The clauses of the invariants, without those that a case `breaks` on purpose.
 pub fn clauses(breaks: &[Invariant]) -> Vec<&'static str> {
     selected(breaks).map(|(clause, _)| clause).collect()
 }
@@ -61,13 +59,11 @@ pub fn admitted_by_kai(history: &History) -> Ruling {
     kai_admission::admits(&Course::of(history))
 }
 
-/// The invariants that a history breaks, as findings, without those that its case `breaks` on purpose.
 pub fn broken(history: &History, breaks: &[Invariant]) -> Vec<Finding> {
     let course = Course::of(history);
     violated(selected(breaks).map(|(clause, ruling)| (clause, ruling(&course))))
 }
 
-/// The violated rulings of invariants, as findings about their clauses.
 pub fn violated(rulings: impl IntoIterator<Item = (&'static str, Ruling)>) -> Vec<Finding> {
     let findings = rulings.into_iter().map(|(clause, ruling)| Finding { clause, ruling });
     findings.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()

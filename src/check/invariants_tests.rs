@@ -72,7 +72,6 @@ fn passed(story: Story) -> Story {
     story.all_added(canaries).mark(SharedMark::SchedulerPassed, Value::Null)
 }
 
-/// The broken clauses, with code and first message.
 fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
     let described = |finding: Finding| match finding.ruling {
         Err(Broken::Violated(found)) => (finding.clause, found[0].code.to_string(), found[0].message.clone()),
@@ -219,8 +218,7 @@ fn capacity_is_not_checked_for_two_schedulers_on_one_node() {
     assert_eq!(broken_by(&history), []);
 }
 
-/// Both pods are bound, the scheduler makes its pass, and the replica is terminated. The scheduler makes
-/// another pass after only the first pod is deleted.
+/// The scheduler makes another pass after only the first pod is deleted.
 #[test]
 fn a_terminated_unit_may_be_partly_bound() {
     let mut set = one_clique("w", 2);
@@ -247,7 +245,6 @@ fn a_terminated_unit_may_be_partly_bound() {
     assert_eq!(found(&terminated(fully_bound(["x0", "x1"]))), Ok(()));
 }
 
-/// One clique of a gang is deleted while the other one keeps running.
 #[test]
 fn a_unit_whose_clique_is_deleted_may_be_partly_bound() {
     let mut set = one_clique("w", 2);
@@ -338,7 +335,6 @@ fn a_unit_is_fully_bound_without_its_idle_clique() {
     assert!(found(&bound_with_lead_of(1)).is_err());
 }
 
-/// A clique of the base is scaled to 0 before it was ever bound.
 #[test]
 fn a_scaled_pod_does_not_wait_for_an_idle_clique() {
     let mut set = with_a_scaled_replica();

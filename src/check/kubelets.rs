@@ -1,7 +1,6 @@
 //! What kubelets did with the pods bound to their nodes, and what Grove's statuses report about it.
 //!
-//! Every version of a pod is checked for disturbances, because the last version does not show that a
-//! container was restarted.
+//! Every version of a pod counts, because the last one does not show that a container was restarted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,14 +31,12 @@ fn groups(gangs: &[Gang]) -> impl Iterator<Item = &Group> {
     gangs.iter().flat_map(|gang| &gang.groups)
 }
 
-/// Every pod of these PodGangs runs, surplus included (KLT-01). A violation quotes the status of one pod that
-/// does not.
+/// Surplus included (KLT-01). A violation quotes the status of one pod.
 pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
     none(not_running(live, gangs).map(|found| deviates(PODS_NOT_RUNNING, found)))
 }
 
-/// The statuses report the running pods (KLT-01). A PodClique counts its pods; a scaling group and the
-/// PodCliqueSet count their replicas.
+/// KLT-01. A PodClique counts its pods; a scaling group and the PodCliqueSet count their replicas.
 pub fn statuses_follow(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let cliques = groups(gangs).flat_map(|group| {
         let fields = ["replicas", "readyReplicas", "scheduledReplicas"];
@@ -53,7 +50,6 @@ pub fn statuses_follow(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     none(cliques.chain(scaling_groups).chain(of_set))
 }
 
-/// The scaling groups with cliques in these PodGangs, each with its number of replicas.
 fn scaling_groups(gangs: &[Gang]) -> BTreeMap<&str, usize> {
     let mut replicas: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for (name, index) in groups(gangs).filter_map(|group| group.scaling_group.as_ref()) {
@@ -62,7 +58,6 @@ fn scaling_groups(gangs: &[Gang]) -> BTreeMap<&str, usize> {
     replicas.into_iter().map(|(name, indexes)| (name, indexes.len())).collect()
 }
 
-/// Returns a violation for each status field that differs from `wanted`.
 fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) -> Vec<Violation> {
     let Some(object) = live.get(kind, name) else {
         return vec![violation(OBJECT_MISSING, format!("{kind} {name} does not exist"))];
@@ -148,7 +143,6 @@ pub fn kept_running(history: &History, since: usize, until: usize) -> Ruling {
     }))
 }
 
-/// What happened to a pod that should have kept running, or `None` if nothing did.
 fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
     let now = version.pod();
     if version.change == Change::Deleted || now.is_terminating() {
@@ -163,8 +157,7 @@ fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
     let other = |container: &&Value| {
         let found = containers(now).iter().find(|found| found["name"] == container["name"]);
         found.is_some_and(|found| {
-            // A kubelet that starts may not report a container's fields yet; fields that it reports must be
-            // the same.
+            // A kubelet that starts may not report all fields of a container yet.
             let differs = |key: &str| !found[key].is_null() && found[key] != container[key];
             differs("containerID") || differs("restartCount")
         })

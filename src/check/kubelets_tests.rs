@@ -183,7 +183,6 @@ fn a_pod_that_stops_moves_or_restarts_is_a_violation() {
         }
         let [first, ..] = later;
         let story = Story::flat().all_added(pods()).mark(SINCE, Value::Null).modified(first);
-        // The last version shows no disturbance.
         let history = story.modified(pods()[0].clone()).end();
         let (since, _) = history.reached(SINCE).expect("marked");
         kept_running(&history, since, history.entries.len())

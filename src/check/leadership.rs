@@ -1,9 +1,8 @@
 //! Which replica of the controller was the leader, according to the versions of its lease
 //! (`coordination.k8s.io/v1`).
 //!
-//! A lease names only one holder at a time regardless of what the replicas do, so the check covers the
-//! transitions. The holder may change if the former one released the lease or did not renew it within the
-//! lease duration. A process that lost the lease must exit, so the same holder must not return.
+//! A lease names only one holder at a time, so the check covers the transitions. A process that lost the
+//! lease must exit, so the same holder must not return.
 
 use std::collections::BTreeSet;
 

@@ -68,12 +68,10 @@ fn deviates<K>(code: Code, found: Deviation<'_, K>) -> Violation {
     found.objects.into_iter().fold(without_proof, |shown, (role, object)| shown.shown_by_object(role, object))
 }
 
-/// Adds versions of objects to a violation as proof.
 pub trait Shown {
     #[must_use]
     fn shown_by(self, what: impl Into<String>, version: Version<'_>) -> Self;
 
-    /// Adds an object as it was at the end.
     #[must_use]
     fn shown_by_object(self, what: impl Into<String>, object: &Value) -> Self;
 }
@@ -102,7 +100,6 @@ fn proof(what: impl Into<String>, object: &Value) -> Proof {
     }
 }
 
-/// A ruling that is satisfied if there are no violations.
 pub fn none(violations: impl IntoIterator<Item = Violation>) -> Ruling {
     let all: Vec<_> = violations.into_iter().collect();
     if all.is_empty() { Ok(()) } else { Err(Broken::Violated(all)) }
@@ -112,8 +109,7 @@ pub fn ensure(is_satisfied: bool, violation: impl FnOnce() -> Violation) -> Ruli
     if is_satisfied { Ok(()) } else { Err(violation().into()) }
 }
 
-/// Converts a violation into [`Broken::Precondition`], for a ruling whose precondition is another clause.
-/// Other errors stay the same.
+/// For a ruling whose precondition is another clause. Other errors stay the same.
 pub fn precondition(clause: &'static str, ruling: Ruling) -> Ruling {
     ruling.map_err(|broken| match broken {
         Broken::Violated(violations) => Broken::Precondition { clause, violations },
@@ -136,7 +132,6 @@ pub fn messages(ruling: Ruling) -> Vec<String> {
     }
 }
 
-/// The first message of [`messages`].
 pub fn message(ruling: Ruling) -> String {
     messages(ruling).swap_remove(0)
 }

@@ -36,9 +36,8 @@ const OTHER_GANGS: Code = Code::new("other-gangs");
 const OTHER_PODS: Code = Code::new("other-pods");
 const DISTURBED: Code = Code::new("disturbed");
 
-/// In this part of the history every bound pod stayed on its node, with its containers running and not
-/// restarted. The PodCliqueSets continued to exist (MIG-01). Returns `NotReached` if no pod was bound at the
-/// start.
+/// Every bound pod stayed on its node, its containers ran and did not restart, and the PodCliqueSets
+/// continued to exist (MIG-01). Returns `NotReached` if no pod was bound at the start.
 pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
     let before = history.before(part.start);
     let is_up = |pod: &Pod<'_>| pod.node().is_some() && !pod.is_terminating();
@@ -79,7 +78,6 @@ pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
     none(violations.into_iter().chain(ended))
 }
 
-/// The violation if a bound pod was disturbed.
 fn disturbance(was: Pod<'_>, now: Version<'_>) -> Option<Violation> {
     let (pod, name) = (now.pod(), now.name());
     let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
@@ -135,9 +133,8 @@ impl<'a> Lifetimes<'a> {
     }
 }
 
-/// In this part of the history pods and PodCliques joined only existing objects (MIG-02). No label named a
-/// missing PodGang. No pod joined a missing gang resource or lost its gate before both existed. Pod creation
-/// is not checked, because new pods are gated.
+/// No label named a missing PodGang. No pod joined a missing gang resource or lost its gate before both
+/// existed (MIG-02). Pod creation is not checked, because new pods are gated.
 pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let resource = expectations.kinds().last().copied();
@@ -210,9 +207,8 @@ fn code_of(fault: Fault) -> Code {
     }
 }
 
-/// These units were pending when the upgrade started, at the entry `start`. None of their pods was bound
-/// until the first scheduler pass after the upgrade (MIG-03). Bindings before the upgrade count against
-/// AON-02.
+/// The units were pending at the entry `start`. None of their pods was bound until the first scheduler pass
+/// after the upgrade (MIG-03). Bindings before the upgrade count against AON-02.
 pub fn pending_throughout(history: &History, start: usize, units: &[Unit]) -> Ruling {
     binding::was_pending(history, units, start)?;
     let passed = passed_after_upgrade(history);
@@ -220,15 +216,13 @@ pub fn pending_throughout(history: &History, start: usize, units: &[Unit]) -> Ru
     passed.map(drop)
 }
 
-/// Units that were pending when the upgrade started are fully bound at the end, after capacity was added
-/// (MIG-07).
+/// Units that were pending at the start are fully bound at the end, after capacity was added (MIG-07).
 pub fn bound_after_upgrade(history: &History, start: usize, units: &[Unit]) -> Ruling {
     binding::was_pending(history, units, start)?;
     passed_after_upgrade(history)?;
     binding::whole(&history.end(), units)
 }
 
-/// The entry of the first scheduler pass after the upgrade.
 fn passed_after_upgrade(history: &History) -> Result<usize, Broken> {
     let (ended, _) = history.reached(SharedMark::UpgradeEnded)?;
     let mut passes = history.marks(SharedMark::SchedulerPassed).map(|(passed, _)| passed);
@@ -243,9 +237,8 @@ pub fn migrated(live: &Live) -> Ruling {
     none(migrating(live).map(|found| deviates(STILL_MIGRATING, found)))
 }
 
-/// A PodCliqueSet has its expected composition, regardless of the names of its PodGangs. Each expected gang
-/// has exactly one PodGang with its podgroups. All expected pods exist, are listed, bound and Ready, and
-/// there are no others.
+/// Each expected gang has exactly one PodGang with its podgroups, under any name. All expected pods exist,
+/// are listed, bound and Ready, and there are no others.
 pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     without_faults(differences(live, set, gangs))
 }

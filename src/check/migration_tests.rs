@@ -48,7 +48,6 @@ fn old(index: usize) -> Value {
     pod(index, "w-0", "w-0-g")
 }
 
-/// A gated pod in the old scheme.
 fn gated() -> Value {
     let mut pod = old(1);
     pod["spec"] =

@@ -33,8 +33,7 @@ pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// Each PodGang was created before its gang resources, and these in the order parents first. `Initialized`
-/// became True last (GANG-22).
+/// The order is PodGang, gang resources with parents first, `Initialized` (GANG-22).
 pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
     let violations: Vec<_> =
         gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Creation)).collect();
@@ -62,7 +61,6 @@ pub fn is_gated_by(live: &Live, gate: &str) -> Ruling {
     }))
 }
 
-/// A step in the creation of a PodGang: its description, and the version that shows it.
 type Step<'a> = (String, Option<Version<'a>>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,12 +71,10 @@ enum Steps {
     Release,
 }
 
-/// The violation of the first selected step that came before a step that it must follow.
 fn out_of_order(history: &History, gang: &Gang, checked: Steps) -> Option<Violation> {
     let (expectations, pod_gang) = (schedulers::of(history.header.target), gang.name.as_str());
     let resources = expected(history, gang);
-    // A gang resource that several PodGangs share counts as created once it has the parts that this PodGang's
-    // pods name.
+    // A shared gang resource counts as created once it has the parts that this PodGang's pods name.
     let members: Vec<_> = first_ungated(history).map(|version| version.pod()).collect();
     let is_complete = |found: &Version<'_>| {
         let mut members = members.iter().filter(|pod| pod.pod_gang() == Some(pod_gang));
@@ -135,8 +131,7 @@ fn first_ungated(history: &History) -> impl Iterator<Item = Version<'_>> {
     })
 }
 
-/// No pod lost its gate before the gang resource that it names existed. A surplus pod names none, and must
-/// wait for the gang resource of its PodGang (GANG-07).
+/// A surplus pod names no gang resource, and must wait for that of its PodGang (GANG-07).
 pub fn no_pod_before_its_group(history: &History) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let Some(of_pods) = expectations.kinds().last().copied() else { return Ok(()) };

@@ -1,8 +1,7 @@
 //! In which domain of a topology level pods are placed.
 //!
-//! A level is a node label key; a domain is one of its values. Domains are derived only from the Node objects
-//! of the history. A node without the label is in no domain. The checks cover every binding in the history,
-//! not only the final placement.
+//! A level is a node label key; a domain is one of its values, taken from the Node objects of the history. A
+//! node without the label is in no domain. Every binding in the history counts, not only the final placement.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +20,6 @@ const UNLABELLED_NODE: Code = Code::new("unlabelled-node");
 /// The scheduler treated a node with an empty level label as part of a domain.
 pub const EMPTY_LABEL: Code = Code::new("empty-label");
 
-/// The version in which a pod is first bound, and the domain of its node.
 struct Placement<'a> {
     pod: Version<'a>,
     domain: Option<&'a str>,
@@ -32,8 +30,7 @@ fn domain<'a>(history: &'a History, node: &str, key: &str) -> Option<&'a str> {
     history.of("Node").find(|version| version.name() == node)?.label(key)
 }
 
-/// Every binding of the chosen pods. Returns `NotReached` if there is none, because then no domain can be
-/// compared.
+/// Returns `NotReached` if there is none, because then no domain can be compared.
 fn placements<'a>(
     history: &'a History,
     key: &str,
@@ -90,8 +87,7 @@ pub fn clique_in_one_domain(history: &History, clique: &str, key: &str) -> Rulin
     in_one_domain(history, key, clique, |pod| pod.pod_clique() == Some(clique))
 }
 
-/// The pods of each scaling-group replica in these PodGangs are in one domain. Each replica may be in a
-/// different domain (TOPO-05).
+/// Each scaling-group replica may be in a different domain (TOPO-05).
 pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
     let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
@@ -112,8 +108,7 @@ pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> R
     })
 }
 
-/// The pods of each PodCliqueSet replica in these PodGangs are in one domain, base and scaled PodGangs
-/// together (TOPO-12).
+/// Base and scaled PodGangs of a PodCliqueSet replica together (TOPO-12).
 pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
     let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for gang in gangs {
@@ -124,8 +119,7 @@ pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) 
     })
 }
 
-/// The chosen pods that are bound at the entry `until` are in one domain. Earlier placements do not count,
-/// because a PodGang may be deleted and created again elsewhere.
+/// At the entry `until`. Earlier placements do not count, because a PodGang may be recreated elsewhere.
 pub fn together(
     history: &History,
     until: usize,
@@ -171,8 +165,7 @@ pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling
     }))
 }
 
-/// No pod of a PodGang was ever bound to a node without the level's label (TOPO-11). Returns `NotReached` if
-/// every node has the label.
+/// TOPO-11. Returns `NotReached` if every node has the level's label.
 pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
     never_where(history, gang, &UNLABELLED_NODE, &format!("without the label {key}"), |node| {
         node.label(key).is_none()

@@ -1,5 +1,3 @@
-//! Pods as they were created.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -17,13 +15,11 @@ const NO_POD_CREATED: Code = Code::new("no-pod-created");
 const RELEASED_WITHOUT_GROUP: Code = Code::new("released-without-group");
 const DUPLICATE_INDEX: Code = Code::new("duplicate-index");
 
-/// The first version of every pod of the workload.
 fn created(history: &History) -> impl Iterator<Item = Version<'_>> {
     let mut seen = BTreeSet::new();
     history.pods().filter(move |version| seen.insert(version.uid().to_owned()))
 }
 
-/// The first version of every pod of the workload without a scheduling gate.
 fn released(history: &History) -> impl Iterator<Item = Version<'_>> {
     let mut seen = BTreeSet::new();
     let ungated = history.pods().filter(|version| version.pod().gates().is_empty());
@@ -195,8 +191,7 @@ mod tests {
         assert!(matches!(ruling("Running"), Err(Broken::Violated(_))));
     }
 
-    /// One PodClique of 2 pods, minimum 1; a scaling group of 1 with one clique of 1 pod, and one scaled
-    /// replica.
+    /// One PodClique of 2 pods, minimum 1; a scaling group of one 1-pod clique, with one scaled replica.
     fn gangs() -> Vec<Gang> {
         expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "a", "spec": {"replicas": 2, "minAvailable": 1}}, {"name": "b", "spec": {"replicas": 1}}],

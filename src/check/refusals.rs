@@ -1,9 +1,8 @@
 //! The current refusals of a gang that its scheduler reports on pods and gang resources.
 //!
 //! A condition may be out of date. kube-scheduler 1.37 sets PodGroupInitiallyScheduled to False again while
-//! the minimum is bound and surplus pods wait. Volcano never removes a condition. Therefore conditions of
-//! gang resources do not count while the minimum is bound. Of two contradicting conditions, only the later
-//! counts.
+//! the minimum is bound and surplus pods wait. Volcano never removes a condition. So conditions of gang
+//! resources do not count while the minimum is bound. Of two contradicting ones, only the later counts.
 
 use std::collections::BTreeMap;
 

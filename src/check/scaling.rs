@@ -1,5 +1,3 @@
-//! PodCliqueSets after scaling (GANG-10, GANG-24).
-
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::scaling;
@@ -11,8 +9,7 @@ use super::{deviates, gang_resources, gangs, none, precondition};
 
 const WRONG_NUMBER_OF_PODS: Code = Code::new("wrong-number-of-pods");
 
-/// PodGangs, references and gang resources at the entry `until` match the scaling marked at `scaled`
-/// (GANG-10).
+/// At the entry `until`, for the scaling marked at `scaled` (GANG-10).
 pub fn followed(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
     has_gangs(history, set, scaled + 1, until)
 }
@@ -34,8 +31,7 @@ fn has_gangs(history: &History, set: &str, scaled: usize, until: usize) -> Rulin
     gang_resources::match_pod_gangs(history, &live, &after)
 }
 
-/// Objects that the scaling does not affect were not written (GANG-24). The check requires that PodGangs
-/// followed the scaling.
+/// GANG-24. The PodGangs must have followed the scaling.
 pub fn others_untouched(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
     precondition("GANG-10", followed(history, set, scaled, until))?;
     let pcs = history.submitted(set)?;
@@ -44,8 +40,7 @@ pub fn others_untouched(history: &History, set: &str, scaled: usize, until: usiz
     idle_writes::others_untouched(history, scaled, until, &affected)
 }
 
-/// Like [`others_untouched`], for PodCliqueSets that were scaled at the same time, all between the entries `from`
-/// and `until`.
+/// PodCliqueSets that were scaled at the same time, all between the entries `from` and `until`.
 pub fn untouched_by_all(history: &History, sets: &[&str], from: usize, until: usize) -> Ruling {
     precondition("GANG-10", all_followed(history, sets, until))?;
     let mut changes = Vec::new();

@@ -27,7 +27,6 @@ const STARTED_FOR_OTHERS: Code = Code::new("started-for-others");
 const TOKEN_ELSEWHERE: Code = Code::new("token-in-another-container");
 const WRONG_PERMISSIONS: Code = Code::new("wrong-permissions");
 
-/// The pods of a PodCliqueSet as created, each with its parents.
 fn created<'a>(history: &'a History, set: &str) -> Result<Vec<(Version<'a>, Vec<Parent>)>, Broken> {
     let all = parents(history.submitted(set)?);
     let mut seen = BTreeSet::new();
@@ -41,7 +40,6 @@ fn arguments(container: &Value) -> Vec<&str> {
     ["command", "args"].into_iter().flat_map(|field| list(&container[field])).map(text).collect()
 }
 
-/// The parents in the arguments of a container.
 fn waited_for(container: &Value) -> Vec<Parent> {
     let given = arguments(container).into_iter().filter_map(|argument| argument.strip_prefix(PARENT));
     let mut all: Vec<Parent> = given
@@ -52,9 +50,8 @@ fn waited_for(container: &Value) -> Vec<Parent> {
     all
 }
 
-/// In cliques with parents, the waiting init container is the last one and has one argument per parent. Pods
-/// of other cliques do not have it (START-01). An invariant checks that the rest of the template is
-/// unchanged.
+/// In cliques with parents, the waiting init container is the last one and has one argument per parent. Other
+/// pods do not have it (START-01). An invariant checks the rest of the template.
 pub fn pods_wait(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
         let containers = list(&version.object["spec"]["initContainers"]);
@@ -88,8 +85,7 @@ pub fn wait_for_right_cliques(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Two PodCliqueSets that differ only in their startup order have PodCliques with the same template hashes
-/// (START-10).
+/// The two PodCliqueSets differ only in their startup order (START-10).
 pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling {
     let hashes = |set: &str| -> BTreeMap<String, (Value, Version<'_>)> {
         let of_set = history.of("PodClique").filter(|version| version.label(names::PART_OF) == Some(set));
@@ -111,9 +107,8 @@ pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling 
     }))
 }
 
-/// No container of a waiting pod starts too early (START-04, START-07). After the pod was created, all its
-/// parent cliques must have had enough Ready pods at the same time. Only pods of the same generation count.
-/// Only pods created within these entries are checked.
+/// No container starts before all parent cliques had enough Ready pods at the same time (START-04, START-07).
+/// Only pods of the same generation count. Only pods created within these entries are checked.
 pub fn parents_first(history: &History, set: &str, created_within: Range<usize>) -> Ruling {
     let waiting = created(history, set)?.into_iter();
     let waiting = waiting.filter(|(pod, parents)| !parents.is_empty() && created_within.contains(&pod.index));
@@ -136,8 +131,7 @@ fn generation_start(history: &History, set: &str, pod: Version<'_>) -> Option<us
     terminations.iter().map(|termination| termination.started.index).filter(|start| *start < pod.index).max()
 }
 
-/// Whether at some event `within` these entries, all parents had enough Ready pods that were created after
-/// `start`.
+/// At some event `within` these entries. Only pods created after `start` count.
 fn were_ready(history: &History, start: Option<usize>, within: Range<usize>, parents: &[Parent]) -> bool {
     let (mut created, mut ready) = (BTreeMap::new(), BTreeMap::new());
     for version in history.pods().take_while(|version| version.index < within.end) {

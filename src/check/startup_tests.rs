@@ -80,7 +80,6 @@ fn bound(name: &str, clique: &str, ready: bool, started: bool) -> Value {
     pod
 }
 
-/// Two parents and a waiting pod, all created and bound.
 fn created_and_bound() -> Story {
     let story = Story::flat().submitted(pcs("w", "CliqueStartupTypeInOrder"));
     let parents = ["p", "q"].map(|name| bound(name, "w-0-a", false, true));

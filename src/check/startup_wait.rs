@@ -22,15 +22,13 @@ const WAIT_STILL_REPORTED: Code = Code::new("startup-wait-still-reported");
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
     pub clique: String,
-    /// The PodClique that it waits for.
     pub parent: String,
     ready: usize,
     needed: usize,
 }
 
 impl Wait {
-    /// Whether a message reports this wait: it contains the name and both numbers as separate words, in any
-    /// order.
+    /// The message contains the name and both numbers as separate words, in any order.
     fn is_in(&self, message: &str) -> bool {
         let is_of_a_word = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
         let words: BTreeSet<_> =
@@ -44,7 +42,6 @@ impl Wait {
     }
 }
 
-/// The current waits of the cliques of a PodCliqueSet.
 fn waits(live: &Live, parents: &BTreeMap<String, Vec<Parent>>) -> Vec<Wait> {
     let count = |clique: &str, predicate: fn(Pod<'_>) -> bool| {
         let of_clique = live.pods().filter(|pod| !pod.is_canary() && pod.pod_clique() == Some(clique));

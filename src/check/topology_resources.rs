@@ -30,8 +30,7 @@ pub fn kind(target: Target) -> Result<&'static str, Broken> {
     schedulers::of(target).topology_kind().ok_or_else(none)
 }
 
-/// The target's topology resources match the binding, and the status of the binding reports them as in sync
-/// (TOPO-09).
+/// The status of the binding reports them as in sync (TOPO-09).
 pub fn match_binding(history: &History, live: &Live, binding: &str) -> Ruling {
     let target = history.header.target;
     kind(target)?;
@@ -45,8 +44,7 @@ pub fn match_binding(history: &History, live: &Live, binding: &str) -> Ruling {
     reports_in_sync(history, live, binding)
 }
 
-/// The status of the binding reports the target's topology resource as in sync. If all entries are in sync,
-/// the condition is False.
+/// If all entries are in sync, the condition is False.
 pub fn reports_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
     let entries = found["status"]["schedulerTopologyStatuses"].as_array().into_iter().flatten();
@@ -63,8 +61,7 @@ pub fn reports_in_sync(history: &History, live: &Live, binding: &str) -> Ruling 
     })
 }
 
-/// The status of the binding reports the target's topology resource as out of sync and gives a reason. The
-/// condition does not contradict it (TOPO-09, TOPO-15, TOPO-16).
+/// The status gives a reason, and the condition does not contradict it (TOPO-09, TOPO-15, TOPO-16).
 pub fn reports_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
     let wrong = |what: &str| {
@@ -133,8 +130,7 @@ pub fn never_created_for(history: &History, binding: &str) -> Ruling {
     }))
 }
 
-/// A topology resource that the operator does not own was never changed or deleted before the entry `until`
-/// (TOPO-17).
+/// The operator does not own it, so it was never changed or deleted before the entry `until` (TOPO-17).
 pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let mut versions = history.of(kind).filter(|version| version.uid() == uid && version.index < until);

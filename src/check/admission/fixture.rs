@@ -1,5 +1,3 @@
-//! Attempts and replies for the tests of the checks.
-
 use conformance_facts::attempts::{Attempt, Reply, admitted, refused};
 use conformance_history::SharedMark;
 use conformance_history::testing::Story;

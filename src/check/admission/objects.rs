@@ -74,8 +74,7 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     none(deleted_or_changed.chain(new))
 }
 
-/// No object that was created for the PodCliqueSet before `since` was deleted or created again (ADM-03):
-/// Grove's objects, pods and gang resources.
+/// No object that was created for the PodCliqueSet before `since` was deleted or created again (ADM-03).
 pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     let before = history.before(since);
     let old = objects(&before, pcs);
@@ -108,8 +107,7 @@ pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     }))
 }
 
-/// Whether an object is the PodCliqueSet or was created for it. Objects of the backend have no label of
-/// Grove's, but every name starts with that of the PodCliqueSet.
+/// Objects of the backend lack Grove's labels, but their names start with that of the PodCliqueSet.
 fn belongs(object: &Value, pcs: &str) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -119,13 +117,11 @@ fn belongs(object: &Value, pcs: &str) -> bool {
             || object["metadata"]["labels"][names::PART_OF] == pcs)
 }
 
-/// The fields of an object that its user determines.
 fn user_fields(object: &Value) -> [&Value; 4] {
     let metadata = &object["metadata"];
     [&object["spec"], &metadata["generation"], &metadata["labels"], &metadata["annotations"]]
 }
 
-/// The PodCliqueSet and the objects created for it, by uid.
 fn objects<'a>(live: &'a Live, pcs: &str) -> BTreeMap<&'a str, &'a Value> {
     live.all()
         .filter(|object| belongs(object, pcs))

@@ -9,8 +9,7 @@ use crate::{none, violation};
 
 const WRONG_ANSWER: Code = Code::new("unexpected-answer");
 
-/// Every attempt got the answer that the contract requires. Violations are reported before attempts that were
-/// not sent.
+/// Violations are reported before attempts that were not sent.
 pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     let mut violations = Vec::new();
     let mut not_sent = None;
@@ -39,7 +38,6 @@ pub fn was_refused(history: &History, attempt: &Attempt) -> bool {
     reply_to(history, attempt).is_ok_and(|reply| reply.is_refused())
 }
 
-/// The last answer to an attempt.
 pub(super) fn reply_to(history: &History, attempt: &Attempt) -> Result<Reply, Broken> {
     let sent =
         history.marks(SharedMark::Attempt).filter(|(_, mark)| mark.detail["title"] == attempt.title).last();

@@ -83,7 +83,6 @@ fn index(version: &Version<'_>, label: &str) -> Option<usize> {
     version.label(label)?.parse().ok()
 }
 
-/// Whether the pod belongs to a scaling-group replica beyond the group's minimum.
 fn is_scaled(version: &Version<'_>, pcs: &Value) -> bool {
     let Some(name) = version.label(names::SCALING_GROUP) else { return false };
     let Some(replica) = index(version, names::SCALING_GROUP_REPLICA_INDEX) else { return false };

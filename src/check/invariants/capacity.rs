@@ -1,5 +1,3 @@
-//! The pods bound to a node never exceed its capacity (AON-14).
-
 use std::collections::BTreeMap;
 
 use conformance_contract::ruling::Ruling;
@@ -14,7 +12,6 @@ use crate::{Shown, none, violation};
 
 const OVER_CAPACITY: Code = Code::new("over-capacity");
 
-/// The load of a node.
 #[derive(Default)]
 struct Load<'a> {
     allocatable: Option<Amounts<'a>>,
@@ -74,7 +71,6 @@ fn has_ended(pod: &Version<'_>) -> bool {
 }
 
 impl Load<'_> {
-    /// Describes the first resource with more requests than allocatable.
     fn excess(&self) -> Option<String> {
         let allocatable = self.allocatable.as_ref()?;
         let mut schedulers = self.pods.values().map(|(_, scheduler)| scheduler);

@@ -1,5 +1,3 @@
-//! A history in the order in which it was written.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::replicas;
@@ -7,8 +5,7 @@ use conformance_facts::generations::terminations;
 use conformance_history::{Change, History, Version, controller, count, text};
 use serde_json::Value;
 
-/// The versions ordered by resourceVersion across all kinds, because watches of different kinds deliver in
-/// any order.
+/// Ordered by resourceVersion across all kinds, because watches of different kinds deliver in any order.
 pub(super) struct Course<'a> {
     pub(super) history: &'a History,
     pub(super) versions: Vec<Version<'a>>,
@@ -79,7 +76,6 @@ impl<'a> Idle<'a> {
     }
 }
 
-/// Whether the object is a pod of a PodClique and no canary.
 pub(super) fn is_groves_pod(version: &Version<'_>) -> bool {
     version.kind() == "Pod"
         && !version.pod().is_canary()

@@ -1,9 +1,8 @@
 //! Whether a pod has every field of its user's template (GANG-16).
 //!
-//! No field may be missing, changed or reordered. The API server may add defaults, and Grove the fields that
-//! it documents. Each value of the template is looked up in the pod: object fields by name, list entries in
-//! the same order, possibly with other entries in between. A user's value of what Grove sets itself is not
-//! kept; ADM-25 asks for a warning about it.
+//! No field may be missing, changed or reordered. The API server may add defaults, and Grove its own fields.
+//! Fields are looked up by name, list entries in the same order, possibly with others in between. A user's
+//! value of a field that Grove sets is not kept; ADM-25 asks for a warning about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,16 +20,13 @@ use crate::{Shown, none, violation};
 
 const TEMPLATE_LOST: Code = Code::new("template-lost");
 
-/// Fields that Grove sets regardless of the template: its gate, the pod's hostname, subdomain, affinity and
-/// scheduler.
+/// Fields that Grove sets regardless of the template.
 const SET_BY_GROVE: [&str; 5] = ["schedulingGates", "hostname", "subdomain", "affinity", "schedulerName"];
 /// Labels that Grove sets on every object. It also sets those with its own prefix.
 const LABELS_SET_BY_GROVE: [&str; 4] =
     [names::MANAGED_BY, names::PART_OF, "app.kubernetes.io/name", "app.kubernetes.io/component"];
-/// Prefix of Grove's labels and annotations.
 const GROVE_KEYS: &str = "grove.io/";
-/// Prefix of the variables that Grove sets in every container. A user's variable with this prefix is not
-/// kept.
+/// Grove sets variables with this prefix in every container, and does not keep a user's.
 const VARIABLES: &str = "GROVE_";
 
 /// Every pod is created with the fields of some template of its clique, as submitted or as changed since.
@@ -59,8 +55,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// The templates of a PodCliqueSet: as submitted, and as changed later. If several were submitted under one
-/// name, all stored templates count.
+/// If several were submitted under one name, all stored templates count.
 fn templates<'a>(history: &'a History, set: &str) -> Vec<&'a Value> {
     let mut found: Vec<&Value> =
         history.header.submitted.get(set).into_iter().map(|pcs| &pcs["spec"]["template"]).collect();
@@ -76,8 +71,7 @@ fn templates<'a>(history: &'a History, set: &str) -> Vec<&'a Value> {
     found
 }
 
-/// The path of the first part of a clique's template (`labels`, `annotations`, `spec.podSpec`) that a pod
-/// lacks.
+/// The parts are `labels`, `annotations` and `spec.podSpec`.
 fn lost(template: &Value, pod: &Value) -> Option<String> {
     let of_metadata = ["labels", "annotations"].into_iter().find_map(|field| {
         let pairs = template[field].as_object().into_iter().flatten();
@@ -100,7 +94,6 @@ fn is_set_by_grove(key: &str) -> bool {
     LABELS_SET_BY_GROVE.contains(&key) || key.starts_with(GROVE_KEYS)
 }
 
-/// The path at which `found` lacks a part of `wanted`; `None` if it has all of it.
 fn differs(wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
         (Value::Object(fields), _) => fields

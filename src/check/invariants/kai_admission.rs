@@ -31,7 +31,6 @@ pub(super) fn admits(course: &Course<'_>) -> Ruling {
 struct Tree<'a> {
     spec: &'a Value,
     groups: &'a [Value],
-    /// The number of children of each subgroup, by name.
     children: BTreeMap<&'a str, usize>,
 }
 

@@ -38,8 +38,7 @@ pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// Each gang resource is owned only by PodGangs whose label names the backend of its kind. A PodGang without
-/// a backend's label belongs to the default backend, which is unknown here (GANG-04).
+/// A PodGang without a backend's label belongs to the default backend, which is unknown here (GANG-04).
 pub(super) fn of_resources(course: &Course<'_>) -> Ruling {
     let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();

@@ -27,7 +27,6 @@ pub(super) fn gated(course: &Course<'_>) -> Ruling {
     none(created.filter_map(|version| created_with(&version, &version.pod().gates())))
 }
 
-/// The write that removes Grove's gate from a pod leaves the gates of others.
 pub(super) fn leaves_other_gates(course: &Course<'_>) -> Ruling {
     let mut last: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -62,7 +61,6 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
     Some(violation(FOREIGN_GATE_REMOVED, message).shown_by("gate removed", *version))
 }
 
-/// The objects that exist at a point of the history.
 #[derive(Default)]
 struct Existing<'a> {
     pod_gangs: BTreeMap<&'a str, Version<'a>>,
@@ -97,8 +95,7 @@ impl<'a> Existing<'a> {
         }
     }
 
-    /// Whether a deleted PodGang referred to the pod and was Initialized. A release may race with the
-    /// deletion of its PodGang.
+    /// A release may race with the deletion of its PodGang.
     fn was_ready_for(&self, pod: Pod<'_>) -> bool {
         self.deleted.iter().any(|gang| {
             let podgroups = list(&gang.object["spec"]["podgroups"]).iter();
@@ -151,7 +148,6 @@ pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
     })
 }
 
-/// The PodCliques among the podgroups of a PodGang.
 fn listed<'a>(pod_gang: &Version<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
     list(&pod_gang.object["spec"]["podgroups"]).iter().filter_map(|podgroup| podgroup["name"].as_str())
 }
@@ -180,8 +176,7 @@ pub(super) fn stays_initialized(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// When a pod loses Grove's gate, a PodGang that lists its PodClique is Initialized, and the gang resource
-/// that the pod names exists. The pod's labels do not determine its PodGang here.
+/// GANG-07. The PodGang is the one that lists the PodClique, regardless of the pod's labels.
 pub(super) fn in_order(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     at_release(course, |version, existing| {

@@ -127,7 +127,6 @@ fn is_whole(unit: &Unit, bound: &Bound<'_>, idle: &Idle<'_>) -> bool {
     required.all(|(clique, min)| bound.get(clique.as_str()).map_or(0, BTreeMap::len) >= *min)
 }
 
-/// The violation if pods of an incomplete unit were bound when the pass started.
 fn in_part(unit: &Unit, pass: &Pass, bound: &Bound<'_>) -> Option<Violation> {
     let of_unit = unit.minimums.iter().filter_map(|(clique, _)| bound.get(clique.as_str()));
     let before: Vec<_> =
@@ -145,7 +144,6 @@ fn in_part(unit: &Unit, pass: &Pass, bound: &Bound<'_>) -> Option<Violation> {
     }))
 }
 
-/// Every scheduler pass that a mark records.
 fn passes(course: &Course<'_>) -> Vec<Pass> {
     let mut seen = BTreeSet::new();
     let canaries: Vec<_> = course

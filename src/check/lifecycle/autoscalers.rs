@@ -72,7 +72,6 @@ fn has_given_values(given: &Value, found: &Value) -> bool {
     }
 }
 
-/// [`faults`], as a ruling.
 pub fn as_configured(live: &Live, pcs: &Value, taken: &[&str]) -> Ruling {
     none(faults(live, pcs, taken).into_iter().map(|fault| violation(AUTOSCALER_DIFFERS, fault)))
 }

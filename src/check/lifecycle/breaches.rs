@@ -8,10 +8,8 @@ use conformance_history::{Change, History, Version, controller};
 
 use super::census::Census;
 
-/// An uninterrupted breach of a scope.
 #[derive(Debug, Clone, Copy)]
 pub struct Breach<'a> {
-    /// The first event with the breach.
     pub since: Version<'a>,
     /// The first event without the breach, or the first deletion of a termination.
     pub until: Option<Version<'a>>,
@@ -30,7 +28,6 @@ impl<'a> Breaches<'a> {
         Walk::new(history, replica).breaches(history)
     }
 
-    /// The breaches of a scope, in order of time.
     pub fn of_scope(&self, scope: &Scope) -> &[Breach<'a>] {
         self.by_scope.get(scope).map(Vec::as_slice).unwrap_or_default()
     }
@@ -48,7 +45,6 @@ impl<'a> Breaches<'a> {
     }
 }
 
-/// The state of the replica at an event of its history.
 struct Walk<'a, 'r> {
     replica: &'r SetReplica,
     /// The start of each new generation, by entry.
@@ -56,7 +52,6 @@ struct Walk<'a, 'r> {
     census: Census<'a>,
     /// Pods of earlier generations, by uid. They no longer count, regardless of the order of their deletion.
     former: BTreeSet<&'a str>,
-    /// The cliques that had their minimum bound in this generation.
     was_bound: BTreeSet<String>,
     /// The cliques that were terminated and are not bound again.
     recreated: BTreeSet<String>,
@@ -64,7 +59,6 @@ struct Walk<'a, 'r> {
     missing: BTreeSet<String>,
 }
 
-/// The cliques that start a new generation, and their old pods.
 #[derive(Debug, Default)]
 struct NewGeneration<'a> {
     cliques: Vec<String>,
@@ -72,8 +66,7 @@ struct NewGeneration<'a> {
 }
 
 impl<'a, 'r> Walk<'a, 'r> {
-    /// Collects the terminations of the replica and of each replica of its scaling groups, which may have had
-    /// more replicas before.
+    /// Scaling groups may have had more replicas before.
     fn new(history: &'a History, replica: &'r SetReplica) -> Self {
         let most_replicas = |group: &ScalingGroup| {
             let sizes = history.named("PodCliqueScalingGroup", &group.name);
@@ -261,8 +254,7 @@ mod tests {
         assert_eq!(times(again, &pair, &scope()), [(3, Some(7))], "b belongs to the old generation");
     }
 
-    /// A group of `size` replicas with one pod each, `min` of them needed. All are bound, then the pods of
-    /// `lost` are deleted.
+    /// One pod per replica; `min` replicas are needed. All are bound, then the pods of `lost` are deleted.
     fn group(size: usize, min: usize, lost: &[usize]) -> (Story, SetReplica) {
         let group = json!({"name": "sg", "replicas": size, "minAvailable": min, "cliqueNames": ["b"]});
         let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_facts::health::{is_bound, is_healthy, is_live, is_ready};
 use conformance_history::{Change, Pod, Version, count};
 
-/// The state after the events so far.
 #[derive(Debug, Clone, Default)]
 pub struct Census<'a> {
     pods: BTreeMap<&'a str, Version<'a>>,
@@ -39,7 +38,6 @@ impl<'a> Census<'a> {
         true
     }
 
-    /// Stops counting a pod.
     pub fn forget(&mut self, uid: &str) {
         self.pods.remove(uid);
     }
@@ -52,22 +50,18 @@ impl<'a> Census<'a> {
         self.pods().filter(|pod| pod.pod().pod_clique() == Some(clique) && predicate(pod.pod())).count()
     }
 
-    /// The number of live pods of a clique.
     pub fn live(&self, clique: &str) -> usize {
         self.count(clique, is_live)
     }
 
-    /// The number of bound pods of a clique.
     pub fn bound(&self, clique: &str) -> usize {
         self.count(clique, is_bound)
     }
 
-    /// The number of bound and Ready pods of a clique.
     pub fn ready(&self, clique: &str) -> usize {
         self.count(clique, is_ready)
     }
 
-    /// The number of healthy pods of a clique.
     pub fn healthy(&self, clique: &str) -> usize {
         self.count(clique, is_healthy)
     }

@@ -63,8 +63,7 @@ pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
     }))
 }
 
-/// The claims of each bound pod in the scope are reserved for the pod and have devices on its node, which is
-/// not in `lost`.
+/// The claims of each bound pod are reserved for it and have devices on its node, which is not in `lost`.
 pub fn are_on_the_nodes_of_their_claims(live: &Live, scope: &Scope, lost: &[&str]) -> Ruling {
     none(live.pods().filter(|pod| scope.has(*pod) && is_bound(*pod)).flat_map(|pod| {
         let found = claims_of(pod).filter_map(|name| not_at_claim(live, pod, name, lost));
@@ -107,7 +106,6 @@ fn is_free(claim: &Value) -> bool {
     status["allocation"].is_null() && list(&status["reservedFor"]).is_empty()
 }
 
-/// The claims that every pod of a scope names.
 fn shared(history: &History, scope: &Scope) -> BTreeSet<String> {
     let mut pods = history.pods().filter(|version| scope.has(version.pod()));
     let named =

@@ -26,7 +26,6 @@ fn versions(history: &History) -> impl Iterator<Item = Version<'_>> {
     history.versions().filter(move |version| version.change != Change::Deleted && is_operators(version))
 }
 
-/// The uid of the object and the type of the condition.
 type Key = (String, String);
 
 fn conditions(version: Version<'_>) -> impl Iterator<Item = (Key, Value)> {
@@ -58,8 +57,7 @@ pub fn transitions_are_correct(history: &History) -> Ruling {
     none(violations)
 }
 
-/// The message of a condition with the same status and reason does not change more than once in five seconds
-/// (STAT-08).
+/// A condition with the same status and reason changes its message at most once in five seconds (STAT-08).
 pub fn messages_are_stable(history: &History) -> Ruling {
     let mut last: BTreeMap<Key, (Value, Vec<Version<'_>>)> = BTreeMap::new();
     let mut violations = Vec::new();

@@ -1,5 +1,4 @@
-//! The counts that statuses should have, recounted from the existing pods and objects (STAT-01 to STAT-04,
-//! TERM-01).
+//! The counts that statuses should have, recounted from the existing objects (STAT-01 to STAT-04, TERM-01).
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -19,7 +18,6 @@ const COUNTS_CONTRADICT: Code = Code::new("counts-contradict-each-other");
 
 const BREACHED: &str = "MinAvailableBreached";
 
-/// The pods of a clique, counted as a status counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counted {
     live: usize,
@@ -53,24 +51,20 @@ impl Counted {
         }
     }
 
-    /// Whether all wanted pods exist with the current template of the PodCliqueSet.
     fn is_new(self, wanted: Option<usize>) -> bool {
         self.new == self.live && Some(self.live) == wanted
     }
 }
 
-/// The current template of the PodCliqueSet for a PodClique.
 fn template_of<'a>(live: &'a Live, clique: &str) -> Option<&'a Value> {
     let set = text(&live.get("PodClique", clique)?["metadata"]["labels"][names::PART_OF]);
     clique_template(&live.get("PodCliqueSet", set)?["spec"]["template"], set, clique)
 }
 
-/// The replicas that an object requests.
 fn wanted(live: &Live, kind: &str, name: &str) -> Option<usize> {
     count(&live.get(kind, name)?["spec"]["replicas"])
 }
 
-/// Describes the counts of a status that differ from the wanted ones.
 fn differences(object: &Value, wanted: &[(&str, usize)]) -> Vec<String> {
     let described = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
     let reported = |field: &str| count(&object["status"][field]).unwrap_or(0);
@@ -80,7 +74,6 @@ fn differences(object: &Value, wanted: &[(&str, usize)]) -> Vec<String> {
         .collect()
 }
 
-/// Describes what is wrong with a count in a status that may be anything from `least` to `most`.
 fn out_of_bounds(object: &Value, field: &str, least: usize, most: usize) -> Option<String> {
     let described = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
     let found = count(&object["status"][field]).unwrap_or(0);
@@ -165,7 +158,6 @@ pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
     differences(found, &[("replicas", size)]).into_iter().chain(faults).collect()
 }
 
-/// The current replicas of a PodCliqueSet, with the cliques and scaling groups that were submitted.
 pub fn replicas_of(live: &Live, pcs: &Value) -> Vec<SetReplica> {
     let found = live.get("PodCliqueSet", text(&pcs["metadata"]["name"]));
     let mut grown = pcs.clone();
@@ -246,7 +238,6 @@ fn condition_differs(object: &Value, (status, reason): (&str, Option<&str>)) -> 
     if is_correct { Vec::new() } else { vec![format!("{described}: {BREACHED} is {found}, want {wanted}")] }
 }
 
-/// The faults of a recount as a ruling.
 pub fn ruling(live: &Live, faults: Vec<String>) -> Ruling {
     none(faults.into_iter().map(|fault| {
         let name = fault.split([' ', ':']).nth(1).unwrap_or_default().to_owned();
@@ -261,8 +252,7 @@ pub fn ruling(live: &Live, faults: Vec<String>) -> Ruling {
     }))
 }
 
-/// In every version the counts of a PodClique are consistent (STAT-01): ready ≤ scheduled ≤ replicas, gated +
-/// scheduled ≤ replicas.
+/// Ready ≤ scheduled ≤ replicas, gated + scheduled ≤ replicas (STAT-01).
 pub fn counts_are_consistent(history: &History) -> Ruling {
     let mut blamed = std::collections::BTreeSet::new();
     none(history.of("PodClique").filter(|version| version.change != Change::Deleted).filter_map(|version| {
@@ -333,7 +323,6 @@ pub fn binding_is_reported(history: &History, clique: &Clique) -> Ruling {
     }
 }
 
-/// Whether a PodCliqueSet and all its objects report their current generation as observed.
 pub fn is_observed(live: &Live, set: &str) -> bool {
     let kinds = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"];
     let of_set = |object: &&Value| {

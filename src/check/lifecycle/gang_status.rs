@@ -15,8 +15,7 @@ use crate::{Shown, none, violation};
 const WRONG_CONDITIONS: Code = Code::new("wrong-pod-gang-conditions");
 const PHASE_STAYS_PENDING: Code = Code::new("phase-stays-pending");
 
-/// The PodCliques of these PodGangs that have had their minimum bound since they were created, as of the
-/// entry `until`.
+/// Since they were created, up to the entry `until`.
 pub fn ever_bound(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String> {
     let groups: Vec<_> = gangs.iter().flat_map(|gang| &gang.groups).collect();
     let (mut census, mut ever_bound) = (Census::default(), BTreeSet::new());
@@ -34,9 +33,8 @@ pub fn ever_bound(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<S
     ever_bound
 }
 
-/// Describes what is wrong with the conditions of a PodGang. `Scheduled` and `Ready` are True if every
-/// podgroup has its minimum of bound or ready pods. `Unhealthy` is True if a PodClique in `ever_bound` has
-/// fewer healthy pods than its minimum.
+/// `Scheduled` and `Ready` are True if every podgroup has its minimum of bound or ready pods. `Unhealthy` is
+/// True if a PodClique in `ever_bound` has fewer healthy pods than its minimum.
 pub fn faults(live: &Live, gang: &Gang, ever_bound: &BTreeSet<String>) -> Vec<String> {
     let Some(found) = gang.find(live) else { return vec![format!("PodGang {} does not exist", gang.name)] };
     let all = |predicate| gang.groups.iter().all(|group| has(live, group, predicate));
@@ -53,8 +51,7 @@ pub fn faults(live: &Live, gang: &Gang, ever_bound: &BTreeSet<String>) -> Vec<St
         .collect()
 }
 
-/// Describes what is wrong with the phase of a PodGang, which is not Pending if every podgroup has its
-/// minimum bound.
+/// The phase is not Pending if every podgroup has its minimum bound.
 pub fn phase_fault(live: &Live, gang: &Gang) -> Option<String> {
     let found = gang.find(live)?;
     let phase = &found["status"]["phase"];
@@ -65,7 +62,6 @@ pub fn phase_fault(live: &Live, gang: &Gang) -> Option<String> {
     })
 }
 
-/// Whether at least the minimum of a podgroup's pods satisfy `predicate`.
 fn has(live: &Live, group: &Group, predicate: fn(Pod<'_>) -> bool) -> bool {
     let of_group = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique));
     of_group.filter(|pod| predicate(*pod)).count() >= group.min

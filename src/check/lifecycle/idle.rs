@@ -20,8 +20,7 @@ const WRONG_MINIMUM: Code = Code::new("gang-resource-with-wrong-minimum");
 const WRONG_PODGROUPS: Code = Code::new("scaled-up-with-other-podgroups");
 const SCALED_UP_IN_PART: Code = Code::new("scaled-up-in-part");
 
-/// These PodCliques, scaled to 0, have left the gang. They have no pods, no PodGang lists them, and the gang
-/// resources of the remaining `gangs` require only the remaining pods.
+/// They have no pods, no PodGang lists them, and the gang resources of the other `gangs` do not require them.
 pub fn has_left_gang(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) -> Ruling {
     let pods = live.pods().filter(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)));
     let existing = pods.map(|pod| {
@@ -40,8 +39,7 @@ pub fn has_left_gang(target: Target, live: &Live, gangs: &[Gang], cliques: &[&st
     require_members(target, live, gangs)
 }
 
-/// An object scaled to 0, given by kind and name, is no breach: neither its status nor that of its
-/// PodCliqueSet reports one.
+/// Neither the status of the object nor that of its PodCliqueSet reports a breach.
 pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Ruling {
     let found = live.get(kind, name);
     ensure(found.is_some(), || {
@@ -68,8 +66,7 @@ pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Rulin
     })
 }
 
-/// The gangs are whole again. Each PodGang lists its podgroups in order with their minimums, and the gang
-/// resources require them.
+/// Each PodGang lists its podgroups in order with their minimums, and the gang resources require them.
 pub fn has_returned(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let found = gang.find(live);
@@ -102,8 +99,7 @@ pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize
     })
 }
 
-/// Every gang resource that pods of these gangs name requires the minimum of their podgroups, if it has a
-/// size. The name is not checked, because a new gang resource may have another one.
+/// Gang resources without a size are not checked, nor are names: a new gang resource may have another one.
 fn require_members(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     let expectations = schedulers::of(target);
     let existing: Vec<_> = gangs.iter().filter_map(|gang| gang.find(live)).collect();

@@ -8,7 +8,6 @@ use crate::{codes, messages};
 
 const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
 
-/// Cliques `a` and `b` of 2 pods each.
 fn set() -> Value {
     json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": [
         {"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 2}},

@@ -1,5 +1,3 @@
-//! Whether the operator's metrics match the history (STAT-11).
-
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_facts::metrics::{Numbers, differences};
@@ -11,8 +9,7 @@ use crate::{all, none, violation};
 const METRICS_DIFFER: Code = Code::new("metrics-differ");
 const METRICS_NOT_RETURNED: Code = Code::new("metrics-not-returned");
 
-/// The metrics match the history in each of at least `times` readings. Returns `NotAsked` if they cannot be
-/// read.
+/// STAT-11, in each of at least `times` readings. Returns `NotAsked` if the metrics cannot be read.
 pub fn match_history(history: &History, times: usize) -> Ruling {
     let readings: Vec<_> = history.marks(SharedMark::MetricsRead).collect();
     all(readings.iter().map(|(index, mark)| {

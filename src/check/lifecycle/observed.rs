@@ -70,7 +70,6 @@ fn unfinished(version: Version<'_>, census: &Census<'_>, indexes: &Indexes) -> O
     (found != wanted).then(|| format!("{found} {what} exist, want {wanted}"))
 }
 
-/// The replicas with PodCliques, of scaling groups and of PodCliqueSets, by name.
 #[derive(Debug, Default)]
 struct Indexes {
     of_cliques: BTreeSet<(&'static str, String, String, String)>,

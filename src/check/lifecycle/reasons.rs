@@ -26,7 +26,6 @@ const PAUSES_DO_NOT_GROW: Code = Code::new("pauses-do-not-grow");
 /// Messages shorter than this many bytes are too unspecific to compare.
 const SHORTEST_MESSAGE: usize = 12;
 
-/// The reason to report.
 #[derive(Debug, Clone)]
 pub enum Why {
     /// This base PodGang is not bound.
@@ -61,15 +60,13 @@ fn words(history: &History, gang: &Gang, why: &Why) -> Words {
     }
 }
 
-/// The scheduler's messages about a gang's pods and gang resources, in order.
 fn scheduler_messages<'a>(history: &'a History, gang: &Gang) -> impl Iterator<Item = (Version<'a>, &'a str)> {
     let all = refusals(history, gang).into_iter();
     let all = all.map(|(version, condition)| (version, text(&condition["message"]).trim()));
     all.filter(|(_, words)| words.len() >= SHORTEST_MESSAGE)
 }
 
-/// Whether a message contains the text as whole words: a name does not match inside a longer name. A
-/// truncated message matches too.
+/// As whole words: a name does not match inside a longer name. A truncated message matches too.
 fn contains_words(message: &str, words: &str) -> bool {
     let is_of_a_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut found = message.match_indices(words).filter(|(at, _)| {
@@ -79,7 +76,6 @@ fn contains_words(message: &str, words: &str) -> bool {
     found.next().is_some() || (message.len() >= SHORTEST_MESSAGE && words.contains(message))
 }
 
-/// The conditions of a PodGang or its PodCliqueSet whose message contains these texts.
 fn conditions_with<'a>(object: &'a Value, gang: &Gang, words: &Words) -> Vec<&'a Value> {
     let name = text(&object["metadata"]["name"]);
     let is_of_gang = match text(&object["kind"]) {
@@ -99,8 +95,7 @@ fn conditions_with<'a>(object: &'a Value, gang: &Gang, words: &Words) -> Vec<&'a
 /// many times a second, and the first one may not name the cause.
 const FIRST_MESSAGE_LASTS: SignedDuration = SignedDuration::from_secs(10);
 
-/// A waiting gang reports the reason in time. The limit is 5 s, or 15 s for what a pod lacks and for a claim.
-/// It starts when the reason is known:
+/// The limit is 5 s, or 15 s for what a pod lacks and for a claim. It starts when the reason is known:
 ///
 /// - `Base`: the gang is Initialized
 /// - `Scheduler`, `Lack`: the scheduler has reported the reason
@@ -194,7 +189,6 @@ fn no_longer_reported(history: &History, gang: &Gang, words: &Words, ended: usiz
     }))
 }
 
-/// Whether an object reports why a gang waits.
 pub fn is_reported(live: &Live, history: &History, gang: &Gang, why: &Why) -> bool {
     let words = words(history, gang, why);
     live.all().any(|object| !conditions_with(object, gang, &words).is_empty())

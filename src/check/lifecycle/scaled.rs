@@ -24,7 +24,6 @@ const WRONG_REPLICA_DELETED: Code = Code::new("wrong-replica-deleted");
 const BOUND_FOR_REMOVED_REPLICA: Code = Code::new("bound-for-removed-replica");
 const OTHER_REPLICAS: Code = Code::new("other-replicas");
 
-/// Whether a pod belongs to this scalable object.
 fn is_of(kind: &str, name: &str, pod: Pod<'_>) -> bool {
     let label = match kind {
         "PodClique" => names::POD_CLIQUE,
@@ -130,8 +129,7 @@ pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: us
     others_untouched(&history.upto(until), index, &deletable)
 }
 
-/// The order of deletion, lowest first: pods without a node, pods that are not Ready, pods of an old
-/// template, the youngest.
+/// Lowest first: pods without a node, pods that are not Ready, pods of an old template, the youngest.
 type DeletionRank = (bool, bool, bool, Reverse<String>);
 
 fn deletion_rank(live: &Live, clique: &str, pod: Pod<'_>) -> DeletionRank {
@@ -223,7 +221,6 @@ pub fn highest_replicas_deleted(history: &History, group: &str, scaled: usize, u
     lower_replicas_kept(history, group, scaled, until)
 }
 
-/// The remaining replicas kept their pods.
 fn lower_replicas_kept(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
     let size = size_at(history, group, until);
     let (before, after) = (history.before(scaled), history.before(until));
@@ -288,7 +285,6 @@ pub fn highest_replicas_deleted_at_once(
     }
 }
 
-/// The replicas that a scaling group requests.
 fn size_at(history: &History, group: &str, index: usize) -> Option<usize> {
     let live = history.before(index);
     live.get("PodCliqueScalingGroup", group).and_then(|found| count(&found["spec"]["replicas"]))
@@ -298,21 +294,18 @@ fn describe(size: Option<usize>) -> String {
     size.map_or("no".to_owned(), |size| size.to_string())
 }
 
-/// Whether a live pod belongs to a replica beyond the size of its scaling group.
 fn is_beyond(group: &str, size: Option<usize>, pod: Pod<'_>) -> bool {
     let index = pod.label(names::SCALING_GROUP_REPLICA_INDEX).and_then(|index| index.parse::<usize>().ok());
     is_live(pod) && pod.label(names::SCALING_GROUP) == Some(group) && index >= size
 }
 
-/// No pod of a scaling group was bound if its replica had long been removed when the pod was created, and was
-/// not added again.
+/// A replica counts as removed if that was long before the pod was created, and it was not added again.
 pub fn none_bound_for_removed_replica(history: &History, group: &str) -> Ruling {
     let sizes: Vec<(Version<'_>, usize)> = history
         .named("PodCliqueScalingGroup", group)
         .filter_map(|version| Some((version, count(&version.object["spec"]["replicas"])?)))
         .collect();
-    // The time at which the replica was last removed, as of a resourceVersion. `None` if it exists at that
-    // version.
+    // As of a resourceVersion. `None` if the replica exists at that version.
     let removed_since = |index: usize, revision: u64| {
         let until_then = sizes.iter().take_while(|(at, _)| at.revision() <= revision);
         let without: Vec<_> = until_then.map(|(at, size)| (at, *size <= index)).collect();

@@ -6,7 +6,6 @@ use serde_json::json;
 use super::*;
 use crate::message;
 
-/// An object of this replica of PodCliqueSet `w`.
 fn labelled(mut object: Value, replica: &str) -> Value {
     object["metadata"]["labels"] = json!({names::PART_OF: "w", names::REPLICA_INDEX: replica});
     object
@@ -22,7 +21,6 @@ fn clique(replicas: usize) -> Value {
     clique
 }
 
-/// The same object after it was deleted and created again.
 fn created_again(mut object: Value) -> Value {
     object["metadata"]["uid"] = json!("another");
     object

@@ -96,7 +96,6 @@ pub fn recreated(history: &History, replica: &SetReplica, scope: &Scope) -> Ruli
     none(violations)
 }
 
-/// The cliques of a scope, without replicas that were scaled in or deleted.
 fn remaining_cliques(end: &Live, replica: &SetReplica, scope: &Scope) -> Vec<Clique> {
     if !is_wanted(end, scope) {
         return Vec::new();
@@ -155,8 +154,7 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
     }))
 }
 
-/// No pod of a later generation loses its gate before a PodGang refers to it, in the order of the writes
-/// (TERM-25).
+/// Pods of a later generation, in the order of the writes (TERM-25).
 pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     let Some(first) = terminations(history, scope).first().map(|termination| termination.started.revision())
     else {

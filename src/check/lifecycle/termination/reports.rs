@@ -34,8 +34,7 @@ pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
     none(violations)
 }
 
-/// A Normal event reports each termination of a PodCliqueSet replica and of its scaling-group replicas, with
-/// the index (TERM-31).
+/// A Normal event with the index, also for scaling-group replicas (TERM-31).
 pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
     let groups = replica.groups.iter();
@@ -84,8 +83,7 @@ pub fn loss_of_all_pods_reported(history: &History, clique: &str) -> Ruling {
     })
 }
 
-/// The kinds whose events may report a termination. Pods are excluded, because the events of schedulers
-/// contain numbers.
+/// Without pods: schedulers' events about them contain numbers.
 const REPORTING_KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
 
 /// Whether a Normal event close to a termination contains the replica's index as a separate word, not inside
@@ -105,8 +103,7 @@ fn has_event(history: &History, replica: &SetReplica, index: usize, started: Ver
     })
 }
 
-/// The violation if a scaling group did not report a termination correctly. A group that was healthy again
-/// before a status had to report the termination needs no condition.
+/// A group that was healthy again before a status had to report the termination needs no condition.
 fn wrong_condition(
     history: &History,
     group: &ScalingGroup,
@@ -154,7 +151,6 @@ fn unhealthy_member(census: &Census<'_>, group: &ScalingGroup) -> Option<String>
     members.find(|member| census.healthy(&member.name) < member.min).map(|member| member.name)
 }
 
-/// Whether the whole group was healthy again before a status had to report the termination.
 fn healed_soon(history: &History, group: &ScalingGroup, termination: &GangTermination<'_>) -> bool {
     let (mut census, soon) = (Census::default(), crate::patience(history));
     for version in history.as_written() {

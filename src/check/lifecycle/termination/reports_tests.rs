@@ -89,7 +89,6 @@ fn grouped() -> SetReplica {
     replicas(&pcs).remove(0)
 }
 
-/// A pod of that scaling group.
 fn member(mut pod: Value) -> Value {
     let labels = &mut pod["metadata"]["labels"];
     labels[names::POD_CLIQUE] = json!("w-0-sg-0-b");

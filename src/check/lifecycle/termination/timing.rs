@@ -26,8 +26,7 @@ pub fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(10))
 }
 
-/// The terminations of a scope itself. Terminations of a scaling-group replica during one of the whole
-/// PodCliqueSet replica are excluded.
+/// Without terminations of a scaling-group replica during one of the whole PodCliqueSet replica.
 pub fn own_terminations<'a>(
     history: &'a History,
     replica: &SetReplica,
@@ -45,8 +44,7 @@ pub fn own_terminations<'a>(
     found.into_iter().filter(|termination| !is_within(termination)).collect()
 }
 
-/// A scope is terminated after a breach that lasted for the delay, not earlier, and for no other reason
-/// (TERM-02).
+/// After a breach that lasted for the delay, not earlier, and for no other reason (TERM-02).
 pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Ruling {
     let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
     let breaches = Breaches::of(history, replica);

@@ -20,13 +20,10 @@ const OLD_CREATED: Code = Code::new("created-from-old-template");
 const NOT_RESTORED_FROM_OLD_TEMPLATE: Code = Code::new("not-restored-from-old-template");
 const TOO_MANY_PODS_CREATED: Code = Code::new("too-many-pods-created");
 
-/// A lost pod and its replacement.
 struct Replacement<'a> {
     lost: Pod<'a>,
-    /// The state right before the loss.
     lost_in: State<'a>,
     created: Version<'a>,
-    /// The state right before the replacement.
     created_in: State<'a>,
 }
 
@@ -36,7 +33,6 @@ impl Replacement<'_> {
     }
 }
 
-/// Whether two pods have the same revision.
 fn have_same_revision(one: Pod<'_>, other: Pod<'_>) -> bool {
     revision(&one.0["spec"]) == revision(&other.0["spec"])
 }
@@ -106,8 +102,7 @@ pub fn restored_from_old_template(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// During an update a pod with an old template is created only to replace a lost pod with that template
-/// (UPD-10).
+/// An old template is used only to replace a lost pod that had it (UPD-10).
 pub fn created_pods_are_new_or_restored(history: &History, set: &str) -> Ruling {
     let replacements = replacements(history, set);
     let restored = replacements.iter().filter(|replacement| replacement.is_restored());
@@ -152,8 +147,7 @@ fn hash_changed_since(state: &State<'_>, changed: Version<'_>) -> bool {
     hash(state.pcs()) != hash(changed.object)
 }
 
-/// The selected pods created from the entry `since` on are new, until the templates change again (UPD-33,
-/// UPD-34).
+/// Only selected pods, until the templates change again (UPD-33, UPD-34).
 pub fn pods_created_since_are_new(
     history: &History,
     set: &str,

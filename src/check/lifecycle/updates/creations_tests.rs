@@ -8,8 +8,7 @@ use super::super::fixture::{
 use super::*;
 use crate::message;
 
-/// Replica 0 is being updated, replica 1 waits for its update step. A pod of one of them is lost and
-/// replaced.
+/// Replica 1 waits for its update step. A pod of one replica is lost and replaced.
 #[rstest::rstest]
 #[case::old_template("1a0", "1", 0, "Ok(())")]
 #[case::new_template(

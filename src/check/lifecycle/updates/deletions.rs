@@ -1,5 +1,3 @@
-//! Which pods the updater deletes.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::names;
@@ -19,20 +17,16 @@ const DELETED_WITHOUT_UPDATE: Code = Code::new("deleted-without-update");
 pub(super) struct Deletion<'a> {
     /// The version in which the pod is no longer live.
     pub(super) at: Version<'a>,
-    /// The pod right before the deletion.
     pub(super) pod: Pod<'a>,
-    /// The state right before the deletion.
     pub(super) state: State<'a>,
 }
 
 impl Deletion<'_> {
-    /// The index of the pod's PodCliqueSet replica.
     pub(super) fn replica(&self) -> Option<usize> {
         self.pod.label(names::REPLICA_INDEX)?.parse().ok()
     }
 }
 
-/// The pods of a PodCliqueSet that the updater deleted.
 pub(super) fn deletions<'a>(history: &'a History, set: &str) -> Vec<Deletion<'a>> {
     let excused = deleted_by_harness(history);
     let mut found = Vec::new();
@@ -48,8 +42,7 @@ pub(super) fn deletions<'a>(history: &'a History, set: &str) -> Vec<Deletion<'a>
     found
 }
 
-/// The updater deletes only old pods of standalone cliques, and scaling-group replicas that have an old pod
-/// (UPD-11, UPD-15).
+/// Old pods of standalone cliques, and scaling-group replicas with an old pod (UPD-11, UPD-15).
 pub fn updater_deletes_only_old(history: &History, set: &str) -> Ruling {
     let mut seen: BTreeSet<(usize, String)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
@@ -69,8 +62,7 @@ pub fn updater_deletes_none(history: &History, set: &str) -> Ruling {
     none(deletions(history, set).iter().map(unneeded))
 }
 
-/// While the strategy is OnDelete, the updater deletes at most the pod of the update step in progress
-/// (UPD-24).
+/// Except the pod of the update step in progress (UPD-24).
 pub fn updater_deletes_none_on_delete(history: &History, set: &str) -> Ruling {
     // The update whose step is in progress.
     let mut updating = None;

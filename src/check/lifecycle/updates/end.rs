@@ -24,7 +24,6 @@ pub fn are_admitted(history: &History) -> Ruling {
     }
 }
 
-/// The update of a PodCliqueSet is complete.
 pub fn is_complete(live: &Live, set: &str) -> Ruling {
     none(lacks(live, set).map(|lack| {
         violation(NOT_ENDED, format!("the update of PodCliqueSet {set} is not complete: {lack}"))

@@ -1,12 +1,9 @@
-//! Hand-written updates for the tests of the rules.
-
 use conformance_contract::names;
 use conformance_facts::updates::REVISION;
 use conformance_history::testing::{Story, object};
 use serde_json::{Value, json};
 
-/// PodCliqueSet `w`: clique `a` of 2 pods with a minimum of 1, and scaling group `g` of 2 replicas of 1 pod
-/// with a minimum of 1 replica.
+/// `w` has clique `a` (2 pods, minimum 1) and scaling group `g` (2 replicas of 1 pod, minimum 1 replica).
 pub(super) fn pcs(replicas: usize, revision: &str, status: Value) -> Value {
     let spec = json!({"replicas": 2, "minAvailable": 1, "podSpec": pod_spec(revision)});
     let unit = json!({"replicas": 1, "podSpec": pod_spec(revision)});
@@ -58,7 +55,6 @@ pub(super) fn updating(replica: usize) -> Value {
     json!({"updateProgress": {"updateStartedAt": "t", "currentlyUpdating": [{"replicaIndex": replica}]}})
 }
 
-/// The pods of replica 0.
 pub(super) const PODS: [&str; 4] = ["0a0", "0a1", "0g0", "0g1"];
 
 /// A running replica whose templates have changed.
@@ -68,7 +64,6 @@ pub(super) fn changed() -> Story {
     with_pods.modified(pcs(1, "2", json!({"currentGenerationHash": "1"}))).modified(pcs(1, "2", updating(0)))
 }
 
-/// Deletes a pod of revision 1.
 pub(super) fn deleted(story: Story, name: &str) -> Story {
     story.deleted(pod(name, "1", true))
 }

@@ -1,5 +1,3 @@
-//! PodGangs and gang resources during an update.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -71,8 +69,7 @@ pub fn references_match_pods(live: &Live, set: &str) -> Ruling {
     none(reference_mismatch(live, set).map(|fault| violation(GANG_CHANGED, fault)))
 }
 
-/// References of PodGangs are added only for existing pods, and removed soon after their pods are deleted
-/// (UPD-31).
+/// References are added only for existing pods, and removed soon after their pods are deleted (UPD-31).
 pub fn references_follow_the_pods(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     none(wrong_references(history, set, change))
@@ -115,9 +112,8 @@ fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Vi
     violations
 }
 
-/// Pods that an update creates are members of the same gang as their predecessors (UPD-08). They are released
-/// only after their PodGang refers to them. If the gang had a bound pod at all times, they are in the same
-/// gang resource.
+/// New pods are members of the same gang as their predecessors (UPD-08), and released only after their
+/// PodGang refers to them. If the gang had a bound pod at all times, they are in the same gang resource.
 pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let expectations = schedulers::of(history.header.target);

@@ -1,5 +1,3 @@
-//! The progress and the counts that statuses report.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -38,8 +36,7 @@ pub fn progress_is_correct(history: &History, set: &str) -> Ruling {
         if !is_of_set || version.change == Change::Deleted {
             return;
         }
-        // A scaling group reports the progress of the update that it has observed, until it observes the next
-        // change of the templates.
+        // A scaling group reports the progress of the update that it has observed last.
         let generation = &version.object["status"]["updateProgress"]["podCliqueSetGenerationHash"];
         generations.insert(version.uid(), generation);
         let former = former_generations.get(version.uid());
@@ -68,7 +65,6 @@ pub fn progress_is_correct(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// `updatedReplicas` of a status that reports an update.
 fn updated(object: &Value) -> Option<usize> {
     let status = &object["status"];
     status["updateProgress"].is_object().then(|| count(&status["updatedReplicas"]).unwrap_or(0))

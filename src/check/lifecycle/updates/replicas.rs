@@ -49,8 +49,7 @@ pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// When a pod of a PodCliqueSet replica is deleted, the status names exactly that replica, or does so within
-/// 5 s (UPD-29).
+/// The status names exactly the replica whose pod is deleted, within 5 s (UPD-29).
 pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
     none(deletions(history, set).into_iter().filter_map(|deletion| {
         let own = deletion.replica()?;
@@ -73,9 +72,8 @@ pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// The first update step of a PodCliqueSet replica comes after all replicas with lower indexes are updated
-/// (UPD-28). Exceptions are a replica that is down, and one that was being updated when the templates changed
-/// again.
+/// A first update step comes after all replicas with lower indexes are updated (UPD-28). Exceptions are a
+/// replica that is down, and one that was being updated when the templates changed again.
 pub fn lowest_is_updated_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
@@ -99,8 +97,7 @@ pub fn lowest_is_updated_first(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// A PodCliqueSet replica that is up has its first update step only after the replicas that are down had
-/// theirs (UPD-28).
+/// Replicas that are down have their first update step before those that are up (UPD-28).
 pub fn unavailable_are_updated_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
@@ -120,7 +117,6 @@ pub fn unavailable_are_updated_first(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// The replicas that the status of a PodCliqueSet reports as being updated.
 fn reported_updating(pcs: &Value) -> Vec<usize> {
     let entries = list(&pcs["status"]["updateProgress"]["currentlyUpdating"]).iter();
     entries.filter_map(|entry| count(&entry["replicaIndex"])).collect()

@@ -23,7 +23,6 @@ const BEYOND_FIRST_STEP: Code = Code::new("beyond-first-update-step");
 struct Step<'a> {
     at: Version<'a>,
     unit: String,
-    /// The clique or scaling group of the unit, right before the step.
     units: Units,
     /// The number of earlier steps of the same clique or group and update that must be complete.
     earlier: usize,
@@ -46,14 +45,12 @@ fn steps<'a>(history: &'a History, set: &str) -> Vec<Step<'a>> {
     steps
 }
 
-/// A Ready pod or an available scaling-group replica is deleted only if enough stay up, and only after the
-/// previously deleted ones were replaced.
+/// Enough units must stay up, and earlier steps must be complete.
 pub fn one_step_at_a_time(history: &History, set: &str) -> Ruling {
     all([minimum_stays(history, set), steps_do_not_overlap(history, set)])
 }
 
-/// A Ready pod or an available scaling-group replica is deleted only if the minimum of its clique or group
-/// stays up. If all are needed, all but one must stay up (UPD-30).
+/// The minimum of the clique or group stays up. If all units are needed, all but one stay up (UPD-30).
 pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let units = &step.units;
@@ -83,8 +80,7 @@ pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// A Ready pod or an available scaling-group replica is not deleted while one of its parent cliques has too
-/// few Ready pods (START-08).
+/// No step while a parent clique has too few Ready pods (START-08).
 pub fn parents_stay_ready(history: &History, set: &str) -> Ruling {
     let parents_of = startup::parents(history.submitted(set)?);
     let mut seen: BTreeSet<(usize, String)> = BTreeSet::new();
