@@ -1,5 +1,4 @@
-//! Admission tests: the driver sends every [`Attempt`] and records the response as a mark. A check decides
-//! later whether the response is correct.
+//! Admission tests: the driver records the response to every [`Attempt`], and a check decides later.
 
 use std::time::Instant;
 
@@ -23,8 +22,7 @@ const DRY_RUN: &str = "?dryRun=All";
 const CONFLICTS: usize = 10;
 const STRICT: &str = "?fieldValidation=Strict";
 
-/// One target of every backend, in the order in which they are probed. External is first, because it needs
-/// only a profile and no scheduler.
+/// One target of every backend, in the order of probing. External needs only a profile and no scheduler.
 fn backends() -> Vec<Target> {
     let mut backends = vec![Target::EXTERNAL];
     for target in TARGETS {
@@ -53,7 +51,6 @@ pub fn on(pcs: &mut Value, scheduler: &str) {
     }
 }
 
-/// A topology constraint that requires `domain` of the topology that all cases share.
 pub fn required(domain: &str) -> Value {
     json!({"topologyName": names::TOPOLOGY, "pack": {"required": domain}})
 }
@@ -69,13 +66,11 @@ impl TestContext {
         self.send_creates(base, attempts, DRY_RUN).await
     }
 
-    /// Like [`TestContext::attempt_creates`], with strict field validation as in kubectl: an unknown field is
-    /// an error. Otherwise the API server drops the field and returns a warning.
+    /// As in kubectl, an unknown field is an error. Otherwise the API server drops it and returns a warning.
     pub async fn attempt_strict_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, STRICT).await
     }
 
-    /// Sends a creation as a dry run, and returns the response.
     pub async fn dry_run_create(&self, object: &Value) -> Result<Reply, Stop> {
         self.send(Method::POST, DRY_RUN, object).await
     }
@@ -93,8 +88,7 @@ impl TestContext {
         self.send_updates(name, attempts, "").await
     }
 
-    /// Like [`TestContext::attempt_updates`], as dry runs: every variation starts from the same stored
-    /// object.
+    /// Every variation starts from the same stored object.
     pub async fn attempt_dry_updates(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_updates(name, attempts, DRY_RUN).await
     }
@@ -165,10 +159,9 @@ impl TestContext {
         Ok(())
     }
 
-    /// Returns an enabled backend for which `is_suitable` is true, and records it in
-    /// [`SharedMark::AnotherBackend`]. If the harness wrote the operator's configuration, this is its
-    /// External profile. Otherwise it is the first backend that admission accepts; the target's own backend
-    /// is tried last.
+    /// Records the backend in [`SharedMark::AnotherBackend`]. If the harness wrote the operator's
+    /// configuration, it is the External profile. Otherwise it is the first backend that admission accepts;
+    /// the target's own backend is tried last.
     pub async fn another_backend(
         &self,
         is_suitable: impl Fn(Target) -> bool,
@@ -197,8 +190,7 @@ impl TestContext {
         self.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}));
     }
 
-    /// Sends one request for the kind of `body`, or for a PodCliqueSet if the body has no kind. The reply
-    /// contains the warning headers.
+    /// For the kind of `body`, or a PodCliqueSet if it has none. The reply contains the warning headers.
     async fn send(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
         let verb = match method {
             Method::PATCH => "update",
@@ -245,8 +237,7 @@ fn probe(target: Target) -> Value {
     pcs
 }
 
-/// A variation of a PodCliqueSet. The `x` in the variation's name prevents a collision with names that an
-/// operator derives from the base.
+/// An operator derives names from the base. The `x` in the variation's name prevents collisions with them.
 fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     let mut pcs = base.clone();
     let name = base["metadata"]["name"].as_str().unwrap_or_default();

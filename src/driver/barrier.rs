@@ -26,8 +26,7 @@ impl TestContext {
         self.scheduler_passes().await
     }
 
-    /// Waits until the scheduler has made a full pass over pods that are already released. The harness
-    /// measures the time to the negative verdict from the start of this wait.
+    /// The pods are already released. The time to the negative verdict starts here.
     pub async fn scheduler_passes(&mut self) -> Result<(), Stop> {
         let released = Instant::now();
         self.canaries().await?;
@@ -35,8 +34,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Runs two canaries, one after the other, and sets the mark `scheduler passed`. A check may conclude
-    /// that an event without an entry before this mark never happens.
+    /// The mark `scheduler passed` follows. What has no entry before this mark never happens.
     pub async fn canaries(&self) -> Result<(), Stop> {
         self.two_canaries().await?;
         self.mark(SharedMark::SchedulerPassed, Value::Null);
@@ -53,10 +51,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Returns the limit within which the scheduler retries a gang that it has already rejected.
-    ///
-    /// If the scheduler works in sessions, two canaries first prove that another session ran. These canaries
-    /// are no barrier, because the gang may still be half bound.
+    /// The scheduler has already rejected the gang. If it works in sessions, two canaries first prove that
+    /// another session ran. They are no barrier, because the gang may still be half bound.
     pub async fn limit_of_next_try(&self) -> Result<Limit, Stop> {
         if schedulers::of(self.target).retries_in_sessions() {
             self.two_canaries().await?;
@@ -92,10 +88,8 @@ impl TestContext {
         .await
     }
 
-    /// Creates one canary without the operator, and waits until it is bound.
-    ///
-    /// A scheduler may overlook a gang resource that is created before its pod. So the harness patches the
-    /// canary's gang resources after such a scheduler has rejected the pod.
+    /// Without the operator. A scheduler may overlook a gang resource that is created before its pod. So the
+    /// harness patches the canary's gang resources after such a scheduler has rejected the pod.
     async fn canary(&self) -> Result<(), Stop> {
         let number = self.look(|live| live.of("Pod").filter(|object| is_of_canary(object)).count());
         // KAI identifies a PodGroup by its name alone, across namespaces.

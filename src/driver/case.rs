@@ -27,7 +27,6 @@ macro_rules! case {
     };
 }
 
-/// A conformance case: one file in its group's folder, next to its manifest.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     /// `group/name`: the file name, with `-` for `_`.
@@ -50,10 +49,8 @@ pub struct Case {
     pub check: Check,
 }
 
-/// Acts on the cluster and waits.
 pub type Drive = for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>;
 
-/// Decides the case's clauses from the history.
 pub type Check = fn(&History) -> Vec<Finding>;
 
 /// Capabilities of the environment that not every run has.
@@ -91,8 +88,7 @@ pub enum Isolation {
     /// Any other case, because the case uses only its own namespace and nodes.
     Shared,
     /// No other case, because the case stops, restarts or reconfigures a component of the control plane.
-    /// These cases run one at a time on a separate cluster, and only where the harness creates local control
-    /// planes.
+    /// These cases run one at a time on a separate local control plane.
     Dedicated,
     /// No other case: the case runs alone on the shared cluster, without load from other cases.
     Exclusive,
@@ -181,7 +177,6 @@ impl Case {
         }
     }
 
-    /// Sets the id and the manifest, which the registry derives from the file names.
     #[must_use]
     pub const fn registered(self, id: &'static str, manifest: &'static str) -> Self {
         Self { id, manifest, ..self }
@@ -213,7 +208,6 @@ impl Case {
         Self { needs, ..self }
     }
 
-    /// Requires a scheduler, for a case about its own resources or configuration.
     #[must_use]
     pub const fn on(self, scheduler: Scheduler) -> Self {
         Self { requires: Requirements { scheduler: Some(scheduler), ..self.requires }, ..self }
@@ -263,7 +257,6 @@ impl Case {
             && self.known_clauses().any(|clause| target.is_subject_to(clause))
     }
 
-    /// The clauses that the target must satisfy.
     pub fn clauses_on(&self, target: Target) -> Vec<&'static str> {
         self.known_clauses().filter(|clause| target.owes(clause)).map(|clause| clause.id).collect()
     }

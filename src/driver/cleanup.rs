@@ -27,8 +27,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits until nothing is left of the case's workloads, or until a timeout. Then the driver records what
-    /// remains, and a check decides. [`TestContext::take_baseline`] must come first.
+    /// Or until a timeout. A check decides on what remains. [`TestContext::take_baseline`] must come first.
     pub async fn until_nothing_left(&self) -> Result<(), Stop> {
         if self.history().marks(SharedMark::Baseline).next().is_none() {
             let action = "list the remaining objects".into();
@@ -56,7 +55,6 @@ impl TestContext {
         }
     }
 
-    /// Waits until these PodGangs and their objects are deleted, except Services.
     pub async fn until_gangs_deleted(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let history = self.history();
         self.until("all objects of the removed PodGangs deleted", CLEANUP, |live| {
@@ -138,7 +136,6 @@ impl TestContext {
             .collect())
     }
 
-    /// The namespaced kinds that the API server can list.
     async fn listable(&self) -> Result<Vec<ApiResource>, Stop> {
         let failed = |source| ClusterError::api("discover the kinds of the API server", source);
         let discovery = Discovery::new(self.test_cluster.client.clone()).run().await.map_err(failed)?;

@@ -19,7 +19,6 @@ pub struct Clock {
 }
 
 impl TestContext {
-    /// Starts a clock canary with this termination delay and waits until its pod is Ready.
     pub async fn start_clock(&self, delay: &str) -> Result<Clock, Stop> {
         // KAI identifies a PodGroup by its name alone, across namespaces.
         let number =
@@ -131,8 +130,7 @@ impl TestContext {
         .await
     }
 
-    /// Waits until the `old` pods are deleted and these cliques have at least as many new pods. If `ready` is
-    /// true, only Ready pods count.
+    /// And until the cliques have at least as many new pods. If `ready` is true, only Ready pods count.
     pub async fn until_recreated(
         &self,
         what: &str,
@@ -153,7 +151,6 @@ impl TestContext {
         })
     }
 
-    /// Deletes a bound pod and cordons its node, so that its replacement stays pending. Returns the node.
     pub async fn delete_pod_and_cordon_node(&self, name: &str) -> Result<String, Stop> {
         let node = self.node_of(name)?;
         self.cordon(&node, true).await?;
@@ -162,8 +159,7 @@ impl TestContext {
     }
 }
 
-/// Whether the `old` pods of these cliques are deleted, and at least as many others exist. A terminating pod
-/// is no replacement, because its generation may be terminated too.
+/// A terminating pod is no replacement, because its generation may be terminated too.
 fn has_replaced(live: &Live, cliques: &[&str], old: &[String], ready: bool) -> bool {
     let is_of_cliques = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
     let pods: Vec<_> = live.pods().filter(is_of_cliques).collect();
@@ -186,7 +182,6 @@ mod tests {
         pod
     }
 
-    /// Pods `a` and `b` are deleted; `c` and `d` are created.
     fn replaced() -> Story {
         let deleted = running().deleted(pod("a", Some("n"))).deleted(pod("b", Some("n")));
         deleted.added(ready(pod("c", Some("n")))).added(pod("d", Some("n")))

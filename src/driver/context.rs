@@ -46,9 +46,7 @@ pub struct TestContext {
     tracked: Vec<Tracked>,
     submitted: BTreeMap<String, Value>,
     pub nodes: Vec<NodeSpec>,
-    /// Cluster-scoped objects that the case created.
     cluster_scoped: Mutex<Vec<Value>>,
-    /// Objects that the manifest has in addition to PodCliqueSets.
     companions: Mutex<Vec<Value>>,
     /// The resourceVersion of the last change that the case made to each object, by kind and name.
     changed: Mutex<BTreeMap<(&'static str, String), u64>>,
@@ -124,8 +122,7 @@ impl TestContext {
         self.test_cluster.recorder.look(&self.namespace, at)
     }
 
-    /// The local control plane, for cases that stop or restart a component
-    /// ([`super::case::Isolation::Dedicated`]).
+    /// For cases that stop or restart a component ([`super::case::Isolation::Dedicated`]).
     pub fn local(&self) -> Result<&LocalCluster, Stop> {
         Ok(self.test_cluster.local()?)
     }

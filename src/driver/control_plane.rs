@@ -1,7 +1,5 @@
 //! Changes that dedicated cases ([`super::case::Isolation::Dedicated`]) make to their control plane.
-//!
-//! These cases stop components or start them with other settings. [`restored`] undoes the changes for the
-//! next case.
+//! [`restored`] undoes them for the next case.
 
 use std::time::{Duration, Instant};
 
@@ -73,14 +71,12 @@ fn needs_restart(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
 }
 
 impl TestContext {
-    /// Kills a component, as if it crashed. It stays down.
     pub async fn kill_part(&self, part: Part) -> Result<(), Stop> {
         self.local()?.stop_part(part, Signal::KILL).await;
         self.mark(SharedMark::ComponentStopped, json!({"part": part.program()}));
         Ok(())
     }
 
-    /// Kills every process of the target's scheduler, as if its machine crashed.
     pub async fn kill_scheduler(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         for part in cluster.spec().parts_of(self.target.scheduler()) {
@@ -138,8 +134,7 @@ impl TestContext {
         }
     }
 
-    /// Starts the controller once with each flaw in its configuration. A mark records its exit code and log.
-    /// No controller runs afterwards.
+    /// One start per flaw; a mark records its exit code and log. No controller runs afterwards.
     pub async fn start_with_flaws(&self, flaws: &[Flaw]) -> Result<(), Stop> {
         let cluster = self.local()?;
         let original = cluster.spec().controller;

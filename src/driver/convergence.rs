@@ -20,8 +20,7 @@ impl TestContext {
         self.until_all_converged(&[set]).await
     }
 
-    /// Like [`TestContext::until_converged`], for several PodCliqueSets. There is at most one wait for a period
-    /// without writes.
+    /// There is at most one wait for a period without writes.
     pub async fn until_all_converged(&self, sets: &[&str]) -> Result<(), Stop> {
         let history = self.history();
         let gangs_of = |set: &str| {
@@ -46,7 +45,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits until a PodCliqueSet with these PodGangs lacks nothing.
     async fn until_complete(&self, set: &str, gangs: &[Gang]) -> Result<(), Stop> {
         let complete = self
             .until(&format!("PodCliqueSet {set} converged"), SCHEDULING, |live| {
@@ -66,8 +64,7 @@ impl TestContext {
         }
     }
 
-    /// Waits until the gang resources of a PodCliqueSet match its PodGangs. An operator may update the number
-    /// of pods in a gang resource after all other objects.
+    /// An operator may update the number of pods in a gang resource after all other objects.
     pub async fn until_resources_match(&self, set: &str) -> Result<(), Stop> {
         let history = self.history();
         let pcs = history.header.submitted.get(set);

@@ -47,7 +47,6 @@ impl TestContext {
     }
 }
 
-/// The CRD without the fields that the API server adds.
 fn bare(crd: &Value) -> Value {
     let kept = ["name", "labels", "annotations"].into_iter().filter(|key| !crd["metadata"][key].is_null());
     let metadata: serde_json::Map<_, _> =

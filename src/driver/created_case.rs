@@ -7,7 +7,6 @@ use crate::case::{Case, Nodes};
 static CREATED: Arena<CreatedCase> = Arena::empty();
 static CASES: Arena<Case> = Arena::empty();
 
-/// The data of a case that is not in the registry.
 #[derive(Debug)]
 pub struct CreatedCase {
     pub id: String,
@@ -17,8 +16,7 @@ pub struct CreatedCase {
 }
 
 impl CreatedCase {
-    /// The case with this data, and with everything else as in `base`. The case lives as long as the process,
-    /// like a registered case.
+    /// Everything else is as in `base`. The case lives as long as the process, like a registered case.
     pub fn case(self, base: Case) -> &'static Case {
         let data = CREATED.add(self);
         let case = base.registered(&data.id, &data.manifest).clauses(&data.clauses).nodes(&data.nodes);

@@ -67,7 +67,6 @@ impl TestContext {
     }
 }
 
-/// A template's ResourceSlices for one node. A pool of the template is one of the node.
 fn slices_of(node: &str, uid: &Value, template: &[Value]) -> Vec<Value> {
     let pool_of = |slice: &Value| (slice["spec"]["driver"].clone(), slice["spec"]["pool"]["name"].clone());
     let for_node = |(index, slice): (usize, &Value)| {
@@ -90,7 +89,6 @@ fn slices_of(node: &str, uid: &Value, template: &[Value]) -> Vec<Value> {
     template.iter().enumerate().map(for_node).collect()
 }
 
-/// The ResourceSlice of a node; each node is its own pool.
 fn slice(node: &str, uid: &Value, count: usize) -> Value {
     let devices: Vec<_> = (0..count).map(|index| json!({"name": format!("device-{index}")})).collect();
     json!({

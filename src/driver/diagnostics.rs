@@ -7,7 +7,6 @@ use conformance_history::{Live, Pod, event_about, event_note};
 
 const LINES: usize = 8;
 
-/// Pods, gangs and the latest events of a namespace.
 pub fn describe(live: &Live) -> String {
     let mut text = String::new();
     let pods: Vec<Pod<'_>> = live.pods().collect();

@@ -11,8 +11,7 @@ use super::limits::TOPOLOGY_TREE;
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Waits until the target's scheduler knows the racks and blocks of the case's nodes. Schedulers without
-    /// a topology model of their own read node labels, so there is nothing to wait for.
+    /// Schedulers without a topology model of their own read node labels, so there is nothing to wait for.
     pub async fn until_domains_known(&self) -> Result<(), Stop> {
         let nodes: Vec<Value> = self.nodes.iter().map(|node| node.object()).collect();
         let domains = domains(&nodes);

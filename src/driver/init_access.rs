@@ -13,9 +13,8 @@ use crate::limits::REACTION;
 const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 impl TestContext {
-    /// Records the permissions of an init container's account in a mark: `{"account", "rules", "elsewhere",
-    /// "ofAll"}`. `rules` are those in the namespace, `elsewhere` those in `default`, and `ofAll` those of
-    /// every account. The account is that of the token in the init container of any pod of the case.
+    /// The mark is `{"account", "rules", "elsewhere", "ofAll"}`: the rules in the namespace, in `default`,
+    /// and of every account. The account is that of the token in the init container of any pod of the case.
     pub async fn record_init_rights(&self, mark: MarkName) -> Result<(), Stop> {
         let refused = |reason: &str| Stop::Refused {
             action: "find the service account of an init container".into(),

@@ -1,5 +1,4 @@
-//! Changes to real nodes and their kubelets, and facts that cases read there because no API object shows
-//! them.
+//! Changes to real nodes and their kubelets, and facts that no API object shows.
 //!
 //! The nodes are containers of kind, because no other cluster allows a test suite to stop kubelets.
 //! [`nodes_repaired`] undoes all changes, because the next case gets the same nodes.

@@ -1,5 +1,3 @@
-//! The operator's metrics, which no API object shows.
-
 use conformance_cluster::provider::MetricsPage;
 use conformance_contract::clauses::Feature;
 use conformance_facts::metrics::{Numbers, differences};

@@ -11,8 +11,7 @@ use super::limits::REACTION;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Merge-patches an object as another owner of these fields. The mark lets a check decide whether the
-    /// values stay.
+    /// Another client owns these fields. With the mark, a check decides whether the values stay.
     pub async fn patch_as_another_client(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
         self.mark(SharedMark::WrittenByOthers, json!({"kind": kind, "name": name, "patch": patch}));
         self.patch(kind, name, patch).await.map(drop)

@@ -9,15 +9,13 @@ use serde_json::Value;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Remaining objects. Events do not count: they do not block the deletion, and failing tries create new
-    /// ones.
+    /// Without Events: they do not block the deletion, and failing tries create new ones.
     left: usize,
     /// Objects without a deletion timestamp.
     untouched: usize,
     finalizers: usize,
     /// Conditions of the namespace: type, status and message.
     conditions: Vec<(String, String, String)>,
-    /// Whether the namespace has a deletion timestamp.
     ending: bool,
 }
 

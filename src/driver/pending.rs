@@ -1,8 +1,6 @@
-//! Makes a scheduler retry a pending gang.
-//!
-//! A scheduler may reject a gang at the first try and bind part of it at a later one. The reason may be wrong
-//! state that an earlier try left behind. After each retry, a barrier proves that the scheduler has tried the
-//! gang.
+//! Makes a scheduler retry a pending gang. It may reject a gang at the first try and bind part of it later,
+//! because of wrong state that an earlier try left behind. After each retry, a barrier proves that the
+//! scheduler has tried the gang.
 
 use std::time::{Duration, Instant};
 
@@ -23,8 +21,7 @@ pub enum Retry {
     NodesJoin(u32),
     /// A pod of the gang is deleted and replaced.
     PodReplaced,
-    /// The gang resources are deleted. The operator restores them if it declares self-healing; otherwise the
-    /// harness does.
+    /// The operator restores them if it declares self-healing; otherwise the harness does.
     GangResourcesRestored,
     /// A gang that requests no scarce resource is created, bound and deleted.
     AnotherGang,
@@ -45,8 +42,7 @@ impl Retry {
 }
 
 impl TestContext {
-    /// Causes each of these events and makes the scheduler retry a pending gang after it. Each retry adds the
-    /// mark `tried again`.
+    /// Each retry adds the mark `tried again`.
     pub async fn retry_pending_gang(&mut self, gang: &Gang, events: &[Retry]) -> Result<(), Stop> {
         for event in events {
             match event {
@@ -58,7 +54,6 @@ impl TestContext {
                     let begin = Instant::now();
                     while begin.elapsed() < *length {
                         self.canaries().await?;
-                        // Over minutes, canaries would fill their node.
                         self.delete_canaries().await?;
                     }
                 }
@@ -70,7 +65,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// The gang under the current name of its PodGang.
     fn with_current_name(&self, gang: &Gang) -> Gang {
         self.look(|live| resolved(live, vec![gang.clone()])).pop().unwrap_or_else(|| gang.clone())
     }
@@ -98,8 +92,7 @@ impl TestContext {
             let Some(original) = self.look(|live| live.get(kind, &name).cloned()) else { continue };
             self.delete(kind, &name).await?;
             if original["metadata"]["finalizers"].is_array() {
-                // A finalizer delays the deletion while the gang has pods. The object may also be deleted
-                // already, so the response does not matter.
+                // A finalizer delays the deletion while the gang has pods. The object may be deleted already.
                 let patch = json!({"metadata": {"finalizers": Value::Null}});
                 self.attempt(http::Method::PATCH, kind, &name, &patch).await?;
             }
@@ -118,8 +111,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Creates a one-pod gang of the first clique that requests next to nothing, waits until it is bound, and
-    /// deletes it.
+    /// One pod that requests next to nothing. The gang is deleted once it is bound.
     async fn bind_another_gang(&mut self, gang: &Gang) -> Result<(), Stop> {
         let name = format!("{}-by", gang.set);
         let mut set = self.manifest(&gang.set)?;

@@ -27,7 +27,6 @@ const SECOND_WRITE: Duration = Duration::from_millis(250);
 /// Maximum number of times that the harness writes the same status.
 const TRIES: u32 = 5;
 
-/// The state of a pod's containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Containers {
     /// Started and Ready.
@@ -80,8 +79,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Whether `condition` becomes true within [`SECOND_WRITE`]. The wait has a fixed length, because no
-    /// event shows that KWOK has finished writing.
+    /// Within [`SECOND_WRITE`], a fixed length: no event shows that KWOK has finished writing.
     async fn becomes_true_soon(&self, condition: impl Fn(&Live) -> bool) -> bool {
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         let reached = async {
@@ -102,7 +100,6 @@ impl TestContext {
         }
     }
 
-    /// Allows a pod with [`READINESS_GATE`] to become Ready.
     pub async fn allow_ready(&self, name: &str) -> Result<(), Stop> {
         let known = self.look(|live| live.get("Pod", name).map(|pod| pod["status"]["conditions"].clone()));
         let mut conditions = list(&known.unwrap_or_default()).to_vec();
@@ -110,17 +107,14 @@ impl TestContext {
         self.patch_sub("Pod", name, "status", json!({"status": {"conditions": conditions}})).await.map(drop)
     }
 
-    /// Adds a finalizer, so that the pod stays in termination after it is deleted.
     pub async fn hold_pod(&self, name: &str) -> Result<(), Stop> {
         self.patch("Pod", name, json!({"metadata": {"finalizers": [HELD]}})).await.map(drop)
     }
 
-    /// Removes the finalizer of [`TestContext::hold_pod`].
     pub async fn release_pod(&self, name: &str) -> Result<(), Stop> {
         self.patch("Pod", name, json!({"metadata": {"finalizers": null}})).await.map(drop)
     }
 
-    /// Like [`TestContext::release_pod`], and waits until the pod is deleted.
     pub async fn release_pod_and_wait(&self, name: &str) -> Result<(), Stop> {
         self.release_pod(name).await?;
         let deleted = Awaited::of_harness(format!("Pod {name} deleted"));

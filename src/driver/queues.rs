@@ -1,7 +1,5 @@
-//! Queues of Volcano and KAI, for cases that create one.
-//!
-//! A Volcano queue is open once Volcano's own controller has set its status. The harness does not run that
-//! controller and writes the status itself.
+//! Queues of Volcano and KAI, for cases that create one. Volcano's own controller opens a queue by its
+//! status. It does not run, so the harness writes the status.
 
 use conformance_history::SharedMark;
 use conformance_install::schedulers::kai;
@@ -14,7 +12,6 @@ pub const QUEUE: &str = "Queue.scheduling.volcano.sh";
 const KAI_QUEUE: &str = "Queue.scheduling.run.ai";
 
 impl TestContext {
-    /// Creates an open Volcano queue. It is deleted at the end of the test.
     pub async fn create_volcano_queue(&self, name: &str) -> Result<(), Stop> {
         let queue = json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
             "metadata": {"name": name}, "spec": {"reclaimable": true, "weight": 1}});

@@ -1,6 +1,5 @@
-//! The suite's only waits of fixed length. No event marks the end of these periods.
+//! The suite's only waits of fixed length. No event marks the end of these periods:
 //!
-//! The waits have these purposes:
 //! - let an operator become idle
 //! - watch an idle cluster
 //! - keep a component down while a timer runs
@@ -19,9 +18,8 @@ use crate::context::{Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// Waits until a converged operator is idle, and adds a mark. It counts as idle after a period without
-    /// write requests, or at the limit. Until an operator sees its own last writes, it may send requests that
-    /// change nothing or conflict.
+    /// An operator is idle after a period without write requests, or at the limit. Until it sees its own last
+    /// writes, it may send requests that change nothing or conflict.
     pub async fn wait_until_idle(&self) -> Result<(), Stop> {
         if let Ok(cluster) = self.local() {
             let (begin, end) = (Timestamp::now(), Instant::now() + self.length(limits::LAST_WRITES));
@@ -44,8 +42,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits for `length`, unscaled and regardless of events, and adds a mark. Call this right after another
-    /// mark: the check looks at every write between the two marks.
+    /// Unscaled. Call this right after another mark: the check looks at every write between the two marks.
     pub async fn watch_while_idle(&self, length: Duration) -> Result<(), Stop> {
         // No synchronization is possible: no event marks the end of "no object changes for 10 s". A wait for
         // a quiet period would ignore every write before that period.
@@ -79,9 +76,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Returns the operator's write requests in the case's namespace from `since` on, and records them in a
-    /// mark. They come from the API server's audit log, because a history does not contain requests that
-    /// change nothing. Without access to the log, the list is empty.
+    /// From the API server's audit log, because a history lacks requests that change nothing. A mark records
+    /// them. Without access to the log, the list is empty.
     pub fn record_operator_writes(&self, since: Timestamp) -> Result<Vec<OperatorWrite>, Stop> {
         let Ok(cluster) = self.local() else { return Ok(Vec::new()) };
         let writes = cluster.operator_writes(&self.namespace, since)?;

@@ -78,9 +78,8 @@ impl From<Unsettled> for ClusterError {
 }
 
 impl Recorder {
-    /// Starts to watch those of these kinds that belong to every cluster or to these schedulers. Returns once
-    /// every served kind has been listed and is watched. [`RecorderError::Forbidden`] names all missing
-    /// permissions at once.
+    /// Watches the kinds that belong to every cluster or to these schedulers. Returns once every served kind
+    /// has been listed and is watched. [`RecorderError::Forbidden`] names all missing permissions at once.
     pub async fn start(
         client: Client,
         schedulers: &BTreeSet<Scheduler>,
@@ -124,7 +123,6 @@ impl Recorder {
         restarted.for_each(|(_, silent)| silent.notify_one());
     }
 
-    /// A failure of the watches after which no history is reliable.
     pub fn failure(&self) -> Option<RecorderError> {
         self.health.failure()
     }
@@ -163,8 +161,7 @@ impl Recorder {
         self.logs.look(namespace, at)
     }
 
-    /// Notifies when the log of a followed namespace grows, or for "" when cluster-scoped objects change. It
-    /// never notifies for other namespaces.
+    /// For "" when cluster-scoped objects change. Never for a namespace that is not followed.
     pub fn follow(&self, namespace: &str) -> watch::Receiver<usize> {
         self.logs.follow(namespace).unwrap_or_else(|| {
             tracing::error!(namespace, "wait for a namespace that is not followed");
@@ -182,9 +179,8 @@ impl Recorder {
         History { header, entries }
     }
 
-    /// Waits until everything that has happened in the namespace so far is recorded. It lists each kind, and
-    /// waits until the watch has reached the version of the list or has delivered every difference. A watch
-    /// that is behind for a quarter of the limit restarts at its last version.
+    /// Lists each kind, and waits until the watch has reached the version of the list or has delivered every
+    /// difference. A watch that is behind for a quarter of the limit restarts at its last version.
     pub async fn settle(&self, namespace: &str, limit: Duration) -> Result<(), Unsettled> {
         let mut what = "any object (the list requests got no response)".to_owned();
         let settled = tokio::time::timeout(limit, self.catch_up(namespace, limit / 4, &mut what)).await;

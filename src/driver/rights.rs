@@ -1,7 +1,5 @@
 //! The permissions that a run needs in an existing cluster. All missing ones are reported before the first
 //! case.
-//!
-//! Read permissions follow from the recorded kinds, write permissions from the cases of the shared cluster.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +7,7 @@ use conformance_cluster::existing::Right;
 use conformance_contract::scheduler::Scheduler;
 use conformance_history::{KINDS, Kind};
 
-/// Requests of drivers in addition to recording: the kind as histories name it, its subresource, and the
-/// verbs.
+/// In addition to recording: the kind as histories name it, its subresource, and the verbs.
 const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Namespace", "", &["create", "get", "delete"]),
     ("Node", "", &["create", "get", "patch", "delete", "deletecollection"]),
@@ -32,8 +29,7 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Queue.scheduling.volcano.sh", "", &["create", "get", "delete"]),
     ("Queue.scheduling.volcano.sh", "status", &["patch"]),
 ];
-/// Verbs on gang resources. Drivers create canaries and third-party gang resources, and write as another
-/// client.
+/// Drivers create canaries and third-party gang resources, and write as another client.
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
 /// Verbs on `v1` resources that are not recorded. They serve to find the account of an init container's token
@@ -45,7 +41,6 @@ const UNRECORDED: [(&str, &str); 4] = [
     ("patch", "limitranges"),
 ];
 
-/// The permissions that a run with these schedulers needs.
 pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
     let is_recorded = |kind: &&Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
     let core = |(verb, resource): (&'static str, &str)| Right {

@@ -2,9 +2,8 @@
 //! wrong.
 //!
 //! The harness sends one small read through etcd per second. The median of the last reads, relative to the
-//! nominal time of such a read, is the factor on every limit. A limit restarts after a moment when the
-//! machine was too slow to decide. Durations in checks are extended by the largest factor during the case
-//! ([`Speed::slowest_since`]).
+//! nominal time, is the factor on every limit. Durations in checks are extended by the largest factor during
+//! the case ([`Speed::slowest_since`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,8 +27,7 @@ const WINDOW: usize = 15;
 /// Number of reads before the first case starts.
 const INITIAL_READS: usize = 5;
 const PACE: Duration = Duration::from_secs(1);
-/// Limit of one read. A slower read counts as this long, and shows that the machine is too slow to decide
-/// whether something is missing or late.
+/// A slower read counts as this long, and shows that the machine is too slow to decide.
 const READ_LIMIT: Duration = Duration::from_secs(2);
 /// If the median exceeds this value, the machine is too slow to decide. The maximum factor on limits covers
 /// half of this value.
@@ -46,7 +44,6 @@ struct Reads {
 #[derive(Debug)]
 struct Slow {
     at: Instant,
-    /// Factor on limits at that moment.
     factor: f64,
     /// Evidence that the machine was too slow to decide, if it was.
     too_slow: Option<String>,
@@ -152,8 +149,7 @@ impl Speed {
         self.reads.factor()
     }
 
-    /// Evidence that no limit is conclusive since `begin`: a read over its own limit, or a median far above
-    /// what limits allow for.
+    /// A read over its own limit, or a median far above what limits allow for. No limit is conclusive then.
     pub fn too_slow_since(&self, begin: Instant) -> Option<String> {
         self.reads.too_slow_since(begin).map(|(_, evidence)| evidence)
     }

@@ -1,6 +1,5 @@
-//! A suite: the cases about one kind of workload, and what the crates above need to run and judge them.
-//!
-//! Each suite is a crate with one such description. `run/suites.rs` lists them all.
+//! A suite: the cases about one kind of workload. Each suite is a crate with one such description, and
+//! `run/suites.rs` lists them all.
 
 use conformance_contract::clauses::Workload;
 use conformance_contract::ruling::Finding;
@@ -19,8 +18,7 @@ pub struct Suite {
     /// The kinds that its histories record, for every scheduler.
     pub kinds: fn() -> Vec<Kind>,
     pub invariants: Invariants,
-    /// The seconds that cases usually take on two cores with other cases running: a line `ID SECONDS` for
-    /// each measured case.
+    /// A line `ID SECONDS` for each measured case, on two cores with other cases running.
     pub usual_seconds: &'static str,
     /// The cases of a quick run: a line for each id.
     pub quick: &'static str,
@@ -30,9 +28,7 @@ pub struct Suite {
 /// invariants that the case breaks on purpose, which are their last argument.
 #[derive(Debug)]
 pub struct Invariants {
-    /// The clauses that demand the invariants.
     pub clauses: fn(&[Invariant]) -> Vec<&'static str>,
-    /// A finding for each invariant that a history breaks.
     pub broken: fn(&History, &[Invariant]) -> Vec<Finding>,
 }
 
@@ -41,7 +37,6 @@ impl Suite {
         self.cases.iter().find(|case| case.id == id)
     }
 
-    /// Whether a case belongs to a quick run.
     pub fn is_quick(&self, id: &str) -> bool {
         self.quick.lines().any(|line| line == id)
     }

@@ -1,5 +1,3 @@
-//! The cluster that cases run on.
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -72,8 +70,7 @@ pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
 }
 
 impl TestCluster {
-    /// Starts the recorder of these kinds, and creates the shared objects: the canary node and, if the kinds
-    /// include it, the topology binding.
+    /// Also creates the shared objects: the canary node and, if the kinds include it, the topology binding.
     pub async fn prepare(
         kinds: &[Kind],
         cluster: Arc<dyn Provider>,

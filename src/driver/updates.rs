@@ -1,5 +1,3 @@
-//! Changes the templates of a PodCliqueSet, and waits until the update is complete.
-
 use conformance_facts::updates::{REVISION, lacks};
 use conformance_history::SharedMark;
 use serde_json::{Value, json};
@@ -32,8 +30,7 @@ impl TestContext {
         self.change_templates(set, |clique| set_revision(clique, revision)).await
     }
 
-    /// Waits until every pod matches its clique template and is Ready, and the status reports the end of the
-    /// update.
+    /// All pods match their clique template and are Ready, and the status reports the end of the update.
     pub async fn until_updated(&self, set: &str, clause: &'static str) -> Result<(), Stop> {
         let awaited = Awaited::demanded_by(clause, format!("the update of PodCliqueSet {set} completed"));
         let updated = self.until(awaited, SCHEDULING, |live| lacks(live, set).is_none()).await;

@@ -17,16 +17,14 @@ use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING};
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Waits until a PodCliqueSet is complete after its last scaling, regardless of the names of its
-    /// PodGangs.
+    /// After the last scaling, regardless of the names of its PodGangs.
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
         let gangs = self.wanted_gangs(set);
         let is_complete = |live: &Live| migration::differences(live, set, &gangs).is_empty();
         self.until(&format!("PodCliqueSet {set} in the wanted state"), SCHEDULING, is_complete).await
     }
 
-    /// Waits until every unit of a PodCliqueSet is bound completely, as the last step of a case. A timeout is
-    /// no error, because a check decides on the final state.
+    /// The last step of a case. A timeout is no error, because a check decides on the final state.
     pub async fn try_until_bound(&self, set: &str) -> Result<(), Stop> {
         let units: Vec<_> = self.wanted_gangs(set).iter().flat_map(|gang| gang.units(self.target)).collect();
         let are_whole = |live: &Live| binding::not_fully_bound(live, &units).next().is_none();
@@ -54,7 +52,6 @@ impl TestContext {
         self.scheduler_passes().await
     }
 
-    /// The PodGangs that a PodCliqueSet should have after its last scaling.
     pub fn wanted_gangs(&self, set: &str) -> Vec<Gang> {
         let history = self.history();
         let pcs = history.header.submitted.get(set);
@@ -90,9 +87,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Starts the new operator and waits until the migration is complete: no object has the old layout, and
-    /// no status reports a migration. This may be true before the operator has started, so a period of
-    /// watching follows. A timeout is no error, because a check decides.
+    /// No object has the old layout, and no status reports a migration. This may be true before the operator
+    /// has started, so a period of watching follows. A timeout is no error, because a check decides.
     pub async fn end_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(Part::Controller).await?;

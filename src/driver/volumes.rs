@@ -1,8 +1,7 @@
 //! Volumes of PersistentVolumeClaims, which the harness creates.
 //!
 //! - The claims of a case have a storage class without a provisioner. The harness creates their volumes when
-//!   the case calls for it. As with most classes, a claim is bound only after the scheduler has chosen a node
-//!   for the pod.
+//!   the case calls for it. A claim is bound only after the scheduler has chosen a node for the pod.
 //! - The claims of a user's workload have any class. A [`Provisioner`] binds each one when it exists.
 
 use std::collections::BTreeSet;
@@ -81,10 +80,9 @@ impl TestContext {
     }
 }
 
-/// Binds every claim of a namespace to a new volume, as the provisioner of a cluster would.
-///
-/// It does not wait until a scheduler has chosen a node, because the volumes can be used on every node. The
-/// claims need no StorageClass: a volume that names its claim is bound regardless of the class.
+/// Binds every claim of a namespace to a new volume, as the provisioner of a cluster would. The volumes can
+/// be used on every node, so it does not wait for the scheduler's choice. A volume that names its claim is
+/// bound regardless of the class.
 pub struct Provisioner {
     client: Client,
     namespace: String,
@@ -130,14 +128,12 @@ impl Provisioner {
         Ok(())
     }
 
-    /// The volume of a claim that needs one.
     fn volume(&self, claim: &Value) -> Option<Value> {
         volume(claim, &self.namespace, &self.metadata, &self.left_out)
     }
 }
 
-/// The volume that a provisioner creates for a claim. The name contains the claim's uid: a new claim with the
-/// same name needs another volume.
+/// The name contains the claim's uid: a new claim with the same name needs another volume.
 fn volume(claim: &Value, namespace: &str, owned: &Value, left_out: &BTreeSet<String>) -> Option<Value> {
     let (meta, wanted) = (&claim["metadata"], &claim["spec"]);
     let class = wanted["storageClassName"].as_str().unwrap_or_default();

@@ -8,8 +8,7 @@ use super::{Awaited, Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// Applies an object, with its status if it has one. It exists until [`TestContext::delete_companions`],
-    /// at the latest until the case ends.
+    /// With its status. It exists until [`TestContext::delete_companions`], or until the case ends.
     pub async fn apply_companion(&self, object: Value) -> Result<(), Stop> {
         let client = &self.test_cluster.client;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -38,8 +37,7 @@ impl TestContext {
         deleted
     }
 
-    /// Waits until admission accepts these PodCliqueSets. The operator may notice their companions later
-    /// than the harness creates them.
+    /// The operator may notice the companions later than the harness creates them.
     pub async fn until_admitted(&self, sets: &[Value]) -> Result<(), Stop> {
         let admitted = Awaited::of_harness("the PodCliqueSets admitted");
         self.poll_until(admitted, limits::REACTION, || async {

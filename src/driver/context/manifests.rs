@@ -15,7 +15,6 @@ impl TestContext {
         self.manifest_for(self.target, name)
     }
 
-    /// Like [`TestContext::manifest`], for another target's backend.
     pub fn manifest_for(&self, target: Target, name: &str) -> Result<Value, Stop> {
         let refused = |reason: String| Stop::Refused {
             action: format!("read the manifest of {}", self.case.id),

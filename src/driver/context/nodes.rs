@@ -24,8 +24,7 @@ impl TestContext {
         self.until_domains_known().await
     }
 
-    /// Drains the node that joined last, as an administrator would: cordons it, evicts its pods and removes
-    /// it.
+    /// As an administrator would: cordons the node, evicts its pods and removes it.
     pub async fn drain_last_node(&mut self) -> Result<(), Stop> {
         let Some(node) = self.nodes.pop() else { return Ok(()) };
         let pools = self.test_cluster.cluster.node_pools();
@@ -50,7 +49,6 @@ impl TestContext {
         node_spec(group, index, &self.namespace, &self.test_cluster.run)
     }
 
-    /// The label value of a domain: the case's short name, made unique to the test.
     pub fn domain(&self, short: &str) -> String {
         domain(&self.namespace, short)
     }
@@ -78,7 +76,6 @@ pub fn node_spec(group: &Nodes, index: usize, namespace: &str, run: &str) -> Nod
     }
 }
 
-/// The label value of a domain of a case that has this namespace.
 pub fn domain(namespace: &str, short: &str) -> String {
     format!("{namespace}-{short}")
 }

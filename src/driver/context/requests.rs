@@ -1,5 +1,3 @@
-//! Requests that a case sends to the API server, and the responses.
-
 use conformance_cluster::ClusterError;
 use conformance_contract::names;
 use conformance_history::{Kind, Pod, SharedMark, revision};
@@ -9,7 +7,6 @@ use super::{Awaited, Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// Sends a request and returns the response, accepted or refused.
     pub async fn attempt(
         &self,
         method: http::Method,
@@ -99,12 +96,10 @@ impl TestContext {
         cleared
     }
 
-    /// Merge-patches an object, and returns the new version.
     pub async fn patch(&self, kind: &str, name: &str, patch: Value) -> Result<Value, Stop> {
         self.attempt(http::Method::PATCH, kind, name, &patch).await?.accepted(format!("patch {kind} {name}"))
     }
 
-    /// Merge-patches a subresource, such as `status`.
     pub async fn patch_sub(
         &self,
         kind: &str,
@@ -138,8 +133,7 @@ impl TestContext {
         self.disrupt_pod(Disruption::AtOnce, name).await
     }
 
-    /// Makes a pod fail or deletes it, and waits until the history contains the change. Otherwise the next
-    /// wait could end in the state before the change.
+    /// Waits until the history contains the change. Otherwise the next wait could end in the state before it.
     ///
     /// A bound pod must run before it fails, because KWOK would otherwise set the failed pod to Running. On
     /// real nodes the harness sets `activeDeadlineSeconds`, because a kubelet overwrites the phase while
@@ -213,7 +207,6 @@ impl Disruption {
     }
 }
 
-/// The response of the API server to a request.
 #[derive(Debug, Clone)]
 pub enum Answer {
     Accepted(Value),

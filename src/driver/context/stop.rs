@@ -1,8 +1,7 @@
 //! Why a driver stops early, and which clause that breaks, if any.
 //!
-//! A timeout breaks the clause that demands the awaited state, unless the machine was too slow to decide.
-//! Each wait names that clause ([`Awaited`]). `run/verdict.rs` reports a failure if no check has found the
-//! cause.
+//! A timeout breaks the clause that demands the awaited state ([`Awaited`]), unless the machine was too slow
+//! to decide. `run/verdict.rs` reports a failure if no check has found the cause.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -117,7 +116,6 @@ pub enum Stop {
     /// A timeout. [`Stop::breach`] returns the clause that it breaks.
     #[error("{0}")]
     Timeout(Box<Timeout>),
-    /// The API server refused a request that the case needs.
     #[error("{action}: {reason}")]
     Refused {
         action: String,
@@ -165,7 +163,6 @@ impl Stop {
         }
     }
 
-    /// The detail of the mark [`SharedMark::Stopped`].
     pub fn detail(&self) -> Value {
         let is_cluster = matches!(self, Self::Cluster(_));
         let breach = self.breach().map(|breach| breach.detail());
@@ -182,7 +179,6 @@ impl Stop {
         })
     }
 
-    /// Reads why the driver stopped from a saved history.
     pub fn recorded(history: &History) -> Option<Self> {
         let (_, mark) = history.marks(SharedMark::Stopped).next()?;
         let reason = mark.detail["reason"].as_str().unwrap_or_default().to_owned();

@@ -19,9 +19,8 @@ use crate::limits::{self, Limit};
 use crate::recorder::Unsettled;
 
 impl TestContext {
-    /// Waits until a condition is true in the namespace, at the earliest after all changes that the case has
-    /// made: the watches may still show the state before a change, in which the condition was true. A timeout
-    /// includes a description of the namespace.
+    /// The wait ends at the earliest after all changes that the case has made: the watches may still show an
+    /// earlier state in which the condition was true. A timeout includes a description of the namespace.
     pub async fn until(
         &self,
         condition: impl Into<Awaited<'_>>,
@@ -93,8 +92,7 @@ impl TestContext {
         let _ = self.within(limits::REACTION, settled).await;
     }
 
-    /// Waits until the recorder has everything that has happened in the namespace so far. Otherwise the
-    /// history may lack the test's own last change.
+    /// Otherwise the history may lack the test's own last change.
     pub async fn caught_up(&self) -> Result<(), Stop> {
         let settled = self.settled_in(&self.namespace).await;
         Ok(settled.map_err(conformance_cluster::ClusterError::from)?)
@@ -104,8 +102,7 @@ impl TestContext {
         self.test_cluster.recorder.settle(namespace, self.length(limits::SETTLE)).await
     }
 
-    /// The error of a wait that timed out: the cluster's failure if there is one, else the timeout. A mark
-    /// records the timeout.
+    /// The cluster's failure if there is one, else the timeout, which a mark records.
     pub async fn timed_out(&self, condition: impl Into<Awaited<'_>>, limit: Limit, begin: Instant) -> Stop {
         let awaited = condition.into();
         if let Err(error) = self.test_cluster.cluster.healthy().await {
@@ -172,7 +169,6 @@ impl TestContext {
         self.test_cluster.speed.too_slow_since(since).or_else(|| is_short.then(shortened))
     }
 
-    /// The length of a limit in this run, at the machine's current speed.
     pub fn length(&self, limit: Limit) -> Duration {
         limit.length.mul_f64(self.scale * self.test_cluster.speed.factor())
     }
@@ -183,8 +179,7 @@ impl TestContext {
         self.test_cluster.speed.extended(limit.length.mul_f64(self.scale), begin)
     }
 
-    /// Awaits a future for the length of the limit; `None` on a timeout. A slow machine extends the limit,
-    /// and one that is too slow to decide restarts it.
+    /// `None` on a timeout. A slow machine extends the limit, and one that is too slow to decide restarts it.
     pub async fn within<T>(&self, limit: Limit, wait: impl Future<Output = T>) -> Option<T> {
         let begin = Instant::now();
         within(|| self.length_since(limit, begin), wait).await
@@ -195,15 +190,13 @@ impl TestContext {
         self.until(condition, limits::SCHEDULING, |live| live.bound() >= count).await
     }
 
-    /// Waits until the pods of a PodGang are released to the scheduler. If surplus pods stay gated until the
-    /// hard gang is bound, it waits for the pods of the hard gang only.
+    /// If surplus pods stay gated until the hard gang is bound, only the pods of the hard gang are awaited.
     pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
         let expectations = schedulers::of(self.target);
         let count = expectations.initially_released(gang);
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
         let condition = Awaited::demanded_by("GANG-07", condition);
-        // Until all pods are released, a backend such as Koordinator's may set a size in the gang resource
-        // that blocks the gang.
+        // A backend such as Koordinator's may set a size that blocks the gang until all pods are released.
         let is_blocked = |live: &Live, wanted: &Resource| {
             let found = live.get(wanted.kind, &wanted.name.wanted).and_then(|found| expectations.size(found));
             let size = wanted.size.and_then(|size| u64::try_from(size).ok());

@@ -30,7 +30,7 @@ pub enum RecorderError {
     #[error("{what} could not be listed and watched in {seconds} s: {last}")]
     NotReady {
         what: String,
-        /// The limit that has passed.
+        /// The limit.
         seconds: u64,
         last: String,
     },
@@ -63,7 +63,6 @@ struct State {
     /// The kind was listed and is watched, or is not served.
     is_watching: bool,
     trouble: Option<Trouble>,
-    /// Causes that were logged.
     logged: BTreeSet<String>,
 }
 
@@ -85,8 +84,7 @@ impl Health {
         Self(watch::Sender::new(kinds.iter().map(|kind| (kind.name, State::default())).collect()))
     }
 
-    /// Records a successful request. `is_watching` means that the watch gets events, or that the kind is not
-    /// served.
+    /// `is_watching` means that the watch gets events, or that the kind is not served.
     pub(super) fn record_success(&self, kind: &Kind, is_watching: bool) {
         self.0.send_if_modified(|states| {
             let state = states.entry(kind.name).or_default();
@@ -101,7 +99,6 @@ impl Health {
         });
     }
 
-    /// Records an error. Returns the number of consecutive failures.
     pub(super) fn record_error(&self, kind: &Kind, verb: &'static str, error: &kube::Error) -> u32 {
         let (cause, last, forbidden) = match error {
             kube::Error::Api(status) => {
@@ -113,14 +110,12 @@ impl Health {
         self.record_trouble(kind, verb, cause, last, forbidden)
     }
 
-    /// Records that the API server did not respond. Returns the number of consecutive failures.
     pub(super) fn record_no_response(&self, kind: &Kind, verb: &'static str, limit: Duration) -> u32 {
         let last = format!("no response in {} s", limit.as_secs());
         self.record_trouble(kind, verb, last.clone(), last, false)
     }
 
-    /// Counts a failure of a kind's watch, and logs each cause once. Returns the number of consecutive
-    /// failures.
+    /// Logs each cause once. Returns the number of consecutive failures.
     fn record_trouble(
         &self,
         kind: &Kind,
@@ -155,7 +150,6 @@ impl Health {
         failures
     }
 
-    /// A failure after which a run must stop.
     pub(super) fn failure(&self) -> Option<RecorderError> {
         failure(&self.0.borrow())
     }

@@ -34,8 +34,6 @@ struct Log {
 }
 
 impl Log {
-    /// Removes the fields of a version that are not recorded. Returns `false` if the version is to be
-    /// skipped.
     fn reduce(&self, kind: &str, change: Change, object: &mut Value) -> bool {
         let Some(keep) = self.keep else { return true };
         let known = self.live.get(kind, name(object));
@@ -60,7 +58,6 @@ pub(super) struct Listed {
 
 struct Inner {
     by_namespace: HashMap<String, Log>,
-    /// Cluster-scoped objects.
     cluster: Live,
     cluster_length: watch::Sender<usize>,
     /// The version that the watch of each kind has reached, by the kind's name in histories.
@@ -71,8 +68,7 @@ struct Inner {
 #[derive(Clone)]
 pub(super) struct Logs(Arc<RwLock<Inner>>);
 
-/// The recorder follows a namespace while a value of this type exists. When the value is dropped, the
-/// recorder drops the namespace's log and ignores further events there.
+/// The recorder follows the namespace until this is dropped. Then it drops the namespace's log.
 pub struct Tracked {
     logs: Logs,
     namespace: String,
@@ -101,7 +97,6 @@ impl Logs {
         })))
     }
 
-    /// Starts to follow a namespace. Its log starts with the cluster-scoped objects that belong to it.
     pub(super) fn track(&self, namespace: &str, belongs: Belongs, keep: Option<Keep>) -> Tracked {
         self.write(|inner| {
             let cluster = &inner.cluster;
@@ -189,7 +184,6 @@ impl Logs {
         deleted.next().map(|object| format!("the deletion of {kind} {}", name(object)))
     }
 
-    /// Records a watch event. The object has its kind set.
     pub(super) fn record(&self, kind: &'static str, change: Change, object: Value) {
         self.write(|inner| inner.record(kind, change, object));
     }
@@ -285,7 +279,6 @@ fn namespace(object: &Value) -> &str {
     object["metadata"]["namespace"].as_str().unwrap_or_default()
 }
 
-/// Whether two versions differ only in their resourceVersion.
 fn is_same(known: &Value, object: &mut Value) -> bool {
     let version = object["metadata"]["resourceVersion"].take();
     object["metadata"]["resourceVersion"] = known["metadata"]["resourceVersion"].clone();

@@ -38,7 +38,6 @@ impl Server {
         self
     }
 
-    /// `None` for a watch that stays open.
     fn answer(&mut self, request: &Request<Body>) -> Option<Answer> {
         let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
         self.requests.push(format!("{path}?{query}"));

@@ -1,7 +1,5 @@
-//! Lists and watches one kind, indefinitely.
-//!
-//! This module does not use kube's `watcher`, which lists again by itself after a lost watch. A history must
-//! record the loss.
+//! Lists and watches one kind, indefinitely. kube's `watcher` lists again by itself after a lost watch, but a
+//! history must record the loss.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -35,21 +33,17 @@ pub(super) struct Watching {
     pub health: Health,
 }
 
-/// How a watch that ended continues.
 enum Resume {
     /// The watch continues at its last version.
     AtOnce,
-    /// The watch continues at its last version, after a pause that depends on the number of consecutive
-    /// failures.
+    /// After a pause that depends on the number of consecutive failures.
     Retry(u32),
-    /// The recorder lists the kind again, for this reason. Versions in between are lost.
     Relist(String),
 }
 
 impl Watching {
-    /// Lists and watches a kind indefinitely. `silent` restarts the watch at its last version, because an
-    /// open connection may stop delivering events. This was seen for PodCliques on a control plane that had
-    /// just started.
+    /// `silent` restarts the watch at its last version, because an open connection may stop delivering
+    /// events. This was seen for PodCliques on a control plane that had just started.
     pub(super) async fn follow(self, kind: Kind, silent: Arc<Notify>) {
         let mut from: Option<String> = None;
         let mut lost: Option<String> = None;
