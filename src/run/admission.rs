@@ -22,8 +22,7 @@ const NAMESPACE: &str = "default";
 const PAUSE: Duration = Duration::from_millis(250);
 const TRIES: u32 = 20;
 
-/// Checks whether the API server accepts the companions, and admission the PodCliqueSets for the backend of
-/// every target. Companions that this creates are deleted at the end.
+/// Companions that this creates are deleted at the end.
 pub async fn admitted(
     test_cluster: &TestCluster,
     case: &Case,
@@ -103,7 +102,6 @@ async fn try_sets(
     Ok(())
 }
 
-/// The error for a response to a dry run, with what was sent.
 fn answer(response: Result<(), kube::Error>, what: &str) -> Result<(), WorkloadError> {
     match response {
         Ok(()) => Ok(()),

@@ -8,8 +8,7 @@ use conformance_report::{CaseResult, Judgement, Seconds};
 
 use super::deviations::{self, Occurs};
 
-/// The number of attempts that a case needs because all of its attempts so far showed a known race; 0
-/// otherwise.
+/// The number of attempts that a case needs if all so far showed a known race; 0 otherwise.
 pub(crate) fn tries_of_races(attempts: &[CaseResult], target: Target) -> usize {
     let is_shown = |attempt: &CaseResult, clause: &str| {
         let mut found = attempt.clauses.iter().filter(|judgement| judgement.clause == clause);
@@ -57,8 +56,7 @@ fn deciding(outcomes: Vec<Outcome>) -> Vec<Outcome> {
     if outcomes.iter().any(is_decided) { outcomes.into_iter().filter(is_decided).collect() } else { outcomes }
 }
 
-/// The result of several attempts at a case. A clause that passed only later is flaky, unless its deviation
-/// is a known race.
+/// A clause that passed only later is flaky, unless its deviation is a known race.
 pub(crate) fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult {
     let count = attempts.len();
     let Some(mut last) = attempts.pop() else { unreachable!("a case has at least one attempt") };
@@ -129,7 +127,6 @@ mod tests {
         assert_eq!(result.outcome.verdict, Verdict::Flaky);
     }
 
-    /// An attempt at a case with a known race in DEL-08, which shows it or passes.
     fn race(case: &str, is_shown: bool, other: Option<Outcome>) -> CaseResult {
         let known = deviations::of(case, "DEL-08", Target::KOORDINATOR).unwrap();
         let outcome = match is_shown {

@@ -8,7 +8,6 @@ use conformance_contract::clauses::{Clause, Source, Tier};
 use crate::deviations::DEVIATIONS;
 use crate::suites;
 
-/// The section of a clause: requirement, who must satisfy it, rationale, sources, and cases.
 pub fn section(clause: &Clause) -> String {
     let owed_by = match clause.feature {
         None => "everybody".to_owned(),

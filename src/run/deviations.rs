@@ -11,7 +11,6 @@ pub use self::known::DEVIATIONS;
 /// The code of a timeout: something that a clause requires did not happen in time, and no check explains it.
 pub(crate) const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
 
-/// A clause that a target is known to violate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deviation {
     pub target: Target,
@@ -41,18 +40,15 @@ pub enum Occurs {
     ByPace,
 }
 
-/// The known deviation of a case for a clause on a target, if any.
 pub fn of(case: &str, clause: &str, target: Target) -> Option<&'static Deviation> {
     DEVIATIONS.iter().find(|known| known.case == case && known.clause == clause && known.target == target)
 }
 
-/// Whether a case on a target has any known deviation.
 pub fn may_show(case: &str, target: Target) -> bool {
     DEVIATIONS.iter().any(|known| known.case == case && known.target == target)
 }
 
 impl Deviation {
-    /// Whether the violations are exactly this deviation.
     pub fn explains(&self, violations: &[Violation]) -> bool {
         violations.iter().all(|violation| self.shows.contains(&violation.code))
     }

@@ -9,7 +9,6 @@ use serde_json::Value;
 /// The namespace of the case, which is not known before it runs.
 pub(crate) const ANY_NAMESPACE: &str = "<namespace>";
 
-/// The PodCliqueSet with selectors of the racks and blocks of the case that has this namespace.
 pub(crate) fn in_domains_of(namespace: &str, mut pcs: Value) -> Value {
     let cliques = pcs.pointer_mut("/spec/template/cliques").and_then(Value::as_array_mut);
     for clique in cliques.into_iter().flatten() {

@@ -1,8 +1,7 @@
-//! The clusters of a run: the shared one, and those for dedicated cases. `execute` runs one case, from its
-//! namespace to its verdicts.
+//! The clusters of a run: the shared one, and those for dedicated cases. `execute` runs one case.
 //!
-//! A cluster starts when the first case needs it, so a selection without cases starts none. After an
-//! interruption no case and no cluster is started; [`Environment::close`] ends the existing clusters.
+//! A cluster starts when the first case needs it. After an interruption no case and no cluster is started;
+//! [`Environment::close`] ends the existing clusters.
 
 mod closing;
 mod execute;
@@ -69,14 +68,12 @@ const BUSY: f64 = 0.1;
 pub struct Environment {
     pub settings: Settings,
     shared: ClusterSlot,
-    /// The clusters for dedicated cases, by scheduler.
     dedicated: BTreeMap<Scheduler, Vec<ClusterSlot>>,
     dedicated_started: AtomicU32,
     /// Lets one upgrade case run at a time. Each starts its own control plane, which this slot does not keep.
     upgrades: ClusterSlot,
     /// The control plane of the last upgrade case, as long as the case uses it.
     upgraded: Mutex<Weak<TestCluster>>,
-    /// Number of attempts that have started.
     cases: AtomicU32,
     interruption: Arc<Interruption>,
     /// `None` unless the run ends at the first failure.
@@ -84,7 +81,6 @@ pub struct Environment {
     held: HeldCases,
 }
 
-/// A cluster, once it has started, and the limit for concurrent cases on it.
 #[derive(Debug)]
 struct ClusterSlot {
     test_cluster: Renewable<Result<Arc<TestCluster>, Arc<ClusterError>>>,
@@ -202,13 +198,11 @@ impl Environment {
         }
     }
 
-    /// The maximum number of concurrent cases on the shared cluster so far.
     pub fn at_once(&self) -> u32 {
         self.shared.seats.most()
     }
 
-    /// The clusters that may run a case on a target: the shared one, or those of the target's scheduler for
-    /// dedicated cases.
+    /// The shared cluster, or those of the target's scheduler for dedicated cases.
     fn slots(&self, isolation: Isolation, target: Target) -> &[ClusterSlot] {
         let shared = std::slice::from_ref(&self.shared);
         match isolation {
@@ -256,7 +250,6 @@ impl Environment {
                 }
             });
             let started = match settings.origin {
-                // Dropping a partially started cluster removes it.
                 Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(starting).await,
                 // In a user's cluster, the setup itself removes partial state.
                 Origin::Up(_) | Origin::Existing { .. } => Some(starting.await),
@@ -322,7 +315,6 @@ impl Environment {
         })
     }
 
-    /// Starts the shared cluster, or connects to it, and prepares it for cases.
     async fn bring_up_shared(&self) -> Result<TestCluster, ClusterError> {
         let (run, spec) = (&self.settings.run, &self.settings.spec);
         let label = (names::RUN, run.as_str());
@@ -378,13 +370,11 @@ impl Environment {
         self.shared.test_cluster.get()?.ok()
     }
 
-    /// The time until the shared cluster was ready, if the run started one.
     pub fn cluster_ready(&self) -> Option<Duration> {
         self.shared()?.cluster.ready_in()
     }
 }
 
-/// The kinds without which the schedulers of a cluster bind nothing.
 fn needed_kinds(spec: &ClusterSpec) -> Vec<Kind> {
     let needs_tree = spec.kubernetes == Kubernetes::V1_37
         && spec.schedulers.len() == 1
@@ -392,13 +382,11 @@ fn needed_kinds(spec: &ClusterSpec) -> Vec<Kind> {
     rights::kinds_of(&spec.schedulers, needs_tree)
 }
 
-/// The kinds that histories of this workload record.
 fn kinds_of(workload: Workload) -> Vec<Kind> {
     (suites::of(workload).kinds)()
 }
 
-/// The name of a dedicated cluster without its prefix, the run's id. Prefix and name together have at most 40
-/// characters.
+/// Without its prefix, the run's id. Prefix and name together have at most 40 characters.
 fn dedicated_name(scheduler: Scheduler, number: u32) -> String {
     format!("{}-{number}", scheduler.name())
 }

@@ -15,15 +15,13 @@ impl FirstFailure {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Whether a required clause failed in a case. If the run is strict, a violated recommendation is a
-    /// failure too.
+    /// In a strict run, a violated recommendation is a failure too.
     pub(crate) fn is_failure(result: &CaseResult, strict: bool) -> bool {
         let counts = |id: &str| strict || clause(id).is_none_or(|clause| clause.level == Level::Required);
         let mut clauses = result.clauses.iter();
         clauses.any(|found| found.outcome.verdict == Verdict::Fail && counts(&found.clause))
     }
 
-    /// Records the result of a case.
     pub(crate) fn record(&self, result: &CaseResult, strict: bool) {
         if Self::is_failure(result, strict) {
             self.0.store(true, Ordering::Relaxed);

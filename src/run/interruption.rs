@@ -1,9 +1,8 @@
 //! Interrupts a run: the first signal ends it in order, the second at once.
 //!
-//! After the first signal no case is started, and running ones are stopped. In a user's cluster, their objects
-//! are removed. The clusters of the run are ended, and the report is marked as incomplete. On local control
-//! planes a case that does not stop soon is abandoned, because killing the processes removes everything. The
-//! second signal is not handled here: the owner drops the run.
+//! After the first signal no case is started, and running ones are stopped. In a user's cluster, their
+//! objects are removed. On local control planes a case that does not stop soon is abandoned, because killing
+//! the processes removes everything. The second signal is not handled here: the owner drops the run.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +10,6 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-/// The interruption state, shared by the run and the signal handler.
 #[derive(Debug, Default)]
 pub struct Interruption {
     token: CancellationToken,
@@ -21,8 +19,7 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Accepts requests to end the run while the returned guard exists. At other times a run has nothing to
-    /// end in order.
+    /// While the returned guard exists. At other times a run has nothing to end in order.
     #[must_use]
     pub fn accept_requests(&self) -> AcceptingRequests<'_> {
         self.accepts_requests.store(true, Ordering::Relaxed);
@@ -49,7 +46,6 @@ impl Interruption {
         self.token.is_cancelled()
     }
 
-    /// Returns when the end of the run is requested.
     pub async fn requested(&self) {
         self.token.cancelled().await;
     }

@@ -1,5 +1,4 @@
-//! The manifest of a user's workload: PodCliqueSets and their companions, which are the other objects that
-//! the pods or the gangs need.
+//! The manifest of a user's workload: PodCliqueSets and their companions, the other objects that they need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +10,6 @@ use serde_json::{Value, json};
 const SET: &str = "PodCliqueSet";
 const SET_VERSION: &str = "grove.io/v1alpha1";
 
-/// Why a manifest cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     #[error("{0}")]
@@ -208,12 +206,10 @@ impl Manifest {
         self.companions.iter().filter(move |companion| companion.kind.name == kind)
     }
 
-    /// Whether the manifest has a companion of this kind with this name.
     pub(crate) fn has(&self, kind: &str, name: &str) -> bool {
         self.of_kind(kind).any(|companion| companion.name() == name)
     }
 
-    /// The spec of a PersistentVolumeClaim of the manifest.
     pub(crate) fn claim(&self, name: &str) -> Option<&Value> {
         let found = self.of_kind("PersistentVolumeClaim").find(|companion| companion.name() == name);
         found.map(|companion| &companion.object["spec"])
@@ -235,7 +231,6 @@ impl Manifest {
         self.of_kind("PersistentVolumeClaim").next().is_some() || self.sets.iter().any(is_created_for_pod)
     }
 
-    /// Whether companions can conflict with other objects of a cluster.
     pub(crate) fn is_exclusive(&self) -> bool {
         self.companions.iter().any(Companion::is_exclusive)
     }
@@ -251,7 +246,6 @@ impl Manifest {
         self.sets.iter().find_map(|(_, set)| scope_of(set))
     }
 
-    /// Why a target's clusters cannot serve a companion.
     pub(crate) fn not_served(&self, target: Target) -> Option<String> {
         self.companions.iter().find_map(|companion| {
             let backend = companion.kind.backend.filter(|backend| *backend != target.backend())?;

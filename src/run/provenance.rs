@@ -15,10 +15,8 @@ use conformance_report::{Component, ComponentSource, Provider};
 
 use crate::environment::{Environment, Origin, Settings};
 
-/// Time limit for an API server's version request.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
 
-/// The programs that the run started or installed.
 pub(crate) fn components(settings: &Settings, installed: &[Installed]) -> Vec<Component> {
     let built = settings.programs.toolbox.programs();
     let mut components: Vec<_> = built.chain(given_programs(settings)).map(of_program).collect();
@@ -28,7 +26,6 @@ pub(crate) fn components(settings: &Settings, installed: &[Installed]) -> Vec<Co
     components
 }
 
-/// The digest of this program.
 pub(crate) fn own_digest() -> Option<String> {
     static DIGEST: LazyLock<Option<String>> = LazyLock::new(|| {
         let program = std::env::current_exe().ok()?;
@@ -58,7 +55,6 @@ fn of_program(program: &Program) -> Component {
     }
 }
 
-/// The operator to upgrade from, if it is not the reference controller.
 fn replaced(settings: &Settings) -> Option<&Operator> {
     let from = settings.spec.upgrade.as_ref()?.from.as_deref()?;
     (settings.spec.operator.as_deref() != Some(from)).then_some(from)

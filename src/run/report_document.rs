@@ -1,5 +1,3 @@
-//! Assembles the report of a run from the results of its cases.
-
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -20,12 +18,10 @@ use crate::run_plan::RunPlan;
 /// Name of this program in process statistics.
 pub(crate) const OWN_NAME: &str = "grove-conformance";
 
-/// The target's title in reports.
 pub fn title(target: Target) -> String {
     empty(target).title()
 }
 
-/// The report of a target without results.
 fn empty(target: Target) -> TargetReport {
     let variant = target.scope().map(|scope| format!("{scope} scope"));
     TargetReport::new(target.name(), variant, "", Features::default())
@@ -35,11 +31,9 @@ fn empty(target: Target) -> TargetReport {
 #[derive(Debug, Clone, Copy)]
 pub struct RunClock {
     pub begin: Instant,
-    /// Time to build components.
     pub building: Duration,
 }
 
-/// The report of a run with these results.
 pub async fn report(
     environment: &Environment,
     plan: &RunPlan,

@@ -108,7 +108,6 @@ impl RunPlan {
         in_order
     }
 
-    /// Every case that the run leaves out, with its outcome.
     fn cases_left_out(&self) -> impl Iterator<Item = (&'static Case, Outcome)> {
         let left_out = self.left_out.iter().map(|case| (*case, conformance_report::not_selected()));
         let skipped = self.skipped.iter().map(|(case, word)| (*case, conformance_report::skipped(word)));

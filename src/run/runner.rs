@@ -28,10 +28,9 @@ pub trait Observer: Send + Sync {
     fn unwritten(&self, error: &StoreError);
 }
 
-/// Runs the plan and returns the results of each target in the order of the plan.
-///
-/// Each result is also written as soon as it is known ([`ResultsWriter`]). After an interruption, cases that do
-/// not end in time are abandoned. They count as interrupted.
+/// Returns the results of each target in the order of the plan. Each is also written as soon as it is known
+/// ([`ResultsWriter`]). After an interruption, cases that do not end in time are abandoned and count as
+/// interrupted.
 pub async fn run_all(
     environment: &Arc<Environment>,
     plan: &RunPlan,
@@ -82,8 +81,7 @@ pub async fn run_all(
     };
     // A case that blocks its thread, such as one in its check, cannot be cancelled.
     cases.detach_all();
-    // The background task holds a reference to the environment. It must end first, because the caller closes
-    // the environment.
+    // The background task refers to the environment, which the caller closes next.
     background.shutdown().await;
     let lacking = match is_abandoned {
         true => conformance_report::interrupted(),

@@ -18,13 +18,11 @@ const TRIES: usize = 90;
 
 #[derive(Debug)]
 pub struct Shrunk {
-    /// The smallest workload with the same failure.
     pub workload: GeneratedWorkload,
     pub tries: usize,
 }
 
-/// Shrinks a workload that failed on a target, until no smaller one fails alike or [`TRIES`] were tried. The
-/// ids of the cases start with `name`.
+/// Until no smaller workload fails alike or [`TRIES`] were tried. The ids of the cases start with `name`.
 pub async fn shrink(
     environment: &Environment,
     target: Target,

@@ -7,7 +7,6 @@ use conformance_contract::clauses::{CLAUSES, Workload};
 use conformance_driver::case::Case;
 use conformance_driver::suite::Suite;
 
-/// The only list of suites.
 static SUITES: [&Suite; 3] =
     [&conformance_cases::SUITE, &conformance_trainjobs::SUITE, &conformance_plainpods::SUITE];
 
@@ -29,7 +28,6 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
     IN_ORDER.iter().copied()
 }
 
-/// The cases that decide a clause.
 pub fn covering(clause: &str) -> impl Iterator<Item = &'static Case> {
     cases().filter(move |case| case.clauses.contains(&clause))
 }
@@ -43,7 +41,6 @@ pub fn usual_seconds(id: &str) -> Option<f64> {
     SUITES.into_iter().find_map(|suite| suite.usual_seconds(id))
 }
 
-/// Whether a case belongs to a quick run.
 pub fn is_quick(id: &str) -> bool {
     SUITES.into_iter().any(|suite| suite.is_quick(id))
 }
@@ -51,7 +48,6 @@ pub fn is_quick(id: &str) -> bool {
 /// Assumed for a case that was not measured: the median of the others.
 const UNMEASURED: Duration = Duration::from_secs(6);
 
-/// The usual duration of a case, or [`UNMEASURED`].
 pub fn usual_length(id: &str) -> Duration {
     usual_seconds(id).map_or(UNMEASURED, Duration::from_secs_f64)
 }

@@ -21,7 +21,6 @@ fn timeout(clause: Option<&str>) -> Stop {
     Stop::Recorded { reason: "the situation".into(), breach: Some(breach) }
 }
 
-/// The verdicts and first reasons of the case that decides AON-10, after a timeout.
 fn after_timeout(ruling: Ruling, clause: Option<&str>) -> Vec<(String, Verdict, String)> {
     let case = "aon/pending-blocks-nobody";
     let judged = judged(case, Target::KUBE_POD_GROUP, &[("AON-10", ruling)], Some(&timeout(clause)));
@@ -151,8 +150,7 @@ fn judgements_after_timeout(
     judgements(case, target, &history, &findings(case, &history), stop.as_ref())
 }
 
-/// The marks that a case's check requires, in order. A mark is missing here if the check requires it only in
-/// a history with objects.
+/// In order. Marks that the check requires only in a history with objects are missing.
 fn required_marks(case: &Case, target: Target) -> Vec<String> {
     let mut marks: Vec<String> = Vec::new();
     loop {
@@ -188,9 +186,8 @@ fn fault(judgements: &[Judgement], clause: Option<&str>, is_at_start: bool) -> O
     Some(verdicts.collect::<Vec<_>>().join(", "))
 }
 
-/// On a machine that is fast enough, every timeout in every case must fail a clause. A clause that requires
-/// the awaited state must fail itself. No clause would fail if a check passed in spite of the timeout, or
-/// required a mark that follows the checked event.
+/// The machine is fast enough, so a clause must fail: the one that requires the awaited state. None would
+/// fail if a check passed in spite of the timeout, or required a mark that follows the checked event.
 #[test]
 fn a_timeout_fails_a_clause_in_every_case() {
     let mut wrong = Vec::new();

@@ -21,8 +21,7 @@ const OPERATOR_ENDED: Code = Code::new("operator-ended");
 /// The violated clause because of which the case did not finish, and the message.
 type Culprit = (&'static str, String);
 
-/// The findings of a case's check on the history up to the driver's timeout, if any, and all violated
-/// invariants.
+/// The history ends at the driver's timeout, if any. All violated invariants are included.
 pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
     let mut findings = (case.check)(&history.until_timeout());
     let on_purpose: Vec<_> = case.breaks.iter().map(|(invariant, _)| *invariant).collect();
@@ -34,8 +33,7 @@ pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
 /// One judgement per clause of the case on the target, and one per other violated clause.
 ///
 /// Another violated clause is an invariant, or a precondition of other clauses, which are then undecided. A
-/// timeout counts as a violation of the clause that requires the awaited state, unless a check has found the
-/// cause.
+/// timeout violates the clause that requires the awaited state, unless a check has found the cause.
 pub fn judgements(
     case: &Case,
     target: Target,
@@ -88,8 +86,7 @@ pub fn judgements(
             } else {
                 outcome(found, history, stop, culprit.as_ref())
             };
-            // A clause is announced as undecided if only known deviations broke its preconditions or stopped
-            // the driver.
+            // Only known deviations broke the preconditions or stopped the driver.
             let is_excused = || {
                 let blamed = blamed(findings.iter().filter(is_about), culprit.as_ref());
                 !blamed.is_empty() && blamed.into_iter().all(is_deviation)
@@ -106,8 +103,7 @@ pub fn judgements(
         .collect()
 }
 
-/// The finding for a timeout: a violation of the clause that requires the awaited state, if the target must
-/// satisfy it.
+/// If the target must satisfy the clause that requires the awaited state.
 fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) -> Option<Finding> {
     let is_applicable = |clause: &&&str| {
         !findings
@@ -138,8 +134,7 @@ fn violations_of<'a>(
     })
 }
 
-/// The violated clauses because of which a clause with these findings is undecided: its preconditions, or
-/// else the clause that stopped the driver.
+/// Its violated preconditions, or else the clause that stopped the driver.
 fn blamed<'a>(findings: impl Iterator<Item = &'a Finding>, culprit: Option<&Culprit>) -> Vec<&'static str> {
     let preconditions = findings.filter_map(|finding| match &finding.ruling {
         Err(Broken::Precondition { clause, .. }) => Some(*clause),
@@ -173,8 +168,7 @@ fn violated_preconditions(target: Target, findings: &[Finding]) -> Vec<Finding> 
     violated.collect()
 }
 
-/// The clauses of a case on a target: those that the target must satisfy, and those that it is known to
-/// violate.
+/// Clauses that the target must satisfy, or is known to violate.
 pub fn checked_clauses(case: &Case, target: Target) -> Vec<&'static str> {
     let owed = if case.is_for(target) { case.clauses_on(target) } else { Vec::new() };
     case.clauses
@@ -184,8 +178,7 @@ pub fn checked_clauses(case: &Case, target: Target) -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether a deviation is known for a clause, and the declaration of the operator under test does not exclude
-/// the clause.
+/// The declaration of the operator under test must not exclude the clause.
 fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
     let lacks = |feature: Feature| target.lacks_by_declaration(feature);
     let is_excluded = |clause: &Clause| {
@@ -196,8 +189,7 @@ fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
     deviations::of(case.id, id, target).is_some() && !clauses::clause(id).is_some_and(is_excluded)
 }
 
-/// The result of a case that is not run on a target: this outcome for each clause of the case there, or
-/// *unsupported* without such a clause.
+/// With this outcome for each clause of the case there; *unsupported* without such a clause.
 pub fn result_without_run(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     let clauses = checked_clauses(case, target);
     if clauses.is_empty() {
@@ -244,8 +236,7 @@ pub(crate) fn with_excluded(case: &Case, target: Target, mut result: CaseResult)
     result
 }
 
-/// The target with the features that the case's clauses need, as if declared; `None` if the backend cannot
-/// have them.
+/// With the features that the case's clauses need; `None` if the backend cannot have them.
 pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
     let undeclared = case.clauses.iter().filter_map(|id| target.undeclared(clauses::clause(id)?));
     let features: Vec<_> = undeclared.filter(|feature| target.lacks_by_declaration(*feature)).collect();
@@ -253,8 +244,7 @@ pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
     (!checked_clauses(case, as_if).is_empty()).then_some(as_if)
 }
 
-/// The result of a case of undeclared features: its clauses stay unsupported, and the probed verdicts are
-/// recorded.
+/// Its clauses stay unsupported, and the probed verdicts are recorded.
 pub(crate) fn probed(unsupported: CaseResult, found: CaseResult) -> CaseResult {
     if found.attempts == 0 || found.is_interrupted() {
         return unsupported;
@@ -271,12 +261,10 @@ pub(crate) fn probed(unsupported: CaseResult, found: CaseResult) -> CaseResult {
     }
 }
 
-/// Whether the API server alone decides a clause.
 pub fn is_contract(clause: &str) -> bool {
     clauses::clause(clause).is_some_and(Target::is_contract)
 }
 
-/// Whether a verdict needs no explanation: a pass, or a known deviation.
 pub fn is_expected(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Pass | Verdict::KnownDeviation)
 }

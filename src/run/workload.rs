@@ -46,7 +46,6 @@ const CLAUSES: &[&str] = &["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", 
 /// Replaying a workload's history only needs the check; the header has the rest.
 static REPLAYED: Case = of_nodes(Knowledge::Complete);
 
-/// The names of racks and blocks.
 static DOMAINS: Arena<String> = Arena::empty();
 
 /// The case on nodes of which this is known.
@@ -58,7 +57,6 @@ const fn of_nodes(knowledge: Knowledge) -> Case {
     case.registered(ID, "").clauses(CLAUSES)
 }
 
-/// The case for the replay of a workload's history.
 pub fn replayed(id: &str) -> Option<&'static Case> {
     (id == ID).then_some(&REPLAYED)
 }
@@ -259,19 +257,16 @@ async fn judge(test: &mut TestContext, manifest: &Manifest, knowledge: Knowledge
     test.until_nothing_left().await
 }
 
-/// The names of the submitted PodCliqueSets.
 fn sets(history: &History) -> Result<Vec<&str>, Broken> {
     let names: Vec<_> = history.header.submitted.keys().map(String::as_str).collect();
     if names.is_empty() { Err(Broken::NotReached("no PodCliqueSet was submitted".into())) } else { Ok(names) }
 }
 
-/// The gangs of all PodCliqueSets.
 fn gangs_of_all(history: &History) -> Result<Vec<Gang>, Broken> {
     let of_sets = sets(history)?.into_iter().map(|set| history.gangs(set)).collect::<Result<Vec<_>, _>>()?;
     Ok(of_sets.concat())
 }
 
-/// The units of all PodCliqueSets.
 fn units_of_all(history: &History) -> Result<Vec<Unit>, Broken> {
     let of_sets = sets(history)?.into_iter().map(|set| history.units(set)).collect::<Result<Vec<_>, _>>()?;
     Ok(of_sets.concat())

@@ -10,8 +10,7 @@ use conformance_trainjobs::EVICTED;
 
 use super::{DID_NOT_HAPPEN, Deviation, Occurs};
 
-/// The default number of attempts. A deviation that occurs in half of all attempts occurs in five attempts in
-/// a row about once in 30 runs.
+/// A deviation that occurs in half of all attempts occurs in five in a row about once in 30 runs.
 const RACE: Occurs = Occurs::Race { tries: 5 };
 
 const IN_PART: &[Code] = &[BOUND_IN_PART];
@@ -26,7 +25,6 @@ const NAME_REMEMBERED: &str = "koord-scheduler 1.8 remembers satisfied gangs by 
      after the deletion may be treated as satisfied, so its pods are bound one by one, and a pod that was \
      rejected before is not retried";
 
-/// All known deviations.
 pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
         target: Target::KUBE_POD_GROUP,

@@ -1,7 +1,5 @@
-//! Ends the clusters of a run: in order, or at once after an interruption.
-//!
-//! The clusters of the run are not cleaned object by object. Killing their processes and removing their folders
-//! removes everything.
+//! Ends the clusters of a run: in order, or at once after an interruption. Killing their processes and
+//! removing their folders removes every object.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -13,13 +11,11 @@ use futures::future::join_all;
 
 use super::{Environment, Origin};
 
-/// How long interrupted cases may take to end. The check of a workload of 1,000 pods takes longer, and cannot
-/// be cancelled.
+/// For interrupted cases. The check of a workload of 1,000 pods takes longer, and cannot be cancelled.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Environment {
-    /// Ends all clusters that this run started, all at the same time, and returns the failures. After an
-    /// interruption, abandoned cases may still use them.
+    /// All at the same time; returns the failures. After an interruption, abandoned cases may still use them.
     pub async fn close(&self) -> Vec<ClusterError> {
         let slots = std::iter::once(&self.shared).chain(self.dedicated.values().flatten());
         let started = slots.filter_map(|slot| slot.test_cluster.take_if(|_| true)?.ok());
@@ -29,7 +25,6 @@ impl Environment {
         join_all(ending).await.into_iter().filter_map(Result::err).collect()
     }
 
-    /// Ends one cluster, and its watches before it.
     pub(super) async fn end(&self, test_cluster: Arc<TestCluster>) -> Result<(), ClusterError> {
         let cluster = test_cluster.cluster.clone();
         drop(test_cluster);

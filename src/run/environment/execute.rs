@@ -1,5 +1,3 @@
-//! Runs one case on one target, from its namespace to its verdicts.
-
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -41,7 +39,6 @@ impl Environment {
         verdict::with_excluded(case, target, result)
     }
 
-    /// Runs a case unless `first_failure` has occurred, and records its failure there.
     async fn execute_for(
         &self,
         case: &'static Case,
@@ -108,8 +105,7 @@ impl Environment {
         }
     }
 
-    /// Waits for a seat on one of the clusters. A failed case is retried alone, to exclude effects of a
-    /// loaded machine.
+    /// A failed case is retried alone, to exclude effects of a loaded machine.
     async fn seat(
         &self,
         case: &Case,
@@ -277,8 +273,7 @@ impl Environment {
         result
     }
 
-    /// The result of an interrupted case. It is not decided, because missing later steps would look like
-    /// violations. Its history is kept.
+    /// Missing later steps would look like violations, so no clause is decided. The history is kept.
     async fn interrupted(&self, test: TestContext, artifacts: &Artifacts, begin: Instant) -> CaseResult {
         test.mark(SharedMark::Interrupted, serde_json::Value::Null);
         let history = test.history();
@@ -293,9 +288,8 @@ impl Environment {
         result
     }
 
-    /// Deletes the case's objects without waiting, because the next case has other names and nodes. On a
-    /// cluster that ends with the run, the namespace stays: deleting it costs the API server more than most
-    /// cases.
+    /// Without waiting: the next case has other names and nodes. On a cluster that ends with the run, the
+    /// namespace stays, because deleting it costs the API server more than most cases.
     async fn clean(&self, test: &TestContext) -> Result<(), ClusterError> {
         if let Err(error) = test.clear_cluster().await {
             tracing::warn!(namespace = test.namespace, %error, "failed to delete cluster-scoped objects");
@@ -303,8 +297,7 @@ impl Environment {
         self.release(&test.test_cluster, &test.namespace).await
     }
 
-    /// Deletes a namespace's objects and releases its nodes. Only a node that could not be restored is an
-    /// error.
+    /// Only a node that could not be restored is an error.
     async fn release(&self, test_cluster: &TestCluster, pool: &str) -> Result<(), ClusterError> {
         let client = &test_cluster.client;
         let deleted = async {
@@ -339,7 +332,6 @@ async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop
     done.unwrap_or_else(|panic| Err(Stop::Cluster(defect(what, &*panic))))
 }
 
-/// Writes in the case's idle phase that are allowed.
 fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
     let exempt = idle_writes::exempt(history).into_iter();
     exempt.map(|((writer, object), count)| ExceptedWrites { writer, object, count }).collect()

@@ -1,5 +1,4 @@
-//! Cases that failed with `--hold-on-failure`. Their objects, nodes and control planes stay until the run
-//! ends.
+//! Cases that failed with `--hold-on-failure`: objects, nodes and control planes stay until the run ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use parking_lot::Mutex;
 use super::{Environment, Origin};
 use crate::first_failure::FirstFailure;
 
-/// A case that failed, and where to look.
 #[derive(Debug, Clone)]
 pub struct HeldCase {
     pub id: &'static str,
@@ -28,7 +26,6 @@ pub struct HeldCase {
 #[derive(Debug, Default)]
 pub(super) struct HeldCases {
     cases: Mutex<Vec<HeldCase>>,
-    /// The control planes that were started for one case.
     clusters: Mutex<Vec<Arc<TestCluster>>>,
 }
 
@@ -37,24 +34,20 @@ impl HeldCases {
         self.cases.lock().is_empty()
     }
 
-    /// Keeps the control plane of a held case.
     pub(super) fn keep(&self, cluster: Arc<TestCluster>) {
         self.clusters.lock().push(cluster);
     }
 
-    /// Removes the control planes that were kept.
     pub(super) fn take_clusters(&self) -> Vec<Arc<TestCluster>> {
         std::mem::take(&mut *self.clusters.lock())
     }
 }
 
 impl Environment {
-    /// The cases that failed and are held.
     pub fn held(&self) -> Vec<HeldCase> {
         self.held.cases.lock().clone()
     }
 
-    /// Holds the objects and nodes of a case that failed, if the run holds failures.
     pub(super) fn hold_if_failed(
         &self,
         result: &CaseResult,

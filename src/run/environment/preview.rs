@@ -13,7 +13,6 @@ use super::{Environment, Origin, needed_kinds};
 use crate::run_plan::RunPlan;
 use crate::suites;
 
-/// The cases of a run, what they need of the cluster, and what the cluster has.
 #[derive(Debug, Clone)]
 pub struct Preview {
     pub examination: Examination,
@@ -26,7 +25,6 @@ pub struct Preview {
     /// The largest number of nodes of one case, and of GPUs of one node.
     pub most_nodes: u32,
     pub most_gpus: u32,
-    /// The usual duration of the cases.
     pub length: Duration,
 }
 
@@ -77,8 +75,7 @@ fn usual(case: &Case) -> Duration {
     suites::usual_length(case.id)
 }
 
-/// The usual duration of these cases with so many at once. Cases that are alone on the cluster add to it, and
-/// leased nodes limit how many cases run at once.
+/// Cases that are alone on the cluster add to it, and leased nodes limit how many run at once.
 fn length(cases: &[&Case], at_once: usize, lent: Option<usize>) -> Duration {
     let (alone, together): (Vec<&Case>, Vec<&Case>) =
         cases.iter().copied().partition(|case| case.isolation == Isolation::Exclusive);

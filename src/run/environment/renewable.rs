@@ -17,7 +17,6 @@ impl<T: Clone> Renewable<T> {
         self.0.lock().clone()
     }
 
-    /// The value, created on the first call.
     pub(super) async fn get_or_create(&self, create: impl AsyncFnOnce() -> T) -> T {
         self.current().get_or_init(|| create()).await.clone()
     }
@@ -26,8 +25,7 @@ impl<T: Clone> Renewable<T> {
         self.current().get().cloned()
     }
 
-    /// Removes the value if `is_broken` returns true; the next call creates another. The value must not be in
-    /// use.
+    /// The next call creates another. The value must not be in use.
     pub(super) fn take_if(&self, is_broken: impl FnOnce(&T) -> bool) -> Option<T> {
         let mut current = self.0.lock();
         let broken = current.get().filter(|value| is_broken(value)).cloned()?;

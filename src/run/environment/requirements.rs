@@ -14,7 +14,6 @@ use conformance_install::schedulers::installation;
 use super::{Environment, Origin, Settings};
 
 impl Environment {
-    /// Why the clusters of this run do not have a scheduler.
     fn missing(&self, scheduler: Scheduler) -> Option<&'static str> {
         let install = installation(scheduler);
         match &self.settings.origin {
@@ -24,8 +23,7 @@ impl Environment {
         }
     }
 
-    /// Whether the operator has the External profile that the harness configures for the reference
-    /// controller.
+    /// As the harness configures it for the reference controller.
     fn has_external_profile(&self) -> bool {
         let has = |operator: &Arc<Operator>| operator.description.backends.contains_key(EXTERNAL_SCHEDULER);
         self.settings.spec.operator.as_ref().is_none_or(has)
@@ -37,7 +35,6 @@ impl Environment {
         self.missing(target.scheduler())
     }
 
-    /// Why this run cannot run a case on a target.
     pub(super) fn lacks(&self, case: &Case, target: Target) -> Option<&'static str> {
         let origin = &self.settings.origin;
         let reconfigures = matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);
@@ -118,22 +115,19 @@ impl Environment {
     }
 }
 
-/// The gang scope that runs lifecycle cases, chosen by the seed, if the targets include several scopes of one
-/// scheduler.
+/// Chosen by the seed, if the targets include several scopes of one scheduler.
 pub fn choose_lifecycle_scope(targets: &[Target], seed: u64) -> Option<Target> {
     let scopes: Vec<_> = targets.iter().filter(|target| target.scope().is_some()).collect();
     let scope = usize::try_from(seed % scopes.len().max(1) as u64).unwrap_or_default();
     (scopes.len() > 1).then(|| *scopes[scope])
 }
 
-/// Whether a pure lifecycle case runs in another gang scope of the target's scheduler.
 pub fn runs_in_other_scope(case: &Case, target: Target, scope: Target) -> bool {
     let mut clauses = case.clauses.iter().filter_map(|id| clause(id));
     target.scheduler() == scope.scheduler() && target != scope && clauses.all(Clause::is_lifecycle)
 }
 
-/// Why a case cannot run on a cluster's nodes: there are too few, or it needs a limit on a kubelet's own
-/// `pods`.
+/// There are too few, or the case needs a limit on a kubelet's own `pods`.
 pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<String> {
     let pools = test_cluster.cluster.node_pools();
     let (existing, wanted) =

@@ -1,5 +1,3 @@
-//! Limits the number of concurrent cases on a cluster.
-
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -14,7 +12,6 @@ pub(super) struct Seats {
 #[derive(Debug)]
 struct Counts {
     all: u32,
-    /// The maximum of `all` so far.
     most: u32,
     waiting: u32,
     /// Number of cases that wait for all seats or hold them. Until they end, no seat is added or removed.
@@ -94,7 +91,6 @@ impl Seats {
         self.counts().all
     }
 
-    /// The maximum number of seats so far.
     pub(super) fn most(&self) -> u32 {
         self.counts().most
     }

@@ -26,8 +26,7 @@ pub struct Settings {
     pub concurrency: usize,
     /// Whether concurrency grows while CPUs are idle, on the shared cluster and for dedicated cases.
     pub grows: bool,
-    /// Number of control planes per scheduler for dedicated cases, one case at a time on each; one if not
-    /// listed.
+    /// By scheduler; one if not listed. Each runs one case at a time.
     pub dedicated: BTreeMap<Scheduler, u32>,
     /// Whether a violated recommendation counts like a violated requirement.
     pub strict: bool,
@@ -37,7 +36,6 @@ pub struct Settings {
     pub probe_undeclared: bool,
     /// Whether timeouts count although limits were shortened, for clusters that are broken on purpose.
     pub short_limits_count: bool,
-    /// Which long parts of cases to run.
     pub thorough: Thorough,
     /// The gang scope that runs lifecycle cases, for a scheduler with several; `None` means all scopes.
     pub lifecycle_scope: Option<Target>,

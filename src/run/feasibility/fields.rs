@@ -11,7 +11,6 @@ use super::pods::Shape;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Why a claim of devices cannot be satisfied.
 const NO_DEVICE: &str = "no device is published here";
 
 /// The priority classes that every cluster has.
@@ -111,8 +110,7 @@ fn device(path: String, asks: String) -> Misfit {
     Misfit { path, asks, has: NO_DEVICE.into(), remedy: "remove the claim".into() }
 }
 
-/// Removes claims of devices from misfits. Where devices are published, only a scheduler can allocate them.
-/// Returns the paths of the claims.
+/// Where devices are published, only a scheduler can allocate them. Returns the paths of the claims.
 pub(super) fn without_device_claims(misfits: &mut Vec<Misfit>) -> Vec<String> {
     misfits.extract_if(.., |misfit| misfit.has == NO_DEVICE).map(|misfit| misfit.path).collect()
 }

@@ -33,7 +33,6 @@ pub struct Misfit {
     pub path: String,
     /// The pods and what they ask for.
     pub asks: String,
-    /// What the nodes have.
     pub has: String,
     pub remedy: String,
 }
@@ -49,8 +48,7 @@ impl fmt::Display for Misfit {
 pub enum Knowledge {
     /// Everything: the nodes are simulated.
     Complete,
-    /// GPUs, the number of pods and topology domains. Real nodes have other labels and resources, and their
-    /// cluster has other objects.
+    /// Real nodes have other labels and resources, and their cluster has other objects.
     OfHarness,
 }
 
@@ -63,7 +61,6 @@ pub enum Feasibility {
     Infeasible(Vec<Misfit>),
 }
 
-/// Whether all pods fit the nodes, and a number of pods per node for the hard gangs.
 #[derive(Debug)]
 pub struct Decision {
     pub feasibility: Feasibility,
@@ -182,7 +179,6 @@ fn groups(
     (all, packed)
 }
 
-/// Why it is undecided whether all pods fit at once; nothing if they fit in any order.
 fn together(
     problem: &Problem,
     groups: &[Group],
@@ -234,7 +230,6 @@ fn together(
     }
 }
 
-/// What pods of these kinds request, for people to read.
 fn requested(shapes: &[Shape<'_>], kinds: &[usize]) -> String {
     let total = pods::total(kinds.iter().map(|kind| (&shapes[*kind].requests, 1)));
     let total = total.into_iter().filter(|(name, _)| *name != "pods");
@@ -242,7 +237,6 @@ fn requested(shapes: &[Shape<'_>], kinds: &[usize]) -> String {
     all.join(", ")
 }
 
-/// What all nodes have of the requested resources, for people to read.
 fn available(problem: &Problem, shapes: &[Shape<'_>]) -> String {
     let names: BTreeSet<&String> = shapes.iter().flat_map(|shape| shape.requests.keys()).collect();
     let total = |resource: usize| problem.capacity.iter().map(|node| node[resource]).sum::<Amount>();

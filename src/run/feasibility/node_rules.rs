@@ -1,5 +1,4 @@
-//! Which nodes the labels and taints allow a pod: nodeSelector, required node affinity and tolerations, as
-//! kube-scheduler evaluates them.
+//! nodeSelector, required node affinity and tolerations, as kube-scheduler evaluates them.
 
 use std::collections::BTreeSet;
 
@@ -35,15 +34,13 @@ impl<'a> Node<'a> {
         text(&self.object["metadata"]["name"])
     }
 
-    /// The taints that keep pods from being scheduled here.
     fn taints(&self) -> impl Iterator<Item = &'a Value> {
         let taints = list(&self.object["spec"]["taints"]).iter();
         taints.filter(|taint| taint["effect"] == "NoSchedule" || taint["effect"] == "NoExecute")
     }
 }
 
-/// For each node, whether the pods may run there. Fails if no node allows them, with the first field that
-/// excludes the last nodes.
+/// By node. The error is the first field that excludes the last nodes.
 pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>, Misfit> {
     let mut left: Vec<usize> = (0..nodes.len()).collect();
     let selector = shape.spec["nodeSelector"].as_object().into_iter().flatten();
@@ -96,7 +93,6 @@ pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>
     }
 }
 
-/// The values of a label that nodes have.
 fn with_label(nodes: &[Node<'_>], key: &str) -> String {
     let values: BTreeSet<_> = nodes.iter().filter_map(|node| node.label(key)).collect();
     if !values.is_empty() {

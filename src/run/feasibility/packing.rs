@@ -53,7 +53,6 @@ pub(super) struct Problem {
     pub(super) levels: Vec<Vec<Option<usize>>>,
 }
 
-/// The number of pods per node.
 pub(super) type Placement = Vec<u32>;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -69,7 +68,6 @@ pub(super) enum Packing {
 
 enum Simulated {
     Placed(Placement),
-    /// A pod has no place.
     Stranded,
     OutOfBudget,
 }
@@ -145,7 +143,6 @@ impl Problem {
         self.kinds[kind].demand.iter().enumerate().map(share).max().unwrap_or(0)
     }
 
-    /// Whether these groups fit together on empty nodes.
     pub(super) fn pack(&self, groups: &[Group]) -> Packing {
         let all = Group { groups: groups.to_vec(), ..Group::default() };
         if self.exceeds_a_bound(&all.all_pods()) {
@@ -189,7 +186,6 @@ impl Problem {
         exceeds_total || counts.iter().enumerate().any(exceeds_count)
     }
 
-    /// The largest number of pods of a kind on an empty node.
     pub(super) fn most(&self, kind: usize, node: usize) -> Amount {
         let of = &self.kinds[kind];
         if !of.allowed[node] {
@@ -275,7 +271,6 @@ impl Problem {
     }
 }
 
-/// Nodes with some pods on them.
 #[derive(Debug)]
 pub(super) struct State<'a> {
     pub(super) problem: &'a Problem,

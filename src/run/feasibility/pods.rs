@@ -16,7 +16,6 @@ use super::packing::Port;
 /// The smallest amount of CPU that kube-scheduler counts; a thousandth.
 const MILLI: Amount = ONE / 1000;
 
-/// The pods of a clique template.
 #[derive(Debug)]
 pub(super) struct Shape<'a> {
     pub(super) clique: String,
@@ -73,7 +72,6 @@ fn ports(spec: &Value) -> Vec<Port> {
 }
 
 impl Shape<'_> {
-    /// Why no allowed node has what one pod requests.
     pub(super) fn misfit(&self, nodes: &[Node<'_>], allowed: &[bool]) -> Option<Misfit> {
         let allowed =
             || nodes.iter().zip(allowed).filter(|(_, is_allowed)| **is_allowed).map(|(node, _)| node);

@@ -67,7 +67,6 @@ fn append(flat: &Flat, steps: &mut Vec<Step>, levels: &mut BTreeSet<usize>) {
 }
 
 impl Search<'_> {
-    /// Searches from a step on. After `Found`, the state has every pod.
     fn proceed(&mut self, at: usize) -> Outcome {
         match self.steps.get(at).copied() {
             None => Outcome::Found,

@@ -11,7 +11,6 @@ use super::node_rules::Node;
 use super::packing::Group;
 use super::pods::Shape;
 
-/// A topology constraint with its place in the manifest.
 #[derive(Debug, Clone, Copy)]
 struct Constraint<'a> {
     value: &'a Value,
@@ -122,8 +121,7 @@ pub(super) struct Groups<'a> {
 type Replica<'a> = (Option<&'a (String, usize)>, Vec<&'a PodGroup>);
 
 impl Groups<'_> {
-    /// The group of a gang: its scaling group replicas and cliques inside. Every constrained group is also
-    /// added to `packed`.
+    /// With its scaling group replicas and cliques inside. Every constrained group is also added to `packed`.
     pub(super) fn of_gang(&self, gang: &Gang, packed: &mut Vec<Packed>) -> Group {
         let constraints = constraints(self.pcs);
         let find = |part: &str| {

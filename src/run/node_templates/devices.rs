@@ -65,8 +65,7 @@ pub(super) fn slice(object: &Value) -> Result<(String, Value), Wrong> {
     Ok((node.to_owned(), json!({"spec": kept})))
 }
 
-/// Removes what identifies the devices of one node: UUIDs, values of the node's `identity`, and the names of
-/// the pools.
+/// UUIDs, values of the node's `identity`, and the names of the pools identify the devices of one node.
 pub(super) fn strip(slices: &mut [Value], identity: &BTreeSet<&str>) {
     let pool_of = |slice: &Value| {
         (slice["spec"]["driver"].to_string(), text(&slice["spec"]["pool"]["name"]).to_owned())
@@ -91,7 +90,6 @@ pub(super) fn strip(slices: &mut [Value], identity: &BTreeSet<&str>) {
     }
 }
 
-/// The DeviceClass without what a cluster adds.
 pub(super) fn class(object: &Value) -> Result<Value, Wrong> {
     check(object, "DeviceClass")?;
     let name = text(&object["metadata"]["name"]);

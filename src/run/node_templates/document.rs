@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use super::fields::{self, Wrong, wrong};
 use super::{REPLICAS, Template};
 
-/// Fields of a cluster's Nodes that a template does not have.
 const OF_METADATA: [&str; 9] = [
     "uid",
     "resourceVersion",
@@ -107,7 +106,6 @@ fn domain(labels: &mut BTreeMap<String, String>, key: &str) -> Result<Option<Str
     }
 }
 
-/// How many such nodes there are.
 fn count(metadata: &Value) -> Result<u32, Wrong> {
     let annotations = &metadata["annotations"];
     let value = match annotations {

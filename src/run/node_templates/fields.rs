@@ -16,8 +16,7 @@ pub(super) fn wrong(path: impl Into<String>, reason: impl Into<String>) -> Wrong
     Wrong { path: path.into(), reason: reason.into() }
 }
 
-/// The fields of a mapping, which may be absent. `used` and `ignored` are the known ones; an error names
-/// those that are used.
+/// `used` and `ignored` are the known fields; an error names the used ones. The mapping may be absent.
 pub(super) fn mapping<'a>(
     value: &'a Value,
     path: &str,
@@ -43,7 +42,6 @@ fn optional<'a>(value: &'a Value, path: &str) -> Result<Option<&'a Map<String, V
     }
 }
 
-/// A list, which may be absent.
 pub(super) fn items<'a>(value: &'a Value, path: &str) -> Result<&'a [Value], Wrong> {
     match value {
         Value::Null => Ok(&[]),
@@ -52,7 +50,6 @@ pub(super) fn items<'a>(value: &'a Value, path: &str) -> Result<&'a [Value], Wro
     }
 }
 
-/// Labels, which may be absent.
 pub(super) fn labels(value: &Value, path: &str) -> Result<BTreeMap<String, String>, Wrong> {
     let mut labels = BTreeMap::new();
     for (key, value) in optional(value, path)?.into_iter().flatten() {
@@ -72,7 +69,6 @@ pub(super) fn labels(value: &Value, path: &str) -> Result<BTreeMap<String, Strin
     Ok(labels)
 }
 
-/// Resources with their quantities.
 pub(super) fn quantities(fields: &Map<String, Value>, path: &str) -> Result<BTreeMap<String, String>, Wrong> {
     let mut quantities = BTreeMap::new();
     for (resource, value) in fields {

@@ -1,6 +1,5 @@
-//! Templates of nodes for a user's own workload: Nodes, ResourceSlices and DeviceClasses of a file or of a
-//! cluster. `document` reads a Node, `devices` the others, and `fields` checks single fields. The workload's
-//! case and the check whether its pods fit get the same nodes.
+//! Templates of nodes for a user's own workload: Nodes, ResourceSlices and DeviceClasses of a file or a
+//! cluster. The workload's case and the check whether its pods fit get the same nodes.
 
 mod devices;
 mod document;
@@ -19,16 +18,13 @@ use serde_json::{Value, json};
 use self::devices::OF_SEVERAL_NODES;
 use self::fields::Wrong;
 
-/// The most nodes of a workload.
 pub const MAX_NODES: u32 = 1000;
 /// Annotation of a Node in a file: the number of such nodes.
 const REPLICAS: &str = "conformance.grove.io/replicas";
 
 static TEMPLATES: Arena<NodeTemplate> = Arena::empty();
-/// The names of racks and blocks.
 static DOMAINS: Arena<String> = Arena::empty();
 
-/// Why a file, or what a cluster has, is no list of templates.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
     #[error("{0}")]
@@ -62,7 +58,6 @@ pub struct Templates {
     device_classes: Vec<Value>,
 }
 
-/// Equal nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Template {
     /// Name of the Node, to which ResourceSlices refer.
@@ -78,7 +73,6 @@ struct Template {
     slices: Vec<Value>,
 }
 
-/// An object, and where it was read.
 struct Document {
     place: String,
     object: Value,
@@ -177,7 +171,6 @@ impl Templates {
         Self { all, ..self }
     }
 
-    /// The nodes, in the order of the templates.
     pub fn nodes(&self) -> Vec<Nodes> {
         let mut all = Vec::new();
         for template in &self.all {
@@ -215,7 +208,6 @@ impl Templates {
 }
 
 impl Template {
-    /// The Node and its ResourceSlices.
     fn objects(&self) -> Vec<Value> {
         let mut labels = self.labels.clone();
         labels.extend(self.rack.iter().map(|rack| (RACK.to_owned(), rack.clone())));

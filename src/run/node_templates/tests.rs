@@ -285,7 +285,6 @@ fn set(name: &str, pod_spec: &str, pods: u32) -> String {
     )
 }
 
-/// The workload's message, or nothing if it fits.
 fn judged(text: &str, file: &str) -> String {
     match workload::case(text, read(file).nodes(), Knowledge::Complete) {
         Ok(accepted) => accepted.undecided.join(", "),
