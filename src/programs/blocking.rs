@@ -1,11 +1,9 @@
-//! Runs work that blocks its thread for more than some milliseconds, such as hashing a program, in async
-//! code.
+//! Work that blocks its thread for more than some milliseconds, such as hashing a program, in async code.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Runs the work on this thread. Other tasks of the thread move to another one, so that they are not delayed.
-///
-/// In a runtime with one thread, which only tests have, the tasks wait.
+/// Other tasks of this thread move to another one. In a runtime with one thread, which only tests have, they
+/// wait.
 pub fn in_place<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),

@@ -1,5 +1,4 @@
-//! Builds programs of this project from its sources with cargo: static ones for images, and the reference
-//! controller with the faults of mutants.
+//! Builds programs of this project with cargo: static ones for images, and the controller with faults.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,6 @@ use crate::{CargoError, ProgramError};
 /// Runs rustc with `--cfg mutants`.
 const WRAPPER: &str = "reference/operator/rustc-with-faults";
 
-/// A program of a package of this workspace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Build<'a> {
     pub package: &'a str,
@@ -58,8 +56,7 @@ impl Build<'_> {
     }
 }
 
-/// The reference controller with the faults of mutants, built once per process. It runs as a local process
-/// and in an image.
+/// Built once per process. It runs as a local process and in an image.
 pub async fn controller_with_faults() -> Result<PathBuf, ProgramError> {
     static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
     let build = Build { package: CONTROLLER, program: CONTROLLER, flags: &[], with_faults: true };
@@ -67,7 +64,6 @@ pub async fn controller_with_faults() -> Result<PathBuf, ProgramError> {
     built.cloned().map_err(|source| ProgramError::Faults { source })
 }
 
-/// Cargo's version. Fails if it cannot build programs here.
 pub(crate) async fn version() -> Result<String, CargoError> {
     let mut cargo = command()?;
     cargo.arg("--version");
@@ -86,9 +82,8 @@ fn command() -> Result<Command, CargoError> {
     }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(sources);
-    // `cargo run` sets these variables for this program, and ring's build script reads them. If this cargo
-    // inherited them, it would compile ring and all crates that depend on it again, and so would the next
-    // `cargo run`.
+    // `cargo run` sets these variables for this program, and ring's build script reads them. With them, this
+    // cargo would compile ring and all its dependents again, and so would the next `cargo run`.
     let is_of_package =
         |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_of_package)) {

@@ -21,8 +21,7 @@ const VERSION_1: Files = Files {
 const VERSION_2: Files =
     Files { mount: "sys/fs/cgroup", limit: "memory.max", usage: "memory.current", cache: "inactive_file" };
 
-/// The available memory of this process's control groups in MiB: the least of all groups that contain it.
-/// `None` without a limit.
+/// In MiB, the least of all groups that contain this process. `None` without a limit.
 pub(crate) fn available_mib() -> Option<u64> {
     available_below(Path::new("/"))
 }

@@ -107,7 +107,6 @@ pub enum ProgramError {
     Source(#[from] SourceError),
 }
 
-/// Why cargo built no program.
 #[derive(Debug, thiserror::Error)]
 pub enum CargoError {
     #[error("the sources of this program are no longer in {}", .0.display())]

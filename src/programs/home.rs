@@ -1,7 +1,6 @@
-//! Where this program keeps files: built components in a cache folder, clusters in a state folder.
-//!
-//! Both follow the XDG convention, and environment variables can move them. The cache folder has programs and
-//! build logs, which later runs use. The state folder has one folder per cluster, which is deleted with it.
+//! Where this program keeps files. Both folders follow the XDG convention, and environment variables can move
+//! them. The cache has programs and build logs for later runs. The state has one folder per cluster, which is
+//! deleted with it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -24,7 +23,6 @@ fn folder(variable: &str, xdg: &str, below_home: &str) -> PathBuf {
     base.join("grove-conformance")
 }
 
-/// The folder of built components.
 pub fn cache() -> PathBuf {
     folder(CACHE_VARIABLE, "XDG_CACHE_HOME", ".cache")
 }
@@ -42,7 +40,6 @@ pub fn create_folder(path: &Path) -> Result<(), ProgramError> {
     std::fs::create_dir_all(path).map_err(ProgramError::file(path))
 }
 
-/// Writes a file and creates its folder first.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ProgramError> {
     if let Some(parent) = path.parent() {
         create_folder(parent)?;
@@ -76,8 +73,7 @@ pub fn tail(path: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-/// Fails if the folder's disk has less than `needed_mib` MiB free. `variable` is the environment variable
-/// that moves the folder.
+/// On the folder's disk. `variable` is the environment variable that moves the folder.
 pub fn require_space(
     path: &Path,
     needed_mib: u64,
@@ -94,10 +90,8 @@ pub fn require_space(
     Ok(())
 }
 
-/// A cluster folder, which is locked until its owner exits.
-///
-/// The kernel releases the lock however the process exits. So a folder that no process has locked belongs to
-/// a killed run.
+/// Locked until its owner exits, however that happens. So a folder that no process has locked belongs to a
+/// killed run.
 #[derive(Debug)]
 pub struct ClusterHome {
     pub path: PathBuf,
@@ -105,8 +99,7 @@ pub struct ClusterHome {
 }
 
 impl ClusterHome {
-    /// Creates and locks the folder of a new cluster. Fails if a live process has locked a folder of that
-    /// name.
+    /// Fails if a live process has locked a folder of that name.
     pub fn take(name: &str) -> Result<Self, ProgramError> {
         let valid = !name.is_empty()
             && name.len() <= 40
@@ -132,8 +125,7 @@ fn lock_file(home: &Path) -> PathBuf {
     home.join("lock")
 }
 
-/// Whether a live process has locked a cluster's folder. Does not create the lock file, because the folder
-/// may be about to be deleted.
+/// Does not create the lock file, because the folder may be about to be deleted.
 fn is_locked(home: &Path) -> bool {
     let lock = File::options().write(true).open(lock_file(home));
     lock.is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
@@ -187,13 +179,11 @@ pub fn clusters() -> Result<Vec<Found>, ProgramError> {
     Ok(found)
 }
 
-/// Removes the folder of an unfinished cluster when dropped, for example with a cancelled future. Drop the
-/// cluster's processes first.
+/// Removes the folder when dropped, for example with a cancelled future. Drop the cluster's processes first.
 #[derive(Debug)]
 pub struct UnfinishedCluster(Option<PathBuf>);
 
 impl UnfinishedCluster {
-    /// The folder of the cluster of this name, which need not exist yet.
     pub fn new(name: &str) -> Self {
         Self(Some(cluster(name)))
     }

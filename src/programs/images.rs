@@ -25,8 +25,7 @@ pub struct Image {
     pub bytes: u64,
 }
 
-/// The Dockerfile of an image with one file and leading arguments. `user` is `UID:GID`; without it the image
-/// runs as root.
+/// With one file and leading arguments. `user` is `UID:GID`; without it the image runs as root.
 pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String {
     let user = user.map(|user| format!("USER {user}\n")).unwrap_or_default();
     let arguments: String = arguments.iter().map(|argument| format!(", \"{argument}\"")).collect();
@@ -56,8 +55,7 @@ pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Resul
     of_file(program, path, program, &[], user).await
 }
 
-/// Like [`of_program`], for a file with another name and with arguments. Copies the file first, because a
-/// concurrent build may replace it.
+/// For a file with another name and with arguments. Copies it, because a concurrent build may replace it.
 async fn of_file(
     program: &str,
     path: &Path,
@@ -102,8 +100,7 @@ pub async fn can_link() -> Result<String, ProgramError> {
     cargo::version().await.map_err(|error| ProgramError::Cargo { reason: error.to_string() })
 }
 
-/// Returns `given` if it is static, and otherwise links the program from the sources of the package of this
-/// name.
+/// Links the program from the sources of its package, unless `given` is static.
 pub async fn static_program(program: &str, given: Option<&Path>) -> Result<PathBuf, ProgramError> {
     if let Some(path) = given
         && in_place(|| is_static(path))?

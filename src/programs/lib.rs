@@ -1,7 +1,6 @@
 //! Finds, builds, caches and starts programs. Nothing here knows what a cluster consists of.
 //!
-//! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules and caches the
-//!   programs.
+//! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules.
 //! - [`source`] builds programs from a working tree of the user.
 //! - [`own_program`] runs the programs of the reference implementation.
 //! - [`images`] builds images of programs; [`cargo`] builds programs of this project. [`docker`] runs the

@@ -1,5 +1,4 @@
-//! The private memory of this process and its child processes. Memory that is backed by a file does not
-//! count, because the kernel can reclaim it.
+//! Private memory of this process and its children. The kernel can reclaim memory that is backed by a file.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +8,6 @@ use parking_lot::Mutex;
 use crate::peak_memory::bytes;
 use crate::processor_time;
 
-/// Pause between two measurements.
 const PACE: Duration = Duration::from_millis(400);
 
 /// The peak so far, in bytes.
@@ -39,7 +37,6 @@ pub async fn watch(own: &str) {
 }
 
 impl Peak {
-    /// Adds a measurement of all processes.
     fn add(&mut self, sizes: impl Iterator<Item = (String, u64)>) {
         let mut now: BTreeMap<String, u64> = BTreeMap::new();
         for (name, bytes) in sizes {

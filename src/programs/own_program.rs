@@ -1,8 +1,7 @@
 //! The reference implementation as programs. The suite knows only their names and command lines.
 //!
-//! The installed program contains all of them, and runs the one that its first argument names. So one file is
-//! enough on a new machine. `--component` replaces it by a separate program. Mutants with faults use a separate
-//! build ([`crate::cargo`]).
+//! The installed program contains all of them: its first argument names the one to run. `--component`
+//! replaces it by a separate program. Mutants with faults use a separate build ([`crate::cargo`]).
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +19,6 @@ pub const PLUGIN: &str = "fake-gpu-plugin";
 pub const INIT: &str = "grove-initc";
 /// The trainer's KAI plugin. Its ServiceAccount, its namespace and its Deployment have the same name.
 pub const TRAINER_PLUGIN: &str = "trainer-kai-plugin";
-/// One file with the programs above, except the suite. The first argument selects the program.
 pub const REFERENCE_PROGRAMS: &str = "reference-programs";
 /// The program of containers that do nothing.
 pub const PAUSE: &str = "pause";
@@ -51,7 +49,6 @@ impl OwnProgram {
         self.verb.is_none().then_some(self.path.as_path())
     }
 
-    /// The arguments of the executable for these arguments of the program.
     pub fn args(&self, own: impl IntoIterator<Item = String>) -> Vec<String> {
         self.verb.map(str::to_owned).into_iter().chain(own).collect()
     }

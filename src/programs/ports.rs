@@ -1,11 +1,10 @@
 //! Loopback ports, each reserved by a lock on a file until the cluster is deleted.
 //!
-//! A port that the kernel reports as free may be taken by another cluster before a server listens on it. A
-//! client could then write to the wrong cluster. The lock prevents this between clusters of this program, and
-//! the CA of each cluster protects its clients from all other servers.
+//! Another cluster may take a free port before a server listens on it. A client could then write to the wrong
+//! cluster. The lock prevents this between clusters of this program, and the CA of each cluster protects its
+//! clients from all other servers.
 //!
-//! The kernel gives outgoing connections ports from its ephemeral range. Such a connection could take a port
-//! before the server starts, so the reserved ports are below that range.
+//! The kernel gives outgoing connections ports from its ephemeral range, so the reserved ports are below it.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -24,15 +23,13 @@ fn folder() -> PathBuf {
     home::state().join("ports")
 }
 
-/// The kernel's range of ports for outgoing connections.
 const OUTGOING: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 /// The kernel's default start of that range.
 const DEFAULT_BEGIN: u16 = 32_768;
 /// How many ports below the range to choose from. Ports below 1024 need privileges.
 const WIDTH: u16 = 12_000;
 
-/// The ports to choose from. If outgoing connections may use every port, the only one is 0: the kernel then
-/// chooses.
+/// If outgoing connections may use every port, the only one is 0: the kernel then chooses.
 fn range() -> Range<u16> {
     let text = std::fs::read_to_string(OUTGOING).unwrap_or_default();
     let begin = text.split_whitespace().next().and_then(|begin| begin.parse().ok()).unwrap_or(DEFAULT_BEGIN);
@@ -64,7 +61,6 @@ pub fn reserve() -> Result<Port, ProgramError> {
     Err(ProgramError::Ports(last))
 }
 
-/// Checks that a port can be reserved: reserves one and releases it again.
 pub(crate) fn check() -> Result<String, ProgramError> {
     reserve().map(|port| format!("127.0.0.1:{} is free", port.number))
 }

@@ -11,8 +11,7 @@ use crate::{ProgramError, available_memory, home, ports};
 
 /// Peak memory of the largest build in MiB: linking kube-apiserver while two compilers run.
 const BUILD_MEMORY_MIB: u64 = 2048;
-/// Disk space in MiB of a build of all components with empty caches. Go's own caches are usually on the same
-/// disk.
+/// In MiB, with empty caches. Go's own caches are usually on the same disk.
 pub(crate) const BUILD_DISK_MIB: u64 = 4096;
 /// Disk space of a cluster's state, in MiB.
 const STATE_DISK_MIB: u64 = 512;
@@ -30,7 +29,6 @@ impl Check {
     }
 }
 
-/// Checks everything that is needed to build these components and to run a cluster of local processes.
 pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     let mut checks = vec![
         Check::new("state folder", writable(&home::state(), STATE_DISK_MIB, home::STATE_VARIABLE)),
@@ -57,7 +55,6 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     checks
 }
 
-/// Fails with everything that is missing.
 pub fn require(checks: Vec<Check>) -> Result<(), ProgramError> {
     let wrong = |check: Check| check.found.err().map(|reason| format!("{}: {reason}", check.what));
     let missing: Vec<_> = checks.into_iter().filter_map(wrong).collect();
@@ -95,7 +92,6 @@ async fn written_by_go(
     writable(&folder_of_go(component, variable).await?, 1, variable)
 }
 
-/// Checks that a folder is writable and has enough space.
 fn writable(path: &Path, needed_mib: u64, variable: &'static str) -> Result<String, ProgramError> {
     let refused = |source| ProgramError::NotWritable { path: path.into(), variable, source };
     std::fs::create_dir_all(path).map_err(refused)?;

@@ -20,7 +20,6 @@ use tokio::sync::watch;
 use super::{home, processor_time};
 use crate::ProgramError;
 
-/// How many children of this process are running.
 static LIVE: std::sync::LazyLock<watch::Sender<usize>> = std::sync::LazyLock::new(|| watch::Sender::new(0));
 
 /// Waits until every child of this process has ended. Returns `false` after `limit`.
@@ -168,7 +167,6 @@ impl Process {
         kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
     }
 
-    /// Sends a signal, unless the process has ended.
     pub fn signal(&self, signal: Signal) {
         if self.exit.borrow().is_none()
             && let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw)

@@ -9,7 +9,6 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 #[derive(Debug)]
 struct Children {
-    /// The time of the children that have ended.
     ended: BTreeMap<String, Duration>,
     live: BTreeMap<u32, String>,
 }
@@ -20,8 +19,7 @@ fn children() -> MutexGuard<'static, Children> {
     CHILDREN.lock()
 }
 
-/// Waits until a child exits, and counts its time. Does not reap the child, because the kernel reports the
-/// time only of children that are not reaped.
+/// Does not reap the child, because the kernel reports the time only of children that are not reaped.
 pub(crate) fn count_until_exit(pid: u32, name: &str) {
     children().live.insert(pid, name.to_owned());
     if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
@@ -61,7 +59,6 @@ pub fn of_ended_children() -> Duration {
     stat.ok().and_then(|stat| in_stat(&stat, OF_CHILDREN)).unwrap_or_default()
 }
 
-/// CPU time of a process from `/proc`.
 fn of(process: &str) -> Option<Duration> {
     in_stat(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?, OWN)
 }

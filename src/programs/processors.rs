@@ -1,11 +1,8 @@
-//! How busy the machine's processors are.
-
 use std::time::{Duration, Instant};
 
 use crate::processor_time::in_ticks;
 
-/// The fields of the first line of `/proc/stat` that count as busy: user, nice, system, irq, softirq and
-/// steal.
+/// In the first line of `/proc/stat`: user, nice, system, irq, softirq and steal.
 const BUSY: [usize; 6] = [0, 1, 2, 5, 6, 7];
 
 #[derive(Debug, Default)]
@@ -24,13 +21,11 @@ impl Processors {
     }
 }
 
-/// The idle share of this many processors. The kernel counts in ticks, so the busy time may slightly exceed
-/// the total.
+/// The kernel counts in ticks, so the busy time may slightly exceed the total.
 fn idle(busy: Duration, passed: Duration, processors: usize) -> f64 {
     (1.0 - busy.as_secs_f64() / passed.as_secs_f64() / processors as f64).clamp(0.0, 1.0)
 }
 
-/// The busy time of all processors since boot.
 fn busy(stat: &str) -> Option<Duration> {
     let all = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = all.split_whitespace().map_while(|field| field.parse().ok()).collect();

@@ -1,9 +1,8 @@
 //! Adds files to a module for a build, for example a constant that no version on a module proxy has.
 //!
-//! Go builds only the files of a module, and an overlay must not change the module cache. So the harness
-//! copies the module from the cache, and `go.mod` replaces the module by the copy. `go.sum` does not cover a
-//! folder, so the module's digests are pinned next to its version. Go compares them when it downloads the
-//! module.
+//! Go builds only the files of a module, and an overlay must not change the module cache. So `go.mod`
+//! replaces the module by a copy. `go.sum` does not cover a folder, so the module's digests are pinned next
+//! to its version. Go compares them when it downloads the module.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -14,7 +13,6 @@ use tokio::process::Command;
 use crate::blocking::in_place;
 use crate::{ProgramError, home};
 
-/// A module that is built from a copy with additional files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Amendment {
     pub module: &'static str,
@@ -29,7 +27,6 @@ pub struct Amendment {
     pub files: &'static [(&'static str, &'static str)],
 }
 
-/// Why the module could not be copied.
 #[derive(Debug)]
 pub(super) enum NoCopy {
     /// The module is not in the module cache and may not be downloaded.
@@ -61,7 +58,6 @@ impl Amendment {
         parent.join(format!("download-{}", self.folder))
     }
 
-    /// Hashes everything that the copy depends on.
     pub(super) fn hash_into(&self, hash: &mut Sha256) {
         let pins = [self.module, self.version, self.sum, self.go_mod_sum, self.folder];
         let files = self.files.iter().flat_map(|(path, content)| [*path, *content]);
@@ -71,8 +67,7 @@ impl Amendment {
         }
     }
 
-    /// Copies the module and adds the files, unless the copy exists. `proxy` overrides the GOPROXY of
-    /// `go env`.
+    /// Unless the copy exists. `proxy` overrides the GOPROXY of `go env`.
     pub(super) async fn copy_into(&self, parent: &Path, proxy: Option<&str>) -> Result<(), NoCopy> {
         let target = parent.join(self.folder);
         if target.is_dir() {
@@ -110,8 +105,7 @@ impl Amendment {
         Err(if is_refused { NoCopy::NotCached } else { NoCopy::Go(reason) })
     }
 
-    /// Copies the module and adds the files. The final rename makes sure that other processes see only a
-    /// complete copy.
+    /// Other processes see only a complete copy, because of the rename.
     fn create_copy(&self, source: &Path, parent: &Path, target: &Path) -> Result<(), ProgramError> {
         let unfinished = tempfile::tempdir_in(parent).map_err(ProgramError::file(parent))?;
         copy(source, unfinished.path())?;
@@ -216,8 +210,7 @@ mod tests {
         assert!(!parent.path().join("m").exists());
     }
 
-    /// A folder serves as proxy with one module. Go refuses the module because its digest is not the pinned
-    /// one.
+    /// Its digest is not the pinned one. A folder serves as proxy with this module.
     #[tokio::test]
     async fn a_module_with_another_digest_is_refused() {
         let parent = tempfile::tempdir().unwrap();

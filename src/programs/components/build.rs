@@ -15,8 +15,7 @@ use crate::{ProgramError, available_memory, home};
 /// Free disk space that a build needs, in MiB.
 const SPARE_MIB: u64 = 1024;
 
-/// Compiler flags. The linker drops DWARF anyway (`-s -w`). A compiler that does not write it saves an eighth
-/// of the compile time.
+/// The linker drops DWARF anyway (`-s -w`). A compiler that does not write it saves an eighth of the time.
 pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
 
 /// With fewer processors, Go compiles each package in one thread. Packages that compile in parallel keep all
@@ -45,7 +44,6 @@ pub struct BuiltBy {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Build<'a> {
     pub folder: &'a Path,
-    /// The value of `-ldflags`.
     pub ldflags: &'a str,
     pub version: &'a str,
     /// If there are several, the name of each must be the last folder of its package.
@@ -148,9 +146,8 @@ pub(super) fn names(programs: &[Target<'_>]) -> String {
     programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Environment variables that stop a compiler from collecting garbage before it has used its share of the
-/// memory. This saves an eighth of the compile time. Returns none if the share is small or the user has set
-/// one of them.
+/// A compiler that collects garbage only after it has used its share of the memory saves an eighth of the
+/// time. Returns none if the share is small or the user has set one of these variables.
 fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'static str, String)> {
     const VARIABLES: [&str; 2] = ["GOGC", "GOMEMLIMIT"];
     // One compiler runs per processor, in addition to `go` itself. Half of the memory is left to other

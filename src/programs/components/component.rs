@@ -83,8 +83,7 @@ impl Component {
         self.module.name == other.module.name && self.version == other.version
     }
 
-    /// A short hash of the sources: the pinned modules, the linker flags and the package. It does not depend
-    /// on the toolchain.
+    /// Of the pinned modules, the linker flags and the package, independent of the toolchain.
     pub(super) fn pins(&self) -> String {
         let module = self.module;
         let mut hash = Sha256::new();

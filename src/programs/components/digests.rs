@@ -1,5 +1,3 @@
-//! Digests as text.
-
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Writes the folder of a release ([`super::release`]): copies of programs and of files of their modules, and
-//! the list of their digests.
+//! Writes the folder of a release ([`super::release`]): programs, files of their modules, and their digests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,15 +19,13 @@ pub struct ModuleFiles {
     pub files: Vec<String>,
 }
 
-/// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fetched {
     pub files: usize,
     pub bytes: u64,
 }
 
-/// Copies these programs and files into an empty folder. Removes the copies if one of them fails, for example
-/// because the disk is full.
+/// Into an empty folder. Removes the copies if one of them fails, for example because the disk is full.
 pub async fn fetch(
     to: &Path,
     programs: &[(&'static Component, Program)],

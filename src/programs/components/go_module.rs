@@ -9,8 +9,7 @@ use super::component::Module;
 use super::digests::hex;
 use crate::{ProgramError, home};
 
-/// Writes `go.mod` and `go.sum` of a module into the cache. Before Go loads packages, an amended module also
-/// needs the copy from [`complete`].
+/// Writes them into the cache. An amended module also needs the copy from [`complete`].
 pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ProgramError> {
     let mut hash = Sha256::new_with_prefix(format!("{}{}", module.go_mod, module.go_sum));
     if let Some(amendment) = module.amendment {

@@ -1,12 +1,10 @@
 //! The programs of a cluster, built from pinned Go modules.
 //!
-//! `components/<module>/go.mod` at the top of the repository pins every version. The files are embedded here,
-//! so an installed binary needs no checkout. The cache folder keeps each program under a hash of all its
-//! inputs. A program is rebuilt only when that hash changes.
+//! `components/<module>/go.mod` pins every version. The files are embedded here, so an installed binary needs
+//! no checkout. The cache folder keeps each program under a hash of all its inputs.
 //!
 //! - [`toolbox`] provides the programs and builds missing ones.
-//! - [`release`] finds programs that were built for a release, next to the suite's program. [`mod@fetch`] writes
-//!   them.
+//! - [`release`] finds programs that were built for a release. [`mod@fetch`] writes them.
 //! - [`toolchain`] is the user's Go. [`build`] runs it, in the folder that [`go_module`] writes.
 //! - [`modules`] checks before a build whether Go can get its modules.
 //! - An [`Amendment`] adds files to a module if no downloadable version has what a build needs.

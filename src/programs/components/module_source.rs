@@ -16,8 +16,7 @@ use crate::blocking::in_place;
 /// Prints the folder of a module, or nothing if Go would have to download the module.
 const LIST: [&str; 5] = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}"];
 
-/// The folder with the source of a component's Go module: the files in a release, or the source in Go's
-/// cache. Downloads the module if Go no longer has it.
+/// A release contains the files. Otherwise this is the source in Go's cache, after a download if needed.
 pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramError> {
     if let Some(folder) = in_place(|| released(component))? {
         return Ok(folder);
@@ -52,8 +51,7 @@ fn released(component: &Component) -> Result<Option<PathBuf>, ProgramError> {
     ReleaseFolder::of_this_program()?.map_or(Ok(None), |release| release.module(component))
 }
 
-/// The output of `go` for the module `path`, or the reason why it failed. `proxy` overrides the GOPROXY of
-/// `go env`.
+/// `path` is the module. `proxy` overrides the GOPROXY of `go env`.
 async fn go(folder: &Path, args: &[&str], path: &str, proxy: Option<&str>) -> Result<String, String> {
     let mut go = Command::new("go");
     go.args(args).arg(path).current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);

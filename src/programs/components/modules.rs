@@ -44,8 +44,7 @@ pub(crate) async fn to_download(
     Ok(missing)
 }
 
-/// Copies the amended module, unless Go must download it first. Then this returns the folder to download it
-/// from, and the module as PATH@VERSION.
+/// If Go must download it first, returns the folder for that, and the module as PATH@VERSION.
 pub(super) async fn missing_amended(
     module: &'static Module,
     folder: &Path,
@@ -58,8 +57,7 @@ pub(super) async fn missing_amended(
     }
 }
 
-/// The first module that Go would download to load these packages, as PATH@VERSION. The build reports other
-/// problems of the packages.
+/// As PATH@VERSION. The build reports other problems of the packages.
 async fn first_missing(folder: &Path, components: &[&Component]) -> Option<String> {
     let mut list = go(folder, &["list", "-mod=readonly", "-deps", "-f", ""]);
     list.args(components.iter().map(|component| component.package));
@@ -70,8 +68,7 @@ async fn first_missing(folder: &Path, components: &[&Component]) -> Option<Strin
     message.contains("module lookup disabled").then(|| format!("{path}@{version}"))
 }
 
-/// Makes Go query this version, without its source. The result depends on GOPROXY, GOPRIVATE, HTTPS_PROXY and
-/// credentials, as a download would.
+/// Without its source. Depends on GOPROXY, GOPRIVATE, HTTPS_PROXY and credentials, as a download would.
 async fn query(folder: &Path, module: &str, limit: Duration) -> Result<(), GoError> {
     let mut list = go(folder, &["list", "-mod=readonly", "-m", module]);
     // `direct` uses git, which may prompt for a password.

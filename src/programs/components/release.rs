@@ -27,7 +27,6 @@ pub(super) struct ReleaseFolder {
     digests: BTreeMap<String, String>,
 }
 
-/// A program whose digest has been checked.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ReleasedProgram {
     pub component: &'static Component,
@@ -36,8 +35,7 @@ pub(super) struct ReleasedProgram {
     pub sha256: String,
 }
 
-/// The path of a component's program. It contains the pins of the module, so that a program of another suite
-/// version is not used.
+/// Contains the pins of the module, so that a program of another suite version is not used.
 pub(super) fn program_file(component: &Component) -> String {
     let Component { name, version, .. } = component;
     format!("{PROGRAMS}{name}-{version}-{}/{name}", component.pins())
@@ -49,8 +47,7 @@ pub(super) fn module_folder(component: &Component) -> String {
 }
 
 impl ReleaseFolder {
-    /// The folder of this program, or `../lib/grove-conformance` from there. `None` if this program does not
-    /// come from a release.
+    /// The folder of this program, or [`LIBRARY`]. `None` if this program does not come from a release.
     pub(super) fn of_this_program() -> Result<Option<Self>, ProgramError> {
         std::env::current_exe().map_or(Ok(None), |program| Self::of(&program))
     }
@@ -65,8 +62,7 @@ impl ReleaseFolder {
         Ok(None)
     }
 
-    /// Reads the list. `None` if there is none, or if it lists no programs: then it belongs to something
-    /// else.
+    /// `None` without a list, or if it lists no programs: then it belongs to something else.
     fn open(path: PathBuf) -> Result<Option<Self>, ProgramError> {
         let sums = path.join(SUMS);
         let text = match std::fs::read(&sums) {
@@ -88,13 +84,11 @@ impl ReleaseFolder {
         Ok(Some(Self { path, digests: lines.into_iter().flatten().collect() }))
     }
 
-    /// Whether the release contains the program of a component.
     pub(super) fn lists(&self, component: &Component) -> bool {
         self.digests.contains_key(&program_file(component))
     }
 
-    /// The programs of these components that the release contains. Checks their digests at the same time,
-    /// because the files have about 100 MB each.
+    /// At the same time, because the files have about 100 MB each.
     pub(super) fn programs(
         &self,
         components: &[&'static Component],

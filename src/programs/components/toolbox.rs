@@ -1,5 +1,4 @@
-//! Provides programs: those of the user (`--component NAME=PATH`), those of a release, cached ones, or newly
-//! built ones.
+//! Provides programs: given ones (`--component NAME=PATH`), those of a release, cached or newly built ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -61,7 +60,6 @@ pub struct PlannedBuild {
     pub seconds: Option<f64>,
 }
 
-/// Receives the progress of builds.
 pub trait Progress: Send + Sync {
     /// Reports the planned builds in order; none if everything is cached.
     fn planned(&self, _builds: &[PlannedBuild]) {}
@@ -137,7 +135,6 @@ impl Toolbox {
         })
     }
 
-    /// All programs, sorted by name.
     pub fn programs(&self) -> impl Iterator<Item = &Program> {
         self.programs.values()
     }
@@ -172,7 +169,6 @@ pub fn reject_unknown_overrides(
     }
 }
 
-/// Why a program does not report its version.
 #[derive(Debug, thiserror::Error)]
 enum VersionError {
     #[error(transparent)]
@@ -202,8 +198,7 @@ async fn given(component: &Component, path: &Path) -> Result<Program, ProgramErr
     Ok(Program { name, version, path, sha256, source: Source::Given, built_in: None })
 }
 
-/// The programs of these components that the release of this program contains. None if this program does not
-/// come from a release.
+/// None if this program does not come from a release.
 fn released(components: &[&'static Component]) -> Result<Vec<Program>, ProgramError> {
     let Some(release) = ReleaseFolder::of_this_program()? else { return Ok(Vec::new()) };
     let program = |found: ReleasedProgram| Program {

@@ -18,7 +18,6 @@ pub struct Toolchain {
     pub target: String,
 }
 
-/// Why a `go` command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GoError {
     #[error("`go` cannot be run: {0}")]
@@ -63,8 +62,7 @@ impl Toolchain {
         }
     }
 
-    /// Checks that the `go` on PATH is new enough for a module. `go env` succeeds whatever the module's `go`
-    /// line requires; `go list -m` does not.
+    /// `go env` succeeds whatever `go` line the module has; `go list -m` does not.
     pub(crate) async fn check_version_for(module: &Path) -> Result<(), GoError> {
         let mut go = Command::new("go");
         go.args(["list", "-m"]).current_dir(module).stdin(Stdio::null());

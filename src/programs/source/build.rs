@@ -1,5 +1,4 @@
-//! Builds programs from a working tree. The component cache keeps a program under a hash of the tree's
-//! content and all other inputs of the build.
+//! Builds programs from a working tree. The cache keeps each under a hash of the tree and all other inputs.
 
 use std::path::PathBuf;
 
@@ -26,9 +25,8 @@ pub struct GoBuild {
     pub package: String,
     /// Folders whose files determine the build output: that of the module, and those of `replace` lines.
     pub inputs: Vec<String>,
-    /// The value of `-ldflags`. Placeholders are `{version}`, `{commit}` and `{module}` (the module's path),
-    /// and for Kubernetes or a module that contains it `{kubernetes}` (the version), `{kubernetes-major}` and
-    /// `{kubernetes-minor}`.
+    /// Placeholders are `{version}`, `{commit}` and `{module}` (the module's path), and for Kubernetes or a
+    /// module that contains it `{kubernetes}` (the version), `{kubernetes-major}` and `{kubernetes-minor}`.
     #[serde(default)]
     pub ldflags: String,
 }
@@ -96,7 +94,6 @@ impl Buildable {
         cached(name, &self.folder_of(name, package)).is_some()
     }
 
-    /// Builds the program of a package, unless it is cached.
     pub async fn build(
         &self,
         name: &str,
@@ -110,8 +107,7 @@ impl Buildable {
             <[Program; 1]>::try_from(built_once(build, &self.go, progress).await?).map_err(|_| {
                 ProgramError::NoProgram { program: name.into(), reason: "the build produced no program" }
             })?;
-        // The cache has the version at the time of the build. Since then, the same content may have been
-        // committed or tagged.
+        // Since the build, the same content may have been committed or tagged.
         Ok(Program { version: version.clone(), ..program })
     }
 }
@@ -121,7 +117,6 @@ fn go_line(go_mod: &str) -> String {
     line.unwrap_or("as its go.mod says").trim().to_owned()
 }
 
-/// The values of the placeholders in linker flags.
 fn values(go_mod: &str, revision: &Revision) -> Values {
     let mut values: Values =
         [("version", revision.version.clone()), ("commit", revision.commit.clone().unwrap_or_default())]

@@ -1,5 +1,4 @@
-//! A folder with a program's source: its version and commit, and a hash of the inputs of a build. It may be a
-//! clone, a worktree, or an unpacked archive without git.
+//! A folder with a program's source: a clone, a worktree, or an unpacked archive without git.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +20,6 @@ pub struct VersionFrom {
     pub file: Option<String>,
 }
 
-/// A version, and the commit if git knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
     pub version: String,
@@ -78,9 +76,8 @@ fn version_in(path: &Path) -> Option<String> {
     field("appVersion").or_else(|| field("version"))
 }
 
-/// A hash of these files, and of the files below these folders. It covers the files that git does not ignore,
-/// or without git all files that are not hidden. Missing inputs are skipped, because not every tree has a
-/// vendor folder.
+/// Covers the files that git does not ignore, or without git all that are not hidden. Missing inputs are
+/// skipped, because not every tree has a vendor folder.
 pub(super) async fn content(dir: &Path, inputs: &[String]) -> Result<String, ProgramError> {
     let mut files = Vec::new();
     if is_top(dir).await {
@@ -116,7 +113,6 @@ fn hash_files(dir: &Path, files: &[PathBuf]) -> Result<String, ProgramError> {
     Ok(hex(&hash.finalize()))
 }
 
-/// Adds the files below a folder that are not hidden.
 fn list(dir: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ProgramError> {
     let path = dir.join(folder);
     for entry in std::fs::read_dir(&path).map_err(ProgramError::file(&path))?.flatten() {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 pub type Values = BTreeMap<&'static str, String>;
 
-/// A text has a placeholder that has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown placeholder {{{name}}}; known: {known}")]
 pub struct UnknownPlaceholder {

@@ -1,6 +1,5 @@
-//! Documents that cover every release of a program. Their field `variants` has the differences between
-//! releases. The first variant that matches the files in the source folder is merged over the rest, as a JSON
-//! merge patch. So each field is written once for all releases or once per variant.
+//! Documents that cover every release of a program. The first of its `variants` that matches the files in the
+//! source folder is merged over the rest. So each field is written once for all releases or once per variant.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -51,7 +50,6 @@ struct Variant {
     with: Map<String, Value>,
 }
 
-/// Why a text is not a document of the expected kind.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     #[error(transparent)]
@@ -62,12 +60,10 @@ pub enum DocumentError {
     Field { field: &'static str, expected: String, found: String },
 }
 
-/// Why a document does not apply to a folder.
 #[derive(Debug, thiserror::Error)]
 pub enum NoRelease {
     #[error("variants: {0}")]
     Variants(serde_json::Error),
-    /// The suite cannot test the release.
     #[error("{0}")]
     Refused(String),
 }
@@ -90,8 +86,7 @@ pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentEr
     Ok(fields)
 }
 
-/// The absolute path of the folder, if it has the files in the document's field `checkout`. `repository` is
-/// the repository's name, for messages.
+/// If the folder has the files in the document's field `checkout`. `repository` is a name for messages.
 pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<PathBuf, SourceError> {
     let no_checkout =
         |missing| SourceError::Checkout { repository: repository.into(), dir: dir.into(), missing };
@@ -102,8 +97,7 @@ pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<
     if missing.is_empty() { Ok(top) } else { Err(no_checkout(missing)) }
 }
 
-/// Merges the variant that matches the folder over the rest of the document, and returns the variant's name.
-/// `path` is the path of the document, for messages.
+/// Merges the variant over the rest and returns its name. `path` is for messages.
 pub fn for_release(
     fields: &mut Map<String, Value>,
     dir: &Path,
