@@ -45,8 +45,7 @@ static OF_KUBERNETES: LazyLock<Vec<Vec<Component>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Linker flags that set the version. Without them, Kubernetes' programs report v0.0.0-master and refuse
-/// version-gated features.
+/// Without these flags, Kubernetes' programs report v0.0.0-master and refuse version-gated features.
 fn stamp(kubernetes: Kubernetes) -> String {
     const VERSION: &str = "k8s.io/component-base/version";
     let (major, minor) = kubernetes.minor().split_once('.').unwrap_or((kubernetes.minor(), ""));
@@ -87,7 +86,6 @@ static NODES: [Component; 7] = [
     cni("host-local", "github.com/containernetworking/plugins/plugins/ipam/host-local"),
 ];
 
-/// Every program of a cluster with this Kubernetes version. Builds in this order share the most work.
 pub fn catalogue(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
     let kubernetes =
         Kubernetes::ALL.iter().zip(&*OF_KUBERNETES).filter(move |(version, _)| **version == kubernetes);
@@ -142,8 +140,7 @@ pub fn components_for(
     })
 }
 
-/// The files of pinned modules that a local control plane reads when it starts, with these schedulers, and
-/// with the trainer if it runs TrainJobs.
+/// The control plane reads these files when it starts.
 pub fn module_files(wanted: &BTreeSet<Scheduler>, with_trainer: bool) -> Vec<ModuleFiles> {
     let of_schedulers = schedulers::all().filter(|scheduler| wanted.contains(scheduler));
     let of_schedulers =
@@ -161,7 +158,6 @@ pub fn components_for_kind(wanted: &BTreeSet<Scheduler>) -> impl Iterator<Item =
     })
 }
 
-/// The programs in the image of a kind cluster's nodes.
 pub fn components_of_node_image(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
     catalogue(kubernetes).filter(|component| {
         matches!(

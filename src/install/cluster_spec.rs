@@ -23,7 +23,6 @@ pub use crate::gates::Gates;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterSpec {
-    /// The version of the API server, the controller manager and kube-scheduler.
     pub kubernetes: Kubernetes,
     /// Feature gates of the API server and the controller manager.
     pub api_gates: Gates,
@@ -37,10 +36,8 @@ pub struct ClusterSpec {
     pub controller: ControllerSpec,
     /// Environment variables of the reference controller. Only machine-made mutations use this.
     pub controller_variables: Vec<(String, String)>,
-    /// Whether the harness installs the reference controller with its CRDs and webhooks. Otherwise the caller
-    /// installs an operator.
+    /// With its CRDs and webhooks. Otherwise the caller installs an operator.
     pub has_controller: bool,
-    /// The operator that replaces the reference controller.
     pub operator: Option<Arc<Operator>>,
     /// The operators of an upgrade, for runs with upgrade cases.
     pub upgrade: Option<Upgrade>,
@@ -66,11 +63,9 @@ pub struct ClusterSpec {
     /// The schedulers that the user gave, with their CRDs. The harness cannot build every scheduler. For one
     /// that is neither built nor given, kube-scheduler binds the pods.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
-    /// The configurations that replace the suite's.
     pub configurations: BTreeMap<Scheduler, SchedulerConfiguration>,
 }
 
-/// The operator before and after an upgrade; `None` is the reference controller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upgrade {
     pub from: Option<Arc<Operator>>,
@@ -133,7 +128,6 @@ impl ClusterSpec {
         }
     }
 
-    /// The default spec with these schedulers in addition to kube-scheduler.
     pub fn with(schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
         Self::default().with_schedulers(schedulers)
     }
@@ -146,8 +140,7 @@ impl ClusterSpec {
         self
     }
 
-    /// Adds the trainer and its KAI plugin. With `jobs_have_gangs`, the Job controller creates a gang for
-    /// each Job, for any scheduler.
+    /// With `jobs_have_gangs`, the Job controller creates a gang for each Job, for any scheduler.
     #[must_use]
     pub fn with_trainer(mut self, jobs_have_gangs: bool) -> Self {
         self.trainer = Some(TrainerSpec { plugin: true, given: None });
@@ -167,8 +160,7 @@ impl ClusterSpec {
         self
     }
 
-    /// The files of pinned modules that this cluster reads when it starts. A given scheduler or trainer comes
-    /// with its own.
+    /// The cluster reads these files when it starts. A given scheduler or trainer comes with its own.
     pub fn module_files(&self) -> Vec<ModuleFiles> {
         let has_own = |scheduler: &Scheduler| self.given.get(scheduler).is_some_and(|given| given.has_crds());
         let read = self.schedulers.iter().filter(|scheduler| !has_own(scheduler));
@@ -192,7 +184,6 @@ impl ClusterSpec {
         Self { has_controller: false, ..self }
     }
 
-    /// Whether the reference controller starts with faults, at first or after an upgrade.
     pub fn has_faults(&self) -> bool {
         let upgraded = self.upgrade.as_ref().is_some_and(|upgrade| !upgrade.faults.is_empty());
         upgraded || !self.controller.faults.is_empty()
@@ -206,8 +197,7 @@ impl ClusterSpec {
         }
     }
 
-    /// Keeps at most one scheduler in addition to kube-scheduler, and removes the controller's profiles of
-    /// the others.
+    /// Keeps one scheduler in addition to kube-scheduler, and only its profile of the controller.
     #[must_use]
     pub fn narrowed_to(mut self, scheduler: Scheduler) -> Self {
         for other in std::mem::take(&mut self.schedulers) {
@@ -261,13 +251,11 @@ impl ClusterSpec {
         if stand_in { installation(Scheduler::KUBE).user } else { installation(scheduler).user }
     }
 
-    /// The part that posts `pods/binding` for a scheduler's pods.
     pub fn binding_part(&self, scheduler: Scheduler) -> Option<Part> {
         let binder = self.binder(scheduler);
         self.parts().find(|part| part.user() == Some(binder))
     }
 
-    /// Adds a fault proxy with this rule to a part.
     #[must_use]
     pub fn with_rule(mut self, part: Part, rule: Rule) -> Self {
         self.proxied.insert(part);
@@ -275,8 +263,7 @@ impl ClusterSpec {
         self
     }
 
-    /// The users that run TrainJobs. The API server audits all their requests, and of other users only
-    /// bindings.
+    /// They run TrainJobs. The API server audits all their requests, and of other users only bindings.
     pub fn audited_users(&self) -> Vec<&'static str> {
         self.parts().filter(|part| part.is_of_trainer()).filter_map(Part::user).collect()
     }

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::schedulers;
 
-/// The reference backend controller's configuration file and hidden flags.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControllerSpec {
     pub configuration: Value,

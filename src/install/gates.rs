@@ -1,5 +1,3 @@
-//! Feature gates of Kubernetes programs.
-
 use std::collections::BTreeMap;
 
 use conformance_contract::kubernetes::Kubernetes;

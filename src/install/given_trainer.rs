@@ -1,9 +1,8 @@
-//! A Kubeflow Trainer that the user gives instead of the pinned one: its program and the manifests of the
-//! same release. They come from a folder (`--component trainer-controller-manager=DIR`) or from a checkout
-//! (`src:DIR`).
+//! A Kubeflow Trainer that the user gives instead of the pinned one: its program and manifests, from a folder
+//! (`--component trainer-controller-manager=DIR`) or from a checkout (`src:DIR`).
 //!
-//! The given trainer runs with the pinned JobSet. A trainer whose runtimes have the field
-//! `podGroupPolicy.kaiScheduler` contains the KAI plugin, so the harness does not start the reference plugin.
+//! It runs with the pinned JobSet. A trainer whose runtimes have the field `podGroupPolicy.kaiScheduler`
+//! contains the KAI plugin, so the harness does not start the reference plugin.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +32,6 @@ const RUNTIMES: &str = "crds/trainer.kubeflow.org_trainingruntimes.yaml";
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTrainer {
     pub program: Program,
-    /// The commit of the trainer's source, if git knows it.
     pub commit: Option<String>,
     /// Whether the trainer contains the KAI plugin: the CRDs of its runtimes have the plugin's field.
     pub has_kai_plugin: bool,
@@ -50,9 +48,8 @@ impl GivenTrainer {
         }
     }
 
-    /// Finds a trainer's program and manifests below `path`. The manifests have the layout of its repository.
-    /// Of several programs or folders, the one nearest to `path` is used. The error lists everything that is
-    /// missing.
+    /// The manifests have the layout of the trainer's repository. Of several programs or folders, the one
+    /// nearest to `path` is used. The error lists everything that is missing.
     pub fn in_folder(path: &Path) -> Result<Self, InstallError> {
         let files = Files::below(path, FOLDER)?;
         let is_base = |folder: &PathBuf| MANIFESTS.iter().all(|file| folder.join(file).is_file());
@@ -102,7 +99,6 @@ fn has_kai_policy(crd: &Value) -> bool {
     !versions.is_empty() && versions.iter().all(has_kai)
 }
 
-/// A trainer's checkout, whose program may not be built yet.
 #[derive(Debug, Clone)]
 pub struct TrainerSource {
     tree: Tree,

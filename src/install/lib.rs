@@ -1,9 +1,8 @@
-//! What a control plane consists of, as data: its programs, and how each is configured and started. Nothing
-//! here sends requests to an API server, except by running `helm`.
+//! What a control plane consists of, as data. Nothing here sends requests to an API server, except by running
+//! `helm`.
 //!
 //! - [`catalogue`] lists the programs that are built.
-//! - [`schedulers`] has one file per scheduler: how it is configured and started, and which API objects it
-//!   needs.
+//! - [`schedulers`] has one file per scheduler: its configuration, start, and API objects.
 //! - [`operator`] describes operators other than the reference controller, from their source or as programs.
 //! - [`trainer`] describes the pinned Kubeflow Trainer, and [`given_trainer`] one that the user gives.
 //! - [`cluster_spec`] specifies a local cluster, [`part`] names its processes, and [`memory`] limits them.

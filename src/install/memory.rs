@@ -45,8 +45,7 @@ impl Memory {
     }
 }
 
-/// The memory of a run with this many schedulers under test, and with `alone` control planes in addition to
-/// the shared one.
+/// With `alone` control planes in addition to the shared one.
 fn with_planes(schedulers: usize, alone: usize) -> u64 {
     SUITE + SHARED + PER_SCHEDULER * schedulers as u64 + ALONE * alone as u64
 }
@@ -61,7 +60,6 @@ pub fn check(schedulers: usize) -> Check {
     Check::new("memory of a run", enough_memory(available_memory::in_mib(), of_run(schedulers)))
 }
 
-/// How many control planes fit in addition to the shared one.
 pub fn planes_within(available_mib: u64, schedulers: usize) -> u32 {
     let left = available_mib.saturating_sub(with_planes(schedulers, 0));
     u32::try_from(left / ALONE).unwrap_or(u32::MAX)

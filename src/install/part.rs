@@ -1,5 +1,3 @@
-//! The processes that a control plane can have, in start order.
-
 use conformance_contract::scheduler::Scheduler;
 
 use crate::schedulers::{self, Install, SchedulerProcess};
@@ -85,7 +83,6 @@ impl Part {
         matches!(self, Self::OfTrainer(_))
     }
 
-    /// The description of a process of a scheduler or of the trainer.
     pub fn process(self) -> Option<&'static SchedulerProcess> {
         match self {
             Self::OfTrainer(index) => trainer::PROCESSES.get(usize::from(index)),

@@ -1,9 +1,8 @@
 //! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin.
 //!
-//! CRDs, roles and webhooks are read from the two Go modules, so that nothing is repeated here. The plugin's
-//! program prints its own. A trainer that the user gives ([`crate::given_trainer`]) has them in its folder.
-//! Each process has a user with only its own role. The API server reaches webhooks by URL, and the serving
-//! certificates are signed by the cluster's CA.
+//! CRDs, roles and webhooks are read from the two Go modules. The plugin's program prints its own. A trainer
+//! that the user gives ([`crate::given_trainer`]) has them in its folder. Each process has a user with only
+//! its own role. The API server reaches webhooks by URL, and the cluster's CA signs the serving certificates.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,9 +20,7 @@ use crate::schedulers::{Command, ProcessHome, SchedulerProcess, StartSettings};
 /// How the trainer is started. Mutants change parts of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainerSpec {
-    /// Whether the KAI plugin runs, with its field in the trainer's CRDs.
     pub plugin: bool,
-    /// A trainer that replaces the pinned one.
     pub given: Option<Arc<GivenTrainer>>,
 }
 
@@ -95,7 +92,6 @@ const JOB_SET_MANIFESTS: [&str; 6] = [
 /// The patches that the kustomization of the pinned trainer lists, below [`BASE`].
 const TRAINER_PATCHES: [&str; 2] = ["webhook/patch_mutating.yaml", "webhook/patch_validating.yaml"];
 
-/// The files of the two modules from which [`objects`] are read.
 pub(crate) fn module_files() -> [ModuleFiles; 2] {
     let trainer = MANIFESTS.iter().chain(&TRAINER_PATCHES).map(|file| format!("{BASE}/{file}"));
     let job_set = JOB_SET_MANIFESTS.iter().map(|file| format!("{JOB_SET_BASE}/{file}"));
@@ -193,8 +189,7 @@ pub async fn objects(
     objects_in(&trainer_base, &job_set_base, spec.plugin.then_some(program), ca_bundle, webhooks).await
 }
 
-/// The API objects from the manifests in these two folders. `plugin` is the program of the plugin, if it
-/// runs.
+/// From the manifests in these two folders. `plugin` is the program of the plugin, if it runs.
 async fn objects_in(
     base: &Path,
     job_set_base: &Path,
@@ -239,7 +234,6 @@ async fn objects_in(
     Ok(crds)
 }
 
-/// A process on loopback that serves webhooks.
 #[derive(Clone, Copy)]
 struct WebhookServer<'a> {
     port: u16,

@@ -21,8 +21,7 @@ pub struct OperatorChart {
     /// The folder, relative to the source.
     pub folder: PathBuf,
     pub release: String,
-    /// The chart's Deployment in the operator's namespace. Its pods have this name as
-    /// `app.kubernetes.io/name`.
+    /// In the operator's namespace. Its pods have this name as `app.kubernetes.io/name`.
     pub deployment: String,
     /// The lease for leader election of the replicas, in the same namespace.
     pub lease: String,
@@ -41,7 +40,6 @@ pub struct InitProgram {
 }
 
 impl OperatorChart {
-    /// Checks that all placeholders exist.
     pub(super) fn check(&self) -> Result<(), InvalidDescription> {
         let all = |names: &[&'static str]| names.iter().map(|name| (*name, "1".to_owned())).collect();
         fill_value(&self.values.template, &all(&OF_VALUES))

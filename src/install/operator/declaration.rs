@@ -71,8 +71,7 @@ impl Declaration {
         Ok(Self::of(release, text))
     }
 
-    /// Reads the declaration of an operator without source. Selects the release whose name is the operator's
-    /// version, or the only release.
+    /// Without source. Selects the release whose name is the operator's version, or the only release.
     pub fn of_version(path: &Path, operator: &str, version: &str) -> Result<Self, OperatorError> {
         let text = std::fs::read_to_string(path).map_err(OperatorError::in_file(path))?;
         let mut releases = releases(&text, path, operator)?;
@@ -92,8 +91,7 @@ impl Declaration {
         Self { release: release.name, backends: release.backends, sha256 }
     }
 
-    /// Applies the declaration to a target, unless its backend is not declared. `operator` includes the
-    /// version.
+    /// Unless the target's backend is not declared. `operator` includes the version.
     #[must_use]
     pub fn declared(&self, operator: String, target: Target) -> Target {
         let Some(declared) = self.backends.get(target.backend()).cloned() else { return target };

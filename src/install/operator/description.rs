@@ -18,7 +18,6 @@ use super::template::{Configuration, any, fill, fill_value};
 
 const KIND: &str = "OperatorDescription";
 
-/// How an operator is built, started and checked for readiness.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Description {
@@ -36,21 +35,17 @@ pub struct Description {
     pub build: Option<GoBuild>,
     /// A program to use instead of building one.
     pub program: Option<PathBuf>,
-    /// Arguments, with placeholders.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Environment variables, with placeholders.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The operator's own namespace.
     #[serde(default = "default_namespace")]
     pub namespace: String,
     /// The user in the operator's kubeconfig; an administrator by default.
     pub identity: Option<User>,
     #[serde(default)]
     pub roles: Vec<RoleFile>,
-    /// Whether the operator's user has all rights instead of roles. Such a run does not detect missing rules
-    /// in the operator's roles.
+    /// Such a run does not detect missing rules in the operator's roles.
     #[serde(default)]
     pub cluster_admin: bool,
     /// Files with CRDs, relative to the operator's source. `*` matches any part of a file name.
@@ -157,7 +152,6 @@ fn a_minute() -> u64 {
     60
 }
 
-/// A description for one release of an operator.
 #[derive(Debug)]
 pub(super) struct Read {
     pub description: Description,
@@ -219,7 +213,6 @@ impl Description {
         self.chart.as_ref().map_or(Ok(()), OperatorChart::check)
     }
 
-    /// Checks that all placeholders exist, outside the chart.
     fn check_placeholders(&self) -> Result<(), InvalidDescription> {
         let any = any();
         for arg in &self.args {

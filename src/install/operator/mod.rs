@@ -1,9 +1,8 @@
 //! Operators that the user selects with `--operator`, from their source or as programs.
 //!
-//! A [`Description`] is data: how the program is built, started, configured and checked for readiness, and
-//! which API objects it needs. [`open()`] reads a description and checks its checkout, without running
-//! anything. [`Opened::build`] builds the program into the component cache. In a local cluster, the resulting
-//! [`Operator`] replaces the reference controller. The same cases stop and start it.
+//! [`open()`] reads a [`Description`] and checks the checkout, without running anything. [`Opened::build`]
+//! builds the program into the component cache. In a local cluster, the resulting [`Operator`] replaces the
+//! reference controller. The same cases stop and start it.
 //!
 //! - [`word`]: the values of `--operator`, and the built-in descriptions
 //! - [`description`]: the fields of the file; [`chart`], [`roles`], [`template`]: parts of it

@@ -1,5 +1,4 @@
-//! The API objects that an operator needs before it starts: its namespace, CRDs, roles, other objects of its
-//! description, and webhook configurations by URL.
+//! What an operator needs before it starts: its namespace, CRDs, roles, other objects, and webhooks by URL.
 
 use std::path::{Path, PathBuf};
 
@@ -57,8 +56,7 @@ impl Operator {
         Ok(crds)
     }
 
-    /// The ClusterRole with its rules, and the binding to the operator's identity. Empty if the description
-    /// has no roles.
+    /// The ClusterRole and its binding. Empty if the description has no roles.
     fn role_objects(&self, spec: &ControllerSpec) -> Result<Vec<Value>, OperatorError> {
         const RBAC: &str = "rbac.authorization.k8s.io";
         let Some(identity) = &self.description.identity else { return Ok(Vec::new()) };

@@ -33,7 +33,6 @@ pub struct Opened {
     sha256: String,
 }
 
-/// An operator that can be started in a cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operator {
     pub description: Description,
@@ -160,8 +159,7 @@ impl Opened {
         self.description.chart.as_ref()
     }
 
-    /// Builds the program of the operator's init containers unless it is cached. Returns `None` if the
-    /// operator has no init containers.
+    /// Unless it is cached. `None` if the operator has no init containers.
     pub async fn build_init(&self, progress: &dyn Progress) -> Result<Option<PathBuf>, InstallError> {
         let Some(init) = self.chart().and_then(|chart| chart.init.as_ref()) else { return Ok(None) };
         let program = self.built(&init.name, &init.build, progress).await?;
@@ -193,8 +191,7 @@ impl Opened {
 }
 
 impl Operator {
-    /// Whether the operator has all rights in its cluster. Such a run does not detect missing rules in the
-    /// operator's roles.
+    /// Such a run does not detect missing rules in the operator's roles.
     pub fn is_cluster_admin(&self) -> bool {
         self.description.cluster_admin || self.description.identity.is_none()
     }

@@ -1,5 +1,3 @@
-//! How an operator's process is started in one cluster.
-
 use std::path::{Path, PathBuf};
 
 use conformance_programs::process::ProcessSpec;
@@ -12,7 +10,6 @@ use super::template::{Values, fill};
 use crate::InstallError;
 use crate::controller_spec::ControllerSpec;
 
-/// The files and ports of an operator in a cluster.
 #[derive(Debug, Clone)]
 pub struct OperatorHome {
     pub folder: PathBuf,
@@ -28,8 +25,7 @@ pub struct OperatorHome {
 }
 
 impl Operator {
-    /// Writes the operator's certificates and configuration, and returns how to start it. Fails for a
-    /// placeholder without a value.
+    /// Writes the certificates and the configuration. Fails for a placeholder without a value.
     pub fn process(&self, home: &OperatorHome, spec: &ControllerSpec) -> Result<ProcessSpec, InstallError> {
         let values = self.values(home, spec);
         let names = &self.description.certificates;

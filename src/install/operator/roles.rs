@@ -1,5 +1,4 @@
-//! The rules of an operator's own ClusterRoles. Its chart has them as templates that are almost plain YAML,
-//! which are read without Helm.
+//! The rules of an operator's own ClusterRoles. Its chart has them as almost plain YAML, read without Helm.
 //!
 //! Only the text after `rules:` is read. It may have blocks from `{{ if … }}` to `{{ end }}`, and the
 //! description states when each applies. Any other template text is rejected, because its value is unknown.
@@ -35,7 +34,6 @@ pub struct RoleBlock {
     pub taken: bool,
 }
 
-/// Why a template of a ClusterRole cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum RoleError {
     #[error("line {number}: {problem}: {line}")]

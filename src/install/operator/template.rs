@@ -34,8 +34,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Checks that the template has the list for profiles. `field` is the name of [`Configuration::profiles`]
-    /// in messages.
+    /// `field` is the name of [`Configuration::profiles`] in messages.
     pub(super) fn check(&self, field: &'static str) -> Result<(), InvalidDescription> {
         let is_list = |pointer: &String| self.template.pointer(pointer).is_some_and(Value::is_array);
         match self.profiles.as_ref().filter(|pointer| !is_list(pointer)) {

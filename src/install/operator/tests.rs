@@ -38,7 +38,6 @@ fn upstream(files: &[&str]) -> TempDir {
 }
 
 const ROLE: &str = "operator/charts/templates/clusterrole.yaml";
-/// Like upstream's role, with fewer rules.
 const ROLE_TEMPLATE: &str = r#"metadata: {name: {{ .Values.clusterRole.name }}}
 rules:
 - {apiGroups: [grove.io], resources: [podcliquesets], verbs: [get]}
@@ -64,7 +63,6 @@ backends: {default-scheduler: {}}
 readiness: {logLine: started}
 ";
 
-/// A file with [`SMALL`] and this text.
 pub(super) fn described(more: &str) -> (TempDir, std::path::PathBuf) {
     let folder = folder(&["mine"]);
     put(folder.path(), "mine.yaml", &format!("{SMALL}{more}"));

@@ -1,11 +1,9 @@
-//! The values of `--operator` and `--upgrade-from`: `upstream=DIR`, with a built-in description, or
-//! `exec:FILE`.
+//! The values of `--operator` and `--upgrade-from`: `upstream=DIR` has a built-in description.
 
 use std::path::{Path, PathBuf};
 
 use super::error::OperatorError;
 
-/// A built-in description and its declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Recipe {
     pub path: &'static str,

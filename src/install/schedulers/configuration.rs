@@ -1,5 +1,4 @@
-//! A configuration that replaces the suite's configuration of a scheduler: `--scheduler-config
-//! NAME=FILE|stock`.
+//! `--scheduler-config NAME=FILE|stock` replaces the suite's configuration of a scheduler.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -8,8 +8,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deployed {
     pub namespace: &'static str,
-    /// Labels that select the scheduler's pods in the namespace; empty if all pods there belong to the
-    /// scheduler.
+    /// Empty if all pods in the namespace belong to the scheduler.
     pub labels: &'static str,
     /// The Deployments that are available once the scheduler works.
     pub deployments: &'static [&'static str],
@@ -22,12 +21,10 @@ impl Deployed {
     }
 }
 
-/// How one process becomes a Deployment.
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub configuration: Option<fn() -> Value>,
-    /// Returns the arguments for a configuration file and the port of the health endpoint. The endpoint is on
-    /// all addresses.
+    /// For a configuration file and the port of the health endpoint, which is on all addresses.
     pub args: fn(&Path, u16) -> Vec<String>,
     pub env: &'static [(&'static str, &'static str)],
 }

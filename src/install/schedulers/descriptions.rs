@@ -1,5 +1,3 @@
-//! How to find the description of a scheduler.
-
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::TARGETS;
 use conformance_programs::components::Component;
@@ -12,8 +10,7 @@ pub fn all() -> impl Iterator<Item = Scheduler> {
     ALL.iter().map(|install| install.scheduler)
 }
 
-/// The schedulers with PodCliqueSet targets, in the order of reports. The controller has a backend for each.
-/// The others schedule only TrainJobs.
+/// In the order of reports. The controller has a backend for each. The others schedule only TrainJobs.
 pub fn of_pod_clique_sets() -> impl Iterator<Item = Scheduler> {
     all().filter(|scheduler| TARGETS.iter().any(|target| target.scheduler() == *scheduler))
 }

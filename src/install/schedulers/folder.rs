@@ -1,5 +1,4 @@
-//! A folder with a scheduler's programs and CRDs, as the user unpacked or built it. The files may be anywhere
-//! below it.
+//! A folder of the user with a scheduler's programs and CRDs, anywhere below it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

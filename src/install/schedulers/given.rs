@@ -16,8 +16,7 @@ pub struct GivenScheduler {
     pub programs: Vec<Program>,
     /// The CRDs. If empty, those of the scheduler's description are used.
     pub(super) crds: Vec<Value>,
-    /// Flags that the programs of this release do not have, by program name. The programs are started without
-    /// them.
+    /// By program name. The programs of this release do not have these flags, and start without them.
     pub(super) unknown_flags: BTreeMap<String, Vec<String>>,
 }
 
@@ -26,7 +25,6 @@ impl GivenScheduler {
         self.programs.iter().find(|program| program.name == process)
     }
 
-    /// Whether its CRDs replace those of the scheduler's description.
     pub(crate) fn has_crds(&self) -> bool {
         !self.crds.is_empty()
     }

@@ -11,7 +11,6 @@ use super::install::{Install, ProgramSource, SchedulerProcess};
 use crate::cluster_spec::ClusterSpec;
 
 impl Install {
-    /// The scheduler as the user gave it to this cluster.
     pub fn given_scheduler<'a>(&self, spec: &'a ClusterSpec) -> Option<&'a GivenScheduler> {
         spec.given.get(&self.scheduler).map(Arc::as_ref)
     }
@@ -52,9 +51,8 @@ impl Install {
         }
     }
 
-    /// Why a case that needs this process does not run in local clusters of this spec: the user gave the
-    /// scheduler without the process. Returns `None` if the whole scheduler is missing, which has its own
-    /// reason.
+    /// The user gave the scheduler without the process. `None` if the whole scheduler is missing, which has
+    /// its own reason.
     pub fn lacks_process(&self, name: &str, spec: &ClusterSpec) -> Option<&'static str> {
         let process = self.processes.iter().find(|process| process.name == name)?;
         let has_process = self.has(process, self.given_scheduler(spec));

@@ -24,7 +24,6 @@ pub use super::package::Package;
 /// How long helm may take for one chart, including the pull of its images.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A chart, as an argument of helm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
     /// An OCI reference, a chart of a repository, an archive or a folder.
@@ -48,7 +47,6 @@ impl fmt::Display for Chart {
     }
 }
 
-/// The text does not name a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected CHART, CHART@VERSION or @VERSION")]
 pub struct NoChart;
@@ -72,8 +70,7 @@ impl Release {
         Some(Self { scheduler, package, chart })
     }
 
-    /// Uses the chart that the user names: `CHART`, `CHART@VERSION`, or `@VERSION` for another version of the
-    /// current chart.
+    /// `CHART`, `CHART@VERSION`, or `@VERSION` for another version of the current chart.
     pub fn with_chart(self, words: &str) -> Result<Self, NoChart> {
         let (reference, version) = match words.rsplit_once('@') {
             // The text after `@` is a digest, or the rest of a folder's name.
@@ -103,7 +100,6 @@ impl Release {
     }
 }
 
-/// A release of any chart.
 #[derive(Debug, Clone, Copy)]
 pub struct ReleaseOf<'a> {
     pub name: &'a str,
@@ -143,7 +139,6 @@ pub struct Installed {
     pub sha256: String,
 }
 
-/// A line of `helm list`.
 #[derive(Debug, Deserialize)]
 struct Listed {
     chart: String,
@@ -159,7 +154,6 @@ pub struct Helm {
 }
 
 impl Helm {
-    /// The helm on PATH, which may be missing.
     pub fn on_path() -> Self {
         Self { program: "helm", first: Vec::new() }
     }
@@ -172,8 +166,7 @@ impl Helm {
         }
     }
 
-    /// Installs a scheduler's chart into the cluster of `kubeconfig` and waits until its objects are ready.
-    /// `folder` keeps the values file.
+    /// Waits until the objects are ready. `folder` keeps the values file.
     pub async fn install(
         &self,
         release: &Release,

@@ -65,7 +65,6 @@ impl DeployedScheduler {
         objects
     }
 
-    /// The ServiceAccount, RBAC objects, configuration, Deployment and PodDisruptionBudget of one process.
     fn objects_of(&self, process: &SchedulerProcess, deployment: &Deployment, image: &str) -> Vec<Value> {
         let name = installation(self.scheduler).name_of(process);
         let namespace = self.namespace();
@@ -206,8 +205,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{path}");
     }
 
-    /// Regenerate the files with
-    /// `WRITE_MANIFESTS=1 cargo test -p conformance-install --lib manifests_of_schedulers`.
+    /// `WRITE_MANIFESTS=1 cargo test -p conformance-install --lib manifests_of_schedulers` writes the files.
     #[test]
     fn manifests_of_schedulers() {
         for (scheduler, folder) in CASES {

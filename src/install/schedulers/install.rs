@@ -40,7 +40,6 @@ pub struct Install {
     pub(crate) configured_by: Option<&'static [&'static str]>,
 }
 
-/// One process of a scheduler on a local control plane.
 #[derive(Debug)]
 pub struct SchedulerProcess {
     /// The program's name, which is also the name of its log and kubeconfig.
@@ -50,8 +49,7 @@ pub struct SchedulerProcess {
     /// The rights of the process's user or ServiceAccount. They are empty for kube-scheduler, whose role is
     /// built into Kubernetes.
     pub(crate) rights: &'static [&'static [Right]],
-    /// Additional rights of the process's user on a local control plane, where a case changes the
-    /// configuration of the process.
+    /// On a local control plane, where a case changes the configuration of the process.
     pub(crate) local_rights: &'static [Right],
     /// The path on the health port that answers 200 once the process works. `None` without a health endpoint.
     pub health: Option<&'static str>,
@@ -98,7 +96,6 @@ pub struct Command {
     pub env: Vec<(String, String)>,
 }
 
-/// Where the programs of a scheduler's processes come from.
 #[derive(Debug)]
 pub(crate) enum ProgramSource {
     /// Kubernetes, in the version of the cluster.
@@ -109,8 +106,7 @@ pub(crate) enum ProgramSource {
     Given(Given),
 }
 
-/// Programs that the user gives, in a folder or as a working tree. Without them, kube-scheduler stands in for
-/// the scheduler.
+/// In a folder or as a working tree. Without them, kube-scheduler stands in for the scheduler.
 #[derive(Debug)]
 pub(crate) struct Given {
     /// The flag that names the folder.
@@ -143,7 +139,6 @@ pub(super) use recipe;
 #[derive(Debug)]
 pub(super) enum Crds {
     None,
-    /// Files of the scheduler's pinned module.
     Module(ModuleCrds),
     /// A file that was written for this suite. CRDs that the user gave replace it.
     Written(&'static str),
@@ -158,8 +153,7 @@ pub(super) struct ModuleCrds {
 }
 
 impl Install {
-    /// The CRDs that the user gave with the scheduler, otherwise those of its description. May run Go to find
-    /// their files.
+    /// Those that the user gave, otherwise those of the description. May run Go to find their files.
     pub async fn crds(&self, given: Option<&GivenScheduler>) -> Result<Vec<Value>, ProgramError> {
         match (given, &self.crds) {
             (Some(given), _) if given.has_crds() => Ok(given.crds.clone()),
@@ -168,7 +162,6 @@ impl Install {
         }
     }
 
-    /// The CRDs that were written for this suite.
     pub(super) fn own_crds(&self) -> Result<Vec<Value>, ProgramError> {
         let Crds::Written(text) = self.crds else { return Ok(Vec::new()) };
         grove_yaml::documents(text)
@@ -198,7 +191,6 @@ impl Install {
         if is_first { self.scheduler.name() } else { process.name }
     }
 
-    /// Whether the scheduler's programs have defaults, which `stock` selects.
     pub fn has_defaults(&self) -> bool {
         self.configured_by.is_some()
     }
@@ -215,8 +207,7 @@ impl Install {
         }
     }
 
-    /// Whether the scheduler has this process in a cluster, for which the user may have given the scheduler.
-    /// Returns false if kube-scheduler stands in for the scheduler.
+    /// The user may have given the scheduler without it. False if kube-scheduler stands in for the scheduler.
     pub(crate) fn has(&self, process: &SchedulerProcess, given: Option<&GivenScheduler>) -> bool {
         match self.programs {
             ProgramSource::Kubernetes | ProgramSource::Built(_) => true,

@@ -52,8 +52,7 @@ pub(crate) static INSTALL: Install = Install {
 
 static MODULE: Module = module!(
     "koordinator",
-    // The version of the embedded kube-scheduler determines the feature gates. Build metadata does not affect
-    // them.
+    // The version of the embedded kube-scheduler determines the feature gates, without build metadata.
     "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.2+koordinator.v1.8.0 \
      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
 );
@@ -118,8 +117,7 @@ pub(super) const RIGHTS: &[Right] = &[
     Right::new("scheduling.sigs.k8s.io", &["podgroups"], &["patch"]),
 ];
 
-/// KubeSchedulerConfiguration without the plugins in `off`. Preemption of single pods is also off, because it
-/// would break gangs.
+/// Preemption of single pods is off, because it would break gangs, and so are the plugins in `off`.
 pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
     let gangs = !off.contains(&COSCHEDULING);
     let if_gangs = |plugin: Value| if gangs { vec![plugin] } else { Vec::new() };
@@ -222,8 +220,7 @@ fn values() -> Value {
     })
 }
 
-/// The ClusterNetworkTopology `default`, the only one that the scheduler reads. It has a layer for each of
-/// Grove's topology keys, widest first.
+/// The scheduler reads only this one. It has a layer for each of Grove's topology keys, widest first.
 fn objects() -> Vec<Value> {
     let layer = |layer: &str, label: &str| json!({"topologyLayer": layer, "labelKey": [label]});
     let below = |parent: &str, mut layer: Value| {

@@ -1,5 +1,5 @@
-//! The schedulers that a cluster can have. Each has one file with one description ([`Install`]) of everything
-//! that it needs. A new scheduler is a file here, an entry in [`ALL`], and a pinned module in `components/`.
+//! The schedulers that a cluster can have. Each has one file with one description ([`Install`]). A new
+//! scheduler is a file here, an entry in [`ALL`], and a pinned module in `components/`.
 //!
 //! - [`kube_scheduler`] comes with Kubernetes.
 //! - [`volcano`], [`koord_scheduler`] and [`scheduler_plugins`] are built from pinned modules, which also
@@ -7,10 +7,9 @@
 //! - [`kai`] comes from a [`folder`] that the user names, or from its [`source`]. Without either, its API
 //!   exists and kube-scheduler binds its pods.
 //!
-//! A [`configuration`] of the user may replace the suite's.
-//!
-//! Any of them can be built from a working tree of the user instead. In clusters with real nodes, the same
-//! programs run as Deployments ([`in_cluster`]), or the scheduler's chart is installed ([`helm`]).
+//! A [`configuration`] of the user may replace the suite's, and a working tree the pinned module. In clusters
+//! with real nodes, the same programs run as Deployments ([`in_cluster`]), or the scheduler's chart is
+//! installed ([`helm`]).
 //!
 //! Each has its own user, so that the audit log shows which scheduler bound a pod. The user has the rights
 //! that the scheduler's file lists ([`rbac`]).
@@ -42,8 +41,7 @@ pub use self::given::GivenScheduler;
 pub use self::install::{Command, Install, ProcessHome, SchedulerProcess, StartSettings};
 pub use self::source::{SchedulerSource, names as sources};
 
-/// Every description, in start order, which reports use too. The first is kube-scheduler, which every cluster
-/// has.
+/// In start order, which reports use too. The first is kube-scheduler, which every cluster has.
 pub(crate) static ALL: &[&Install] = &[
     &kube_scheduler::INSTALL,
     &volcano::INSTALL,

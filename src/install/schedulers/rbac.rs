@@ -1,18 +1,16 @@
-//! The rights of a scheduler's users, and of its ServiceAccount if it is a Deployment. They are tables of
-//! [`Right`]s, from which this module builds a ClusterRole and its binding.
+//! The rights of a scheduler's users, and of its ServiceAccount if it is a Deployment: a ClusterRole and its
+//! binding from tables of [`Right`]s.
 //!
-//! According to its source, a scheduler watches and writes exactly the resources in its tables, with the
-//! configuration and flags of this suite. So it cannot change resources of another scheduler. A scheduler
-//! with a missing right schedules nothing, because its informer never syncs. [`FRAMEWORK`] is for all
-//! schedulers that embed kube-scheduler's framework, and the file of a scheduler has its other tables. To
-//! enable leader election, preemption or another plugin, add the right to the table.
+//! A scheduler watches and writes exactly the resources in its tables, with the configuration and flags of
+//! this suite. So it cannot change resources of another scheduler. A scheduler with a missing right schedules
+//! nothing, because its informer never syncs. [`FRAMEWORK`] is for all schedulers that embed kube-scheduler's
+//! framework. To enable leader election, preemption or another plugin, add the right to the table.
 
 use serde_json::{Value, json};
 
 /// The verbs of an informer.
 const READ: &[&str] = &["get", "list", "watch"];
 
-/// Verbs on some resources of one API group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Right {
     /// The API group; the core group is empty.

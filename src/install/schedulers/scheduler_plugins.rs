@@ -47,8 +47,7 @@ pub(crate) static INSTALL: Install = Install {
 
 static MODULE: Module = module!(
     "scheduler-plugins",
-    // The version of the embedded kube-scheduler determines the feature gates. Build metadata does not affect
-    // them.
+    // The version of the embedded kube-scheduler determines the feature gates, without build metadata.
     "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.4+scheduler-plugins.v0.35.4-devel \
      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
 );
@@ -72,13 +71,12 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
     files: &["scheduling.x-k8s.io_podgroups.yaml"],
 };
 
-/// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from
-/// scheduler-plugins 0.35.4.
+/// In addition to the framework ([`super::rbac::FRAMEWORK`]), from scheduler-plugins 0.35.4.
 ///
 /// The role of its chart (`manifests/install/charts/as-a-second-scheduler/templates/rbac.yaml`) is for all
-/// its plugins. This is the part that Coscheduling (`pkg/coscheduling`) and the default plugins use. It has
-/// no rights for preemption, leader election, ElasticQuotas and NodeResourceTopologies. Only the controller
-/// of scheduler-plugins writes PodGroups.
+/// its plugins. This is the part that Coscheduling (`pkg/coscheduling`) and the default plugins use, without
+/// preemption, leader election, ElasticQuotas and NodeResourceTopologies. Only the controller of
+/// scheduler-plugins writes PodGroups.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("scheduling.x-k8s.io", &["podgroups"]),
     // The condition of a pod that does not fit.
@@ -90,8 +88,7 @@ pub(super) const RIGHTS: &[Right] = &[
     Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
 ];
 
-/// KubeSchedulerConfiguration without the plugins in `off`. Preemption of single pods is also off, because it
-/// would break gangs.
+/// Preemption of single pods is off, because it would break gangs, and so are the plugins in `off`.
 pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
     let mut profile = json!({"schedulerName": SCHEDULER.name()});
     if !off.contains(&COSCHEDULING) {

@@ -21,7 +21,6 @@ use super::install::{Install, Recipe};
 
 const KIND: &str = "SchedulerSource";
 
-/// How a scheduler is built from its source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Description {

@@ -131,7 +131,6 @@ async fn the_error_for_kubernetes_without_tags_says_so() {
     assert!(error.contains("git tags"), "{error}");
 }
 
-/// Records the progress of a build.
 #[derive(Default)]
 struct Recorded(Mutex<Vec<String>>);
 

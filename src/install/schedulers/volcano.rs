@@ -45,8 +45,7 @@ pub(crate) static INSTALL: Install = Install {
     configured_by: Some(CONFIGURED_BY),
 };
 
-/// Without a configuration, the scheduler uses the one that is built into it, unless the second flag forbids
-/// that.
+/// Without the first flag, the scheduler uses its built-in configuration, unless the second forbids that.
 const CONFIGURED_BY: &[&str] = &["--scheduler-conf=", "--disable-default-scheduler-config="];
 
 static MODULE: Module =
@@ -116,7 +115,6 @@ pub(super) const RIGHTS: &[Right] = &[
     Right::new("scheduling.volcano.sh", &["queues/status"], &["update"]),
 ];
 
-/// Scheduler configuration without the plugins in `off`.
 pub fn configuration(off: &[&str]) -> Value {
     let tiers = [
         vec![json!({"name": "priority"}), json!({"name": GANG})],

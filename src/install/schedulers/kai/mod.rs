@@ -171,8 +171,7 @@ const POD_GROUPER_RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch", "update"]),
 ];
 
-/// The scheduler's configuration: the allocation plugins that KAI's operator configures for its default
-/// shard.
+/// With the allocation plugins that KAI's operator configures for its default shard.
 pub fn configuration(evicts_stale_gangs: bool) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
@@ -211,8 +210,7 @@ pub fn scheduler_args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
     scheduler_flags(configuration, "127.0.0.1", home.health, home.other)
 }
 
-/// The flags of the scheduler on any kind of cluster. It serves metrics on `address` and `health`, and its
-/// state on the loopback port `other`.
+/// On any kind of cluster. Metrics are on `address` and `health`, and the state on the loopback port `other`.
 fn scheduler_flags(configuration: &Path, address: &str, health: u16, other: u16) -> Vec<String> {
     vec![
         format!("--scheduler-conf={}", configuration.display()),
@@ -305,7 +303,6 @@ fn values() -> Value {
 /// The parent of all other queues.
 pub const PARENT_QUEUE: &str = "default-parent-queue";
 
-/// A queue for PodGroups, and its parent.
 fn objects() -> Vec<Value> {
     vec![queue(PARENT_QUEUE, None), queue("default-queue", Some(PARENT_QUEUE))]
 }
