@@ -1,5 +1,4 @@
-//! How the harness connects to a cluster that someone else runs. It uses a kubeconfig or, in a pod of that
-//! cluster, the pod's service account.
+//! Connects to a cluster that someone else runs, with a kubeconfig or a pod's service account.
 
 use std::fmt;
 use std::path::Path;
@@ -18,7 +17,6 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
     Kubeconfig(KubeconfigSource),
-    /// The service account of the pod that this program runs in.
     Pod,
 }
 
@@ -47,7 +45,6 @@ impl Access {
         Client::try_from(self.config().await?).map_err(|source| ClusterError::api("connect", source))
     }
 
-    /// The error of a server that does not answer, or rejects the user.
     pub(crate) fn unreachable(&self, server: String, reason: String) -> ClusterError {
         ClusterError::Unreachable { access: self.to_string(), server, reason, advice: self.advice() }
     }
@@ -103,7 +100,6 @@ async fn reached_in(access: &Access, limit: Duration) -> Result<Client, ClusterE
     }
 }
 
-/// An error with all its causes. The last cause is the one that explains why a connection failed.
 fn causes(error: &dyn std::error::Error) -> String {
     let (mut text, mut error) = (error.to_string(), error.source());
     while let Some(cause) = error {
@@ -116,7 +112,6 @@ fn causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The namespace of the pod that this program runs in.
 pub fn namespace_of_pod() -> Result<String, ClusterError> {
     let path = Path::new(SERVICE_ACCOUNT).join("namespace");
     let text = std::fs::read_to_string(&path).map_err(ClusterError::file(&path))?;

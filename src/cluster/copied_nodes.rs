@@ -12,7 +12,6 @@ use super::access::{Access, reached};
 /// Nodes per request. A Node lists its images, so it is large.
 const PAGE: u32 = 250;
 
-/// The Nodes, ResourceSlices and DeviceClasses.
 pub async fn read(access: &Access) -> Result<Vec<Value>, ClusterError> {
     objects(&reached(access).await?).await
 }

@@ -1,5 +1,4 @@
-//! Installs and removes objects through the API: what controllers and schedulers need, by server-side apply,
-//! and the objects of cases.
+//! Applies what controllers and schedulers need, and creates and deletes the objects of cases.
 
 use std::time::{Duration, Instant};
 
@@ -63,8 +62,7 @@ pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), Cl
         .map_err(|source| ClusterError::api(format!("apply the status of {kind} {name}"), source))
 }
 
-/// Creates one object, with its status, which server-side apply would ignore. An existing object stays
-/// unchanged.
+/// With its status, which server-side apply would ignore. An existing object stays unchanged.
 pub async fn create_unless_exists(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);
@@ -75,7 +73,6 @@ pub async fn create_unless_exists(client: &Client, object: &Value) -> Result<(),
     }
 }
 
-/// The existing object with this kind, namespace and name.
 pub async fn find(client: &Client, object: &Value) -> Result<Option<Value>, ClusterError> {
     let (api, kind, name) = api_of(client, object);
     let found = api.get_opt(&name).await;
@@ -93,7 +90,6 @@ pub async fn dry_run(client: &Client, object: &Value) -> Result<(), kube::Error>
     client.request::<Value>(request).await.map(drop)
 }
 
-/// The API, kind and name of an object.
 pub(crate) fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, String) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
@@ -116,7 +112,6 @@ pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError>
     }
 }
 
-/// Deletes a namespace without waiting.
 pub async fn delete_namespace(client: &Client, namespace: &str) -> Result<(), ClusterError> {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     match namespaces.delete(namespace, &DeleteParams::background()).await {
@@ -128,7 +123,6 @@ pub async fn delete_namespace(client: &Client, namespace: &str) -> Result<(), Cl
     }
 }
 
-/// Deletes the PodCliqueSets of a namespace without waiting.
 pub async fn delete_workloads(client: &Client, namespace: &str) -> Result<(), ClusterError> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("grove.io", "v1alpha1", "PodCliqueSet"));
     let sets: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
@@ -197,7 +191,6 @@ pub async fn delete_nodes(client: &Client, label: &str, value: &str) -> Result<(
         .map_err(|source| ClusterError::api(format!("delete the nodes {label}={value}"), source))
 }
 
-/// Waits until the API server has established a CRD.
 pub async fn established(client: &Client, name: &str) -> Result<(), ClusterError> {
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());

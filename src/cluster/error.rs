@@ -10,7 +10,6 @@ use conformance_programs::ProgramError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// A fault proxy does not start, or rejects a rule.
     #[error(transparent)]
     Proxy(#[from] conformance_proxy::ProxyError),
     #[error("timed out after {seconds} s waiting for {what}: {last}")]

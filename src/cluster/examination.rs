@@ -1,5 +1,4 @@
-//! What a run would find in a cluster that someone else runs. It reads objects and queries the user's rights,
-//! and changes nothing.
+//! What a run would find in a cluster that someone else runs. Only reads.
 
 use conformance_contract::kinds::Kind;
 use conformance_install::schedulers::volcano;
@@ -26,7 +25,6 @@ pub struct Examination {
     pub nodes: Vec<FoundNode>,
 }
 
-/// A node that a case could lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundNode {
     pub name: String,
@@ -37,8 +35,7 @@ pub struct FoundNode {
     pub taints: Vec<String>,
 }
 
-/// Examines a cluster for a run with these rights and kinds. `run_label` is the label of everything that runs
-/// create.
+/// For a run with these rights and kinds. `run_label` is the label of everything that runs create.
 pub async fn examine(
     connection: &Connection,
     run_label: &str,

@@ -1,10 +1,9 @@
-//! A cluster that someone else runs. A run installs nothing in it, and removes everything that it creates
-//! there.
+//! A cluster that someone else runs. A run installs nothing in it, and removes everything that it creates.
 //!
 //! Cases get nodes that KWOK simulates, with a taint for each case, so that the cluster's own nodes and
 //! workloads are not affected. Alternatively, cases lease some of the cluster's own nodes, which the harness
-//! restores afterwards. Before the first case, the harness reports all rights that the user lacks at once. It
-//! also reports Grove workloads that do not belong to a run.
+//! restores afterwards. Before the first case, it reports all rights that the user lacks, and Grove workloads
+//! that do not belong to a run.
 
 use std::path::Path;
 use std::time::Duration;

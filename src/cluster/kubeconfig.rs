@@ -1,5 +1,4 @@
-//! Finds the user's kubeconfig as kubectl does: a named file, else the files of `$KUBECONFIG`, which are merged,
-//! else `~/.kube/config`.
+//! As kubectl does: a named file, else the files of `$KUBECONFIG`, which are merged, else `~/.kube/config`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,6 @@ use super::ClusterError;
 const VARIABLE: &str = "KUBECONFIG";
 const DEFAULT_FILE: &str = ".kube/config";
 
-/// Where the kubeconfig of a user comes from, and which of its contexts applies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KubeconfigSource {
     /// `None` is `$KUBECONFIG`, or `~/.kube/config`.

@@ -67,8 +67,7 @@ impl NodePools {
         }
     }
 
-    /// Creates a node with `label` for canary pods if nodes are simulated. One of the real nodes already has
-    /// the label.
+    /// For canary pods, if nodes are simulated. One of the real nodes already has the label.
     pub async fn add_canary_node(&self, label: &str, run: (&str, &str)) -> Result<(), ClusterError> {
         let Self::Simulated(client) = self else { return Ok(()) };
         let node = NodeSpec {

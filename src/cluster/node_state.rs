@@ -1,9 +1,8 @@
-//! The state of a node before its lease: every field that a case may change. Compares two states, and builds
-//! the patches that restore the first.
+//! The state of a node before its lease, and the patches that restore it: every field that a case may change.
 //!
 //! Kubernetes itself writes some of these fields: the lifecycle controller the taints of
-//! `node.kubernetes.io`, and the kubelet conditions and devices. The harness compares these fields but does
-//! not write them. Kubernetes restores them when their cause is restored.
+//! `node.kubernetes.io`, and the kubelet conditions and devices. The harness compares these but does not
+//! write them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +20,6 @@ const KUBERNETES: &str = "kubernetes.io";
 /// The resource that a device plugin advertises. The kubelet writes it.
 const GPU: &str = "nvidia.com/gpu";
 
-/// To whom a node's cluster belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// No other client writes to the node.
@@ -30,15 +28,13 @@ pub(crate) enum Owner {
     User,
 }
 
-/// The fields of a node that a case may change.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct NodeState {
     pub(crate) labels: BTreeMap<String, String>,
     annotations: BTreeMap<String, String>,
     cordoned: bool,
     taints: Vec<Taint>,
-    /// Extended resources, as `capacity NAME` and `allocatable NAME`. Resources with the amount 0 are
-    /// omitted.
+    /// As `capacity NAME` and `allocatable NAME`, without those of amount 0.
     resources: BTreeMap<String, String>,
     conditions: BTreeMap<String, String>,
 }
@@ -75,7 +71,6 @@ impl NodeState {
         }
     }
 
-    /// The differences between `now` and this state, as text; `None` if there are none.
     pub(crate) fn difference(&self, now: &Self, owner: Owner) -> Option<String> {
         let mut lines = Vec::new();
         let is_ignored =
@@ -97,8 +92,7 @@ impl NodeState {
         (!lines.is_empty()).then(|| lines.join("; "))
     }
 
-    /// The merge patch that restores labels, annotations, cordon and taints. It contains the node's
-    /// resourceVersion, because a merge patch replaces the whole list of taints.
+    /// A merge patch replaces the whole list of taints, so the patch contains the node's resourceVersion.
     pub(crate) fn restoring(&self, node: &Node) -> Value {
         let now = Self::of(node);
         let lifecycle = now.taints.iter().filter(|taint| taint.key.starts_with(LIFECYCLE));
@@ -155,7 +149,6 @@ fn compare(
     }
 }
 
-/// The merge patch that changes `now` into `was`.
 fn changes(was: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Map<String, Value> {
     let added = now.keys().filter(|key| !was.contains_key(*key)).map(|key| (key.clone(), Value::Null));
     let changed = was.iter().filter(|(key, value)| now.get(*key) != Some(value));

@@ -1,5 +1,4 @@
-//! Nodes as a case requests them. A simulated node is created with its capacity and the condition `Ready`, so
-//! that it takes pods immediately.
+//! Nodes as a case requests them. A simulated node is created Ready, so that it takes pods immediately.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +16,6 @@ pub fn rack_and_block(index: u32) -> (String, String) {
 /// Annotation of a simulated node: the document of the template that it was created from.
 pub const TEMPLATE: &str = "conformance.grove.io/template";
 
-/// What simulated nodes have of a Node of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeTemplate {
     /// The file and the document, or the cluster and the node, that this was read from.

@@ -6,7 +6,6 @@ use kube::Client;
 
 use crate::ClusterError;
 
-/// Why a process did not answer a request.
 #[derive(Debug, thiserror::Error)]
 pub enum NoAnswer {
     #[error(transparent)]

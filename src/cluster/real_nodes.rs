@@ -1,12 +1,10 @@
 //! Nodes of an existing cluster, leased to cases with their real capacity.
 //!
-//! The kubelet determines how many GPUs a node has. If a case wants fewer, a blocker pod in a namespace of
-//! the run requests the rest. Of all nodes, only as many GPUs are used as the smallest one has, so that any
-//! node fits any case.
+//! The kubelet determines how many GPUs a node has. If a case wants fewer, a blocker pod requests the rest.
+//! Of all nodes, only as many GPUs are used as the smallest one has, so that any node fits any case.
 //!
 //! Before the harness changes a node, it writes the node's previous state to the annotation [`PREVIOUS`]. The
-//! node is restored after each case, and after a run that ends in an error or a panic. `clean` restores it
-//! after a killed run.
+//! node is restored after each case, and after an error or a panic. `clean` restores it after a killed run.
 
 use std::time::Duration;
 
@@ -32,7 +30,6 @@ const BLOCKER: Duration = Duration::from_secs(60);
 /// Kubelets write to their nodes too. A patch that conflicts with their writes is tried this many times.
 const TRIES: u32 = 5;
 
-/// Nodes of an existing cluster that cases may lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeasedNodes {
     /// The label of the nodes, `KEY=VALUE`.
@@ -42,7 +39,6 @@ pub struct LeasedNodes {
     pub share: Option<(usize, usize)>,
 }
 
-/// The nodes that a run may lease to its cases.
 pub(crate) struct RealNodes {
     client: Client,
     /// The namespace of the blockers.
@@ -109,14 +105,12 @@ impl RealNodes {
             .map_err(|source| ClusterError::api(format!("patch node {name}"), source))
     }
 
-    /// Restores a node and deletes its blocker.
     pub(crate) async fn restore(&self, name: &str) -> Result<(), ClusterError> {
         self.delete_blocker(name).await?;
         restore(&nodes(&self.client), name).await
     }
 
-    /// Leaves `wanted` GPUs of a node free: a blocker pod requests the others. Fails if fewer are free, or if
-    /// the blocker does not run.
+    /// A blocker pod requests the other GPUs. Fails if fewer are free, or if the blocker does not run.
     pub(crate) async fn limit_free_gpus(&self, name: &str, wanted: u32) -> Result<(), ClusterError> {
         let free = i64::from(gpus(&self.node(name).await?)) - i64::from(self.used(name).await?);
         let surplus = free - i64::from(wanted);
@@ -173,7 +167,6 @@ impl RealNodes {
             .map_err(|source| ClusterError::api(format!("read the blocker pod of node {name}"), source))
     }
 
-    /// GPUs of a node that pods outside the blockers' namespace request.
     async fn used(&self, name: &str) -> Result<u32, ClusterError> {
         let pods: Api<Pod> = Api::all(self.client.clone());
         let on_node = ListParams::default().fields(&format!("spec.nodeName={name}"));
@@ -208,8 +201,7 @@ pub(crate) async fn restore(nodes: &Api<DynamicObject>, name: &str) -> Result<()
     Ok(())
 }
 
-/// The merge patch that removes a run's labels and taints from a node. It contains the node's
-/// resourceVersion, because a merge patch replaces the whole list of taints.
+/// A merge patch replaces the whole list of taints, so the patch contains the node's resourceVersion.
 pub(crate) fn restoring(node: &DynamicObject) -> Value {
     let previous = node.annotations().get(PREVIOUS);
     let previous: Value = previous.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
@@ -255,8 +247,7 @@ fn leasing(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
     })
 }
 
-/// The nodes of a share. All runs that split the nodes compute the same shares, because the state of the
-/// nodes does not matter.
+/// All runs that split the nodes compute the same shares: the state of the nodes does not matter.
 pub(crate) fn in_share(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
     let Some((index, count)) = share else { return nodes };
     nodes.sort_by_key(ResourceExt::name_any);

@@ -12,15 +12,13 @@ use super::ClusterError;
 /// Concurrent requests to the API server.
 const CONCURRENCY: usize = 16;
 
-/// A permission that a run needs in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
     pub verb: &'static str,
     pub group: String,
     /// The plural, with a subresource if needed, such as `nodes/status`.
     pub resource: String,
-    /// The run needs this right only if the cluster serves one of these `GROUP/VERSION`. If empty, it always
-    /// needs it.
+    /// Only if the cluster serves one of these `GROUP/VERSION`. If empty, always.
     pub served_in: Vec<String>,
 }
 

@@ -9,7 +9,6 @@ use kube::discovery::{Discovery, Scope, verbs};
 use super::ClusterError;
 use super::rights::{Right, granted};
 
-/// What an API server serves.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     /// `GROUP/VERSION`, or `v1`.
@@ -38,8 +37,7 @@ impl Served {
         Ok(served)
     }
 
-    /// Checks that the API server serves all of these kinds. A scheduler waits for a missing kind and binds
-    /// no pod, and only its log shows this.
+    /// A scheduler waits for a missing kind and binds no pod, and only its log shows this.
     pub(crate) fn check_kinds(&self, kinds: &[Kind]) -> Result<(), ClusterError> {
         let is_served = |kind: &&Kind| {
             let group = kind.api_version.split_once('/').map_or("", |(group, _)| group);

@@ -1,8 +1,6 @@
-//! Objects that several runs in one cluster share: the topology binding and the canary node. They have fixed
-//! names, because cases refer to them. Each run holds an object with an annotation that has the run's id. The
-//! last run that releases an object deletes it.
-//!
-//! All operations are atomic: an object is deleted only in a version that no other run held.
+//! Objects that several runs in one cluster share: the topology binding and the canary node. Cases refer to
+//! their fixed names. Each run holds an object with an annotation. The last run that releases an object
+//! deletes it, in a version that no other run held.
 
 use std::time::Duration;
 
@@ -21,8 +19,7 @@ const TRIES: u32 = 20;
 /// Pause while the old object is being deleted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Creates a shared object, or holds the existing one. An object without the label belongs to someone else
-/// and stays unchanged.
+/// An object without the label belongs to someone else and stays unchanged.
 pub async fn hold(client: &Client, object: &Value, run: (&str, &str)) -> Result<(), ClusterError> {
     let (api, kind, name) = deploy::api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);

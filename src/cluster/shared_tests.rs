@@ -11,8 +11,7 @@ const KEY: &str = "conformance.grove.io/run";
 /// A concurrent change of the object.
 type Change = Box<dyn FnOnce(&mut Option<Value>) + Send>;
 
-/// An API server with one object that checks resourceVersions. Another writer may change the object between
-/// two requests.
+/// With one object, whose resourceVersions are checked. Another writer may change it between two requests.
 #[derive(Default)]
 struct Server {
     object: Option<Value>,

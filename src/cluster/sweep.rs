@@ -1,13 +1,12 @@
-//! Finds and removes everything with a run's label in a cluster that outlives the run.
+//! Finds and removes everything with a run's label in a cluster that outlives the run, for example after the
+//! run was killed (`clean --kubeconfig`).
 //!
-//! A run removes its objects unless it is killed. `clean --kubeconfig` removes the objects of killed runs.
 //! Only the label distinguishes a run's objects from others. So it is checked twice: in the request to the
 //! API server, and on each object in the response. An object is deleted only with the UID that was listed.
 //!
-//! A node that KWOK simulates was created by a run, and is deleted. Any other node was leased, so only the
-//! run's labels and taints are removed. A node of an existing cluster has its previous state in an
-//! annotation. For other nodes, the previous topology labels are unknown, so those with domains of the case
-//! are removed.
+//! A node that KWOK simulates is deleted. Any other node was leased, so only the run's labels and taints are
+//! removed. A node of an existing cluster has its previous state in an annotation. For other nodes, the
+//! previous topology labels are unknown, so those with domains of the case are removed.
 
 use std::fmt;
 use std::time::Duration;
@@ -28,8 +27,7 @@ const DELETED: Duration = Duration::from_secs(120);
 /// Marks a node that KWOK simulates.
 const SIMULATED: &str = "kwok.x-k8s.io/node";
 
-/// The cluster-scoped kinds that a run creates, in the order of their removal. Nodes come last, because pods
-/// run on them.
+/// Cluster-scoped, in the order of removal. Nodes come last, because pods run on them.
 const KINDS: [(&str, &str, &str); 9] = [
     ("", "v1", "Namespace"),
     ("grove.io", "v1alpha1", "ClusterTopologyBinding"),
@@ -69,7 +67,6 @@ impl RunLabel<'_> {
     }
 }
 
-/// An object that a run has left.
 #[derive(Debug)]
 pub struct Left {
     api: Api<DynamicObject>,
@@ -136,8 +133,7 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
     Ok(left)
 }
 
-/// Removes everything with the label, and waits until the namespaces are deleted so that a restarted run can
-/// reuse their names.
+/// Waits until the namespaces are deleted, so that a restarted run can reuse their names.
 pub async fn remove_all_and_wait(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
     remove_all(client, label).await?;
     let namespaces: Api<DynamicObject> =

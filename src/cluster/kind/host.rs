@@ -1,5 +1,3 @@
-//! Checks whether this machine can run a kind cluster.
-
 use std::path::Path;
 
 use conformance_programs::docker::Engine;
@@ -9,8 +7,7 @@ use crate::ClusterError;
 
 /// Containers and volumes of a cluster: about 800 MB on each of thirteen nodes.
 const DISK_MIB: u64 = 12 * 1024;
-/// The minimum for the kubelets and container runtimes of thirteen nodes. With the default of 128 instances,
-/// some of them never start.
+/// For thirteen nodes. With the default of 128 instances, some kubelets and container runtimes never start.
 const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 768), ("max_user_watches", 49_152)];
 
 /// Prepares a plain Debian machine; needs root.

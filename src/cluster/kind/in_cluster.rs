@@ -89,8 +89,7 @@ impl Schedulers {
     }
 }
 
-/// Installs operator, plugin and schedulers, and waits until they are ready. `folder` is the folder of the
-/// cluster.
+/// Waits until operator, plugin and schedulers are ready. `folder` is the folder of the cluster.
 pub(super) async fn install(
     client: &Client,
     spec: &KindSpec,

@@ -17,7 +17,6 @@ use crate::{ClusterError, deploy};
 
 /// How long a started kubelet may take to report, including the removal of its node's taints.
 const NODE_READY: Duration = Duration::from_secs(90);
-/// How long the deletion of a pod may take.
 const POD_DELETED: Duration = Duration::from_secs(60);
 /// Annotation of the pod template that each rollout changes.
 const ROLLED_AT: &str = "conformance.grove.io/rolled-at";

@@ -2,11 +2,9 @@
 //! run in the cluster.
 //!
 //! - [`host`] checks whether this machine can run one.
-//! - [`node_image`] provides the node image.
-//! - [`config`] has kind's configuration.
+//! - [`node_image`] provides the node image, and [`config`] kind's configuration.
 //! - [`prepare`] builds or finds the programs and images.
-//! - [`in_cluster`] installs the GPU plugin and the schedulers, from images that are built here or from
-//!   charts.
+//! - [`in_cluster`] installs the GPU plugin and the schedulers, from images or charts.
 //! - [`operator`] installs the operator under test. [`rollout`] waits until pods are ready.
 //!
 //! Cases lease the cluster's workers ([`super::workers`]). All clusters share a Docker network. If the
@@ -94,8 +92,7 @@ impl KindCluster {
         in_cluster::write_topology(&client).await?;
         let nodes_ready_in = begin.elapsed();
         load(&spec.kind, &name, spec.images_of_nodes(), None).await?;
-        // Load the images of schedulers only into the control plane, because schedulers do not run on
-        // workers. An image takes twice its size on each node.
+        // Schedulers run only on the control plane. An image takes twice its size on each node.
         load(&spec.kind, &name, spec.images_of_schedulers(), Some(&control_plane(&name))).await?;
         let rights_of_all = rights_of_all::read(&client).await?;
         let schedulers = in_cluster::install(&client, spec, &home.path).await?;
@@ -230,7 +227,6 @@ async fn remove(name: &str) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// Removes a cluster's containers when dropped.
 struct Guard {
     name: Option<String>,
 }
@@ -248,8 +244,7 @@ impl Drop for Guard {
             "docker ps --all --quiet --filter label=io.x-k8s.kind.cluster={name} | xargs --no-run-if-empty docker rm \
              --force --volumes; docker network rm {NETWORK}"
         );
-        // Use a separate process, because the async runtime may be shutting down. `clean` removes what
-        // remains.
+        // The async runtime may be shutting down. `clean` removes what remains.
         let ended = std::process::Command::new("sh")
             .args(["-c", &script])
             .stdin(std::process::Stdio::null())
@@ -262,8 +257,7 @@ impl Drop for Guard {
     }
 }
 
-/// Removes the clusters whose harness was killed, and returns their names. Does nothing without a Docker
-/// engine.
+/// Their harness was killed. Returns their names. Does nothing without a Docker engine.
 pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     if docker::engine().await.is_err() {
         return Ok(Vec::new());

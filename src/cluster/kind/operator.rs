@@ -34,7 +34,6 @@ pub enum UnderTest {
     ByChart { operator: Arc<Operator>, chart: Box<OperatorChart>, images: OperatorImages },
 }
 
-/// Where the operator runs in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorPlace {
     pub namespace: String,
@@ -104,8 +103,7 @@ impl UnderTest {
     }
 }
 
-/// Waits until the API server reaches the operator's webhooks through their Service. kube-proxy updates its
-/// rules a moment after the pods are ready.
+/// Through their Service. kube-proxy updates its rules a moment after the pods are ready.
 async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
     let resource = ApiResource::from_gvk(&kind);

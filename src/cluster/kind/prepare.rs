@@ -1,5 +1,4 @@
-//! Builds or finds everything that a kind cluster needs: kind itself, the node image, and an image for each
-//! program that runs in it.
+//! Builds or finds kind itself, the node image, and an image for each program that runs in the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -42,7 +41,6 @@ pub struct Wanted<'a> {
     pub operator: Option<OperatorByChart<'a>>,
 }
 
-/// An operator that is installed from its chart.
 #[derive(Debug, Clone, Copy)]
 pub struct OperatorByChart<'a> {
     pub operator: &'a Arc<Operator>,
@@ -119,8 +117,7 @@ async fn deployed(
     Ok((!deployed.images.is_empty()).then_some(deployed))
 }
 
-/// Checks whether this machine can install a chart in a kind cluster. Called before an operator is built for
-/// one.
+/// Called before an operator is built for a chart.
 pub async fn can_install_charts() -> Result<(), ClusterError> {
     let engine = host::check().await;
     preflight::require(vec![
@@ -130,7 +127,6 @@ pub async fn can_install_charts() -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// Builds the images of the reference controller.
 async fn reference(program: &OwnProgram) -> Result<UnderTest, ClusterError> {
     Ok(UnderTest::Reference {
         program: program.clone(),
@@ -158,8 +154,7 @@ impl OperatorByChart<'_> {
     }
 }
 
-/// Checks that the host has a Docker engine, cargo, helm if a chart needs it, and what the builds of
-/// components need.
+/// A Docker engine, cargo, helm if a chart needs it, and what the builds of components need.
 async fn check_host(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<Engine, ClusterError> {
     let mut components: Vec<_> = wanted.components(built).collect();
     if wanted.node_image.is_none() && !node_image::is_pulled(wanted.kubernetes).await {

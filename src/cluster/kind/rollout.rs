@@ -14,8 +14,7 @@ use crate::ClusterError;
 
 /// How long containers of loaded images may take to become ready.
 pub(super) const ROLLOUT: Duration = Duration::from_secs(90);
-/// How long the pods of a chart may take to become ready after helm returns, including the pull of their
-/// images.
+/// After helm returns, including the pull of the images.
 pub(super) const CHART_ROLLOUT: Duration = Duration::from_secs(300);
 
 /// Adds the status of the namespace's pods to a failure of Helm, which itself reports only a timeout.
@@ -33,8 +32,7 @@ pub(super) async fn with_status_of_pods<T>(
     }
 }
 
-/// Waits until every replica of a Deployment's current template is available. A timeout reports the status of
-/// its pods.
+/// Every replica of the current template. A timeout reports the status of the pods.
 pub(super) async fn deployment_ready(
     client: &Client,
     namespace: &str,

@@ -1,5 +1,3 @@
-//! What a kind cluster is created from.
-
 use std::path::PathBuf;
 
 use conformance_contract::scheduler::Scheduler;

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::ClusterError;
 
-/// Name of the log in a cluster's folder.
 pub(super) const FILE: &str = "audit.log";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +43,7 @@ pub struct OperatorWrite {
     pub at: Timestamp,
 }
 
-/// The audit policy. It records bindings, the writes of the users `operators`, and all requests of the users
-/// `audited`.
+/// Records bindings, the writes of `operators`, and all requests of `audited`.
 pub(super) fn policy(operators: &[String], audited: &[&str]) -> Value {
     let resources = |group: &str, names: &[&str]| json!({"group": group, "resources": names});
     // No clause covers writes of these.
@@ -90,8 +88,7 @@ pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, Clus
     Ok(bindings_in(&read(log)?, namespace))
 }
 
-/// The requests of these users in any namespace that were rejected because of missing rights, without
-/// duplicates.
+/// Because of missing rights. In any namespace, without duplicates.
 pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, ClusterError> {
     let text = read(log)?;
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -1,9 +1,8 @@
 //! The order in which a control plane starts, and the handling of a scheduler that fails to start.
 //!
-//! Two things determine the order. A scheduler waits indefinitely for missing CRDs, so all CRDs are installed
-//! first, including the controller's. The garbage collector looks for new kinds only every 30 s, so
-//! kube-controller-manager starts after the CRDs are installed. Then the controller and the schedulers start
-//! concurrently.
+//! A scheduler waits indefinitely for missing CRDs, so all CRDs are installed first. The garbage collector
+//! looks for new kinds only every 30 s, so kube-controller-manager starts after that. Then the controller and
+//! the schedulers start concurrently.
 
 use std::time::{Duration, Instant};
 
@@ -23,13 +22,11 @@ use super::{LocalCluster, NotReady, Processes, Programs, start};
 use crate::node_pools::NodePools;
 use crate::{ClusterError, SchedulerFailure, access, deploy, rights_of_all};
 
-/// The maximum size of a cluster's folder.
 const CLUSTER_MIB: u64 = 1024;
 
 impl LocalCluster {
-    /// Starts a control plane. If a scheduler other than kube-scheduler does not become ready, the control
-    /// plane continues without it ([`LocalCluster::failed_schedulers`]). Any other failure kills all
-    /// processes.
+    /// If a scheduler other than kube-scheduler does not become ready, the control plane continues without it
+    /// ([`LocalCluster::failed_schedulers`]). Any other failure kills all processes.
     pub async fn start(name: &str, spec: ClusterSpec, programs: Programs) -> Result<Self, ClusterError> {
         home::require_space(&home::state(), CLUSTER_MIB, "for a cluster", home::STATE_VARIABLE)?;
         let home = ClusterHome::take(name)?;
@@ -133,7 +130,6 @@ impl LocalCluster {
         }
     }
 
-    /// Starts a scheduler with its objects and waits until it works.
     async fn start_scheduler(&self, scheduler: Scheduler) {
         let spec = self.spec();
         let objects = (installation(scheduler).objects)();
@@ -168,7 +164,6 @@ impl LocalCluster {
     }
 }
 
-/// Applies the patches from the spec to the objects.
 fn altered(mut objects: Vec<Value>, spec: &ClusterSpec) -> Vec<Value> {
     let name = |object: &Value| {
         let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -17,8 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::ClusterError;
 
-/// The identity in a token or a client certificate. In a certificate, the common name is the user and the
-/// organisation is the group.
+/// In a certificate, the common name is the user and the organisation is the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity<'a> {
     pub file: &'a str,
@@ -47,7 +46,6 @@ pub(super) const CONTROLLER: Identity<'static> = Identity {
     group: Some("system:serviceaccounts"),
 };
 
-/// A cluster's certificate authority, and the folder of its files.
 pub(super) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: PathBuf,
@@ -67,7 +65,6 @@ pub(super) struct KeyFiles {
     pub key: PathBuf,
 }
 
-/// The key pair of service account tokens, as files.
 #[derive(Debug, Clone)]
 pub(super) struct ServiceAccountKeys {
     /// PEM, PKCS #8.
@@ -81,7 +78,6 @@ fn failed(error: impl std::fmt::Display) -> ClusterError {
 }
 
 impl Authority {
-    /// Creates a CA whose files are in `folder`.
     pub(super) fn new(folder: &Path) -> Result<Self, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "grove-conformance");
@@ -93,7 +89,6 @@ impl Authority {
         Ok(Self { issuer, folder: folder.into() })
     }
 
-    /// The CA's certificate, PEM.
     pub(super) fn bundle(&self) -> String {
         self.issuer.pem()
     }
@@ -136,8 +131,7 @@ impl Authority {
         self.folder.join("tokens.csv")
     }
 
-    /// Writes a kubeconfig for `server` and `identity`. Its user [`TOKEN`] has a token, and its user
-    /// [`CERTIFICATE`] a client certificate.
+    /// Its user [`TOKEN`] has a token, and its user [`CERTIFICATE`] a client certificate.
     pub(super) fn kubeconfig(&self, identity: Identity<'_>, server: &str) -> Result<PathBuf, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, identity.user);

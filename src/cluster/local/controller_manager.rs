@@ -48,8 +48,7 @@ pub(super) fn args(
         format!("--root-ca-file={}", ca.display()),
         format!("--tls-cert-file={}", serving.certificate.display()),
         format!("--tls-private-key-file={}", serving.key.display()),
-        // At the default of 20 requests per second, the garbage collection of 1,000 objects takes almost a
-        // minute.
+        // By default 20 per second, and garbage collection of 1,000 objects takes almost a minute.
         "--kube-api-qps=1000".into(),
         "--kube-api-burst=2000".into(),
         "--concurrent-gc-syncs=20".into(),

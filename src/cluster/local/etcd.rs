@@ -1,5 +1,4 @@
-//! etcd: one member, without TLS on loopback. It does not fsync, because the data of a test cluster may be
-//! lost in a power failure.
+//! One member, without TLS on loopback. It does not fsync: a power failure may lose a test cluster.
 
 use std::path::Path;
 

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// The stages of this suite: a bound pod is running and ready immediately, and a deleted pod is removed
-/// immediately.
+/// A bound pod is running and ready immediately, and a deleted pod is removed immediately.
 const STAGES: &str = include_str!("kwok-stages.yaml");
 
 /// The stages file, with additional stages.

@@ -2,11 +2,8 @@
 //! and the controller under test. No two control planes share loopback ports, a CA, credentials or a folder.
 //!
 //! One file per component defines its command line, `bring_up` the order of the start, and `readiness` when a
-//! component works. Everything that a case may break is a [`Part`]: a case can stop it, start it again, or
-//! start it with other settings. [`LocalCluster::dead`] returns only a part that exited by itself, not one
-//! that the harness stopped.
-//!
-//! Any part can be started behind a fault proxy (`proxied`). Its kubeconfig then points to the proxy.
+//! component works. A case can stop any [`Part`], and start it again, with other settings or behind a fault
+//! proxy (`proxied`). [`LocalCluster::dead`] returns only a part that exited by itself.
 //!
 //! If a scheduler other than kube-scheduler does not start, or exits by itself, the cluster continues without
 //! it. [`LocalCluster::failed_schedulers`] returns the reason.
@@ -62,9 +59,7 @@ struct Processes(Mutex<BTreeMap<Part, Process>>);
 #[derive(Debug, Clone)]
 enum NotReady {
     Starting,
-    /// The scheduler never became ready.
     Failed(SchedulerFailure),
-    /// The scheduler was ready, and one of its processes exited by itself.
     Ended(SchedulerFailure),
 }
 
@@ -81,8 +76,7 @@ pub struct LocalCluster {
     node_pools: NodePools,
     /// The length of the operator's log when the operator was last started.
     operator_log_from: AtomicU64,
-    /// From the start of the first process until the controller is ready and each scheduler is ready or has
-    /// failed.
+    /// From the first process until the controller is ready and each scheduler is ready or has failed.
     pub ready_in: Duration,
     /// The rights of every service account before the operator was installed.
     rights_of_all: Vec<serde_json::Value>,
@@ -180,9 +174,8 @@ impl LocalCluster {
         audit::forbidden(&self.layout.audit_log(), &self.spec().audited_users())
     }
 
-    /// The writes that the operator under test has requested in a namespace since this time, from the API
-    /// server's audit log. They include writes that changed nothing or were rejected. Writes of Leases and
-    /// Events are omitted.
+    /// From the audit log since this time, including writes that changed nothing or were rejected. Writes of
+    /// Leases and Events are omitted.
     pub fn operator_writes(
         &self,
         namespace: &str,
@@ -192,7 +185,6 @@ impl LocalCluster {
         audit::operator_writes(&self.layout.audit_log(), &users, namespace, since)
     }
 
-    /// Resident memory of all parts of the cluster, in bytes.
     pub fn resident_bytes(&self) -> u64 {
         self.running_parts().values().filter_map(Process::resident_bytes).sum()
     }
@@ -204,8 +196,7 @@ impl LocalCluster {
         self.running_parts().get(&part).and_then(Process::death).map(Into::into)
     }
 
-    /// The error of the operator under test if it exited by itself and no other part did. The exit of another
-    /// part, such as the API server, may be the cause of the operator's.
+    /// `None` if another part, such as the API server, has exited too: that may be the cause.
     pub fn operator_death(&self) -> Option<ClusterError> {
         if self.dead_parts() != [Part::Controller] {
             return None;
@@ -247,8 +238,7 @@ impl LocalCluster {
         Ok(())
     }
 
-    /// Stops a part on purpose: SIGKILL, or SIGTERM with 5 s of grace. Returns false if the part did not exit
-    /// within the grace period.
+    /// SIGKILL, or SIGTERM with 5 s of grace. False if the part did not exit in time.
     pub async fn stop_part(&self, part: Part, signal: Signal) -> bool {
         let process = self.running_parts().remove(&part);
         match process {
@@ -261,8 +251,7 @@ impl LocalCluster {
         }
     }
 
-    /// Waits until a part has exited by itself, and returns its exit code. After that, the part counts as
-    /// stopped. Fails if it still runs after `limit`.
+    /// By itself, within `limit`. Returns the exit code. After that, the part counts as stopped.
     pub async fn ended(&self, part: Part, limit: Duration) -> Result<Option<i32>, ClusterError> {
         let Some(process) = self.running_parts().remove(&part) else { return Ok(None) };
         if tokio::time::timeout(limit, process.wait()).await.is_ok() {
@@ -285,8 +274,7 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// Like [`LocalCluster::restart_controller`], but also returns once the controller has exited by itself, and
-    /// how it ended. It then counts as stopped.
+    /// Also returns once the controller has exited by itself, and how it ended. It then counts as stopped.
     pub async fn restart_controller_or_exit(
         &self,
         spec: ControllerSpec,
@@ -309,8 +297,7 @@ impl LocalCluster {
         self.running_parts().get(&part).map(|process| process.pid)
     }
 
-    /// Stops the cluster: sends SIGTERM to the controller and kills all other parts. Removes its folder
-    /// unless `keep`.
+    /// SIGTERM for the controller, SIGKILL for the other parts. Removes the folder unless `keep`.
     pub async fn stop(&self, keep: bool) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::TERM).await;
         let parts: Vec<_> = Part::all().collect();

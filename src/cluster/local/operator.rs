@@ -1,5 +1,3 @@
-//! An operator that replaces the reference controller.
-
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -16,8 +14,7 @@ use crate::plain_http::{get, plain_client};
 const TAIL: usize = 15;
 
 impl LocalCluster {
-    /// Waits until an operator is ready and its webhooks answer. Returns the answer or the log line that
-    /// shows that it is ready.
+    /// The webhooks must answer too. Returns the answer or the log line that shows readiness.
     pub(super) async fn operator_ready(&self, operator: &Operator) -> Result<String, ClusterError> {
         let home = self.layout.operator_home(operator)?;
         let name = &operator.description.name;
@@ -56,7 +53,6 @@ impl LocalCluster {
         Ok(message)
     }
 
-    /// The error of an operator whose process has exited.
     fn dead_operator(&self, operator: &Operator) -> Option<ClusterError> {
         let how = self.running_parts().get(&Part::Controller).and_then(Process::ended)?;
         let command = self.layout.process(Part::Controller, &self.spec(), &self.programs);

@@ -1,5 +1,3 @@
-//! The files and the user of an operator in a local cluster.
-
 use std::path::Path;
 
 use conformance_install::cluster_spec::ClusterSpec;

@@ -1,8 +1,7 @@
 //! Fault proxies between parts of the cluster and its API server, one per part and so per identity.
 //!
-//! While [`ClusterSpec::proxied`] contains a part, the part's kubeconfig points to the proxy instead of the
-//! API server. The kubeconfig is written when the part starts. A proxy keeps its rules when the part is
-//! stopped and started again.
+//! The kubeconfig of a part in [`ClusterSpec::proxied`] points to its proxy. It is written when the part
+//! starts. A proxy keeps its rules when the part is stopped and started again.
 
 use std::collections::btree_map::Entry;
 use std::fmt::Display;
@@ -21,9 +20,8 @@ use super::certs::{CERTIFICATE, TOKEN};
 use crate::ClusterError;
 
 impl LocalCluster {
-    /// Returns the handle of a part's fault proxy, which the first call starts. The part uses the proxy from
-    /// its next start on, if [`ClusterSpec::proxied`] contains the part. Fails for a part that sends no
-    /// requests to the API server.
+    /// The first call starts the proxy. The part uses it from its next start on, if [`ClusterSpec::proxied`]
+    /// contains the part. Fails for a part that sends no requests to the API server.
     pub fn proxy(&self, part: Part) -> Result<ProxyHandle, ClusterError> {
         let missing = || ProgramError::NoProgram {
             program: format!("a fault proxy of {}, which does not use the API server", part.program()),
@@ -33,7 +31,6 @@ impl LocalCluster {
         self.with_proxy(part, kubeconfig, |proxy| proxy.handle())
     }
 
-    /// Calls `read` with a part's proxy. Starts the proxy if it does not run.
     fn with_proxy<T>(
         &self,
         part: Part,

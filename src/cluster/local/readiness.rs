@@ -42,8 +42,7 @@ impl LocalCluster {
         ready("the backend controller", &client, "/readyz", CONTROL_PLANE, || self.dead()).await
     }
 
-    /// Waits until every process of a scheduler with a health endpoint reports ready. Fails early if one
-    /// exits.
+    /// Every process with a health endpoint must report ready. Fails early if one exits.
     pub async fn scheduler_ready(&self, scheduler: Scheduler) -> Result<(), ClusterError> {
         let parts: Vec<_> = self.spec().parts_of(scheduler).collect();
         let dead = || {

@@ -20,10 +20,8 @@ use super::controller::{self, ControllerPorts};
 use super::{apiserver, audit, controller_manager, etcd, kwok, operator_home};
 use crate::ClusterError;
 
-/// Environment variables for the Go runtime of a part.
-///
-/// Go serves each request in a goroutine, and copies the goroutine's stack whenever it grows. These copies
-/// took a twentieth of the processor time. With `adaptivestackstart`, a stack starts at the average size.
+/// Go copies a goroutine's stack whenever it grows, and serves each request in a goroutine. The copies took a
+/// twentieth of the processor time. With `adaptivestackstart`, a stack starts at the average size.
 fn go_runtime(spec: &ClusterSpec, part: Part) -> impl Iterator<Item = (String, String)> {
     let variables = spec.memory.go_variables(part, spec.schedulers.len());
     variables.into_iter().chain([("GODEBUG".to_owned(), "adaptivestackstart=1".to_owned())])
@@ -50,7 +48,6 @@ impl Programs {
     }
 }
 
-/// The files and ports of a cluster. They do not change, so a restarted part uses the same ones.
 #[derive(Debug)]
 pub(super) struct Layout {
     folder: PathBuf,
@@ -143,7 +140,6 @@ impl Layout {
         [url, format!("--ca-bundle={}", self.ca.display())]
     }
 
-    /// The files and ports of an operator. Fails if the cluster was created without it.
     pub(super) fn operator_home(&self, operator: &Operator) -> Result<&OperatorHome, ClusterError> {
         let home = self.operators.iter().find(|(known, _)| **known == *operator).map(|(_, home)| home);
         home.ok_or_else(|| {
@@ -158,7 +154,6 @@ impl Layout {
         format!("https://127.0.0.1:{}", self.api.number)
     }
 
-    /// The kubeconfig of a part that sends requests to the API server.
     pub(super) fn kubeconfig(&self, part: Part) -> Option<&Path> {
         match part {
             Part::Etcd | Part::Apiserver => None,
@@ -179,8 +174,7 @@ impl Layout {
         self.folder.join(audit::FILE)
     }
 
-    /// The files and ports of a process of a scheduler or of the trainer. Fails if the cluster was created
-    /// without it.
+    /// Fails if the cluster was created without the process of a scheduler or of the trainer.
     pub(super) fn home(&self, part: Part) -> Result<&ProcessHome, ClusterError> {
         let missing = || {
             ClusterError::from(ProgramError::NoProgram {
@@ -278,7 +272,6 @@ impl Layout {
     }
 }
 
-/// Writes a configuration file. JSON is valid YAML.
 fn write(folder: &Path, name: &str, content: impl ToString) -> Result<PathBuf, ClusterError> {
     let path = folder.join(name);
     home::write(&path, content.to_string())?;

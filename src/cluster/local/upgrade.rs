@@ -14,8 +14,7 @@ use crate::{ClusterError, deploy};
 const WEBHOOKS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
 impl LocalCluster {
-    /// Stops the old operator and installs the new one's objects. The caller starts the new operator:
-    /// [`LocalCluster::start_part`]. Fails if the spec has no upgrade.
+    /// The caller starts the new operator: [`LocalCluster::start_part`]. Fails if the spec has no upgrade.
     pub async fn begin_upgrade(&self) -> Result<(), ClusterError> {
         let upgrade = self.spec().upgrade.ok_or(ProgramError::NoProgram {
             program: "an operator to upgrade to".into(),
@@ -36,7 +35,6 @@ impl LocalCluster {
     }
 }
 
-/// The webhook configurations that the new operator does not have.
 fn webhooks_to_delete<'a>(old: &'a [Value], new: &'a [Value]) -> impl Iterator<Item = &'a Value> {
     let is_webhook = |object: &&Value| WEBHOOKS.iter().any(|kind| object["kind"] == *kind);
     let same =

@@ -1,5 +1,4 @@
-//! Checks that an operator's webhooks answer, with TLS and the trust of the API server: only the cluster's
-//! CA.
+//! An operator's webhooks must answer with TLS and the trust of the API server: only the cluster's CA.
 
 use std::time::{Duration, Instant};
 

@@ -36,12 +36,10 @@ pub struct Ended {
     pub job: Option<String>,
 }
 
-/// The state of a run so far.
 #[derive(Default)]
 struct Progress {
     /// By pod.
     stages: BTreeMap<String, Stage>,
-    /// The pods whose logs are forwarded.
     followed: BTreeSet<String>,
     /// The share of each waiting pod, and when it was first seen.
     waiting: BTreeMap<String, (usize, Instant)>,

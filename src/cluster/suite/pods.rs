@@ -1,5 +1,3 @@
-//! The status of a run's pods and of its Job.
-
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
 use kube::ResourceExt;
@@ -24,7 +22,6 @@ const CHARACTERS: usize = 400;
 pub(super) enum Stage {
     Waits {
         reason: String,
-        /// Whether the reason rarely resolves itself.
         hopeless: bool,
     },
     /// The pod's container runs on this node.
@@ -59,8 +56,7 @@ pub(super) fn stage(pod: &Pod) -> Stage {
             let how = status.reason.unwrap_or_else(|| "it failed".into());
             return Stage::Failed(with(how, status.message.as_deref()));
         }
-        // After exit code 0, the phase becomes Succeeded a moment later. Until then, the pod counts as
-        // waiting.
+        // After exit code 0, the pod counts as waiting until its phase becomes Succeeded a moment later.
         _ => {}
     }
     if running.is_some() {
@@ -78,7 +74,6 @@ pub(super) fn stage(pod: &Pod) -> Stage {
     Stage::Waits { reason, hopeless: false }
 }
 
-/// Appends the end of a message.
 fn with(what: String, message: Option<&str>) -> String {
     let lines: Vec<_> = message.unwrap_or_default().lines().filter(|line| !line.trim().is_empty()).collect();
     let end = lines[lines.len().saturating_sub(LINES)..].join("\n");

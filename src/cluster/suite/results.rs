@@ -18,8 +18,7 @@ use crate::ClusterError;
 
 /// Bytes in a chunk. The rest of 1 MiB is for metadata.
 const CHUNK: usize = 768 * 1024;
-/// The maximum size of one pod's archive. The API server's database stores those of all pods, and it is
-/// small.
+/// In bytes, for one pod. The API server's small database stores the archives of all pods.
 pub const LIMIT: usize = 8 * 1024 * 1024;
 const HEAD: &str = "conformance.grove.io/results";
 /// The key in a head and in a chunk.
@@ -45,7 +44,6 @@ pub struct Stored {
     pub archive: Vec<u8>,
 }
 
-/// Why the results of a share cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Incomplete {
     #[error("its results {} are missing", .0.join(", "))]

@@ -2,8 +2,7 @@
 //!
 //! A case requests labels, a taint, and a number of GPUs. In a cluster of the harness, the fake GPU plugin
 //! reads that number from a label, and the kubelet then advertises it. No API client can set the `pods` that
-//! a kubelet advertises. If the number of pods matters, the harness therefore writes the extended resource
-//! [`SLOTS`].
+//! a kubelet advertises, so the extended resource [`SLOTS`] replaces them if their number matters.
 
 use std::time::Duration;
 
@@ -19,13 +18,11 @@ use crate::{ClusterError, deploy};
 
 /// How long the plugin may take to react and the kubelet to update the node.
 const ADVERTISED: Duration = Duration::from_secs(30);
-/// How long a kubelet that a case stopped may take to report. Conditions and taints of the node change with
-/// it.
+/// A case may have stopped the kubelet. Conditions and taints of the node change with it.
 const RESTORED: Duration = Duration::from_secs(60);
 /// How long a kubelet on a busy machine may take to report.
 const UNCHANGED: Duration = Duration::from_secs(10);
-/// Kubelets and controllers write to nodes too. A patch that conflicts with their writes is tried this many
-/// times.
+/// Kubelets and controllers write to nodes too, so patches may conflict.
 const TRIES: u32 = 5;
 /// How long the pods of an ended case may take to be deleted.
 const PODS_DELETED: Duration = Duration::from_secs(60);
@@ -143,8 +140,7 @@ impl Workers {
         self.until_restored(worker, RESTORED).await
     }
 
-    /// Restores the recorded fields of a node of the harness's own cluster, except those that Kubernetes
-    /// itself writes.
+    /// For a node of the harness's own cluster. Skips the fields that Kubernetes itself writes.
     async fn restore_record(&self, worker: &Worker) -> Result<(), ClusterError> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let failed = |source| ClusterError::api(format!("restore node {}", worker.name), source);

@@ -35,14 +35,12 @@ const GPU: &str = "nvidia.com/gpu";
 /// How long other cases may take to release enough nodes: many times the duration of the longest case.
 const RELEASED: Duration = Duration::from_secs(30 * 60);
 
-/// A node, and its state without a lease.
 #[derive(Debug, Clone)]
 struct Worker {
     name: String,
     before: NodeState,
 }
 
-/// The nodes that are reserved for a pool or leased to it.
 #[derive(Debug)]
 struct Lease {
     /// One for each reserved node.

@@ -7,8 +7,7 @@ use tower_test::mock;
 
 use super::*;
 
-/// Workers of a fake API server. Pods never leave the `occupied` nodes, and writes to the `broken` nodes
-/// fail.
+/// Pods never leave the `occupied` nodes, and writes to the `broken` nodes fail.
 fn workers(names: &[&str], occupied: &'static [&'static str], broken: &'static [&'static str]) -> Workers {
     let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
     tokio::spawn(async move {
@@ -42,7 +41,6 @@ fn workers(names: &[&str], occupied: &'static [&'static str], broken: &'static [
     }
 }
 
-/// Leases `count` reserved nodes to a pool, without configuring them.
 fn lease(workers: &Workers, pool: &str, count: usize) {
     for _ in 0..count {
         let worker = workers.free.lock().pop().unwrap();
