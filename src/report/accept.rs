@@ -14,8 +14,7 @@ pub struct AcceptedDeviations {
     pub deviations: Vec<AcceptedDeviation>,
 }
 
-/// An accepted failure. Every field is required: an entry that named only a clause would hide all its
-/// violations.
+/// Every field is required: an entry that named only a clause would hide all its violations.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptedDeviation {

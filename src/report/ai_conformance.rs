@@ -60,17 +60,14 @@ struct Requirement {
     notes: String,
 }
 
-/// The requirement in the words of the program.
 const DESCRIPTION: &str = "The platform must allow for the installation and successful operation of at least one gang \
     scheduling solution that ensures all-or-nothing scheduling for distributed AI workloads (e.g. Kueue, Volcano, etc.) To \
     be conformant, the vendor must demonstrate that their platform can successfully run at least one such solution.";
 
-/// How the suite checks the requirement.
 const METHOD: &str = " The watch history shows that no pod of a gang without room is bound until two canary gangs, one \
     after the other, have passed through the same scheduler. The proof does not rely on a wait of fixed length. A running \
     pod is one that is Ready. Whether workloads complete is not checked.";
 
-/// The limits of a run on its own control plane.
 const OWN_CONTROL_PLANE: &str = " The run created its control plane and simulated its nodes, so this result is about the \
     scheduler and not yet about a platform.";
 

@@ -1,5 +1,4 @@
-//! Annotations for GitHub Actions: one workflow command per clause that makes the run non-conformant or
-//! inconclusive. GitHub shows the first 10 errors and the first 10 warnings of a step.
+//! Annotations for GitHub Actions. GitHub shows the first 10 errors and the first 10 warnings of a step.
 
 use conformance_contract::verdict::Verdict;
 
@@ -29,7 +28,6 @@ fn line(command: &str, (target, clause): (&TargetReport, &ClauseResult)) -> Stri
     format!("::{command} title={title}::{}", escaped(&message))
 }
 
-/// Escapes text as workflow commands require.
 fn escaped(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -2,9 +2,8 @@
 //! the API server, which limits the size.
 //!
 //! `report.yaml` is always included. Case folders are included completely or not at all: first those of cases
-//! that did not pass, small before large, until the limit is reached. The result counts the folders that were
-//! left out. Each part is compressed separately, so that its size is known before it is added; gzip allows
-//! concatenated parts.
+//! that did not pass, small before large. Each part is compressed separately, so that its size is known
+//! before it is added; gzip allows concatenated parts.
 
 use std::fmt;
 use std::io::{self, Write};

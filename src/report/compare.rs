@@ -74,7 +74,6 @@ impl ChangeKind {
         }
     }
 
-    /// Whether reports only count these clauses instead of listing each.
     fn is_counted(self) -> bool {
         matches!(self, ChangeKind::LeftOut | ChangeKind::New)
     }
@@ -204,8 +203,7 @@ pub struct Comparison<'a> {
     pub still_broken: usize,
 }
 
-/// Minimum factor and difference of a reported change in duration. Load alone can make a case 1.5 times as
-/// long.
+/// Minimum factor and difference. Load alone can make a case 1.5 times as long.
 const NOTABLE: (f64, Duration) = (1.5, Duration::from_secs(1));
 
 const DURATIONS: usize = 20;
@@ -275,8 +273,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether no verdict changed. Known deviations that started or ended do not count, because some are
-    /// intermittent.
+    /// Known deviations that started or ended do not count, because some are intermittent.
     pub fn is_same(&self) -> bool {
         let is_intermittent =
             |kind| matches!(kind, ChangeKind::DeviationStarted | ChangeKind::DeviationEnded);
@@ -302,16 +299,14 @@ impl Comparison<'_> {
         }
     }
 
-    /// The changed clauses by kind of change, worst first, without those that are only
-    /// [counted](Self::counted).
+    /// By kind of change, worst first, without those that are only [counted](Self::counted).
     pub fn listed(&self) -> Vec<(ChangeKind, Vec<&ChangedClause<'_>>)> {
         let listed =
             ChangeKind::ALL.into_iter().filter(|kind| !kind.is_counted()).map(|kind| (kind, self.of(kind)));
         listed.filter(|(_, changed)| !changed.is_empty()).collect()
     }
 
-    /// Clauses that only one report checks, by target. They are joined to ranges, because a new backend has
-    /// many.
+    /// Clauses that only one report checks, by target, joined to ranges because a new backend has many.
     pub fn counted(&self) -> Vec<(ChangeKind, Vec<(String, String)>)> {
         let counted = ChangeKind::ALL.into_iter().filter(|kind| kind.is_counted());
         let counted = counted.map(|kind| (kind, by_target(&self.of(kind))));
@@ -351,8 +346,7 @@ fn pairs<'a, T>(
     both.chain(only_old).collect()
 }
 
-/// The passed clause of an older contract from which this one was split. A failed clause does not show which
-/// of its parts failed.
+/// This clause was split from it. A failed clause does not show which of its parts failed.
 fn whole<'a>(old: &'a [ClauseResult], part: &ClauseResult) -> Option<&'a ClauseResult> {
     let parent = |id: &str| clause(id).and_then(|known| known.split_from);
     let mut parents = std::iter::successors(parent(&part.id), |id| parent(id));
@@ -401,7 +395,6 @@ fn factor(changed: &ChangedDuration) -> f64 {
     (old / new).max(new / old)
 }
 
-/// The facts about the runs that differ.
 fn facts(old: &Report, new: &Report) -> Vec<ChangedFact> {
     let mut facts = Vec::new();
     let mut add = |what: &str, old: Option<String>, new: Option<String>| {

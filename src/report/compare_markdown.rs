@@ -16,7 +16,6 @@ impl Comparison<'_> {
     }
 }
 
-/// Writes the result, features, changed clauses, durations and facts, in this order.
 fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result {
     let (old, new) = (comparison.old, comparison.new);
     writeln!(out, "# {}\n", comparison.result())?;

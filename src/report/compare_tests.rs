@@ -1,5 +1,3 @@
-//! Tests of comparisons on changed copies of the fixture.
-
 use rstest::rstest;
 
 use super::*;

@@ -19,8 +19,7 @@ impl CaseResult {
             .unwrap_or_else(|| Outcome::not_run("the case judged no clause"))
     }
 
-    /// A case with the same outcome for all clauses before it ran: filtered out, unsupported, or without a
-    /// cluster.
+    /// The same outcome for all clauses before the case ran: filtered out, unsupported, or without a cluster.
     pub fn without_running<T: Into<String>>(
         id: impl Into<String>,
         title: impl Into<String>,

@@ -1,8 +1,5 @@
-//! The evidence file: which features an operator declares, which of them a run showed, and with which
-//! versions.
-//!
-//! It is small enough to publish with a release. It follows from a report, so anyone who has the report can
-//! check it.
+//! The evidence file: the features that an operator declares, which of them a run showed, and all versions.
+//! It follows from a report, so anyone who has the report can check it.
 
 use std::path::Path;
 

@@ -83,7 +83,6 @@ impl ClauseResult {
 }
 
 impl TargetReport {
-    /// The exit code for the target's clauses and for declared features that no clause can show.
     pub(super) fn exit(&self, strict: bool) -> Exit {
         let of_clauses =
             self.clauses.iter().map(|clause| clause.exit(strict)).max().unwrap_or(Exit::Inconclusive);

@@ -110,7 +110,6 @@ impl TargetReport {
         self.cases.iter().any(|case| case.label() == label && case.attempts > 0)
     }
 
-    /// An undeclared feature whose probed clauses all passed.
     fn probed(&self, feature: Feature) -> Option<FeatureEvidence> {
         let is_of_feature = |probed: &&Probed| feature.shown_by().any(|clause| clause.id == probed.clause);
         let found: Vec<(&CaseResult, &Probed)> = self

@@ -128,7 +128,6 @@ pub(super) fn violation(message: &str) -> Violation {
     )
 }
 
-/// The PodGroup scope: one case per kind of result.
 fn flat() -> TargetReport {
     let topology = "the Workload API of 1.36 has no preferred levels";
     let features = Features {

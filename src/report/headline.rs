@@ -1,5 +1,4 @@
-//! The result of a target in one line: whether the applicable required clauses hold, and how many were
-//! checked.
+//! Whether the applicable required clauses of a target hold, and how many were checked, in one line.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,8 +16,7 @@ pub struct Headline {
     pub result: TargetResult,
     /// Undeclared features that the scheduler is known to have. `None` if gang scheduling is declared.
     pub without_gang_scheduling: Option<Vec<Feature>>,
-    /// Whether required clauses are unsupported because the operator leaves gang resources to another
-    /// program.
+    /// The operator leaves gang resources to another program, so required clauses are unsupported.
     pub leaves_gang_resources: bool,
 }
 
@@ -122,7 +120,6 @@ impl TargetReport {
     }
 }
 
-/// Whether the clause is required and its feature is declared.
 fn is_owed(clause: &ClauseResult) -> bool {
     !clause.is_recommended() && clause.outcome.verdict != Verdict::Unsupported
 }

@@ -18,8 +18,7 @@ pub fn junit(report: &Report) -> Result<String, SerializeError> {
     document.set_time(report.timings.total_seconds.into());
     document.add_test_suites(report.targets.iter().map(|target| suite(report, target)));
     let text = document.to_string()?;
-    // The schema has no `skipped` on the root, and quick-junit passes two characters that XML 1.0 does not
-    // allow.
+    // The schema has no `skipped` on the root. quick-junit passes two characters that XML 1.0 forbids.
     let skipped = format!(" skipped=\"{}\"", document.skipped);
     Ok(text.replacen(&skipped, "", 1).replace(['\u{fffe}', '\u{ffff}'], ""))
 }
@@ -83,7 +82,6 @@ fn status(outcome: &Outcome) -> TestCaseStatus {
     status
 }
 
-/// The judgements, the proofs and the command to reproduce them.
 fn description(target: &TargetReport, case: &CaseResult) -> String {
     let mut lines = Vec::new();
     for judgement in &case.clauses {

@@ -116,7 +116,6 @@ fn is_in_xml(letter: char) -> bool {
     matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// Whether the text is decimal seconds, such as `0.310`.
 fn is_time(text: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     text.split_once('.').is_some_and(|(seconds, parts)| is_number(seconds) && is_number(parts))
@@ -149,7 +148,6 @@ fn problems(text: &str) -> Vec<String> {
     found
 }
 
-/// Violations of the schema and of GitLab's rules by one element.
 fn schema_problems(element: &Element) -> Vec<String> {
     let name = &element.name;
     let Some(Allowed { required, optional, children, has_text }) = allowed(name) else {

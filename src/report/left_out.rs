@@ -1,9 +1,8 @@
-//! Cases that a run leaves out on request (filtered, skipped, in another shard, or after the first failure), or
-//! does not finish because it was interrupted.
+//! Cases that a run leaves out on request (filtered, skipped, in another shard, or after the first failure),
+//! or does not finish because it was interrupted.
 //!
-//! A case that is left out on request is not run, as announced. `merge` recognizes it by its reason, and
-//! prefers any report with more information about the case. An interrupted case is not announced, because it
-//! was requested. `merge` prefers other reports for it as well.
+//! A case that is left out is not run, as announced; `merge` recognizes it by its reason. An interrupted case
+//! is not announced, because it was requested. For both, `merge` prefers any report with more information.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +15,6 @@ const NOT_SELECTED: &str = "not selected";
 /// Prefix of the reason of a case that `--skip` names.
 const SKIPPED: &str = "skipped by --skip ";
 const AFTER_FIRST_FAILURE: &str = "after the first failure (--fail-fast)";
-/// The reason of a case that had not ended when its run was interrupted.
 const INTERRUPTED: &str = "interrupted";
 /// Suffix of the reason of a case in another shard.
 const ELSEWHERE: &str = "does not hold it";
@@ -100,8 +98,7 @@ impl CaseResult {
     }
 }
 
-/// Whether the run was not asked to check this: [`not_selected`], [`skipped`], [`after_first_failure`] or [in
-/// another shard](Shard::elsewhere).
+/// [`not_selected`], [`skipped`], [`after_first_failure`] or [in another shard](Shard::elsewhere).
 pub(super) fn is_left_out(outcome: &Outcome) -> bool {
     is_announced(outcome, |reason| {
         [NOT_SELECTED, AFTER_FIRST_FAILURE].contains(&reason)
@@ -110,7 +107,6 @@ pub(super) fn is_left_out(outcome: &Outcome) -> bool {
     })
 }
 
-/// Whether the case is in another shard.
 pub(super) fn is_elsewhere(outcome: &Outcome) -> bool {
     is_announced(outcome, |reason| reason.ends_with(ELSEWHERE))
 }

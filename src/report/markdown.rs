@@ -86,7 +86,6 @@ fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the result of each feature that a target declares or was found to have.
 fn write_features(out: &mut String, report: &Report) -> fmt::Result {
     let rows = overview::features(report);
     if rows.is_empty() {
@@ -144,7 +143,6 @@ fn cell(clause: &ClauseResult, strict: bool) -> String {
     if clause.exit(strict) == Exit::Conformant { word } else { format!("**{word}**") }
 }
 
-/// Writes each violated clause with its violations and proofs.
 fn write_violated(out: &mut String, violated: &[ListedViolation<'_>]) -> fmt::Result {
     if violated.is_empty() {
         return Ok(());
@@ -222,7 +220,6 @@ fn write_slowest(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the command, provider, settings, timings and programs of the run.
 fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     let (provider, settings, timings) = (&report.provider, &report.settings, &report.timings);
     writeln!(out, "\n## How it was run\n")?;

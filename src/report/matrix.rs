@@ -1,6 +1,4 @@
-//! The matrix: one row per clause, one column per target, one word per cell.
-//!
-//! It is data without layout; `markdown` and `terminal` render it.
+//! The matrix, without layout: one row per clause, one column per target, one word per cell.
 
 use conformance_contract::clauses::{CLAUSES, group};
 use conformance_contract::verdict::{Outcome, Verdict};
@@ -70,8 +68,7 @@ pub fn affects_exit_code(outcome: &Outcome) -> bool {
     exit_code([outcome]) != Exit::Conformant
 }
 
-/// The verdict as one short word. It is in capitals if it [affects the exit code](affects_exit_code), so that
-/// color is not needed.
+/// In capitals if the verdict [affects the exit code](affects_exit_code), so that color is not needed.
 pub fn cell(outcome: &Outcome) -> String {
     if affects_exit_code(outcome) { word(outcome).to_uppercase() } else { word(outcome).to_owned() }
 }

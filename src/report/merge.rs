@@ -106,8 +106,7 @@ pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeErr
     })
 }
 
-/// Why the merged report is incomplete: an interrupted case has no other result, or a document is incomplete
-/// for another reason than its cases.
+/// An interrupted case has no other result, or a document is incomplete for another reason than its cases.
 fn incomplete_reason(sources: &[MergeInput], merged: &Report) -> Option<String> {
     let mut incomplete = sources.iter().filter(|source| source.report.incomplete);
     let is_unfinished = !merged.interrupted().is_empty();
@@ -186,8 +185,7 @@ fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     known.into_iter().skip(1).cloned().collect()
 }
 
-/// The distinct programs in the order of the documents. Several clusters can have several programs of one
-/// name.
+/// Distinct ones in the order of the documents. Several clusters can have several programs of one name.
 fn components(sources: &[MergeInput]) -> Vec<Component> {
     let mut known: Vec<&Component> = Vec::new();
     for component in sources.iter().flat_map(|source| &source.report.components) {
@@ -233,14 +231,12 @@ fn digests<'a>(report: &'a Report, program: &str) -> Vec<&'a str> {
     components.map(|component| component.digest.as_str()).collect()
 }
 
-/// A target as one document has it.
 #[derive(Clone, Copy)]
 struct TargetPart<'a> {
     source: &'a MergeInput,
     target: &'a TargetReport,
 }
 
-/// The distinct targets in the order of the documents.
 fn targets(sources: &[MergeInput]) -> Result<Vec<TargetReport>, MergeError> {
     let mut all: Vec<Vec<TargetPart<'_>>> = Vec::new();
     for source in sources {

@@ -1,5 +1,3 @@
-//! Tests of merges of the fixture's shards, and of runs with several providers.
-
 use std::path::Path;
 use std::time::Duration;
 

@@ -5,7 +5,6 @@ pub fn precondition_failed(violated: &str, message: &str) -> String {
     format!("precondition failed, {violated} is violated: {message}")
 }
 
-/// Whether a reason names this violated clause.
 pub(super) fn names(reason: &str, violated: &str) -> bool {
     reason.starts_with(&precondition_failed(violated, ""))
 }

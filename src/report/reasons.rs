@@ -35,7 +35,6 @@ pub fn reasons<'a>(report: &'a Report, verdicts: &[Verdict]) -> Vec<Reason<'a>> 
     reasons
 }
 
-/// The outcomes of a target that have one of the verdicts, each with the ids of its clauses.
 fn by_outcome<'a>(target: &'a TargetReport, verdicts: &[Verdict]) -> Vec<(&'a Outcome, Vec<&'a str>)> {
     let mut found: Vec<(&Outcome, Vec<&str>)> = Vec::new();
     for clause in target.clauses.iter().filter(|clause| verdicts.contains(&clause.outcome.verdict)) {

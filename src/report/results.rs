@@ -23,7 +23,6 @@ pub const RESULTS: &str = "results.jsonl";
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Line {
-    /// The run, with every planned case interrupted.
     Run(Box<Report>),
     Case(Box<Ended>),
 }
@@ -85,8 +84,7 @@ impl ResultsFile {
                 Ok(())
             }
             Err(source) => {
-                // Remove a partial line, because it would corrupt the next one. A full disk still allows
-                // truncation.
+                // A partial line would corrupt the next one. A full disk still allows truncation.
                 let _ = self.file.set_len(self.length);
                 let _ = io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.length));
                 Err(StoreError::Io { path: self.path.clone(), source })
@@ -95,8 +93,7 @@ impl ResultsFile {
     }
 }
 
-/// Builds the report of a run that ended without one. The report is incomplete even if every case had ended,
-/// because the run skipped its final steps.
+/// The report is incomplete even if every case had ended, because the run skipped its final steps.
 pub fn recover(folder: &Path) -> Result<Report, StoreError> {
     let path = folder.join(RESULTS);
     let text =
@@ -164,7 +161,6 @@ mod tests {
         planned.incomplete("the run was killed")
     }
 
-    /// A folder with the results of a run in which `count` cases have ended.
     fn killed_after(count: usize) -> (tempfile::TempDir, Report) {
         let (folder, whole) = (tempfile::tempdir().unwrap(), fixture::report());
         let mut file = ResultsFile::create(folder.path()).unwrap();

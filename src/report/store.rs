@@ -1,8 +1,7 @@
 //! Reads and writes the files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`.
 //!
-//! Each file is written atomically: under a temporary name in the same folder, then renamed. Reading first
-//! rejects documents of another kind, so that the error names the real problem. A report of v1alpha1 is
-//! converted.
+//! Each file is written under a temporary name in the same folder, then renamed. Reading first rejects
+//! documents of another kind, so that the error names the real problem. A report of v1alpha1 is converted.
 
 use std::{
     fs, io,

@@ -1,7 +1,5 @@
-//! Counts of clauses by verdict.
-//!
-//! The functions are pure, so that `verify` can count again. Clauses are counted three times: by the backends
-//! that must satisfy them, by their source, and by what their verdict depends on.
+//! Counts of clauses by verdict: by the backends that must satisfy them, by their source, and by what their
+//! verdict depends on. The functions are pure, so that `verify` can count again.
 
 use std::fmt;
 use std::ops::Add;
@@ -105,8 +103,7 @@ impl Counts {
         Verdict::ALL.into_iter().map(|verdict| self.of(verdict)).sum()
     }
 
-    /// Passed clauses of all applicable ones, such as `40/41`. Unsupported clauses do not apply. `-` if there
-    /// are none.
+    /// Such as `40/41`. Unsupported clauses do not apply. `-` if there are none.
     pub(super) fn passed_of_applicable(self) -> String {
         match self.total() - self.unsupported {
             0 => "-".to_owned(),

@@ -51,7 +51,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// Whether both have the same operator, target and versions, so that the later one replaces the other.
     fn is_same_subject(&self, other: &Self) -> bool {
         let subject = |column: &Self| {
             [&column.operator, &column.target, &column.scheduler, &column.kubernetes].map(String::clone)

@@ -49,7 +49,6 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     write_end(out, report)
 }
 
-/// Writes why the report is incomplete, and the exit code.
 fn write_end(out: &mut String, report: &Report) -> fmt::Result {
     if let Some(incomplete) = report.incompleteness() {
         writeln!(out, "{incomplete}")?;
@@ -121,7 +120,6 @@ fn write_results(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the features of each target by result, without those that were not checked.
 fn write_features(out: &mut String, report: &Report) -> fmt::Result {
     for target in &report.targets {
         let evidence = target.evidence();

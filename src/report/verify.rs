@@ -1,9 +1,8 @@
 //! Checks whether a document follows from its cases.
 //!
 //! A report is evidence only if no verdict was changed by hand. Everything that follows from the cases is
-//! derived again and compared. The text of clauses is compared with the contract if the document has the same
-//! contract version. The judgements of cases do not follow from anything in the document; `replay` checks
-//! them again from the recorded history.
+//! derived again and compared. The text of clauses is compared with the contract if the version is the same.
+//! The judgements of cases follow from the recorded history: `replay` checks them again.
 
 use std::collections::BTreeSet;
 
@@ -115,7 +114,6 @@ fn clause_discrepancy(target: &TargetReport, clause: &ClauseResult) -> Option<St
 }
 
 impl ClauseResult {
-    /// Whether both have the same text and classification.
     fn has_same_text(&self, other: &Self) -> bool {
         let Self { title, requirement, level, feature, judged_on, class, sources, .. } = self;
         (title, requirement, sources) == (&other.title, &other.requirement, &other.sources)
