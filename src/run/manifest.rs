@@ -18,12 +18,42 @@ pub enum ManifestError {
     Document {
         /// Number of the document, from 1. Empty documents do not count.
         document: usize,
-        reason: String,
+        reason: DocumentError,
     },
     #[error("it has no PodCliqueSet: add one of apiVersion {SET_VERSION}")]
     NoSet,
     #[error("its PodCliqueSets select the gang scopes {}: use one gang scope", .0.join(" and "))]
     Scopes(Vec<String>),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    #[error("{0} is missing")]
+    Missing(&'static str),
+    #[error("{0}: metadata.name is missing")]
+    NoName(String),
+    #[error("apiVersion is {found}, expected {wanted}")]
+    Version { found: String, wanted: &'static str },
+    #[error("{kind} of {version} is not supported: {advice}")]
+    Unsupported { kind: String, version: String, advice: String },
+    #[error("{object} is also in document {first}: remove one of them")]
+    Twice { object: String, first: usize },
+    #[error(
+        "{object} has the namespace {own}, and document {first} has {other}: use one namespace, which the run replaces by its own"
+    )]
+    Namespaces { object: String, own: String, first: usize, other: String },
+    #[error("metadata.labels is {0}, expected a mapping")]
+    Labels(Value),
+    #[error(
+        "globalDefault: PriorityClass {0} would apply to all pods of the run: remove the field, and name the class in priorityClassName"
+    )]
+    GlobalDefault(String),
+    #[error(
+        "spec.volumeName: {claim} names PersistentVolume {volume}, which is not in the manifest: add it, or remove the field"
+    )]
+    NoVolume { claim: String, volume: String },
+    #[error("PodCliqueSet {0} has no replicas: there is nothing to schedule")]
+    NoReplicas(String),
 }
 
 /// A kind that a companion can have.
@@ -141,7 +171,7 @@ impl Manifest {
         let mut known: BTreeMap<(String, String, String), usize> = BTreeMap::new();
         for (document, found) in (1..).zip(grove_yaml::documents(manifest)?) {
             for object in items(found) {
-                let refused = |reason: String| ManifestError::Document { document, reason };
+                let refused = |reason: DocumentError| ManifestError::Document { document, reason };
                 // The run replaces the namespace by one of its own.
                 if object["kind"] == "Namespace" && object["apiVersion"] == "v1" {
                     continue;
@@ -149,20 +179,22 @@ impl Manifest {
                 let kind = text(&object["kind"]).to_owned();
                 let companion = companion_kind(&object).map_err(refused)?;
                 let name = object["metadata"]["name"].as_str().filter(|name| !name.is_empty());
-                let name = name.ok_or_else(|| refused(format!("{kind}: metadata.name is missing")))?;
+                let name = name.ok_or_else(|| refused(DocumentError::NoName(kind.clone())))?;
                 let group = companion.map_or("", |kind| kind.group).to_owned();
                 if let Some(first) = known.insert((group, kind.clone(), name.to_owned()), document) {
-                    let reason = format!("{kind} {name} is also in document {first}: remove one of them");
-                    return Err(refused(reason));
+                    let object = format!("{kind} {name}");
+                    return Err(refused(DocumentError::Twice { object, first }));
                 }
                 let is_namespaced = companion.is_none_or(|kind| kind.is_namespaced);
                 if let Some(own) = object["metadata"]["namespace"].as_str().filter(|_| is_namespaced) {
                     let (first, other) = namespace.get_or_insert_with(|| (document, own.to_owned()));
                     if own != other.as_str() {
-                        return Err(refused(format!(
-                            "{kind} {name} has the namespace {own}, and document {first} has {other}: use one \
-                             namespace, which the run replaces by its own"
-                        )));
+                        return Err(refused(DocumentError::Namespaces {
+                            object: format!("{kind} {name}"),
+                            own: own.to_owned(),
+                            first: *first,
+                            other: other.clone(),
+                        }));
                     }
                 }
                 match companion {
@@ -191,11 +223,7 @@ impl Manifest {
             if !volume.is_empty() && !self.has("PersistentVolume", volume) {
                 return Err(ManifestError::Document {
                     document: companion.document,
-                    reason: format!(
-                        "spec.volumeName: {} names PersistentVolume {volume}, which is not in the manifest: add it, \
-                         or remove the field",
-                        companion.title()
-                    ),
+                    reason: DocumentError::NoVolume { claim: companion.title(), volume: volume.to_owned() },
                 });
             }
         }
@@ -273,51 +301,42 @@ fn items(document: Value) -> Vec<Value> {
 }
 
 /// The kind of a companion; `None` for a PodCliqueSet.
-fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, String> {
+fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError> {
     let (Some(kind), Some(version)) = (object["kind"].as_str(), object["apiVersion"].as_str()) else {
-        let missing = if object["kind"].is_string() { "apiVersion" } else { "kind" };
-        return Err(format!("{missing} is missing"));
+        return Err(DocumentError::Missing(if object["kind"].is_string() { "apiVersion" } else { "kind" }));
     };
     if kind == SET {
         let is_known = version == SET_VERSION;
         return if is_known {
             Ok(None)
         } else {
-            Err(format!("apiVersion is {version}, expected {SET_VERSION}"))
+            Err(DocumentError::Version { found: version.to_owned(), wanted: SET_VERSION })
         };
     }
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let known = KINDS.iter().find(|known| known.name == kind && known.group == group);
-    known.map(Some).ok_or_else(|| match kind {
-        "HorizontalPodAutoscaler" => {
-            format!("{kind} of {version} is not supported: remove the document; a clique's scaleConfig creates one")
-        }
-        "Node" | "ResourceSlice" => {
-            format!("{kind} of {version} is not supported: move the document to a file, and pass it as --nodes FILE")
-        }
-        _ => {
-            let known: BTreeSet<_> = KINDS.iter().map(|known| known.name).collect();
-            let known: Vec<_> = known.into_iter().collect();
-            format!(
-                "{kind} of {version} is not supported: remove the document; a manifest can have {SET}, Namespace, {}",
-                known.join(", ")
-            )
-        }
+    known.map(Some).ok_or_else(|| {
+        let advice = match kind {
+            "HorizontalPodAutoscaler" => "remove the document; a clique's scaleConfig creates one".to_owned(),
+            "Node" | "ResourceSlice" => "move the document to a file, and pass it as --nodes FILE".to_owned(),
+            _ => {
+                let known: BTreeSet<_> = KINDS.iter().map(|known| known.name).collect();
+                let known: Vec<_> = known.into_iter().collect();
+                format!("remove the document; a manifest can have {SET}, Namespace, {}", known.join(", "))
+            }
+        };
+        DocumentError::Unsupported { kind: kind.to_owned(), version: version.to_owned(), advice }
     })
 }
 
 /// Rejects fields that would change more than the workload, and labels to which none can be added.
-fn check_fields(kind: &Kind, object: &Value) -> Result<(), String> {
+fn check_fields(kind: &Kind, object: &Value) -> Result<(), DocumentError> {
     let labels = &object["metadata"]["labels"];
     if !labels.is_null() && !labels.is_object() {
-        return Err(format!("metadata.labels is {labels}, expected a mapping"));
+        return Err(DocumentError::Labels(labels.clone()));
     }
     if kind.name == "PriorityClass" && object["globalDefault"] == true {
-        return Err(format!(
-            "globalDefault: PriorityClass {} would apply to all pods of the run: remove the field, and name the class \
-             in priorityClassName",
-            text(&object["metadata"]["name"])
-        ));
+        return Err(DocumentError::GlobalDefault(text(&object["metadata"]["name"]).to_owned()));
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ use serde_json::Value;
 use crate::domain_selectors::{ANY_NAMESPACE, in_domains_of};
 use crate::feasibility::{Decision, Feasibility, Knowledge, Misfit};
 use crate::joint;
-use crate::manifest::{Manifest, ManifestError};
+use crate::manifest::{DocumentError, Manifest, ManifestError};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 
@@ -96,8 +96,7 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
     let manifest = Manifest::read(text)?;
     for (document, set) in &manifest.sets {
         if expect::gangs(set).is_empty() {
-            let name = self::text(&set["metadata"]["name"]);
-            let reason = format!("PodCliqueSet {name} has no replicas: there is nothing to schedule");
+            let reason = DocumentError::NoReplicas(self::text(&set["metadata"]["name"]).to_owned());
             return Err(ManifestError::Document { document: *document, reason }.into());
         }
     }
