@@ -10,6 +10,7 @@ use super::component::Component;
 use super::go_module::{complete, materialise};
 use super::modules::missing_amended;
 use super::release::ReleaseFolder;
+use super::toolchain::GoError;
 use crate::ProgramError;
 use crate::blocking::in_place;
 
@@ -23,14 +24,18 @@ pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramErr
     }
     let module = component.module;
     let path = component.module_path();
-    let missing = |reason: String| ProgramError::Go { reason, needed: module.go_version().into() };
+    let missing =
+        |error: GoError| ProgramError::Go { reason: error.to_string(), needed: module.go_version().into() };
     let folder = complete(module).await?;
     let mut found = go(&folder, &LIST, path, None).await.map_err(missing)?;
     if found.is_empty() {
         go(&folder, &["mod", "download"], path, None).await.map_err(missing)?;
         found = go(&folder, &LIST, path, None).await.map_err(missing)?;
     }
-    if found.is_empty() { Err(missing(format!("Go has no source of {path}"))) } else { Ok(found.into()) }
+    if found.is_empty() {
+        return Err(missing(GoError::Failed(format!("Go has no source of {path}"))));
+    }
+    Ok(found.into())
 }
 
 /// Whether [`source`] finds the source without a download.
@@ -52,16 +57,16 @@ fn released(component: &Component) -> Result<Option<PathBuf>, ProgramError> {
 }
 
 /// `path` is the module. `proxy` overrides the GOPROXY of `go env`.
-async fn go(folder: &Path, args: &[&str], path: &str, proxy: Option<&str>) -> Result<String, String> {
+async fn go(folder: &Path, args: &[&str], path: &str, proxy: Option<&str>) -> Result<String, GoError> {
     let mut go = Command::new("go");
     go.args(args).arg(path).current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
     if let Some(proxy) = proxy {
         go.env("GOPROXY", proxy);
     }
-    let answer = go.output().await.map_err(|error| format!("`go` cannot be run: {error}"))?;
+    let answer = go.output().await.map_err(GoError::NotRun)?;
     if answer.status.success() {
         return Ok(String::from_utf8_lossy(&answer.stdout).trim().to_owned());
     }
     let reason = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
-    Err(format!("`go {}` for {path} failed: {reason}", args.join(" ")))
+    Err(GoError::Failed(format!("`go {}` for {path} failed: {reason}", args.join(" "))))
 }
