@@ -18,6 +18,9 @@ const fn seconds(name: &'static str, seconds: u64) -> Limit {
 
 /// A controller creates, changes or deletes objects.
 pub const REACTION: Limit = seconds("reaction", 20);
+/// An operator notices new cluster-scoped companions, which its admission reads. Not scaled: this precedes
+/// the cases.
+pub const COMPANIONS: Limit = seconds("companions", 5);
 /// A scheduler decides on a gang.
 pub const SCHEDULING: Limit = seconds("scheduling", 30);
 /// A scheduler retries a gang that now fits. kube-scheduler's longest pause between two tries is 10 s.

@@ -1,15 +1,15 @@
 //! Sends the objects of a user's workload to admission before the case: namespaced ones as dry runs. Admission
 //! of PodCliqueSets may read cluster-scoped companions, so these exist during the dry runs.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use conformance_cluster::deploy;
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_driver::case::Case;
+use conformance_driver::limits;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_expect::schedulers;
-use kube::Client;
 use serde_json::Value;
 
 use crate::manifest::{Companion, Manifest};
@@ -17,10 +17,6 @@ use crate::workload::WorkloadError;
 
 /// A namespace that every cluster has.
 const NAMESPACE: &str = "default";
-/// How long and how often a rejected PodCliqueSet is tried again if it has cluster-scoped companions: the
-/// operator may notice them later than they are created.
-const PAUSE: Duration = Duration::from_millis(250);
-const TRIES: u32 = 20;
 
 /// Companions that this creates are deleted at the end.
 pub async fn admitted(
@@ -40,7 +36,7 @@ pub async fn admitted(
         }
     }
     if accepted.is_ok() {
-        accepted = try_sets(client, &manifest, targets, !created.is_empty()).await;
+        accepted = try_sets(test_cluster, &manifest, targets, !created.is_empty()).await;
     }
     for object in created.iter().rev() {
         let deleted = deploy::delete(client, object).await;
@@ -73,7 +69,7 @@ async fn try_companion(
 }
 
 async fn try_sets(
-    client: &Client,
+    test_cluster: &TestCluster,
     manifest: &Manifest,
     targets: &[Target],
     has_new_companions: bool,
@@ -89,17 +85,29 @@ async fn try_sets(
                     format!("PodCliqueSet {}, {target}", set["metadata"]["name"].as_str().unwrap_or_default())
                 }
             };
-            let mut tries = if has_new_companions { TRIES } else { 1 };
-            loop {
-                tries -= 1;
-                match answer(deploy::dry_run(client, &set).await, &what) {
-                    Err(WorkloadError::Rejected(_)) if tries > 0 => tokio::time::sleep(PAUSE).await,
-                    answered => break answered?,
-                }
-            }
+            try_set(test_cluster, &set, &what, has_new_companions).await?;
         }
     }
     Ok(())
+}
+
+/// With new companions, a rejection is final only after a while: the operator may notice them late.
+async fn try_set(
+    test_cluster: &TestCluster,
+    set: &Value,
+    what: &str,
+    has_new_companions: bool,
+) -> Result<(), WorkloadError> {
+    let begin = Instant::now();
+    loop {
+        let answered = answer(deploy::dry_run(&test_cluster.client, set).await, what);
+        let limit = test_cluster.speed.extended(limits::COMPANIONS.length, begin);
+        let is_final = !has_new_companions || begin.elapsed() > limit;
+        match answered {
+            Err(WorkloadError::Rejected(_)) if !is_final => tokio::time::sleep(limits::PACE).await,
+            answered => return answered,
+        }
+    }
 }
 
 fn answer(response: Result<(), kube::Error>, what: &str) -> Result<(), WorkloadError> {
