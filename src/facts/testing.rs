@@ -67,6 +67,16 @@ pub fn deleting(mut object: Value) -> Value {
     object
 }
 
+/// ResourceClaim `c` with a device of this node, reserved for the pods with these uids.
+pub fn claim(node: Option<&str>, reserved: &[&str]) -> Value {
+    let mut claim = object("ResourceClaim", "c");
+    claim["status"]["reservedFor"] = reserved.iter().map(|uid| json!({"uid": uid})).collect();
+    if let Some(node) = node {
+        claim["status"]["allocation"] = json!({"devices": {"results": [{"pool": node}]}});
+    }
+    claim
+}
+
 pub fn running_clique() -> Story {
     let waiting = Story::flat().added(clique("first", 2)).all_added(pods_of("first", &["a", "b"], None));
     pods_of("first", &["a", "b"], Some("n")).into_iter().fold(waiting, Story::modified)

@@ -121,8 +121,8 @@ fn claims_of(pod: Pod<'_>) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_facts::testing::{pod, scope, terminating_pod};
-    use conformance_history::testing::{Story, object};
+    use conformance_facts::testing::{claim, pod, scope, terminating_pod};
+    use conformance_history::testing::Story;
     use serde_json::json;
 
     use super::*;
@@ -131,15 +131,6 @@ mod tests {
     fn with_claim(mut pod: Value) -> Value {
         pod["spec"]["resourceClaims"] = json!([{"name": "c", "resourceClaimName": "c"}, {"name": "own"}]);
         pod
-    }
-
-    fn claim(node: Option<&str>, reserved: &[&str]) -> Value {
-        let mut claim = object("ResourceClaim", "c");
-        claim["status"]["reservedFor"] = reserved.iter().map(|uid| json!({"uid": uid})).collect();
-        if let Some(node) = node {
-            claim["status"]["allocation"] = json!({"devices": {"results": [{"pool": node}]}});
-        }
-        claim
     }
 
     /// `a` and `b` run on `n` with a claim. Both are deleted and created again; `b` is deleted last.
