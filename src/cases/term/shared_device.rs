@@ -98,7 +98,8 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_check::codes;
-    use conformance_history::testing::{Story, object, one_clique};
+    use conformance_facts::testing::claim;
+    use conformance_history::testing::{Story, one_clique};
 
     use super::*;
 
@@ -110,15 +111,6 @@ mod tests {
             "metadata": {"name": name, "uid": name, "labels": labels},
             "spec": {"nodeName": node, "resourceClaims": claims},
         })
-    }
-
-    fn claim(node: Option<&str>, reserved: &[&str]) -> Value {
-        let mut claim = object("ResourceClaim", "c");
-        claim["status"]["reservedFor"] = reserved.iter().map(|uid| json!({"uid": uid})).collect();
-        if let Some(node) = node {
-            claim["status"]["allocation"] = json!({"devices": {"results": [{"pool": node}]}});
-        }
-        claim
     }
 
     /// `a` and `b` run on the lost node. One of their replacements `c` and `d` is bound. Both are replaced by
