@@ -10,9 +10,7 @@ use conformance_expect::{Gang, Unit, schedulers};
 use conformance_facts::binding::{bound_pods, not_fully_bound};
 use conformance_history::{History, Live, Pod, SharedMark, Version, text};
 
-/// Fewer pods of a unit are bound than its minimum.
 pub const NOT_BOUND_WHOLE: Code = Code::new("not-bound-whole");
-/// Some pods are unbound that should be bound.
 pub const PODS_UNBOUND: Code = Code::new("pods-unbound");
 /// Pods of a unit were bound although the whole unit could not be.
 pub const BOUND_IN_PART: Code = Code::new("bound-in-part");

@@ -15,7 +15,7 @@ const LEFT_BEHIND: Code = Code::new("left-behind");
 const NEVER_CREATED: Code = Code::new("never-created");
 const NAMESPACE_STUCK: Code = Code::new("namespace-stuck");
 
-/// In the recorded kinds and every other kind in the namespace (DEL-01, DEL-06). Objects of others may
+/// Covers the recorded kinds and every other kind in the namespace (DEL-01, DEL-06). Objects of others may
 /// remain: see [`Leftovers`].
 pub fn nothing_left(history: &History) -> Ruling {
     let (index, mark) = history.reached(SharedMark::LeftOver)?;
@@ -66,8 +66,8 @@ pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     Ok(())
 }
 
-/// Except Services (DEL-02, DEL-03). Returns `NotReached` if a PodGang never had pods: their absence proves
-/// nothing. Missing gang resources are a broken precondition (GANG-08).
+/// Services are excluded (DEL-02, DEL-03). Returns `NotReached` if a PodGang never had pods: their absence
+/// proves nothing. Missing gang resources are a broken precondition (GANG-08).
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();

@@ -75,7 +75,6 @@ pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -
     }))
 }
 
-/// The number of objects of a PodCliqueSet, including the PodCliqueSet.
 pub fn size(live: &Live, set: &str) -> usize {
     objects(live, set).count()
 }

@@ -30,7 +30,7 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX)?.parse().ok()
 }
 
-/// In each podgroup; their replacements are members too.
+/// Applies to each podgroup. Replacements of members are members too.
 pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut of_gang = history.pods().filter(|version| podgroup(gang, version.pod()).is_some()).peekable();

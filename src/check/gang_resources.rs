@@ -37,8 +37,8 @@ const PRIORITY_REFUSED: Code = Code::new("priority-wrongly-refused");
 /// No known backend nests its gang resources deeper.
 const DEEPEST: usize = 4;
 
-/// Directly or through owners other than pods, at most `deeper` references away. Any owner reference counts,
-/// because the garbage collector follows every one.
+/// The owner may be indirect, through owners other than pods, at most `deeper` references away. Any owner
+/// reference counts, because the garbage collector follows every one.
 fn is_owned_by_gang(live: &Live, object: &Value, deeper: usize) -> bool {
     let mut existing = owners(object).iter().filter_map(|owner| {
         let found = live.get(text(&owner["kind"]), text(&owner["name"]))?;

@@ -185,7 +185,7 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// In PodGangs that exist at the entry `since` (AUTO-03). `minReplicas` may become 0.
+/// Applies to PodGangs that exist at the entry `since` (AUTO-03). `minReplicas` may become 0.
 pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruling {
     let before = history.before(since);
     none(gangs.iter().filter_map(|gang| {

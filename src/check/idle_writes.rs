@@ -170,7 +170,6 @@ pub struct AffectedObjects<'a> {
 }
 
 impl<'a> AffectedObjects<'a> {
-    /// The change of a PodCliqueSet from `before` to `after`.
     pub fn of(target: Target, set: &'a str, before: &'a [Gang], after: &'a [Gang]) -> Self {
         let lacks = |gangs: &'a [Gang], gang: &Gang| !gangs.iter().any(|other| other.is_same(gang));
         let removed = before.iter().filter(|gang| lacks(after, gang));

@@ -277,7 +277,6 @@ fn of_replica(replica: usize, name: &str, node: Option<&str>) -> Value {
     owned(pod, "PodClique", "c")
 }
 
-/// The pod of replica `first` is bound, then that of replica `then`.
 fn scaled(first: usize, then: usize) -> History {
     let pod = |replica: usize| of_replica(replica, &format!("p{replica}"), Some("n"));
     let story = Story::on(Target::VOLCANO).submitted(with_a_scaled_replica());

@@ -29,7 +29,6 @@ fn group(name: &str, gang: &str) -> Value {
     owned(object("PodGroup", name), "PodGang", gang)
 }
 
-/// A pod of the PodCliqueSet, bound and running.
 fn pod(index: usize, gang: &str, group: &str) -> Value {
     json!({
         "kind": "Pod",

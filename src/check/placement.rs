@@ -108,7 +108,7 @@ pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> R
     })
 }
 
-/// Base and scaled PodGangs of a PodCliqueSet replica together (TOPO-12).
+/// Base and scaled PodGangs of a PodCliqueSet replica count together (TOPO-12).
 pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
     let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for gang in gangs {
@@ -119,7 +119,7 @@ pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) 
     })
 }
 
-/// At the entry `until`. Earlier placements do not count, because a PodGang may be recreated elsewhere.
+/// Only placements at the entry `until` count, because a PodGang may be recreated elsewhere.
 pub fn together(
     history: &History,
     until: usize,

@@ -9,7 +9,7 @@ use super::{deviates, gang_resources, gangs, none, precondition};
 
 const WRONG_NUMBER_OF_PODS: Code = Code::new("wrong-number-of-pods");
 
-/// At the entry `until`, for the scaling marked at `scaled` (GANG-10).
+/// The PodGangs at the entry `until` match the scaling marked at `scaled` (GANG-10).
 pub fn followed(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
     has_gangs(history, set, scaled + 1, until)
 }

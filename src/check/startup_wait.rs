@@ -66,7 +66,6 @@ fn messages<'a>(live: &'a Live, clique: &str) -> impl Iterator<Item = &'a str> {
     conditions.into_iter().flatten().map(|condition| text(&condition["message"]))
 }
 
-/// The waits that PodCliques report, each with its message.
 pub fn reported(live: &Live, set: &str) -> Vec<(Wait, String)> {
     let all = waits(live, &live.get("PodCliqueSet", set).map(parents).unwrap_or_default()).into_iter();
     all.filter_map(|wait| {

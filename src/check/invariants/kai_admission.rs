@@ -106,7 +106,6 @@ const RULES: [Rule; 10] = [
     }),
 ];
 
-/// The first rule that refuses a spec, with its source.
 fn refusal(spec: &Value, is_new: bool) -> Option<String> {
     let tree = Tree::of(spec);
     let mut rules = RULES.iter().filter(|(_, at_creation, ..)| is_new || !at_creation);
@@ -149,7 +148,6 @@ mod tests {
         spec
     }
 
-    /// Specs, and the rule that refuses each.
     fn specs() -> Vec<(Value, Option<&'static str>)> {
         let group = |at: usize, group: Value| spec(|spec| spec["subGroups"][at] = group.clone());
         vec![

@@ -198,7 +198,6 @@ mod tests {
 
     use super::*;
 
-    /// The seconds at which the scope's breaches start and end.
     fn times(story: Story, replica: &SetReplica, scope: &Scope) -> Vec<(i64, Option<i64>)> {
         let history = story.end();
         let breaches = Breaches::of(&history, replica);

@@ -15,7 +15,7 @@ use crate::{Shown, none, violation};
 const WRONG_CONDITIONS: Code = Code::new("wrong-pod-gang-conditions");
 const PHASE_STAYS_PENDING: Code = Code::new("phase-stays-pending");
 
-/// Since they were created, up to the entry `until`.
+/// Counts from their creation to the entry `until`.
 pub fn ever_bound(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String> {
     let groups: Vec<_> = gangs.iter().flat_map(|gang| &gang.groups).collect();
     let (mut census, mut ever_bound) = (Census::default(), BTreeSet::new());
@@ -71,7 +71,6 @@ fn phase_text(phase: &Value) -> &str {
     phase.as_str().unwrap_or("not set")
 }
 
-/// The conditions of all these PodGangs are correct at the entry `until`.
 pub fn conditions_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
     let (live, ever_bound) = (&history.before(until), ever_bound(history, gangs, until));
     none(gangs.iter().flat_map(|gang| {

@@ -20,7 +20,8 @@ const WRONG_MINIMUM: Code = Code::new("gang-resource-with-wrong-minimum");
 const WRONG_PODGROUPS: Code = Code::new("scaled-up-with-other-podgroups");
 const SCALED_UP_IN_PART: Code = Code::new("scaled-up-in-part");
 
-/// They have no pods, no PodGang lists them, and the gang resources of the other `gangs` do not require them.
+/// The cliques have no pods, no PodGang lists them, and the gang resources of the other `gangs` do not
+/// require them.
 pub fn has_left_gang(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) -> Ruling {
     let pods = live.pods().filter(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)));
     let existing = pods.map(|pod| {

@@ -332,7 +332,6 @@ pub fn none_bound_for_removed_replica(history: &History, group: &str) -> Ruling 
     }))
 }
 
-/// An object exists and requests this number of replicas.
 pub fn requests_replicas(live: &Live, kind: &str, name: &str, replicas: usize) -> Ruling {
     let found = live.get(kind, name);
     let requested = found.and_then(|found| count(&found["spec"]["replicas"]));

@@ -154,7 +154,7 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
     }))
 }
 
-/// Pods of a later generation, in the order of the writes (TERM-25).
+/// Applies to pods of a later generation, in the order of the writes (TERM-25).
 pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     let Some(first) = terminations(history, scope).first().map(|termination| termination.started.revision())
     else {

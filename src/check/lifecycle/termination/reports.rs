@@ -34,7 +34,7 @@ pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
     none(violations)
 }
 
-/// A Normal event with the index, also for scaling-group replicas (TERM-31).
+/// A Normal event has the index, also for scaling-group replicas (TERM-31).
 pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
     let groups = replica.groups.iter();
@@ -83,7 +83,7 @@ pub fn loss_of_all_pods_reported(history: &History, clique: &str) -> Ruling {
     })
 }
 
-/// Without pods: schedulers' events about them contain numbers.
+/// Pods are excluded: schedulers' events about them contain numbers.
 const REPORTING_KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
 
 /// Whether a Normal event close to a termination contains the replica's index as a separate word, not inside

@@ -26,7 +26,7 @@ pub fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(10))
 }
 
-/// Without terminations of a scaling-group replica during one of the whole PodCliqueSet replica.
+/// Excludes terminations of a scaling-group replica during one of the whole PodCliqueSet replica.
 pub fn own_terminations<'a>(
     history: &'a History,
     replica: &SetReplica,
@@ -44,7 +44,7 @@ pub fn own_terminations<'a>(
     found.into_iter().filter(|termination| !is_within(termination)).collect()
 }
 
-/// After a breach that lasted for the delay, not earlier, and for no other reason (TERM-02).
+/// A termination follows a breach that lasted for the delay, and has no other reason (TERM-02).
 pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Ruling {
     let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
     let breaches = Breaches::of(history, replica);

@@ -116,7 +116,6 @@ pub fn created_pods_are_new(history: &History, set: &str) -> Ruling {
     created_later(history, set, &BTreeSet::new())
 }
 
-/// Every pod created during an update is new, except the excused ones.
 fn created_later(history: &History, set: &str, excused: &BTreeSet<&str>) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut violations = Vec::new();
@@ -147,7 +146,7 @@ fn hash_changed_since(state: &State<'_>, changed: Version<'_>) -> bool {
     hash(state.pcs()) != hash(changed.object)
 }
 
-/// Only selected pods, until the templates change again (UPD-33, UPD-34).
+/// Applies to selected pods until the templates change again (UPD-33, UPD-34).
 pub fn pods_created_since_are_new(
     history: &History,
     set: &str,

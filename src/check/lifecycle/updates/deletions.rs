@@ -13,7 +13,6 @@ use crate::{Shown, none, violation};
 const NEW_DELETED: Code = Code::new("new-pod-deleted");
 const DELETED_WITHOUT_UPDATE: Code = Code::new("deleted-without-update");
 
-/// A pod that the updater deleted.
 pub(super) struct Deletion<'a> {
     /// The version in which the pod is no longer live.
     pub(super) at: Version<'a>,
@@ -62,7 +61,7 @@ pub fn updater_deletes_none(history: &History, set: &str) -> Ruling {
     none(deletions(history, set).iter().map(unneeded))
 }
 
-/// Except the pod of the update step in progress (UPD-24).
+/// The pod of the update step in progress is excepted (UPD-24).
 pub fn updater_deletes_none_on_delete(history: &History, set: &str) -> Ruling {
     // The update whose step is in progress.
     let mut updating = None;

@@ -50,7 +50,6 @@ pub(super) fn clique(replica: usize, status: Value) -> Value {
     pclq
 }
 
-/// The status while this replica is being updated.
 pub(super) fn updating(replica: usize) -> Value {
     json!({"updateProgress": {"updateStartedAt": "t", "currentlyUpdating": [{"replicaIndex": replica}]}})
 }
@@ -68,7 +67,6 @@ pub(super) fn deleted(story: Story, name: &str) -> Story {
     story.deleted(pod(name, "1", true))
 }
 
-/// Deletes a pod of revision 1 and adds its replacement of revision 2.
 pub(super) fn replaced(story: Story, name: &str) -> Story {
     deleted(story, name).added(pod(&format!("{name}-new"), "2", true))
 }

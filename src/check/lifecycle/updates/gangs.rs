@@ -75,7 +75,6 @@ pub fn references_follow_the_pods(history: &History, set: &str) -> Ruling {
     none(wrong_references(history, set, change))
 }
 
-/// Violations of the references of PodGangs since the templates changed.
 fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Violation> {
     let mut created: BTreeSet<&str> = BTreeSet::new();
     let mut deleted: BTreeMap<&str, Version<'_>> = BTreeMap::new();
