@@ -66,7 +66,7 @@ impl TestContext {
         self.send_creates(base, attempts, DRY_RUN).await
     }
 
-    /// As in kubectl, an unknown field is an error. Otherwise the API server drops it and returns a warning.
+    /// An unknown field is an error, as in kubectl. Otherwise the API server drops it and returns a warning.
     pub async fn attempt_strict_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, STRICT).await
     }
@@ -224,7 +224,6 @@ impl TestContext {
     }
 }
 
-/// A PodCliqueSet that admission can refuse only because of its backend.
 fn probe(target: Target) -> Value {
     let clique = json!({"name": "a", "spec": {"roleName": "a", "replicas": 1, "podSpec": {
         "containers": [{"name": "worker", "image": "registry.k8s.io/pause:3.10"}],

@@ -20,7 +20,6 @@ use super::limits::{self, Limit};
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Waits until all pods of the PodGang are released and the scheduler has made a full pass.
     pub async fn scheduler_passes_over(&mut self, gang: &Gang) -> Result<(), Stop> {
         self.until_released(gang).await?;
         self.scheduler_passes().await
@@ -88,7 +87,7 @@ impl TestContext {
         .await
     }
 
-    /// Without the operator. A scheduler may overlook a gang resource that is created before its pod. So the
+    /// Bypasses the operator. A scheduler may overlook a gang resource that is created before its pod. So the
     /// harness patches the canary's gang resources after such a scheduler has rejected the pod.
     async fn canary(&self) -> Result<(), Stop> {
         let number = self.look(|live| live.of("Pod").filter(|object| is_of_canary(object)).count());
@@ -120,7 +119,6 @@ impl TestContext {
         .await
     }
 
-    /// One canary for a scheduler that reads PodGangs, which only the operator under test creates.
     async fn canary_of_the_operator(&self, mut set: Value) -> Result<(), Stop> {
         let number = self.look(|live| live.of("PodCliqueSet").filter(|object| is_of_canary(object)).count());
         let name = format!("{}{number}", names::CANARY_SET);

@@ -33,7 +33,6 @@ pub struct Case {
     pub id: &'static str,
     pub title: &'static str,
     pub clauses: &'static [&'static str],
-    /// Nodes reserved for this case.
     pub nodes: &'static [Nodes],
     /// The objects that the case submits, one YAML document each.
     pub manifest: &'static str,
@@ -56,7 +55,6 @@ pub type Check = fn(&History) -> Vec<Finding>;
 /// Capabilities of the environment that not every run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// Nodes with real kubelets.
     Kubelets,
     /// KWOK nodes, on which the harness sets container statuses.
     SimulatedNodes,
@@ -73,12 +71,10 @@ pub enum Need {
     ReferenceController,
     /// A backend that can be disabled: the target's own or, with kube-scheduler, the External profile.
     DisableableBackend,
-    /// An older release of the operator to upgrade from.
     Upgrade,
     /// An operator that acts on PodGangs that no PodCliqueSet controls.
     PodGangsByHand,
     GangResources,
-    /// The trainer's KAI plugin, run as a separate program.
     TrainerPlugin,
 }
 
@@ -101,7 +97,6 @@ pub enum Isolation {
 pub struct Nodes {
     pub count: u32,
     pub gpus: u32,
-    /// Pod capacity per node.
     pub pods: u32,
     /// Block label, unique to the test. Racks without a block share one.
     pub block: Option<&'static str>,
@@ -219,13 +214,11 @@ impl Case {
         Self { requires: Requirements { scope: Some(scope), ..self.requires }, ..self }
     }
 
-    /// Requires that the suite's description of the target declares a feature.
     #[must_use]
     pub const fn with_feature(self, feature: Feature) -> Self {
         Self { requires: Requirements { feature: Some(feature), ..self.requires }, ..self }
     }
 
-    /// Requires properties in the target's description.
     #[must_use]
     pub const fn with(self, properties: &'static [Property]) -> Self {
         Self { requires: Requirements { properties, ..self.requires }, ..self }

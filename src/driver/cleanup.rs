@@ -27,7 +27,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Or until a timeout. A check decides on what remains. [`TestContext::take_baseline`] must come first.
+    /// The wait may time out, and a check decides on what remains. [`TestContext::take_baseline`] must come
+    /// first.
     pub async fn until_nothing_left(&self) -> Result<(), Stop> {
         if self.history().marks(SharedMark::Baseline).next().is_none() {
             let action = "list the remaining objects".into();

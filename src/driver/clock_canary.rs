@@ -64,7 +64,6 @@ impl TestContext {
         Ok(self.look(|live| live.get("Pod", pod).is_none()))
     }
 
-    /// Waits until the canary's pod is Ready and does not have the uid `old`.
     async fn until_canary_runs(&self, clock: &Clock, old: Option<&str>) -> Result<(), Stop> {
         let awaited = match old {
             Some(_) => Awaited::demanded_by(
@@ -130,7 +129,7 @@ impl TestContext {
         .await
     }
 
-    /// And until the cliques have at least as many new pods. If `ready` is true, only Ready pods count.
+    /// The cliques must also have at least as many new pods. With `ready`, only Ready pods count.
     pub async fn until_recreated(
         &self,
         what: &str,

@@ -42,7 +42,6 @@ pub struct TestContext {
     pub namespace: String,
     /// Factor on all limits (`--timeout-scale`).
     pub scale: f64,
-    /// Namespaces that are recorded until the case ends.
     tracked: Vec<Tracked>,
     submitted: BTreeMap<String, Value>,
     pub nodes: Vec<NodeSpec>,

@@ -154,7 +154,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// Records the controller's process id and readiness in a mark.
     pub async fn record_controller_state(&self) -> Result<(), Stop> {
         self.controller_mark(Value::Null).await
     }

@@ -51,7 +51,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// The component that binds pods for the target's scheduler.
     pub fn binder(&self) -> Result<Part, Stop> {
         let scheduler = self.target.scheduler();
         let missing = || {
@@ -63,7 +62,6 @@ impl TestContext {
         Ok(self.local()?.spec().binding_part(scheduler).ok_or_else(missing)?)
     }
 
-    /// Matches the bindings of the test's pods.
     pub fn bindings(&self) -> Match {
         Match::of(&[Verb::Create], &["pods/binding"]).in_namespace(&self.namespace)
     }

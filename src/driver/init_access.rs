@@ -38,7 +38,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// The rules that apply to a user in a namespace.
     async fn rules_of(&self, user: &str, namespace: &str) -> Result<Value, Stop> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",

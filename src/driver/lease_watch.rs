@@ -22,7 +22,6 @@ pub struct LeaseWatch {
 }
 
 impl TestContext {
-    /// Starts the watch and returns once the lease has a holder.
     pub async fn watch_lease(&self) -> Result<LeaseWatch, Stop> {
         let operator = self.kind()?.operator();
         let leases: Api<Lease> = Api::namespaced(self.test_cluster.client.clone(), &operator.namespace);

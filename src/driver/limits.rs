@@ -30,7 +30,6 @@ pub const ANOTHER_TRY: Limit = seconds("another try", 15);
 pub const LATER_SESSION: Limit = seconds("later session", 3);
 /// A scheduler that picks among equal domains at random has retried many times, with growing pauses.
 pub const RETRIES: Limit = seconds("retries", 90);
-/// Garbage collection finishes.
 pub const CLEANUP: Limit = seconds("cleanup", 30);
 /// A terminating namespace shows no progress for this long. While pods and finalizers remain, the pause of
 /// its controller grows to one minute. Twice that allows for one try without effect.

@@ -36,7 +36,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// Reads the metrics once. Returns whether they agree with the history, and the detail of the mark.
     async fn reading(&self, page: &MetricsPage) -> Result<(bool, Value), Stop> {
         let answer = page.read().await;
         let read = Timestamp::now();

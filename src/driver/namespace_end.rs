@@ -11,7 +11,6 @@ use serde_json::Value;
 pub(crate) struct Progress {
     /// Without Events: they do not block the deletion, and failing tries create new ones.
     left: usize,
-    /// Objects without a deletion timestamp.
     untouched: usize,
     finalizers: usize,
     /// Conditions of the namespace: type, status and message.

@@ -19,7 +19,6 @@ use crate::context::{Awaited, Disruption, Stop, TestContext};
 pub enum Retry {
     /// The nodes of this step join, but are too few.
     NodesJoin(u32),
-    /// A pod of the gang is deleted and replaced.
     PodReplaced,
     /// The operator restores them if it declares self-healing; otherwise the harness does.
     GangResourcesRestored,

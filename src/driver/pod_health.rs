@@ -24,7 +24,6 @@ const CLOSED: &str = "conformance.grove.io/closed";
 /// KWOK may write a status twice; the second write follows within this period.
 const SECOND_WRITE: Duration = Duration::from_millis(250);
 
-/// Maximum number of times that the harness writes the same status.
 const TRIES: u32 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +91,6 @@ impl TestContext {
         tokio::time::timeout(SECOND_WRITE, reached).await.is_ok()
     }
 
-    /// Like [`TestContext::set_pod_status`], for the first pod of a clique, if it has one.
     pub async fn set_first_pod_status(&self, clique: &str, containers: Containers) -> Result<(), Stop> {
         match self.pods_of(clique).first() {
             Some(pod) => self.set_pod_status(pod, containers).await,

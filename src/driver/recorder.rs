@@ -43,7 +43,6 @@ pub struct Recorder {
     _tasks: JoinSet<()>,
 }
 
-/// Why a log may lack something that the API server shows.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsettled {
     #[error("failed to list {kind} for comparison: {source}")]
@@ -52,7 +51,6 @@ pub enum Unsettled {
         kind: &'static str,
         source: Box<kube::Error>,
     },
-    /// A watch is late or down.
     #[error("the watches did not deliver {what} within {seconds} s{}", trouble.as_ref().map(|why| format!(" ({why})")).unwrap_or_default())]
     Behind {
         /// What the list shows and the log lacks.
@@ -161,7 +159,7 @@ impl Recorder {
         self.logs.look(namespace, at)
     }
 
-    /// For "" when cluster-scoped objects change. Never for a namespace that is not followed.
+    /// Notifies for "" when cluster-scoped objects change, and never for a namespace that is not followed.
     pub fn follow(&self, namespace: &str) -> watch::Receiver<usize> {
         self.logs.follow(namespace).unwrap_or_else(|| {
             tracing::error!(namespace, "wait for a namespace that is not followed");

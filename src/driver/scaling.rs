@@ -10,7 +10,6 @@ use crate::context::{Answer, Stop, TestContext};
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 impl TestContext {
-    /// Sets the replicas of a PodCliqueSet as a client-side `kubectl apply` does, including its annotation.
     pub async fn scale_by_apply(&self, set: &str, replicas: u32) -> Result<(), Stop> {
         let applied = json!({"kind": "PodCliqueSet", "name": set, "replicas": replicas});
         self.mark(SharedMark::Scaled, applied.clone());

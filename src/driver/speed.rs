@@ -20,11 +20,8 @@ const NOMINAL: Duration = Duration::from_millis(15);
 const FACTORS: (f64, f64) = (1.0, 4.0);
 /// Regardless of restarts, a limit never exceeds this many times its length.
 const LONGEST_WAIT: f64 = 2.0 * FACTORS.1;
-/// Smallest factor that is logged.
 const SLOW: f64 = 1.5;
-/// Number of reads from which the median is calculated.
 const WINDOW: usize = 15;
-/// Number of reads before the first case starts.
 const INITIAL_READS: usize = 5;
 const PACE: Duration = Duration::from_secs(1);
 /// A slower read counts as this long, and shows that the machine is too slow to decide.
@@ -108,7 +105,6 @@ impl Reads {
     }
 }
 
-/// Measures the speed of a cluster's API server until it is dropped.
 #[derive(Debug)]
 pub struct Speed {
     reads: Arc<Reads>,

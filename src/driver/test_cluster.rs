@@ -21,7 +21,6 @@ pub struct TestCluster {
     pub client: Client,
     pub recorder: Recorder,
     pub speed: Speed,
-    /// The provider of the cluster, with the operations that it supports.
     pub cluster: Arc<dyn Provider>,
     pub schedulers: BTreeSet<Scheduler>,
     /// Id of the run, a label of every object that cases create.
@@ -29,7 +28,6 @@ pub struct TestCluster {
     /// Whether the harness did not write the operator's configuration, so that its profiles are unknown.
     pub configured_by_others: bool,
     pub thorough: Thorough,
-    /// Whether a timeout counts although limits were shortened.
     pub short_limits_count: bool,
 }
 

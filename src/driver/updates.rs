@@ -25,7 +25,6 @@ impl TestContext {
         }
     }
 
-    /// Changes only the revision of every container.
     pub async fn revise(&self, set: &str, revision: &str) -> Result<bool, Stop> {
         self.change_templates(set, |clique| set_revision(clique, revision)).await
     }
@@ -52,7 +51,6 @@ pub fn set_revision(clique: &mut Value, revision: &str) {
     }
 }
 
-/// Sets the revision, and the GPUs of the first container.
 pub fn resize(clique: &mut Value, revision: &str, gpus: u32) {
     set_revision(clique, revision);
     clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = json!(gpus);

@@ -17,7 +17,7 @@ use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING};
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// After the last scaling, regardless of the names of its PodGangs.
+    /// Complete means: after the last scaling, regardless of the names of PodGangs.
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
         let gangs = self.wanted_gangs(set);
         let is_complete = |live: &Live| migration::differences(live, set, &gangs).is_empty();
@@ -31,7 +31,6 @@ impl TestContext {
         in_time(self.until(&format!("PodCliqueSet {set} bound whole"), SCHEDULING, are_whole).await).map(drop)
     }
 
-    /// Waits until a PodCliqueSet's pending pods are released and the scheduler has made a full pass.
     pub async fn scheduler_passes_over_set(&mut self, set: &str) -> Result<(), Stop> {
         let expectations = schedulers::of(self.target);
         let gangs = self.wanted_gangs(set);
@@ -87,8 +86,9 @@ impl TestContext {
         Ok(())
     }
 
-    /// No object has the old layout, and no status reports a migration. This may be true before the operator
-    /// has started, so a period of watching follows. A timeout is no error, because a check decides.
+    /// Waits until no object has the old layout, and no status reports a migration. This may be true before
+    /// the operator has started, so a period of watching follows. A timeout is no error, because a check
+    /// decides.
     pub async fn end_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(Part::Controller).await?;

@@ -41,7 +41,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits until a scheduler has chosen the node of a claim's pod.
     pub async fn until_claim_has_node(&self, name: &str) -> Result<(), Stop> {
         let claims: Api<PersistentVolumeClaim> =
             Api::namespaced(self.test_cluster.client.clone(), &self.namespace);
@@ -93,7 +92,6 @@ pub struct Provisioner {
 }
 
 impl TestContext {
-    /// The provisioner of the case's namespace, except for the claims of some storage classes.
     pub async fn provisioner(&self, left_out: BTreeSet<String>) -> Result<Provisioner, Stop> {
         Ok(Provisioner {
             client: self.test_cluster.client.clone(),

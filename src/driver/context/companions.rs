@@ -8,7 +8,8 @@ use super::{Awaited, Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// With its status. It exists until [`TestContext::delete_companions`], or until the case ends.
+    /// Includes the status. The object exists until [`TestContext::delete_companions`], or until the case
+    /// ends.
     pub async fn apply_companion(&self, object: Value) -> Result<(), Stop> {
         let client = &self.test_cluster.client;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

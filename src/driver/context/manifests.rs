@@ -69,7 +69,6 @@ impl TestContext {
         Ok(found)
     }
 
-    /// Submits a PodCliqueSet of the manifest. Returns its gangs as the contract derives them.
     pub async fn submit(&mut self, name: &str) -> Result<Vec<Gang>, Stop> {
         let pcs = self.manifest(name)?;
         self.submit_value(pcs).await

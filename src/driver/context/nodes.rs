@@ -24,7 +24,7 @@ impl TestContext {
         self.until_domains_known().await
     }
 
-    /// As an administrator would: cordons the node, evicts its pods and removes it.
+    /// Acts as an administrator would: cordons the node, evicts its pods and removes it.
     pub async fn drain_last_node(&mut self) -> Result<(), Stop> {
         let Some(node) = self.nodes.pop() else { return Ok(()) };
         let pools = self.test_cluster.cluster.node_pools();

@@ -182,7 +182,6 @@ impl TestContext {
     }
 }
 
-/// How [`TestContext::disrupt_pod`] ends a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disruption {
     /// The harness deletes the pod without grace, as if its node had disappeared.

@@ -11,7 +11,6 @@ use conformance_contract::clauses;
 use conformance_history::{History, SharedMark};
 use serde_json::{Value, json};
 
-/// Who is responsible for the awaited state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
     /// The implementation. A timeout breaks the first clause that the case decides on its target.
@@ -67,7 +66,6 @@ pub struct Timeout {
     pub seconds: f64,
     /// Factor by which the limit was extended on a slow machine.
     pub slowness: f64,
-    /// Evidence that the machine was too slow to decide.
     pub too_slow: Option<String>,
     pub situation: String,
 }
@@ -136,7 +134,6 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Replaces the clause that a timeout breaks.
     #[must_use]
     pub fn owed_by(self, clause: &'static str) -> Self {
         match self {

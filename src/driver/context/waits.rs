@@ -32,7 +32,6 @@ impl TestContext {
         self.until_in(&self.namespace, condition, limit, is_reached).await
     }
 
-    /// Like [`TestContext::until`], for cluster-scoped objects.
     pub async fn until_in_cluster(
         &self,
         condition: impl Into<Awaited<'_>>,
@@ -42,7 +41,6 @@ impl TestContext {
         self.until_in("", condition, limit, is_reached).await
     }
 
-    /// Like [`TestContext::until`], for any namespace.
     pub async fn until_in(
         &self,
         namespace: &str,
@@ -92,7 +90,7 @@ impl TestContext {
         let _ = self.within(limits::REACTION, settled).await;
     }
 
-    /// Otherwise the history may lack the test's own last change.
+    /// Without this wait, the history may lack the test's own last change.
     pub async fn caught_up(&self) -> Result<(), Stop> {
         let settled = self.settled_in(&self.namespace).await;
         Ok(settled.map_err(conformance_cluster::ClusterError::from)?)

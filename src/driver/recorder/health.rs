@@ -24,7 +24,6 @@ pub enum RecorderError {
     Forbidden {
         /// All missing permissions that are known, as `VERB RESOURCE.GROUP`.
         rights: Vec<String>,
-        /// The API server's message for the first one.
         reason: String,
     },
     #[error("{what} could not be listed and watched in {seconds} s: {last}")]

@@ -14,7 +14,6 @@ use parking_lot::{RwLock, RwLockReadGuard};
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// Decides which cluster-scoped objects belong to a case.
 pub(super) type Belongs = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
 /// Reduces a version before it is recorded; the last argument is the version recorded before it. It may
@@ -47,7 +46,6 @@ impl Log {
     }
 }
 
-/// A list of a kind, to compare with a log.
 #[derive(Debug)]
 pub(super) struct Listed {
     /// The kind's name in histories.
@@ -188,7 +186,6 @@ impl Logs {
         self.write(|inner| inner.record(kind, change, object));
     }
 
-    /// Records a bookmark: the watch has reached this version without an event.
     pub(super) fn reached(&self, kind: &'static str, version: &str) {
         self.write(|inner| inner.reach(kind, version.parse().unwrap_or(0)));
     }

@@ -34,9 +34,8 @@ pub(super) struct Watching {
 }
 
 enum Resume {
-    /// The watch continues at its last version.
     AtOnce,
-    /// After a pause that depends on the number of consecutive failures.
+    /// The pause depends on the number of consecutive failures.
     Retry(u32),
     Relist(String),
 }
