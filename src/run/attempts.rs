@@ -138,7 +138,6 @@ mod tests {
         attempt(case, &clauses)
     }
 
-    /// The verdict of a clause with a known race, after attempts that showed it or did not.
     #[rstest]
     #[case::it_passes_in_the_last_attempt(&[true, true, false], Verdict::KnownDeviation, 0, "race condition: passed in attempt 3 of at most 5")]
     #[case::it_never_passes(&[true; 5], Verdict::Fail, 5, "never passed in 5 attempts")]

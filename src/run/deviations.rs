@@ -24,7 +24,6 @@ pub struct Deviation {
     pub reason: &'static str,
 }
 
-/// How often a deviation occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurs {
     /// Always: a pass is unexpected.

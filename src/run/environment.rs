@@ -55,13 +55,10 @@ use crate::suites;
 
 /// Limit for concurrent cases on the shared cluster, as a multiple of the initial number.
 const MOST_SEATS: u32 = 3;
-/// Maximum number of control planes for dedicated cases.
 const MOST_CONTROL_PLANES: u32 = 6;
 /// Interval between two measurements of CPU load.
 const PACE: Duration = Duration::from_millis(500);
-/// Idle share of the CPUs above which concurrency grows.
 const IDLE: f64 = 0.4;
-/// Idle share of the CPUs below which concurrency shrinks.
 const BUSY: f64 = 0.1;
 
 #[derive(Debug)]
@@ -76,7 +73,6 @@ pub struct Environment {
     upgraded: Mutex<Weak<TestCluster>>,
     cases: AtomicU32,
     interruption: Arc<Interruption>,
-    /// `None` unless the run ends at the first failure.
     first_failure: Option<Arc<FirstFailure>>,
     held: HeldCases,
 }
@@ -137,7 +133,6 @@ impl Environment {
         Self { interruption, ..self }
     }
 
-    /// Starts no case after the first failure.
     #[must_use]
     pub fn ended_by(self, first_failure: Option<Arc<FirstFailure>>) -> Self {
         Self { first_failure, ..self }
@@ -291,7 +286,6 @@ impl Environment {
         }
     }
 
-    /// Starts a local control plane and prepares it for cases.
     async fn bring_up_local(&self, name: &str, spec: ClusterSpec) -> Result<TestCluster, ClusterError> {
         let (run, schedulers) = (&self.settings.run, spec.schedulers.clone());
         // The operator's description determines its profiles.
@@ -386,7 +380,7 @@ fn kinds_of(workload: Workload) -> Vec<Kind> {
     (suites::of(workload).kinds)()
 }
 
-/// Without its prefix, the run's id. Prefix and name together have at most 40 characters.
+/// Does not include the prefix, the run's id. Both together have at most 40 characters.
 fn dedicated_name(scheduler: Scheduler, number: u32) -> String {
     format!("{}-{number}", scheduler.name())
 }

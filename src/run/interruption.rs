@@ -19,7 +19,7 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// While the returned guard exists. At other times a run has nothing to end in order.
+    /// Requests are accepted while the guard exists. At other times a run has nothing to end in order.
     #[must_use]
     pub fn accept_requests(&self) -> AcceptingRequests<'_> {
         self.accepts_requests.store(true, Ordering::Relaxed);
@@ -50,7 +50,6 @@ impl Interruption {
         self.token.cancelled().await;
     }
 
-    /// Returns when the end of the run was requested `grace` ago.
     pub(crate) async fn requested_before(&self, grace: Duration) {
         self.requested().await;
         tokio::time::sleep(grace).await;
@@ -61,7 +60,6 @@ impl Interruption {
         self.token.run_until_cancelled(work).await
     }
 
-    /// Counts a case as running until the returned guard is dropped.
     pub(crate) fn running(&self) -> Running<'_> {
         self.running.fetch_add(1, Ordering::Relaxed);
         Running(&self.running)

@@ -56,7 +56,6 @@ pub enum DocumentError {
     NoReplicas(String),
 }
 
-/// A kind that a companion can have.
 #[derive(Debug)]
 struct Kind {
     /// The API group; empty for the core group.
@@ -128,7 +127,6 @@ impl Companion {
         self.is_cluster_scoped() || (self.kind.name == "Service" && (has_address || has_port))
     }
 
-    /// The object as a run of the case creates it in its namespace.
     pub(crate) fn in_namespace(&self, namespace: &str, run: &str) -> Value {
         let mut object = self.object.clone();
         if let Some(fields) = object.as_object_mut() {
@@ -156,7 +154,6 @@ impl Companion {
     }
 }
 
-/// A manifest with at least one PodCliqueSet.
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
     /// The PodCliqueSets with the numbers of their documents.
@@ -249,7 +246,6 @@ impl Manifest {
         self.of_kind("PersistentVolume").map(class).collect()
     }
 
-    /// Whether pods use PersistentVolumeClaims, of the manifest or created for each pod.
     pub(crate) fn needs_volumes(&self) -> bool {
         let is_created_for_pod = |(_, set): &(usize, Value)| {
             let cliques = list(&set["spec"]["template"]["cliques"]).iter();

@@ -34,7 +34,6 @@ pub(crate) fn own_digest() -> Option<String> {
     DIGEST.clone()
 }
 
-/// The programs of schedulers, and of the trainer, that the user gave.
 fn given_programs(settings: &Settings) -> impl Iterator<Item = &Program> {
     let spec = &settings.spec;
     let chosen = schedulers::all().filter(|scheduler| spec.schedulers.contains(scheduler));

@@ -9,7 +9,6 @@ use crate::manifest::Manifest;
 
 const PRIORITY: &str = "priorityClassName";
 
-/// A PodCliqueSet without references to companions.
 #[derive(Debug)]
 pub(crate) struct Resolved {
     pub(crate) set: Value,

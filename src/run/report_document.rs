@@ -27,7 +27,6 @@ fn empty(target: Target) -> TargetReport {
     TargetReport::new(target.name(), variant, "", Features::default())
 }
 
-/// When the run started, and how long its preparation took.
 #[derive(Debug, Clone, Copy)]
 pub struct RunClock {
     pub begin: Instant,

@@ -24,7 +24,6 @@ pub struct ResultsWriter<'a> {
 }
 
 impl<'a> ResultsWriter<'a> {
-    /// Creates the file in the run's folder and writes the report of a run in which no case has ended.
     pub async fn create(
         environment: &'a Environment,
         plan: &'a RunPlan,

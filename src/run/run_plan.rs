@@ -31,7 +31,6 @@ pub struct RunPlan {
     pub clauses: Vec<Clause>,
 }
 
-/// A shard, and the cases that run in the other shards.
 #[derive(Debug, Clone)]
 pub struct ShardSelection {
     pub shard: Shard,

@@ -20,7 +20,6 @@ use crate::report_document::OWN_NAME;
 use crate::results_writer::ResultsWriter;
 use crate::run_plan::RunPlan;
 
-/// Is notified of the progress of a run.
 pub trait Observer: Send + Sync {
     /// A case ended. Not called for cases cancelled before they started.
     fn ended(&self, target: Target, result: &CaseResult);

@@ -11,7 +11,6 @@ use futures::future::join_all;
 
 use crate::environment::Environment;
 
-/// Number of workloads that run at the same time.
 const BATCH: usize = 6;
 /// Maximum number of workloads tried; each takes some seconds.
 const TRIES: usize = 90;
@@ -22,7 +21,8 @@ pub struct Shrunk {
     pub tries: usize,
 }
 
-/// Until no smaller workload fails alike or [`TRIES`] were tried. The ids of the cases start with `name`.
+/// Stops when no smaller workload fails alike or [`TRIES`] were tried. The ids of the cases start with
+/// `name`.
 pub async fn shrink(
     environment: &Environment,
     target: Target,

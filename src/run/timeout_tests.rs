@@ -14,7 +14,6 @@ use super::tests::{BOUND, judged, not_reached, only, reason, refused, violated};
 use super::*;
 use crate::attempts::of_attempts;
 
-/// A timeout in the case that decides AON-10, as read from a saved history.
 fn timeout(clause: Option<&str>) -> Stop {
     let breach =
         Breach { clause: clause.map(str::to_owned), message: "waited 30.0 s for: 4 pods bound".into() };
@@ -150,7 +149,7 @@ fn judgements_after_timeout(
     judgements(case, target, &history, &findings(case, &history), stop.as_ref())
 }
 
-/// In order. Marks that the check requires only in a history with objects are missing.
+/// The marks in order, without those that the check requires only in a history with objects.
 fn required_marks(case: &Case, target: Target) -> Vec<String> {
     let mut marks: Vec<String> = Vec::new();
     loop {

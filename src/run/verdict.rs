@@ -103,7 +103,7 @@ pub fn judgements(
         .collect()
 }
 
-/// If the target must satisfy the clause that requires the awaited state.
+/// `None` if the target need not satisfy the clause that requires the awaited state.
 fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) -> Option<Finding> {
     let is_applicable = |clause: &&&str| {
         !findings
@@ -134,7 +134,7 @@ fn violations_of<'a>(
     })
 }
 
-/// Its violated preconditions, or else the clause that stopped the driver.
+/// The violated preconditions of the clause, or else the clause that stopped the driver.
 fn blamed<'a>(findings: impl Iterator<Item = &'a Finding>, culprit: Option<&Culprit>) -> Vec<&'static str> {
     let preconditions = findings.filter_map(|finding| match &finding.ruling {
         Err(Broken::Precondition { clause, .. }) => Some(*clause),
@@ -189,7 +189,7 @@ fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
     deviations::of(case.id, id, target).is_some() && !clauses::clause(id).is_some_and(is_excluded)
 }
 
-/// With this outcome for each clause of the case there; *unsupported* without such a clause.
+/// Each clause of the case there gets this outcome. Without a clause the result is *unsupported*.
 pub fn result_without_run(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     let clauses = checked_clauses(case, target);
     if clauses.is_empty() {
@@ -236,7 +236,7 @@ pub(crate) fn with_excluded(case: &Case, target: Target, mut result: CaseResult)
     result
 }
 
-/// With the features that the case's clauses need; `None` if the backend cannot have them.
+/// The target has the features that the case's clauses need. `None` if the backend cannot have them.
 pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
     let undeclared = case.clauses.iter().filter_map(|id| target.undeclared(clauses::clause(id)?));
     let features: Vec<_> = undeclared.filter(|feature| target.lacks_by_declaration(*feature)).collect();

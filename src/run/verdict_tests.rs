@@ -47,7 +47,6 @@ pub(super) fn judged(
     judgements(suites::case(case).unwrap(), target, &Story::on(target).end(), &findings, stop)
 }
 
-/// The judgement of AON-10, by the case that decides only this clause.
 pub(super) fn only(ruling: Ruling, stop: Option<&Stop>) -> Outcome {
     let judged = judged("aon/pending-blocks-nobody", Target::KUBE_POD_GROUP, &[("AON-10", ruling)], stop);
     assert_eq!(judged.len(), 1);

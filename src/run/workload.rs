@@ -61,7 +61,6 @@ pub fn replayed(id: &str) -> Option<&'static Case> {
     (id == ID).then_some(&REPLAYED)
 }
 
-/// Why a file is not a valid workload, or does not fit its nodes.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     #[error(transparent)]
@@ -138,7 +137,6 @@ pub fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
     (0..).zip(gpus).map(node).collect()
 }
 
-/// The number of pods of a node once it is not limited.
 fn room(template: Option<&NodeTemplate>) -> u32 {
     template.map_or(PODS, |template| template.pods)
 }
@@ -188,7 +186,6 @@ pub fn runs_on(case: &Case, targets: &[Target]) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// The gang scope that the workload's annotation selects, if any.
 pub fn scope(case: &Case) -> Option<String> {
     Manifest::read(case.manifest).ok()?.scope().map(str::to_owned)
 }
@@ -214,7 +211,6 @@ async fn drive(test: &mut TestContext, knowledge: Knowledge) -> Result<(), Stop>
     Ok(test.delete_companions().await?)
 }
 
-/// The life of the PodCliqueSets, whose companions exist.
 async fn judge(test: &mut TestContext, manifest: &Manifest, knowledge: Knowledge) -> Result<(), Stop> {
     let feasibility = decide(manifest, test.case.nodes, knowledge).feasibility;
     let in_namespace = |set: &Value| test.prepare_manifest(in_domains_of(&test.namespace, set.clone()));

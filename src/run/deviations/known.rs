@@ -214,7 +214,6 @@ pub const DEVIATIONS: &[Deviation] = &[
 
 const EMPTY: &[Code] = &[EMPTY_LABEL];
 
-/// kube-scheduler treats an empty topology label like any other domain.
 const fn kube_counts_empty_label(target: Target, version: &'static str) -> Deviation {
     Deviation {
         target,

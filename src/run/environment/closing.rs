@@ -11,11 +11,13 @@ use futures::future::join_all;
 
 use super::{Environment, Origin};
 
-/// For interrupted cases. The check of a workload of 1,000 pods takes longer, and cannot be cancelled.
+/// The time for interrupted cases. The check of a workload of 1,000 pods takes longer, and cannot be
+/// cancelled.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Environment {
-    /// All at the same time; returns the failures. After an interruption, abandoned cases may still use them.
+    /// Ends all at the same time and returns the failures. After an interruption, abandoned cases may still
+    /// use them.
     pub async fn close(&self) -> Vec<ClusterError> {
         let slots = std::iter::once(&self.shared).chain(self.dedicated.values().flatten());
         let started = slots.filter_map(|slot| slot.test_cluster.take_if(|_| true)?.ok());

@@ -33,7 +33,6 @@ use crate::verdict;
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Environment {
-    /// Runs a case on a target, with the retries that the settings allow.
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
         let result = self.execute_for(case, target, self.first_failure.as_deref()).await;
         verdict::with_excluded(case, target, result)
@@ -288,7 +287,7 @@ impl Environment {
         result
     }
 
-    /// Without waiting: the next case has other names and nodes. On a cluster that ends with the run, the
+    /// Does not wait: the next case has other names and nodes. On a cluster that ends with the run, the
     /// namespace stays, because deleting it costs the API server more than most cases.
     async fn clean(&self, test: &TestContext) -> Result<(), ClusterError> {
         if let Err(error) = test.clear_cluster().await {
@@ -360,7 +359,6 @@ fn defect(what: &'static str, panic: &(dyn Any + Send)) -> ClusterError {
     ClusterError::Defect { what, message: message.unwrap_or_else(|| "no message".into()) }
 }
 
-/// The findings if the check panicked: no clause is decided.
 fn undecided(case: &Case, target: Target) -> Vec<Finding> {
     let ruling = || Err(Broken::NotReached("the check panicked".into()));
     let clauses = verdict::checked_clauses(case, target);

@@ -16,9 +16,7 @@ use crate::suites;
 #[derive(Debug, Clone)]
 pub struct Preview {
     pub examination: Examination,
-    /// The number of cases that would run, counted on each target.
     pub cases: usize,
-    /// The number of cases that would run at once, at most.
     pub at_once: usize,
     /// Why other selected cases would not run, and how many.
     pub left_out: BTreeMap<String, usize>,

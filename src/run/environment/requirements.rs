@@ -23,7 +23,7 @@ impl Environment {
         }
     }
 
-    /// As the harness configures it for the reference controller.
+    /// The harness configures this profile for the reference controller.
     fn has_external_profile(&self) -> bool {
         let has = |operator: &Arc<Operator>| operator.description.backends.contains_key(EXTERNAL_SCHEDULER);
         self.settings.spec.operator.as_ref().is_none_or(has)
@@ -115,7 +115,7 @@ impl Environment {
     }
 }
 
-/// Chosen by the seed, if the targets include several scopes of one scheduler.
+/// The seed chooses one if the targets include several scopes of one scheduler.
 pub fn choose_lifecycle_scope(targets: &[Target], seed: u64) -> Option<Target> {
     let scopes: Vec<_> = targets.iter().filter(|target| target.scope().is_some()).collect();
     let scope = usize::try_from(seed % scopes.len().max(1) as u64).unwrap_or_default();

@@ -16,7 +16,6 @@ struct Counts {
     waiting: u32,
     /// Number of cases that wait for all seats or hold them. Until they end, no seat is added or removed.
     exclusive: u32,
-    /// Number of seats to remove once their cases have ended.
     leaving: u32,
 }
 

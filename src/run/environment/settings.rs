@@ -22,13 +22,11 @@ pub struct Settings {
     pub implementation: Option<Implementation>,
     pub programs: Programs,
     pub scale: f64,
-    /// Initial number of concurrent cases on the shared cluster.
     pub concurrency: usize,
     /// Whether concurrency grows while CPUs are idle, on the shared cluster and for dedicated cases.
     pub grows: bool,
     /// By scheduler; one if not listed. Each runs one case at a time.
     pub dedicated: BTreeMap<Scheduler, u32>,
-    /// Whether a violated recommendation counts like a violated requirement.
     pub strict: bool,
     /// Number of retries of a case that did not pass. A pass in a retry counts as flaky.
     pub retries: u32,
@@ -40,9 +38,7 @@ pub struct Settings {
     /// The gang scope that runs lifecycle cases, for a scheduler with several; `None` means all scopes.
     pub lifecycle_scope: Option<Target>,
     pub out: PathBuf,
-    /// Whether to keep clusters and their folders after a failure.
     pub keep: bool,
-    /// Whether a case that fails keeps its objects, nodes and control plane until the run ends.
     pub hold_on_failure: bool,
     /// A command that runs one case again, with `{case}` and `{target}` as placeholders.
     pub reproduce: String,
@@ -77,13 +73,9 @@ impl Settings {
 
 #[derive(Debug, Clone)]
 pub enum Origin {
-    /// Local processes, started by the run.
     Local,
-    /// Containers, started by the run.
     Kind(Box<KindSpec>),
-    /// A cluster started by `cluster create`.
     Up(PathBuf),
-    /// An existing cluster that the harness did not start.
     Existing {
         connection: Connection,
         /// Whether one etcd stores all kinds, so that their resourceVersions are comparable.

@@ -28,7 +28,6 @@ const OF_SCHEDULERS: [&str; 8] = [
     "quota.scheduling.koordinator.sh/",
 ];
 
-/// References of the PodCliqueSet itself to objects that do not exist.
 pub(super) fn misfits_of_set(pcs: &Value) -> Vec<Misfit> {
     let template = &pcs["spec"]["template"];
     let mut misfits = Vec::new();
@@ -143,7 +142,6 @@ pub(super) fn undecided(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Vec<String> {
     carried.map(|rule| format!("{}.{}", shape.path, rule.path)).collect()
 }
 
-/// Labels and annotations of the PodCliqueSet and its cliques that only a scheduler can evaluate.
 pub(super) fn undecided_metadata(pcs: &Value) -> Vec<String> {
     let cliques = list(&pcs["spec"]["template"]["cliques"]).iter().enumerate();
     let cliques = cliques.map(|(index, clique)| (format!("spec.template.cliques[{index}]"), clique));
@@ -164,7 +162,6 @@ fn is_of(known: &str, key: &str) -> bool {
     key == known || (known.ends_with('/') && key.starts_with(known))
 }
 
-/// A required rule about where other pods are.
 struct Rule<'a> {
     path: String,
     key: &'a str,

@@ -26,7 +26,6 @@ use self::packing::{Group, Kind, Packing, Problem};
 use self::pods::{Shape, shown};
 use self::topology::{Groups, Packed};
 
-/// A field that no node satisfies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     /// The field's path in the manifest.
@@ -43,7 +42,6 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// What is known about the nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knowledge {
     /// Everything: the nodes are simulated.
@@ -56,7 +54,6 @@ pub enum Knowledge {
 pub enum Feasibility {
     /// Every simulated scheduler places all pods.
     Fits,
-    /// Why only a scheduler can decide.
     Undecided(Vec<String>),
     Infeasible(Vec<Misfit>),
 }
@@ -142,7 +139,6 @@ fn is_of_harness(resource: &str) -> bool {
     resource == GPU || resource == "pods"
 }
 
-/// This many pods, spread over nodes.
 fn evenly(pods: usize, nodes: usize) -> Vec<u32> {
     let of_node = |node: usize| u32::try_from(pods / nodes + usize::from(node < pods % nodes));
     (0..nodes).map(|node| of_node(node).unwrap_or(u32::MAX)).collect()

@@ -40,7 +40,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// By node. The error is the first field that excludes the last nodes.
+/// The result is by node. The error is the first field that excludes the last nodes.
 pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>, Misfit> {
     let mut left: Vec<usize> = (0..nodes.len()).collect();
     let selector = shape.spec["nodeSelector"].as_object().into_iter().flatten();

@@ -25,7 +25,6 @@ impl Port {
     }
 }
 
-/// Pods with the same requests and rules.
 #[derive(Debug, Clone)]
 pub(super) struct Kind {
     /// What a pod requests of each resource of the problem.
@@ -62,7 +61,6 @@ pub(super) enum Packing {
     /// The pods fit if they are placed in a particular way.
     Sometimes(Placement),
     Never,
-    /// The search did not finish.
     Unknown,
 }
 
@@ -277,9 +275,7 @@ pub(super) struct State<'a> {
     pub(super) free: Vec<Vec<Amount>>,
     pub(super) ports: Vec<Vec<Port>>,
     pub(super) placed: Placement,
-    /// The kind and node of every pod, in order.
     pub(super) log: Vec<(usize, usize)>,
-    /// Node examinations that are left.
     pub(super) left: usize,
 }
 
@@ -313,7 +309,6 @@ impl<'a> State<'a> {
         self.log.push((kind, node));
     }
 
-    /// Removes the pods that were placed last, until `left` are left.
     pub(super) fn undo(&mut self, left: usize) {
         for (kind, node) in self.log.drain(left..).rev() {
             let of = &self.problem.kinds[kind];

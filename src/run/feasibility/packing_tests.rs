@@ -3,7 +3,6 @@ use rstest::rstest;
 
 use super::*;
 
-/// Nodes with these amounts of one resource, and kinds that request these amounts.
 fn problem(nodes: &[Amount], kinds: &[Amount]) -> Problem {
     let kind = |amount: &Amount| Kind {
         demand: vec![amount * ONE],

@@ -24,13 +24,11 @@ pub(super) struct Shape<'a> {
     pub(super) path: String,
     /// The pod spec with the requests that the API server adds.
     pub(super) spec: Value,
-    /// The pod spec of the manifest.
     written: &'a Value,
     pub(super) requests: BTreeMap<String, Amount>,
     pub(super) ports: Vec<Port>,
 }
 
-/// The shapes of all cliques that have pods.
 pub(super) fn shapes<'a>(pcs: &'a Value, gangs: &[Gang]) -> Vec<Shape<'a>> {
     let cliques = list(&pcs["spec"]["template"]["cliques"]).iter().enumerate();
     let groups = || gangs.iter().flat_map(|gang| &gang.groups);
@@ -142,7 +140,6 @@ impl Shape<'_> {
     }
 }
 
-/// What several pods request together.
 pub(super) fn total<'a>(
     requests: impl Iterator<Item = (&'a BTreeMap<String, Amount>, usize)>,
 ) -> BTreeMap<&'a str, Amount> {

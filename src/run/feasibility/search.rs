@@ -100,7 +100,6 @@ impl Search<'_> {
         Outcome::Exhausted
     }
 
-    /// The nodes with room, one of each look.
     fn candidates(&self, kind: usize, first: usize) -> Vec<usize> {
         let Some(inside) = self.entered.last() else { return Vec::new() };
         let mut seen = BTreeSet::new();

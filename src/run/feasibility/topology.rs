@@ -46,14 +46,12 @@ fn constraints(pcs: &Value) -> Vec<(String, Constraint<'_>)> {
     constraints
 }
 
-/// The levels that the nodes carry.
 fn carried(nodes: &[Node<'_>]) -> Vec<&'static str> {
     let has_domain =
         |key: &str| nodes.iter().any(|node| node.label(key).is_some_and(|value| !value.is_empty()));
     LEVELS.iter().filter(|(_, key)| has_domain(key)).map(|(name, _)| *name).collect()
 }
 
-/// The required levels that no node carries.
 pub(super) fn misfits(pcs: &Value, nodes: &[Node<'_>]) -> Vec<Misfit> {
     let carried = carried(nodes);
     let ours = constraints(pcs).into_iter().filter(|(_, of)| of.topology == Some(names::TOPOLOGY));
@@ -103,17 +101,14 @@ pub(super) fn levels(nodes: &[Node<'_>]) -> Vec<Vec<Option<usize>>> {
 #[derive(Debug)]
 pub(super) struct Packed {
     pub(super) path: String,
-    /// PodCliques of the pods.
     pub(super) cliques: Vec<String>,
     pub(super) level: &'static str,
     pub(super) group: Group,
 }
 
-/// The groups of a PodCliqueSet's gangs.
 pub(super) struct Groups<'a> {
     pub(super) pcs: &'a Value,
     pub(super) shapes: &'a [Shape<'a>],
-    /// The number of pods of a podgroup.
     pub(super) count_of: fn(&PodGroup) -> usize,
 }
 

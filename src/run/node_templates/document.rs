@@ -40,7 +40,6 @@ const OF_STATUS: [&str; 12] = [
     "declaredFeatures",
 ];
 
-/// Prefix of the labels of this suite.
 const OURS: &str = "conformance.grove.io/";
 /// Prefixes of taints that controllers add and remove, as the state of a node changes.
 const OF_STATE: [&str; 2] = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
@@ -78,7 +77,6 @@ pub(super) fn read(node: &Value) -> Result<Template, Wrong> {
     })
 }
 
-/// Values that identify a node of a cluster.
 pub(super) fn identity(node: &Value) -> BTreeSet<&str> {
     let (metadata, provider) = (&node["metadata"], text(&node["spec"]["providerID"]));
     let mut found = BTreeSet::from([text(&metadata["uid"]), text(&metadata["labels"][HOST]), provider]);
@@ -94,7 +92,6 @@ pub(super) fn identity(node: &Value) -> BTreeSet<&str> {
     found
 }
 
-/// Takes the rack or the block from the labels.
 fn domain(labels: &mut BTreeMap<String, String>, key: &str) -> Result<Option<String>, Wrong> {
     let name = labels.remove(key);
     match &name {

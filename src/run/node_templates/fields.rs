@@ -90,7 +90,6 @@ pub(super) fn quantities(fields: &Map<String, Value>, path: &str) -> Result<BTre
     Ok(quantities)
 }
 
-/// Whether an API server accepts this as a key of a label or a taint.
 pub(super) fn is_key(key: &str) -> bool {
     let is_domain =
         |domain: &str| domain.len() <= 253 && !domain.contains('_') && domain.split('.').all(is_name);

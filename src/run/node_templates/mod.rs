@@ -51,7 +51,6 @@ pub enum TemplateError {
     TooMany(u64),
 }
 
-/// Nodes of several shapes, with their devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Templates {
     all: Vec<Template>,
@@ -79,7 +78,6 @@ struct Document {
 }
 
 impl Templates {
-    /// Reads the YAML documents of a file.
     pub fn read(text: &str, file: &str) -> Result<Self, TemplateError> {
         let mut templates = Self::of_documents(flattened(grove_yaml::documents(text)?))?;
         for template in &mut templates.all {
