@@ -16,14 +16,11 @@ const WRAPPER: &str = "reference/operator/rustc-with-faults";
 pub(crate) struct Build<'a> {
     pub package: &'a str,
     pub program: &'a str,
-    /// Further flags of `cargo rustc`.
     pub flags: &'a [&'a str],
-    /// Whether the program contains the faults of mutants.
     pub with_faults: bool,
 }
 
 impl Build<'_> {
-    /// Links the program statically and returns its path.
     pub(crate) async fn run(self) -> Result<PathBuf, CargoError> {
         let mut cargo = command()?;
         cargo.args(["rustc", "--quiet", "--locked", "--message-format=json"]);

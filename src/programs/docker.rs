@@ -86,7 +86,6 @@ pub async fn has_image(name: &str) -> bool {
     docker(["image", "inspect", "--format", "{{.Id}}", name]).await.is_ok()
 }
 
-/// Builds an image from the text of a Dockerfile and a folder.
 pub async fn build(tag: &str, dockerfile: &str, context: &Path) -> Result<(), ProgramError> {
     let path = context.join(".dockerfile");
     super::home::write(&path, dockerfile)?;

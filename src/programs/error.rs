@@ -123,7 +123,6 @@ impl ProgramError {
         move |source| Self::File { path, source }
     }
 
-    /// Whether the command line, or a file that it names, is wrong.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Override { .. } | Self::InvalidName { .. } => true,

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ProgramError;
 
-/// Moves the cache folder.
 pub const CACHE_VARIABLE: &str = "GROVE_CONFORMANCE_CACHE";
-/// Moves the state folder.
 pub const STATE_VARIABLE: &str = "GROVE_CONFORMANCE_STATE";
 
 fn folder(variable: &str, xdg: &str, below_home: &str) -> PathBuf {
@@ -73,7 +71,7 @@ pub fn tail(path: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-/// On the folder's disk. `variable` is the environment variable that moves the folder.
+/// Checks the disk of the folder. `variable` is the environment variable that moves the folder.
 pub fn require_space(
     path: &Path,
     needed_mib: u64,
@@ -162,11 +160,9 @@ fn clear(home: &Path) -> Result<(), ProgramError> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
     pub name: String,
-    /// Whether a live process has locked the folder.
     pub live: bool,
 }
 
-/// All cluster folders, by name.
 pub fn clusters() -> Result<Vec<Found>, ProgramError> {
     let root = state().join("clusters");
     let Ok(entries) = std::fs::read_dir(&root) else { return Ok(Vec::new()) };

@@ -25,7 +25,7 @@ pub struct Image {
     pub bytes: u64,
 }
 
-/// With one file and leading arguments. `user` is `UID:GID`; without it the image runs as root.
+/// The image has one file and leading arguments. `user` is `UID:GID`; without it the image runs as root.
 pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String {
     let user = user.map(|user| format!("USER {user}\n")).unwrap_or_default();
     let arguments: String = arguments.iter().map(|argument| format!(", \"{argument}\"")).collect();
@@ -50,12 +50,11 @@ pub async fn of_reference(
     of_file(program, &all, REFERENCE_PROGRAMS, &[program], user).await
 }
 
-/// Builds the image of a static program, unless the engine has it.
 pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Result<Image, ProgramError> {
     of_file(program, path, program, &[], user).await
 }
 
-/// For a file with another name and with arguments. Copies it, because a concurrent build may replace it.
+/// The file has another name and arguments. It is copied, because a concurrent build may replace it.
 async fn of_file(
     program: &str,
     path: &Path,

@@ -10,7 +10,6 @@ use tokio::process::Command;
 
 use crate::{ProgramError, docker};
 
-/// The suite itself: this program.
 pub const SUITE: &str = "grove-conformance";
 /// The reference backend controller. Its ServiceAccount and its Deployment have the same name.
 pub const CONTROLLER: &str = "grove-backend-controller";
@@ -63,7 +62,6 @@ impl OwnProgram {
             .map_err(|source| ProgramError::Manifest { path: self.path.clone(), source })
     }
 
-    /// Runs the program with this subcommand and these flags, and returns its output.
     pub async fn printed(&self, verb: &str, flags: Vec<String>) -> Result<String, ProgramError> {
         let mut command = Command::new(&self.path);
         command.args(self.args([verb.to_owned()])).args(flags);

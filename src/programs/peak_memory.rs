@@ -18,7 +18,6 @@ fn in_status(status: &str) -> Option<u64> {
     bytes(status, "VmHWM:")
 }
 
-/// A size in `/proc/PID/status`, in bytes.
 pub(crate) fn bytes(status: &str, field: &str) -> Option<u64> {
     let kilobytes = status.lines().find_map(|line| line.strip_prefix(field))?;
     kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)

@@ -41,7 +41,6 @@ pub struct ProcessSpec {
     pub name: String,
     pub program: PathBuf,
     pub args: Vec<String>,
-    /// Environment variables in addition to the owner's.
     pub env: Vec<(String, String)>,
 }
 
@@ -56,7 +55,6 @@ impl Launcher {
         Self { program: program.into() }
     }
 
-    /// Starts a process and appends its output to `log`.
     pub async fn start(&self, spec: &ProcessSpec, log: &Path) -> Result<Process, ProgramError> {
         if let Some(parent) = log.parent() {
             home::create_folder(parent)?;
@@ -151,7 +149,6 @@ impl Process {
         })
     }
 
-    /// The error of a process that should be running and is not.
     pub fn death(&self) -> Option<ProgramError> {
         self.ended().map(|what| failed(&self.name, &what, &self.log))
     }
@@ -160,7 +157,6 @@ impl Process {
         self.exit.borrow().as_ref().and_then(|status| status.as_ref().and_then(ExitStatus::code))
     }
 
-    /// The resident memory of a running process, in bytes.
     pub fn resident_bytes(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
         let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

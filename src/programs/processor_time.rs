@@ -32,7 +32,6 @@ pub(crate) fn count_until_exit(pid: u32, name: &str) {
     *children.ended.entry(name.to_owned()).or_default() += took;
 }
 
-/// The running children and their names.
 pub(crate) fn running() -> BTreeMap<u32, String> {
     children().live.clone()
 }
@@ -48,7 +47,6 @@ pub fn spent(own: &str) -> BTreeMap<String, Duration> {
     spent
 }
 
-/// User and system time of a running process.
 pub fn of_process(pid: u32) -> Option<Duration> {
     of(&pid.to_string())
 }
@@ -76,7 +74,6 @@ fn in_stat(stat: &str, first: usize) -> Option<Duration> {
     in_ticks(times.next()?.ok()? + times.next()?.ok()?)
 }
 
-/// Converts the kernel's clock ticks.
 pub(crate) fn in_ticks(ticks: u64) -> Option<Duration> {
     Some(Duration::from_secs(ticks) / u32::try_from(clock_ticks_per_second()).ok()?)
 }

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use crate::processor_time::in_ticks;
 
-/// In the first line of `/proc/stat`: user, nice, system, irq, softirq and steal.
+/// Fields in the first line of `/proc/stat`: user, nice, system, irq, softirq and steal.
 const BUSY: [usize; 6] = [0, 1, 2, 5, 6, 7];
 
 #[derive(Debug, Default)]

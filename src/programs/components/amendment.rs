@@ -35,7 +35,6 @@ pub(super) enum NoCopy {
     File(ProgramError),
 }
 
-/// The output of `go mod download -json`.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Download {
@@ -67,7 +66,7 @@ impl Amendment {
         }
     }
 
-    /// Unless the copy exists. `proxy` overrides the GOPROXY of `go env`.
+    /// Keeps an existing copy. `proxy` overrides the GOPROXY of `go env`.
     pub(super) async fn copy_into(&self, parent: &Path, proxy: Option<&str>) -> Result<(), NoCopy> {
         let target = parent.join(self.folder);
         if target.is_dir() {

@@ -40,7 +40,6 @@ pub struct BuiltBy {
     pub seconds: f64,
 }
 
-/// Programs of one module that are built together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Build<'a> {
     pub folder: &'a Path,
@@ -53,13 +52,10 @@ pub(crate) struct Build<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Target<'a> {
     pub name: &'a str,
-    /// The package, as an argument of `go build`.
     pub package: &'a str,
-    /// The folder in the component cache.
     pub kept_in: PathBuf,
 }
 
-/// A short hash of everything that a build depends on.
 pub(super) fn key(component: &Component, go: &Toolchain) -> String {
     let mut hash = Sha256::new();
     let module = component.module;

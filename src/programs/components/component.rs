@@ -10,13 +10,11 @@ use super::digests::hex;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Module {
-    /// The folder below `components/`.
     pub name: &'static str,
     pub go_mod: &'static str,
     pub go_sum: &'static str,
     /// Linker flags that stamp the version into the programs.
     pub ldflags: Cow<'static, str>,
-    /// The module to which the build adds files.
     pub amendment: Option<&'static Amendment>,
 }
 
@@ -24,7 +22,6 @@ pub struct Module {
 pub struct Component {
     /// The program's name, as in `--component NAME=PATH`.
     pub name: &'static str,
-    /// The version that the module pins.
     pub version: &'static str,
     pub package: &'static str,
     pub module: &'static Module,
@@ -34,16 +31,13 @@ pub struct Component {
 /// Which clusters need a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Every control plane.
     ControlPlane,
-    /// Clusters with this scheduler.
     Scheduler(Scheduler),
     /// Local control planes that run TrainJobs.
     Trainer,
     /// Local control planes, whose nodes are simulated.
     Simulation,
     Kind,
-    /// The node image of a kind cluster.
     Node,
 }
 
@@ -78,7 +72,6 @@ impl Component {
         })
     }
 
-    /// Whether the same `go build` builds both.
     pub fn is_built_with(&self, other: &Self) -> bool {
         self.module.name == other.module.name && self.version == other.version
     }

@@ -15,7 +15,6 @@ use crate::{ProgramError, home};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleFiles {
     pub component: &'static Component,
-    /// Paths in the module.
     pub files: Vec<String>,
 }
 
@@ -25,7 +24,7 @@ pub struct Fetched {
     pub bytes: u64,
 }
 
-/// Into an empty folder. Removes the copies if one of them fails, for example because the disk is full.
+/// Copies into an empty folder. Removes all copies if one fails, for example because the disk is full.
 pub async fn fetch(
     to: &Path,
     programs: &[(&'static Component, Program)],

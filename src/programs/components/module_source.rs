@@ -38,7 +38,6 @@ pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramErr
     Ok(found.into())
 }
 
-/// Whether [`source`] finds the source without a download.
 pub async fn has_source(component: &'static Component) -> Result<bool, ProgramError> {
     if in_place(|| released(component))?.is_some() {
         return Ok(true);

@@ -57,7 +57,7 @@ pub(super) async fn missing_amended(
     }
 }
 
-/// As PATH@VERSION. The build reports other problems of the packages.
+/// The result is PATH@VERSION. The build reports other problems of the packages.
 async fn first_missing(folder: &Path, components: &[&Component]) -> Option<String> {
     let mut list = go(folder, &["list", "-mod=readonly", "-deps", "-f", ""]);
     list.args(components.iter().map(|component| component.package));
@@ -68,7 +68,7 @@ async fn first_missing(folder: &Path, components: &[&Component]) -> Option<Strin
     message.contains("module lookup disabled").then(|| format!("{path}@{version}"))
 }
 
-/// Without its source. Depends on GOPROXY, GOPRIVATE, HTTPS_PROXY and credentials, as a download would.
+/// Needs no source. Depends on GOPROXY, GOPRIVATE, HTTPS_PROXY and credentials, as a download would.
 async fn query(folder: &Path, module: &str, limit: Duration) -> Result<(), GoError> {
     let mut list = go(folder, &["list", "-mod=readonly", "-m", module]);
     // `direct` uses git, which may prompt for a password.

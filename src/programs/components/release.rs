@@ -13,9 +13,7 @@ use crate::ProgramError;
 
 /// The list of files and digests, in the format of `sha256sum`.
 pub(super) const SUMS: &str = "SHA256SUMS";
-/// The folder of the programs.
 pub(super) const PROGRAMS: &str = "programs/";
-/// The folder of the files of modules.
 pub(super) const MODULES: &str = "modules/";
 /// Where a packager may put the folder, relative to the folder of the suite's program.
 const LIBRARY: &str = "../lib/grove-conformance";
@@ -41,7 +39,6 @@ pub(super) fn program_file(component: &Component) -> String {
     format!("{PROGRAMS}{name}-{version}-{}/{name}", component.pins())
 }
 
-/// The path of the folder with the files of a component's module.
 pub(super) fn module_folder(component: &Component) -> String {
     format!("{MODULES}{}@{}/", component.module_path(), component.version)
 }
@@ -88,7 +85,7 @@ impl ReleaseFolder {
         self.digests.contains_key(&program_file(component))
     }
 
-    /// At the same time, because the files have about 100 MB each.
+    /// Checks the digests at the same time, because the files have about 100 MB each.
     pub(super) fn programs(
         &self,
         components: &[&'static Component],
@@ -135,7 +132,6 @@ impl ReleaseFolder {
     }
 }
 
-/// The path and the digest in a line of the list.
 fn listed(line: &str) -> Option<(String, String)> {
     let (digest, file) = line.split_once("  ")?;
     let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -49,7 +49,6 @@ impl Program {
     }
 }
 
-/// Programs that the user gave: name to path.
 pub type Overrides = BTreeMap<String, PathBuf>;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -61,12 +60,10 @@ pub struct PlannedBuild {
 }
 
 pub trait Progress: Send + Sync {
-    /// Reports the planned builds in order; none if everything is cached.
     fn planned(&self, _builds: &[PlannedBuild]) {}
     fn building(&self, name: &str, version: &str);
     fn compiled(&self, name: &str, version: &str, packages: usize);
     fn built(&self, name: &str, version: &str, seconds: f64);
-    /// Another process is building the same program.
     fn waiting(&self, name: &str);
 }
 
@@ -76,7 +73,6 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Prepares these programs and builds those that neither a release nor the cache contains.
     pub async fn prepare_only(
         components: impl Iterator<Item = &'static Component>,
         overrides: &Overrides,
@@ -106,7 +102,6 @@ impl Toolbox {
         Ok(Self { programs })
     }
 
-    /// The components that neither a release nor the cache contains.
     pub async fn to_build(components: impl Iterator<Item = &'static Component>) -> Vec<&'static Component> {
         let mut to_build = Vec::new();
         for component in components {
@@ -323,7 +318,6 @@ fn folder(component: &Component, go: &Toolchain) -> PathBuf {
     home::cache().join("components").join(format!("{}-{}", component.name, build::key(component, go)))
 }
 
-/// The program in a cache folder, if it is complete.
 pub(crate) fn cached(name: &str, folder: &Path) -> Option<Program> {
     let built: BuiltBy =
         serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;

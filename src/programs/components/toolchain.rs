@@ -14,7 +14,6 @@ use crate::ProgramError;
 pub struct Toolchain {
     /// The output of `go env GOVERSION`, for example `go1.26.8`.
     pub version: String,
-    /// The target platform, for example `linux/amd64`.
     pub target: String,
 }
 
@@ -22,7 +21,6 @@ pub struct Toolchain {
 pub(crate) enum GoError {
     #[error("`go` cannot be run: {0}")]
     NotRun(std::io::Error),
-    /// Go's own message.
     #[error("{0}")]
     Failed(String),
     #[error("`go env` answered {0:?}")]
@@ -44,7 +42,6 @@ impl Toolchain {
         })
     }
 
-    /// Runs `go env` inside the folder of any module.
     pub(crate) async fn in_folder(folder: &Path) -> Result<Self, GoError> {
         let mut go = Command::new("go");
         go.args(["env", "GOVERSION", "GOOS", "GOARCH"]).current_dir(folder);

@@ -34,7 +34,6 @@ pub struct GoBuild {
 #[derive(Debug, Clone, Copy)]
 pub struct Module<'a> {
     pub folder: &'a str,
-    /// The files and folders that determine the build output.
     pub inputs: &'a [String],
     /// The value of `-ldflags`, with the placeholders of [`GoBuild::ldflags`].
     pub ldflags: &'a str,
@@ -58,7 +57,6 @@ pub struct Buildable {
 }
 
 impl Tree {
-    /// Checks whether Go can build a module, and hashes its content.
     pub async fn module(&self, module: Module<'_>) -> Result<Buildable, ProgramError> {
         let folder = self.dir.join(module.folder);
         let go_mod = std::fs::read_to_string(folder.join("go.mod")).unwrap_or_default();
@@ -84,7 +82,6 @@ impl Tree {
 }
 
 impl Buildable {
-    /// The folder of a program in the component cache.
     fn folder_of(&self, name: &str, package: &str) -> PathBuf {
         let hash = hex(&self.key.clone().chain_update(package).finalize());
         home::cache().join("components").join(format!("{name}-{}", &hash[..16]))
@@ -179,7 +176,6 @@ mod tests {
         std::fs::write(path, content).unwrap();
     }
 
-    /// A folder with these empty files.
     fn folder(files: &[&str]) -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         for file in files {

@@ -65,7 +65,6 @@ async fn git(dir: &Path, args: &[&str]) -> Option<String> {
     (answer.status.success() && !text.is_empty()).then_some(text)
 }
 
-/// The version in a file: all of its text, or the application version of a chart.
 fn version_in(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     if path.extension().is_none_or(|extension| extension != "yaml") {

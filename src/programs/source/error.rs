@@ -8,7 +8,6 @@ use super::placeholders::UnknownPlaceholder;
 pub enum SourceError {
     #[error("{} is not a checkout of {repository}: it lacks {}; pass the top folder of its repository", dir.display(), missing.join(", "))]
     Checkout { repository: String, dir: PathBuf, missing: Vec<String> },
-    /// No variant matches the release, or the suite does not support the release.
     #[error("{}: this release of {program} is not supported: {reason}", dir.display())]
     Release { program: String, dir: PathBuf, reason: String },
     #[error("{}: {reason}\nGo {needed} or newer builds it; install it and put it on PATH, or let Go download it (GOTOOLCHAIN=auto)", module.display())]
@@ -31,7 +30,6 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// Whether the command line, or a folder that it names, is wrong.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Checkout { .. } | Self::Release { .. } | Self::Unknown { .. })
     }

@@ -10,10 +10,8 @@ use serde_json::{Map, Value};
 
 use super::error::SourceError;
 
-/// The version of the format.
 const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 
-/// Files that exist, do not exist, or contain a text, in a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct When {
@@ -21,7 +19,6 @@ pub struct When {
     exists: Vec<String>,
     #[serde(default)]
     missing: Vec<String>,
-    /// Files, each with the text that it contains.
     #[serde(default)]
     contains: BTreeMap<String, String>,
 }
@@ -44,7 +41,6 @@ struct Variant {
     name: String,
     #[serde(default)]
     when: When,
-    /// Why the suite cannot test such a release.
     refused: Option<String>,
     #[serde(default)]
     with: Map<String, Value>,
@@ -86,7 +82,7 @@ pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentEr
     Ok(fields)
 }
 
-/// If the folder has the files in the document's field `checkout`. `repository` is a name for messages.
+/// Fails unless the folder has the files in the field `checkout`. `repository` is a name for messages.
 pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<PathBuf, SourceError> {
     let no_checkout =
         |missing| SourceError::Checkout { repository: repository.into(), dir: dir.into(), missing };
