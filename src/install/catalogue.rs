@@ -32,7 +32,6 @@ static ETCD_PROGRAM: [Component; 1] = [Component {
     purpose: Purpose::ControlPlane,
 }];
 
-/// The programs of each version, in the order of [`Kubernetes::ALL`].
 static OF_KUBERNETES: LazyLock<Vec<Vec<Component>>> = LazyLock::new(|| {
     static MODULES: LazyLock<Vec<Module>> = LazyLock::new(|| {
         let modules = Kubernetes::ALL.into_iter().zip(MODULES_OF_KUBERNETES);

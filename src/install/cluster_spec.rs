@@ -36,12 +36,10 @@ pub struct ClusterSpec {
     pub controller: ControllerSpec,
     /// Environment variables of the reference controller. Only machine-made mutations use this.
     pub controller_variables: Vec<(String, String)>,
-    /// With its CRDs and webhooks. Otherwise the caller installs an operator.
+    /// Whether the harness installs the reference controller. Otherwise the caller installs an operator.
     pub has_controller: bool,
     pub operator: Option<Arc<Operator>>,
-    /// The operators of an upgrade, for runs with upgrade cases.
     pub upgrade: Option<Upgrade>,
-    /// How the trainer runs, on a cluster for TrainJobs.
     pub trainer: Option<TrainerSpec>,
     /// The schedulers, always including kube-scheduler.
     pub schedulers: BTreeSet<Scheduler>,
@@ -52,7 +50,6 @@ pub struct ClusterSpec {
     pub further_stages: Vec<Value>,
     /// Faults of the fake GPU plugin, which runs on nodes with kubelets. Only mutants use this.
     pub gpu_plugin_faults: Vec<String>,
-    /// The parts that currently reach the API server through a fault proxy.
     pub proxied: BTreeSet<Part>,
     /// Rules with which a part's fault proxy starts. Only mutants use this.
     pub rules: BTreeMap<Part, Vec<Rule>>,
@@ -132,7 +129,6 @@ impl ClusterSpec {
         Self::default().with_schedulers(schedulers)
     }
 
-    /// Adds schedulers and the controller's profiles for them.
     #[must_use]
     pub fn with_schedulers(mut self, schedulers: impl IntoIterator<Item = Scheduler>) -> Self {
         self.schedulers.extend(schedulers);
@@ -263,12 +259,11 @@ impl ClusterSpec {
         self
     }
 
-    /// They run TrainJobs. The API server audits all their requests, and of other users only bindings.
+    /// These users run TrainJobs. The API server audits all their requests, and of other users only bindings.
     pub fn audited_users(&self) -> Vec<&'static str> {
         self.parts().filter(|part| part.is_of_trainer()).filter_map(Part::user).collect()
     }
 
-    /// The settings of this spec that the start of a part depends on.
     pub fn start_settings(&self, part: Part) -> StartSettings<'_> {
         let scheduler = part.scheduler();
         let plugins_off = self.plugins_off.iter().filter(|(of, _)| Some(*of) == scheduler);

@@ -8,10 +8,8 @@ use crate::operator::OperatorError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// A folder lacks programs or CRDs of a scheduler, or files of a trainer.
     #[error("{flag} {}: it lacks {}", path.display(), missing.join("; "))]
     ProgramFolder { flag: &'static str, path: PathBuf, missing: Vec<String> },
-    /// The folder of a scheduler or a trainer cannot be read.
     #[error("{flag} {}: {source}", path.display())]
     NoProgramFolder { flag: &'static str, path: PathBuf, source: std::io::Error },
     #[error(
@@ -25,7 +23,6 @@ pub enum InstallError {
 }
 
 impl InstallError {
-    /// Whether the command line, or a file that it names, is wrong.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::ProgramFolder { .. } | Self::NoProgramFolder { .. } => true,

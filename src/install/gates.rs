@@ -29,7 +29,6 @@ impl Gates {
         self.0.get(name).copied().unwrap_or(false)
     }
 
-    /// Returns `--feature-gates=…`, or `None` without gates.
     pub fn flag(&self) -> Option<String> {
         let all: Vec<_> = self.0.iter().map(|(name, on)| format!("{name}={on}")).collect();
         (!all.is_empty()).then(|| format!("--feature-gates={}", all.join(",")))

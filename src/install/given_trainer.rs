@@ -13,10 +13,8 @@ use serde_json::{Map, Value};
 use crate::schedulers::Files;
 use crate::{InstallError, manifests};
 
-/// The flag that names a folder.
 const FOLDER: &str = "--component trainer-controller-manager";
 pub const PROGRAM: &str = "trainer-controller-manager";
-/// The folder of the manifests in a checkout.
 pub(crate) const BASE: &str = "manifests/base";
 /// The manifests that the harness reads, below [`BASE`].
 pub(crate) const MANIFESTS: [&str; 6] = [
@@ -35,7 +33,6 @@ pub struct GivenTrainer {
     pub commit: Option<String>,
     /// Whether the trainer contains the KAI plugin: the CRDs of its runtimes have the plugin's field.
     pub has_kai_plugin: bool,
-    /// The folder of the trainer's manifests: `manifests/base` in its repository.
     pub(crate) manifests: PathBuf,
 }
 
@@ -116,7 +113,6 @@ impl TrainerSource {
         Ok(Self { tree: Tree { dir, revision } })
     }
 
-    /// Builds the program unless it is cached, and returns the trainer.
     pub async fn build(&self, progress: &dyn Progress) -> Result<GivenTrainer, InstallError> {
         let inputs = ["go.mod", "go.sum", "vendor", "cmd", "pkg"].map(str::to_owned);
         let module = self.tree.module(Module { folder: ".", inputs: &inputs, ldflags: "-s -w" }).await?;

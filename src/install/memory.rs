@@ -21,7 +21,6 @@ pub enum Memory {
     /// Thousands of pods: as much memory as the machine has.
     #[default]
     Ample,
-    /// Cases run concurrently.
     Shared,
     Alone,
 }
@@ -55,7 +54,6 @@ pub fn of_run(schedulers: usize) -> u64 {
     with_planes(schedulers, schedulers)
 }
 
-/// Checks the memory for a run with this many schedulers under test on clusters of local processes.
 pub fn check(schedulers: usize) -> Check {
     Check::new("memory of a run", enough_memory(available_memory::in_mib(), of_run(schedulers)))
 }

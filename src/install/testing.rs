@@ -8,7 +8,6 @@ pub(crate) fn put(dir: &Path, file: &str, content: &str) {
     std::fs::write(path, content).unwrap();
 }
 
-/// A folder with these empty files.
 pub(crate) fn folder(files: &[&str]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for file in files {

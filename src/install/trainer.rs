@@ -105,7 +105,6 @@ const READY: Option<&str> = Some("/readyz");
 /// The folder of the serving certificate below the folder of temporary files, as in controller-runtime.
 const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
 
-/// The paths of a process's serving certificate and key.
 pub fn certificates(home: &ProcessHome) -> [PathBuf; 2] {
     ["tls.crt", "tls.key"].map(|name| home.folder.join(CERTIFICATES).join(name))
 }
@@ -189,7 +188,7 @@ pub async fn objects(
     objects_in(&trainer_base, &job_set_base, spec.plugin.then_some(program), ca_bundle, webhooks).await
 }
 
-/// From the manifests in these two folders. `plugin` is the program of the plugin, if it runs.
+/// Reads the manifests in these two folders. `plugin` is the program of the plugin, if it runs.
 async fn objects_in(
     base: &Path,
     job_set_base: &Path,

@@ -9,10 +9,8 @@ use serde::Deserialize;
 use super::error::InvalidDescription;
 use super::template::{Configuration, fill, fill_value};
 
-/// The placeholders of a chart's values.
 const OF_VALUES: [&str; 7] =
     ["image-repository", "image-tag", "init-repository", "init-tag", "namespace", "version", "commit"];
-/// The placeholders of the init image's tag.
 const OF_TAGS: [&str; 2] = ["version", "commit"];
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -21,7 +19,7 @@ pub struct OperatorChart {
     /// The folder, relative to the source.
     pub folder: PathBuf,
     pub release: String,
-    /// In the operator's namespace. Its pods have this name as `app.kubernetes.io/name`.
+    /// It is in the operator's namespace. Its pods have this name as `app.kubernetes.io/name`.
     pub deployment: String,
     /// The lease for leader election of the replicas, in the same namespace.
     pub lease: String,

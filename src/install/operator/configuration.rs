@@ -26,7 +26,6 @@ impl Operator {
         self.filled(configuration, values, spec).map(|content| Some(content.to_string()))
     }
 
-    /// Fills the placeholders of a template and adds a profile for each enabled backend.
     pub(super) fn filled(
         &self,
         configuration: &Configuration,

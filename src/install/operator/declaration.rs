@@ -19,11 +19,8 @@ const KIND: &str = "ImplementationDeclaration";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declaration {
-    /// The release's name in the file.
     pub release: String,
-    /// Backends by schedulerName.
     pub backends: BTreeMap<String, Declared>,
-    /// SHA-256 of the file, hex.
     pub sha256: String,
 }
 
@@ -71,7 +68,8 @@ impl Declaration {
         Ok(Self::of(release, text))
     }
 
-    /// Without source. Selects the release whose name is the operator's version, or the only release.
+    /// For an operator without source. Selects the release whose name is the operator's version, or the only
+    /// release.
     pub fn of_version(path: &Path, operator: &str, version: &str) -> Result<Self, OperatorError> {
         let text = std::fs::read_to_string(path).map_err(OperatorError::in_file(path))?;
         let mut releases = releases(&text, path, operator)?;
@@ -91,7 +89,7 @@ impl Declaration {
         Self { release: release.name, backends: release.backends, sha256 }
     }
 
-    /// Unless the target's backend is not declared. `operator` includes the version.
+    /// A target whose backend is not declared stays the same. `operator` includes the version.
     #[must_use]
     pub fn declared(&self, operator: String, target: Target) -> Target {
         let Some(declared) = self.backends.get(target.backend()).cloned() else { return target };

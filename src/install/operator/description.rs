@@ -33,7 +33,6 @@ pub struct Description {
     #[serde(default)]
     pub version: VersionFrom,
     pub build: Option<GoBuild>,
-    /// A program to use instead of building one.
     pub program: Option<PathBuf>,
     #[serde(default)]
     pub args: Vec<String>,
@@ -56,7 +55,6 @@ pub struct Description {
     pub manifests: Vec<Value>,
     #[serde(default)]
     pub webhooks: Vec<Webhook>,
-    /// Names of the files in `{cert-dir}`.
     #[serde(default)]
     pub certificates: Certificates,
     pub configuration: Option<Configuration>,
@@ -65,7 +63,6 @@ pub struct Description {
     pub readiness: Readiness,
     /// Where the operator serves its metrics about gangs, if it has any.
     pub metrics: Option<Metrics>,
-    /// How the harness installs the operator in a kind cluster.
     pub chart: Option<OperatorChart>,
     /// The file of the operator's declaration, relative to this file.
     pub declares: Option<PathBuf>,
@@ -90,7 +87,6 @@ pub struct Webhook {
     pub name: String,
     pub kind: WebhookKind,
     pub path: String,
-    /// The `rules` of the webhook configuration.
     pub rules: Vec<Value>,
 }
 
@@ -100,7 +96,6 @@ pub enum WebhookKind {
     Validating,
 }
 
-/// Names of files in `{cert-dir}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Certificates {
@@ -126,7 +121,6 @@ pub struct Backend {
     pub gang_scopes: Vec<String>,
 }
 
-/// How the harness recognises that an operator is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Readiness {
@@ -134,7 +128,6 @@ pub struct Readiness {
     pub path: Option<String>,
     /// Text that a line of the operator's log contains.
     pub log_line: Option<String>,
-    /// The timeout in seconds.
     #[serde(default = "a_minute")]
     pub seconds: u64,
 }
@@ -142,7 +135,6 @@ pub struct Readiness {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Metrics {
-    /// The path on `{metrics-port}`.
     pub path: String,
     #[serde(default)]
     pub names: MetricNames,
@@ -155,9 +147,7 @@ fn a_minute() -> u64 {
 #[derive(Debug)]
 pub(super) struct Read {
     pub description: Description,
-    /// The source folder.
     pub dir: PathBuf,
-    /// The name of the release's variant in the file.
     pub variant: Option<String>,
 }
 

@@ -7,12 +7,10 @@ use conformance_programs::source::{SourceError, UnknownPlaceholder};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
-    /// The value of a flag does not name an operator.
     #[error(
         "operator {word}: {reason}; expected upstream=DIR (a checkout of ai-dynamo/grove), exec:FILE (a description, see docs/your-operator.md), existing (the one that runs in the cluster) or reference"
     )]
     Word { word: String, reason: String },
-    /// A description or a declaration is invalid.
     #[error("{}: {reason}", path.display())]
     File { path: PathBuf, reason: String },
     #[error(transparent)]
@@ -40,7 +38,6 @@ impl OperatorError {
         move |reason| Self::File { path, reason: reason.to_string() }
     }
 
-    /// Whether the command line, or a file that it names, is wrong.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Word { .. } | Self::File { .. } | Self::Backend { .. } => true,
@@ -50,7 +47,6 @@ impl OperatorError {
     }
 }
 
-/// Why the fields of a description contradict each other.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InvalidDescription {
     #[error("name: {0:?}: expected lower-case letters, digits and '-'")]

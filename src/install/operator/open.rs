@@ -29,7 +29,6 @@ pub struct Opened {
     declaration: Option<Declaration>,
     /// The value of the flag, with absolute paths.
     word: String,
-    /// SHA-256 of the description, hex.
     sha256: String,
 }
 
@@ -42,9 +41,7 @@ pub struct Operator {
     pub commit: Option<String>,
     /// The variant of the operator's release in the description.
     pub variant: Option<String>,
-    /// SHA-256 of the description, hex.
     pub description_sha256: String,
-    /// SHA-256 of the operator's program, hex.
     pub sha256: String,
     pub is_built: bool,
     /// The value of the flag that names the operator, with absolute paths.
@@ -134,7 +131,6 @@ impl Opened {
         Err(OperatorError::Backend { operator, backend: backend.into(), declared })
     }
 
-    /// Builds the program unless it is cached, and returns the operator.
     pub async fn build(self, progress: &dyn Progress) -> Result<Operator, InstallError> {
         let program = match (&self.description.build, &self.description.program) {
             (Some(build), _) => self.built(&self.description.name, build, progress).await?,
@@ -159,7 +155,7 @@ impl Opened {
         self.description.chart.as_ref()
     }
 
-    /// Unless it is cached. `None` if the operator has no init containers.
+    /// Builds it unless it is cached. `None` if the operator has no init containers.
     pub async fn build_init(&self, progress: &dyn Progress) -> Result<Option<PathBuf>, InstallError> {
         let Some(init) = self.chart().and_then(|chart| chart.init.as_ref()) else { return Ok(None) };
         let program = self.built(&init.name, &init.build, progress).await?;

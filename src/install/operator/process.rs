@@ -16,10 +16,8 @@ pub struct OperatorHome {
     pub kubeconfig: PathBuf,
     /// The serving certificate, its key, and the CA's certificate.
     pub certificates: [PathBuf; 3],
-    /// The CA's certificate, PEM.
     pub ca_bundle: String,
     pub webhook: u16,
-    /// The port of the operator's health probes.
     pub health: u16,
     pub metrics: u16,
 }

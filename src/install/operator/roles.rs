@@ -16,7 +16,6 @@ use super::error::OperatorError;
 pub struct RoleFile {
     /// A ClusterRole, or a chart's template of one. Relative to the source.
     pub file: String,
-    /// The `{{ if … }}` blocks in the template.
     #[serde(default)]
     pub blocks: Vec<RoleBlock>,
 }
@@ -27,7 +26,6 @@ pub struct RoleFile {
 pub struct RoleBlock {
     /// A part of the block's condition, which identifies the block.
     pub condition: String,
-    /// The backend that must be enabled.
     pub backend: Option<String>,
     /// Whether a block without `backend` applies.
     #[serde(default)]
@@ -61,10 +59,8 @@ fn unreadable(path: &Path, error: &dyn std::error::Error) -> OperatorError {
     OperatorError::in_file(path)(format!("{error}; {advice}"))
 }
 
-/// The rules of a ClusterRole, or of a template of one.
 fn rules_in(text: &str, blocks: &[RoleBlock], enabled: &[String]) -> Result<Vec<Value>, RoleError> {
     let mut plain = String::new();
-    // Whether each enclosing block applies.
     let mut enclosing: Vec<bool> = Vec::new();
     for (index, line) in text.lines().enumerate().skip_while(|(_, line)| line.trim_end() != "rules:") {
         let wrong = |problem| RoleError::Line { number: index + 1, problem, line: line.trim().to_owned() };

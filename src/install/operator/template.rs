@@ -27,7 +27,6 @@ const NAMES: [&str; 13] = [
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Configuration {
-    /// The content, with placeholders.
     pub template: Value,
     /// JSON pointer to the list in the template that receives the profile of each enabled backend.
     pub profiles: Option<String>,

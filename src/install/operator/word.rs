@@ -11,7 +11,6 @@ pub(super) struct Recipe {
     pub declaration: (&'static str, &'static str),
 }
 
-/// Grove's own operator.
 pub(super) const UPSTREAM: Recipe = Recipe {
     path: "operators/upstream-grove.yaml",
     description: include_str!("../../../operators/upstream-grove.yaml"),
@@ -25,7 +24,6 @@ pub(super) const UPSTREAM: Recipe = Recipe {
 pub(super) enum Word {
     /// A built-in recipe for the source in a folder.
     Of(Recipe, PathBuf),
-    /// A description file of the user.
     File(PathBuf),
 }
 
@@ -41,7 +39,6 @@ impl Word {
         }
     }
 
-    /// The value with absolute paths.
     pub(super) fn absolute(&self) -> String {
         let absolute =
             |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into()).display().to_string();

@@ -53,7 +53,6 @@ impl fmt::Display for SchedulerConfiguration {
 }
 
 impl ProcessHome {
-    /// Writes the configuration of a scheduler: the suite's, or the one that replaces it.
     pub(crate) fn configure(
         &self,
         name: &str,

@@ -24,7 +24,7 @@ impl Deployed {
 #[derive(Debug)]
 pub(crate) struct Deployment {
     pub configuration: Option<fn() -> Value>,
-    /// For a configuration file and the port of the health endpoint, which is on all addresses.
+    /// The arguments for a configuration file and the port of the health endpoint, which is on all addresses.
     pub args: fn(&Path, u16) -> Vec<String>,
     pub env: &'static [(&'static str, &'static str)],
 }

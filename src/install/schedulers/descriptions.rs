@@ -20,7 +20,6 @@ pub fn installation(scheduler: Scheduler) -> &'static Install {
     found.unwrap_or_else(|| unreachable!("{} has no description", scheduler.name()))
 }
 
-/// The description of the scheduler whose first program has this name.
 pub(super) fn of_program(name: &str) -> Option<&'static Install> {
     let is_first = |install: &&&Install| install.processes.first().is_some_and(|first| first.name == name);
     ALL.iter().find(is_first).copied()

@@ -13,7 +13,6 @@ use super::given::{GivenScheduler, crds_in};
 use super::install::{Given, Install, ProgramSource, SchedulerProcess};
 use crate::InstallError;
 
-/// The maximum depth of files below the folder.
 const DEPTH: usize = 8;
 
 /// Finds the programs and CRDs of a scheduler below `path`. Of several programs with the same name, the one

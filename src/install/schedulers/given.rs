@@ -29,7 +29,6 @@ impl GivenScheduler {
         !self.crds.is_empty()
     }
 
-    /// Removes the arguments that the program of a process does not know.
     pub(super) fn known(&self, process: &str, mut args: Vec<String>) -> Vec<String> {
         let unknown = self.unknown_flags.get(process).map_or(&[][..], Vec::as_slice);
         args.retain(|arg| !unknown.iter().any(|flag| arg.split('=').next() == Some(flag)));
@@ -37,7 +36,6 @@ impl GivenScheduler {
     }
 }
 
-/// The CRDs in a YAML file.
 pub(super) fn crds_in(path: &Path) -> Result<Vec<Value>, ProgramError> {
     let mut all = manifests::read(path)?;
     all.retain(|object| object["kind"] == "CustomResourceDefinition");

@@ -94,7 +94,6 @@ impl Release {
         ReleaseOf { name: self.package.release, namespace: self.package.namespace, chart: &self.chart }
     }
 
-    /// The arguments with which helm installs the release.
     pub fn args(&self, kubeconfig: &Path, values: &Path) -> Vec<String> {
         self.release().args(kubeconfig, values)
     }
@@ -149,7 +148,6 @@ struct Listed {
 #[derive(Debug, Clone)]
 pub struct Helm {
     program: &'static str,
-    /// Arguments that precede all others.
     first: Vec<String>,
 }
 
@@ -178,7 +176,6 @@ impl Helm {
         self.installed(release, kubeconfig).await
     }
 
-    /// Like [`Helm::install`], for any chart.
     pub async fn install_chart(
         &self,
         release: ReleaseOf<'_>,

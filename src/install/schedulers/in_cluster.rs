@@ -20,14 +20,12 @@ use super::rbac;
 
 pub use super::deployed::Deployed;
 
-/// The port of the health endpoints.
 const HEALTH: u16 = 11251;
 
 /// A scheduler that runs as Deployments, with the images of its programs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeployedScheduler {
     pub scheduler: Scheduler,
-    /// One image per process.
     pub images: Vec<Image>,
     /// The scheduler as the user gave it, if the programs come from the user.
     pub given: Option<Arc<GivenScheduler>>,

@@ -44,12 +44,11 @@ pub struct Install {
 pub struct SchedulerProcess {
     /// The program's name, which is also the name of its log and kubeconfig.
     pub name: &'static str,
-    /// The user of the process's credentials.
     pub user: &'static str,
     /// The rights of the process's user or ServiceAccount. They are empty for kube-scheduler, whose role is
     /// built into Kubernetes.
     pub(crate) rights: &'static [&'static [Right]],
-    /// On a local control plane, where a case changes the configuration of the process.
+    /// Additional rights on a local control plane, where a case changes the configuration of the process.
     pub(crate) local_rights: &'static [Right],
     /// The path on the health port that answers 200 once the process works. `None` without a health endpoint.
     pub health: Option<&'static str>,
@@ -65,7 +64,6 @@ pub struct SchedulerProcess {
 /// The settings of a cluster that determine how scheduler processes start.
 #[derive(Debug, Clone)]
 pub struct StartSettings<'a> {
-    /// The feature gates of kube-scheduler.
     pub gates: &'a Gates,
     /// The plugins, or arguments of plugins, that the process's scheduler starts without.
     pub plugins_off: Vec<&'a str>,
@@ -73,7 +71,6 @@ pub struct StartSettings<'a> {
     pub stands_in_for: Vec<&'static str>,
     /// How long KAI waits before it evicts a gang that lost a member. `None` turns this eviction off.
     pub stale_gangs_for: Option<Duration>,
-    /// The configuration that replaces the suite's.
     pub configuration: Option<&'a SchedulerConfiguration>,
 }
 
@@ -102,14 +99,12 @@ pub(crate) enum ProgramSource {
     Kubernetes,
     /// Pinned components, each with the name of its process.
     Built(&'static [Component]),
-    /// The user's own files, if given.
     Given(Given),
 }
 
-/// In a folder or as a working tree. Without them, kube-scheduler stands in for the scheduler.
+/// The user gives a folder or a working tree. Without it, kube-scheduler stands in for the scheduler.
 #[derive(Debug)]
 pub(crate) struct Given {
-    /// The flag that names the folder.
     pub flag: &'static str,
     /// A prefix that file names in the folder may omit.
     pub prefix: &'static str,
@@ -147,7 +142,6 @@ pub(super) enum Crds {
 #[derive(Debug)]
 pub(super) struct ModuleCrds {
     pub component: &'static Component,
-    /// The folder, relative to the module.
     pub folder: &'static str,
     pub files: &'static [&'static str],
 }
@@ -216,13 +210,10 @@ impl Install {
     }
 }
 
-/// The files and ports of one process, which stay the same until the cluster is deleted.
 #[derive(Debug, Clone)]
 pub struct ProcessHome {
     pub kubeconfig: PathBuf,
-    /// The folder for the configuration and the sockets of the process.
     pub folder: PathBuf,
-    /// The loopback port of the health endpoint.
     pub health: u16,
     /// A second loopback port, for a server that cannot be turned off.
     pub other: u16,

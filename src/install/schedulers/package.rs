@@ -15,6 +15,5 @@ pub struct Package {
     pub repository: Option<&'static str>,
     pub version: &'static str,
     pub values: fn() -> Value,
-    /// Where the objects of the chart are.
     pub deployed: Deployed,
 }

@@ -8,7 +8,6 @@
 
 use serde_json::{Value, json};
 
-/// The verbs of an informer.
 const READ: &[&str] = &["get", "list", "watch"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,6 @@ impl Right {
         Self { group, resources, verbs }
     }
 
-    /// Get, list and watch `resources` of `group`.
     pub(super) const fn read(group: &'static str, resources: &'static [&'static str]) -> Self {
         Self::new(group, resources, READ)
     }
@@ -116,7 +114,6 @@ mod tests {
 
     use super::*;
 
-    /// Every ClusterRole and Role below `manifests/`.
     fn roles() -> Vec<Value> {
         let mut folders = vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests"))];
         let mut roles = Vec::new();

@@ -71,7 +71,7 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
     files: &["scheduling.x-k8s.io_podgroups.yaml"],
 };
 
-/// In addition to the framework ([`super::rbac::FRAMEWORK`]), from scheduler-plugins 0.35.4.
+/// In addition to the framework ([`super::rbac::FRAMEWORK`]), according to scheduler-plugins 0.35.4.
 ///
 /// The role of its chart (`manifests/install/charts/as-a-second-scheduler/templates/rbac.yaml`) is for all
 /// its plugins. This is the part that Coscheduling (`pkg/coscheduling`) and the default plugins use, without

@@ -46,7 +46,6 @@ struct Build {
     inputs: Vec<String>,
     #[serde(default)]
     ldflags: String,
-    /// Packages by process name.
     programs: BTreeMap<String, String>,
 }
 

@@ -171,7 +171,7 @@ const POD_GROUPER_RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch", "update"]),
 ];
 
-/// With the allocation plugins that KAI's operator configures for its default shard.
+/// Has the allocation plugins that KAI's operator configures for its default shard.
 pub fn configuration(evicts_stale_gangs: bool) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
@@ -210,7 +210,7 @@ pub fn scheduler_args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
     scheduler_flags(configuration, "127.0.0.1", home.health, home.other)
 }
 
-/// On any kind of cluster. Metrics are on `address` and `health`, and the state on the loopback port `other`.
+/// For any kind of cluster. Metrics are on `address` and `health`, the state is on the loopback port `other`.
 fn scheduler_flags(configuration: &Path, address: &str, health: u16, other: u16) -> Vec<String> {
     vec![
         format!("--scheduler-conf={}", configuration.display()),
