@@ -49,7 +49,6 @@ impl Access {
         ClusterError::Unreachable { access: self.to_string(), server, reason, advice: self.advice() }
     }
 
-    /// What the user can try when the server does not answer.
     fn advice(&self) -> String {
         match self {
             Self::Kubeconfig(source) => {
@@ -75,7 +74,6 @@ pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
         .map_err(|source| ClusterError::api("connect", source))
 }
 
-/// Connects, and checks that the server answers and accepts the credentials.
 pub async fn reached(access: &Access) -> Result<Client, ClusterError> {
     reached_in(access, ANSWER).await
 }
@@ -137,7 +135,6 @@ mod tests {
         assert_eq!(access.unreachable(server, reason).to_string(), message);
     }
 
-    /// A kubeconfig for a server at this port, and the folder that contains it.
     fn kubeconfig(port: u16) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kubeconfig");

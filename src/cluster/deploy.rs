@@ -16,7 +16,6 @@ use super::ClusterError;
 /// How long an API server may take to establish a CRD. On two processors with a load of 40, it took 30 s.
 const ESTABLISHED: Duration = Duration::from_secs(120);
 
-/// The field manager of objects that the harness applies.
 pub const FIELD_MANAGER: &str = "grove-conformance";
 
 /// Applies objects, namespaces first, and waits until the CRDs among them are established.
@@ -62,7 +61,7 @@ pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), Cl
         .map_err(|source| ClusterError::api(format!("apply the status of {kind} {name}"), source))
 }
 
-/// With its status, which server-side apply would ignore. An existing object stays unchanged.
+/// Includes the status, which server-side apply would ignore. An existing object stays unchanged.
 pub async fn create_unless_exists(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);

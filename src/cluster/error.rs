@@ -14,7 +14,6 @@ pub enum ClusterError {
     Proxy(#[from] conformance_proxy::ProxyError),
     #[error("timed out after {seconds} s waiting for {what}: {last}")]
     NotReady { what: String, seconds: u64, last: String },
-    /// This machine cannot run a kind cluster.
     #[error("{what}: {found}; {advice}")]
     Host { what: &'static str, found: String, advice: String },
     #[error(
@@ -70,7 +69,6 @@ pub enum ClusterError {
         /// Empty if the status has no state.
         state: String,
     },
-    /// A scheduler did not become ready, or exited.
     #[error("backend {backend} is not run: {source}")]
     NoScheduler { backend: String, source: SchedulerFailure },
     #[error("{kubeconfig}: {source}; pass the kubeconfig of a running cluster")]
@@ -78,7 +76,6 @@ pub enum ClusterError {
     /// The pod lacks the files of its service account.
     #[error("the service account of this pod: {source}")]
     ServiceAccount { source: Box<kube::config::InClusterError> },
-    /// The server of a kubeconfig does not answer, or rejects the user.
     #[error("{access}: {server} {reason}\n{advice}")]
     Unreachable { access: String, server: String, reason: String, advice: String },
     #[error("kind configuration: {0}")]
@@ -173,7 +170,6 @@ impl ClusterError {
         move |source| failed(source).into()
     }
 
-    /// The program's error that caused this one.
     pub(crate) fn program(&self) -> Option<&ProgramError> {
         match self {
             Self::Program(error) | Self::Install(InstallError::Program(error)) => Some(error),
@@ -181,7 +177,6 @@ impl ClusterError {
         }
     }
 
-    /// Whether the command line, or a file that it names, is wrong.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::KindConfig(_) => true,

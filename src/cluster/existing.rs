@@ -33,7 +33,6 @@ pub use crate::rights::Right;
 
 /// How long KWOK may take to run a pod on a new node.
 const POD_RUNNING: Duration = Duration::from_secs(15);
-/// Pause between attempts to create the probe pod.
 const PAUSE: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -55,7 +55,6 @@ impl KubeconfigSource {
     }
 }
 
-/// The value of `$KUBECONFIG`, unless it is empty.
 fn variable() -> Option<String> {
     let files = std::env::var_os(VARIABLE)?.to_string_lossy().into_owned();
     (!files.is_empty()).then_some(files)

@@ -21,7 +21,6 @@ const CREATORS: usize = 32;
 
 pub enum NodePools {
     Simulated(Client),
-    /// Nodes with kubelets.
     Workers(Workers),
 }
 
@@ -67,7 +66,7 @@ impl NodePools {
         }
     }
 
-    /// For canary pods, if nodes are simulated. One of the real nodes already has the label.
+    /// Creates a node for canary pods if nodes are simulated. One of the real nodes already has the label.
     pub async fn add_canary_node(&self, label: &str, run: (&str, &str)) -> Result<(), ClusterError> {
         let Self::Simulated(client) = self else { return Ok(()) };
         let node = NodeSpec {
@@ -81,7 +80,6 @@ impl NodePools {
         shared::hold(client, &node.object(), run).await
     }
 
-    /// Waits until `count` nodes are free and reserves them for a pool.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(_) => Ok(()),
@@ -110,7 +108,6 @@ impl NodePools {
         }
     }
 
-    /// Sets how many pods each of these nodes takes.
     pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => {

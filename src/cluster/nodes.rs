@@ -29,7 +29,6 @@ pub struct NodeTemplate {
     pub pods: u32,
     /// ResourceSlices of the node's devices. Their node, pool and name are those of the template.
     pub slices: Vec<Value>,
-    /// The DeviceClasses of all templates.
     pub device_classes: Vec<Value>,
 }
 

@@ -30,7 +30,6 @@ pub struct Logs {
     /// The scheduler whose logs are included, in addition to the controller's.
     pub scheduler: Scheduler,
     pub since: jiff::Timestamp,
-    /// Log files and their lengths.
     pub files: Vec<(PathBuf, u64)>,
 }
 
@@ -60,12 +59,10 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
     /// The name in reports: `local`, `kind` or `existing`.
     fn name(&self) -> &'static str;
 
-    /// A client with the rights of the harness.
     fn client(&self) -> Client;
 
     fn node_pools(&self) -> &NodePools;
 
-    /// How long the creation of the cluster took, if the harness created it.
     fn ready_in(&self) -> Option<Duration> {
         None
     }
@@ -81,7 +78,6 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Why a scheduler other than kube-scheduler does not run.
     fn scheduler_failed(&self, _: Scheduler) -> Option<SchedulerFailure> {
         None
     }
@@ -116,10 +112,8 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         }
     }
 
-    /// The current positions in the logs of the operator and of a scheduler.
     fn logs(&self, scheduler: Scheduler) -> Logs;
 
-    /// Writes the logs since these positions to files in a folder.
     async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError>;
 
     /// The local control plane, whose parts can be stopped and started with other settings.

@@ -41,9 +41,7 @@ pub struct LeasedNodes {
 
 pub(crate) struct RealNodes {
     client: Client,
-    /// The namespace of the blockers.
     namespace: String,
-    /// GPUs of each node.
     pub(crate) gpus: u32,
 }
 
@@ -84,7 +82,6 @@ impl RealNodes {
         Ok((real, leased))
     }
 
-    /// Replaces the node's labels and taints by those of a case.
     pub(crate) async fn configure(
         &self,
         name: &str,

@@ -9,7 +9,6 @@ use kube::api::{Api, PostParams};
 
 use super::ClusterError;
 
-/// Concurrent requests to the API server.
 const CONCURRENCY: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

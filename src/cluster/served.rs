@@ -52,7 +52,6 @@ impl Served {
         if missing.is_empty() { Ok(()) } else { Err(ClusterError::NotServed { missing }) }
     }
 
-    /// Checks that the user has all rights that a run needs.
     pub(crate) async fn check_rights(&self, client: &Client, needed: Vec<Right>) -> Result<(), ClusterError> {
         granted(client, self.needed(needed)).await
     }

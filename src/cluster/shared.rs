@@ -12,11 +12,9 @@ use super::{ClusterError, deploy};
 
 /// The value of the run label on shared objects.
 pub(crate) const SHARED: &str = "shared";
-/// Prefix of the annotations that hold an object.
 const HOLDER: &str = "holder.conformance.grove.io/";
 /// Attempts. Other clients may hold or release the object, or write its status, at the same time.
 const TRIES: u32 = 20;
-/// Pause while the old object is being deleted.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// An object without the label belongs to someone else and stays unchanged.

@@ -8,10 +8,9 @@ use super::*;
 
 const KEY: &str = "conformance.grove.io/run";
 
-/// A concurrent change of the object.
 type Change = Box<dyn FnOnce(&mut Option<Value>) + Send>;
 
-/// With one object, whose resourceVersions are checked. Another writer may change it between two requests.
+/// Has one object and checks resourceVersions. Another writer may change it between two requests.
 #[derive(Default)]
 struct Server {
     object: Option<Value>,

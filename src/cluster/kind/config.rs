@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::{ClusterError, KindConfigError};
 
-/// The default configuration of the first Kubernetes version.
 const ALL_BACKENDS: &str = include_str!("../../../kind-configs/all-backends.yaml");
 
 /// The default configuration, with the gates and APIs of this version.

@@ -122,7 +122,6 @@ pub(super) async fn install(
     Ok(Schedulers { failed, installed })
 }
 
-/// The objects of `manifests/fake-gpu-plugin` with this image and these faults.
 fn plugin_objects(image: &str, faults: &[String]) -> Result<Vec<Value>, ClusterError> {
     let mut objects = Vec::new();
     for text in PLUGIN {

@@ -31,7 +31,6 @@ impl KindCluster {
         self.on_node(node, &["systemctl", "restart", "kubelet"]).await.map(drop)
     }
 
-    /// Stops a node's kubelet, so that the node no longer reports to the API server.
     pub async fn stop_kubelet(&self, node: &str) -> Result<(), ClusterError> {
         self.on_node(node, &["systemctl", "stop", "kubelet"]).await.map(drop)
     }

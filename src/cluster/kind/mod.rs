@@ -40,10 +40,8 @@ use super::node_pools::NodePools;
 use super::rights_of_all;
 use super::workers::Workers;
 
-/// The prefix of all clusters' names.
 const PREFIX: &str = "grove-conformance-";
 const NETWORK: &str = "grove-conformance";
-/// Node label of the workers that cases lease.
 const WORKER: &str = "conformance.grove.io/worker=true";
 
 #[derive(Debug)]
@@ -60,7 +58,6 @@ pub struct KindCluster {
     pub nodes_ready_in: Duration,
     /// From the first container until the controller and the schedulers work.
     pub ready_in: Duration,
-    /// Whether dropping this value removes the cluster's containers.
     armed: std::sync::atomic::AtomicBool,
 }
 
@@ -128,7 +125,6 @@ impl KindCluster {
         self.node_pools.client()
     }
 
-    /// Loads an image of the engine into every node.
     pub async fn load(&self, reference: &str) -> Result<(), ClusterError> {
         load(&self.kind, &self.name, [reference], None).await
     }
@@ -257,7 +253,7 @@ impl Drop for Guard {
     }
 }
 
-/// Their harness was killed. Returns their names. Does nothing without a Docker engine.
+/// Removes the clusters whose harness was killed, and returns their names. Does nothing without Docker.
 pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     if docker::engine().await.is_err() {
         return Ok(Vec::new());

@@ -37,7 +37,6 @@ const EXCLUDED: [&str; 6] = [
 
 const NODE: &str = include_str!("../../../images/node/Dockerfile");
 const KUBE_PROXY: &str = include_str!("../../../images/node/kube-proxy.Dockerfile");
-/// Files of the node, with their modes.
 const FILES: [(&str, u32, &str); 9] = [
     (
         "etc/containerd/config.toml",
@@ -129,7 +128,6 @@ pub(super) async fn is_pulled(kubernetes: Kubernetes) -> bool {
     }
 }
 
-/// Builds the image, unless the engine has it.
 pub async fn build(
     kubernetes: Kubernetes,
     overrides: &Overrides,

@@ -103,7 +103,7 @@ impl UnderTest {
     }
 }
 
-/// Through their Service. kube-proxy updates its rules a moment after the pods are ready.
+/// They answer through their Service. kube-proxy updates its rules a moment after the pods are ready.
 async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
     let resource = ApiResource::from_gvk(&kind);
@@ -117,7 +117,6 @@ async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
     .await
 }
 
-/// Adds faults to the arguments of a workload's container.
 pub(super) fn add_faults(workload: &mut Value, faults: &[String]) {
     let args = &mut workload["spec"]["template"]["spec"]["containers"][0]["args"];
     if let Some(args) = args.as_array_mut() {

@@ -31,9 +31,7 @@ pub struct Wanted<'a> {
     pub releases: &'a [Release],
     pub controller: &'a ControllerSpec,
     pub plugin_faults: &'a [String],
-    /// kind's configuration, YAML.
     pub config: &'a str,
-    /// A node image that replaces the default one.
     pub node_image: Option<&'a str>,
     pub overrides: &'a Overrides,
     pub controller_program: &'a OwnProgram,
@@ -45,7 +43,6 @@ pub struct Wanted<'a> {
 pub struct OperatorByChart<'a> {
     pub operator: &'a Arc<Operator>,
     pub chart: &'a OperatorChart,
-    /// The program of the operator's init containers.
     pub init: Option<&'a Path>,
 }
 

@@ -14,7 +14,7 @@ use crate::ClusterError;
 
 /// How long containers of loaded images may take to become ready.
 pub(super) const ROLLOUT: Duration = Duration::from_secs(90);
-/// After helm returns, including the pull of the images.
+/// Starts after helm returns, and includes the pull of the images.
 pub(super) const CHART_ROLLOUT: Duration = Duration::from_secs(300);
 
 /// Adds the status of the namespace's pods to a failure of Helm, which itself reports only a timeout.
@@ -32,7 +32,7 @@ pub(super) async fn with_status_of_pods<T>(
     }
 }
 
-/// Every replica of the current template. A timeout reports the status of the pods.
+/// Every replica must have the current template. A timeout reports the status of the pods.
 pub(super) async fn deployment_ready(
     client: &Client,
     namespace: &str,
@@ -41,7 +41,6 @@ pub(super) async fn deployment_ready(
     deployment_ready_in(client, namespace, name, ROLLOUT).await
 }
 
-/// Like [`deployment_ready`], with another limit.
 pub(super) async fn deployment_ready_in(
     client: &Client,
     namespace: &str,
@@ -107,7 +106,6 @@ async fn status_of_pods(client: &Client, namespace: &str) -> String {
     lines.join("\n")
 }
 
-/// Why a node or a pod is not ready, from its status.
 pub(super) fn not_ready(object: &Value) -> String {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();

@@ -39,7 +39,6 @@ impl KindSpec {
         self.schedulers.iter().flat_map(|deployed| &deployed.images).map(|image| image.reference.as_str())
     }
 
-    /// The chart of a scheduler that helm installs.
     pub fn release(&self, scheduler: Scheduler) -> Option<&Release> {
         self.releases.iter().find(|release| release.scheduler == scheduler)
     }

@@ -12,7 +12,6 @@ pub(super) struct Apiserver<'a> {
     pub etcd_port: u16,
     pub port: u16,
     pub client_ca: &'a Path,
-    /// The file with tokens and their users.
     pub tokens: &'a Path,
     pub serving: &'a KeyFiles,
     /// Signs and verifies service account tokens.
@@ -20,7 +19,6 @@ pub(super) struct Apiserver<'a> {
     pub gates: &'a Gates,
     /// API versions that are off by default, as `group/version`.
     pub runtime_config: &'a [String],
-    /// Whether the API server serves watches from memory.
     pub watch_cache: bool,
     pub audit_policy: &'a Path,
     pub audit_log: &'a Path,

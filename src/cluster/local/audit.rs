@@ -88,7 +88,7 @@ pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, Clus
     Ok(bindings_in(&read(log)?, namespace))
 }
 
-/// Because of missing rights. In any namespace, without duplicates.
+/// Requests that were rejected because of missing rights, in any namespace, without duplicates.
 pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, ClusterError> {
     let text = read(log)?;
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

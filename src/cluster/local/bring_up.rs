@@ -75,7 +75,6 @@ impl LocalCluster {
         Ok(cluster)
     }
 
-    /// Installs the API objects of the trainer, JobSet and the plugin, on a cluster for TrainJobs.
     async fn install_trainer(&self) -> Result<(), ClusterError> {
         let spec = self.spec();
         let Some(trainer) = &spec.trainer else { return Ok(()) };
@@ -110,7 +109,6 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// The schedulers other than kube-scheduler that are still starting.
     fn starting(&self) -> Vec<Scheduler> {
         let not_ready = self.not_ready.lock();
         let starting = not_ready.iter().filter(|(_, state)| matches!(state, NotReady::Starting));

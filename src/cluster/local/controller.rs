@@ -10,9 +10,7 @@ use super::certs::KeyFiles;
 pub(super) struct ControllerPorts {
     /// Admission webhooks (TLS).
     pub webhook: u16,
-    /// Serves `/healthz` and `/readyz`.
     pub health: u16,
-    /// Serves `/metrics`.
     pub metrics: u16,
 }
 

@@ -8,7 +8,6 @@ use serde_json::Value;
 /// A bound pod is running and ready immediately, and a deleted pod is removed immediately.
 const STAGES: &str = include_str!("kwok-stages.yaml");
 
-/// The stages file, with additional stages.
 pub(super) fn stages(further: &[Value]) -> String {
     // JSON is valid YAML.
     let further = further.iter().map(|stage| format!("---\n{stage}\n"));

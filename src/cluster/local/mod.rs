@@ -55,7 +55,6 @@ use super::{ClusterError, SchedulerFailure};
 #[derive(Default)]
 struct Processes(Mutex<BTreeMap<Part, Process>>);
 
-/// The state of a scheduler that is not ready.
 #[derive(Debug, Clone)]
 enum NotReady {
     Starting,
@@ -102,7 +101,6 @@ impl LocalCluster {
         }
     }
 
-    /// The log of an operator, or of the reference controller.
     fn controller_log(&self, operator: Option<&Operator>) -> PathBuf {
         let name = operator.map_or(Part::Controller.program(), |operator| &operator.description.name);
         self.logs().join(format!("{name}.log"))
@@ -113,7 +111,6 @@ impl LocalCluster {
         self.spec.lock().clone()
     }
 
-    /// Changes the spec for parts that are started from now on.
     pub fn respecify(&self, change: impl FnOnce(&mut ClusterSpec)) {
         change(&mut self.spec.lock());
     }
@@ -219,7 +216,6 @@ impl LocalCluster {
         self.apiserver_answers().await
     }
 
-    /// Starts a part as the current spec defines it.
     pub async fn start_part(&self, part: Part) -> Result<(), ClusterError> {
         let spec = self.spec();
         let process = self.layout.process(part, &spec, &self.programs)?;
@@ -251,7 +247,7 @@ impl LocalCluster {
         }
     }
 
-    /// By itself, within `limit`. Returns the exit code. After that, the part counts as stopped.
+    /// The part must exit by itself within `limit`. Returns the exit code. The part then counts as stopped.
     pub async fn ended(&self, part: Part, limit: Duration) -> Result<Option<i32>, ClusterError> {
         let Some(process) = self.running_parts().remove(&part) else { return Ok(None) };
         if tokio::time::timeout(limit, process.wait()).await.is_ok() {

@@ -10,7 +10,6 @@ use super::{LocalCluster, webhooks};
 use crate::ClusterError;
 use crate::plain_http::{get, plain_client};
 
-/// The number of log lines in an error.
 const TAIL: usize = 15;
 
 impl LocalCluster {
@@ -72,7 +71,6 @@ impl LocalCluster {
         Some(error.into())
     }
 
-    /// The first log line with this text since the operator's start.
     fn logged(&self, text: &str) -> Option<String> {
         let from = self.operator_log_from.load(Ordering::Relaxed);
         let log = std::fs::read(self.log(Part::Controller)).ok()?;

@@ -8,7 +8,6 @@ use super::certs::{Authority, CONTROLLER, Identity};
 use super::controller::ControllerPorts;
 use crate::ClusterError;
 
-/// Creates an operator's kubeconfig, certificates and folder in a new cluster, under the name `file`.
 pub(super) fn create(
     operator: &Operator,
     file: &str,

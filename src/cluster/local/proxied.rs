@@ -45,12 +45,10 @@ impl LocalCluster {
         Ok(read(proxy))
     }
 
-    /// The log of a part's fault proxies, as JSON lines.
     pub(super) fn fault_log(&self, part: Part) -> PathBuf {
         self.logs().join(format!("{}.faults.jsonl", part.program()))
     }
 
-    /// Points a part's kubeconfig to its proxy or to the API server, as the spec defines.
     pub(super) fn route(&self, part: Part, spec: &ClusterSpec) -> Result<(), ClusterError> {
         let Some(kubeconfig) = self.layout.kubeconfig(part) else { return Ok(()) };
         if spec.proxied.contains(&part) {

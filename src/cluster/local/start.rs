@@ -29,7 +29,6 @@ fn go_runtime(spec: &ClusterSpec, part: Part) -> impl Iterator<Item = (String, S
 
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// Kubernetes, etcd, KWOK, and the schedulers that are built.
     pub toolbox: Toolbox,
     pub launcher: Launcher,
     pub controller: OwnProgram,
@@ -72,7 +71,6 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Reserves ports and writes certificates and kubeconfigs.
     pub(super) fn new(folder: &Path, spec: &ClusterSpec) -> Result<Self, ClusterError> {
         let api = ports::reserve()?;
         let controller_ports = [ports::reserve()?, ports::reserve()?, ports::reserve()?];

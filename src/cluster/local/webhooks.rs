@@ -13,7 +13,6 @@ use crate::plain_http::NoAnswer;
 
 /// How long a ready operator may take to serve its webhooks.
 const LIMIT: Duration = Duration::from_secs(15);
-/// Timeout of one request.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Sends requests to each webhook of an operator until it answers. Returns the URL of the first that does

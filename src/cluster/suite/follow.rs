@@ -20,7 +20,6 @@ use crate::ClusterError;
 const START: Duration = Duration::from_secs(300);
 /// How long a pod may wait for a reason that rarely resolves itself. Also the limit for the remaining logs.
 const HOPELESS: Duration = Duration::from_secs(60);
-/// Pause between checks of the limits.
 const TICK: Duration = Duration::from_secs(1);
 
 pub trait Follower: Send + Sync {
@@ -32,7 +31,6 @@ pub trait Follower: Send + Sync {
 pub struct Ended {
     /// Why the last pod of a share failed, by share. Shares whose last pod succeeded have no entry.
     pub failed: BTreeMap<usize, String>,
-    /// The Job's failure message, if it failed.
     pub job: Option<String>,
 }
 
@@ -119,7 +117,6 @@ impl Progress {
         self.stages.insert(name, stage);
     }
 
-    /// Fails if a pod has waited too long.
     fn check_limits(&self) -> Result<(), ClusterError> {
         for (name, (share, since)) in &self.waiting {
             let Some(Stage::Waits { reason, hopeless }) = self.stages.get(name) else { continue };

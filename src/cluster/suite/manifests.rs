@@ -31,7 +31,6 @@ impl SuiteRun {
         format!("{NAME}-{}", self.run)
     }
 
-    /// The namespace and the RBAC objects of the pods.
     pub fn rights(&self) -> Result<Vec<Value>, ClusterError> {
         let mut objects = documents(NAMESPACE)?;
         objects.extend(documents(RBAC)?);

@@ -12,7 +12,6 @@ pub mod submit;
 
 pub use manifests::SuiteRun;
 
-/// The name of the suite's container.
 const CONTAINER: &str = "suite";
 
 /// The run id of a share's pod, which distinguishes the objects of the pods. Shares are numbered from 0.

@@ -21,7 +21,6 @@ const CHUNK: usize = 768 * 1024;
 /// In bytes, for one pod. The API server's small database stores the archives of all pods.
 pub const LIMIT: usize = 8 * 1024 * 1024;
 const HEAD: &str = "conformance.grove.io/results";
-/// The key in a head and in a chunk.
 const KEY: &str = "results";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +122,6 @@ async fn delete(maps: &Api<ConfigMap>, name: &str) -> Result<(), ClusterError> {
     }
 }
 
-/// The results in a namespace, by share.
 pub async fn fetch(
     client: &Client,
     namespace: &str,

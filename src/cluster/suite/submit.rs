@@ -104,7 +104,7 @@ pub async fn end(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     }
 }
 
-/// And those that killed pods have left. Continues after a failure and returns the first error.
+/// Also removes what killed pods have left. Continues after a failure and returns the first error.
 pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let mut removed = Ok(());
     let shares = (0..run.shares).map(|index| run_of_share(&run.run, index));

@@ -128,7 +128,6 @@ impl Workers {
         .await
     }
 
-    /// Restores a node and waits until it has its previous state.
     pub(super) async fn restore(&self, worker: &Worker) -> Result<(), ClusterError> {
         match &self.real {
             Some(real) => {

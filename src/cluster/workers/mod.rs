@@ -159,7 +159,6 @@ impl Workers {
         try_join_all(configured).await
     }
 
-    /// Leases a free node for each of these requested nodes.
     fn lease(&self, pool: &str, nodes: Vec<NodeSpec>) -> Result<Vec<(Worker, NodeSpec)>, ClusterError> {
         let (mut leases, mut free) = (self.leases.lock(), self.free.lock());
         let reserved = leases.get_mut(pool).filter(|lease| {
@@ -210,7 +209,6 @@ impl Workers {
 struct Returning<'a> {
     to: &'a Workers,
     permits: OwnedSemaphorePermit,
-    /// The nodes that are not restored yet.
     left: BTreeSet<String>,
 }
 
