@@ -346,7 +346,7 @@ fn pairs<'a, T>(
     both.chain(only_old).collect()
 }
 
-/// This clause was split from it. A failed clause does not show which of its parts failed.
+/// The passed clause from which this one was split. A failed one does not show which part failed.
 fn whole<'a>(old: &'a [ClauseResult], part: &ClauseResult) -> Option<&'a ClauseResult> {
     let parent = |id: &str| clause(id).and_then(|known| known.split_from);
     let mut parents = std::iter::successors(parent(&part.id), |id| parent(id));

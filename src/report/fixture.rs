@@ -215,7 +215,6 @@ fn clean(backend: &str, version: &str, supported: &[Feature]) -> TargetReport {
     checked_with(backend, version, supported, |_| Outcome::pass())
 }
 
-/// A backend without a usable scheduler: only contract clauses were checked.
 fn without_scheduler(backend: &str, version: &str, outcome: &Outcome) -> TargetReport {
     let features = [Feature::GangScheduling, Feature::AtomicPodGang, Feature::TopologyRequired];
     checked_with(backend, version, &features, |clause| match clause.tier {

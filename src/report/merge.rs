@@ -117,7 +117,6 @@ fn incomplete_reason(sources: &[MergeInput], merged: &Report) -> Option<String> 
 
 type Property = fn(&Report) -> String;
 
-/// Properties that must be the same in all documents, with their names.
 const SAME: [(&str, Property); 3] = [
     ("version of the suite", |report| report.suite.version.clone()),
     ("version of the contract", |report| report.suite.contract.clone().unwrap_or_default()),
@@ -185,7 +184,7 @@ fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     known.into_iter().skip(1).cloned().collect()
 }
 
-/// Distinct ones in the order of the documents. Several clusters can have several programs of one name.
+/// The distinct programs in the order of the documents. Clusters can have several programs of one name.
 fn components(sources: &[MergeInput]) -> Vec<Component> {
     let mut known: Vec<&Component> = Vec::new();
     for component in sources.iter().flat_map(|source| &source.report.components) {

@@ -31,7 +31,6 @@ enum Line {
 #[serde(rename_all = "camelCase")]
 struct Ended {
     at: Timestamp,
-    /// The target's title.
     target: String,
     result: CaseResult,
     /// Violations by clause id.
@@ -147,7 +146,6 @@ mod tests {
     use crate::left_out::interrupted;
     use crate::{Exit, fixture, verify};
 
-    /// The report of a run in which no case has ended.
     fn planned(report: &Report) -> Report {
         let mut planned = report.clone();
         for target in &mut planned.targets {
