@@ -194,7 +194,6 @@ async fn collected(answer: Response<Incoming>) -> Result<(StatusCode, Value), Te
     Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
 }
 
-/// The next chunk of a watch; `None` at its end.
 pub(crate) async fn chunk(watch: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
     loop {
         let frame = tokio::time::timeout(Duration::from_secs(20), watch.frame()).await;
