@@ -171,7 +171,6 @@ pub struct Reply {
     pub verb: String,
     pub code: u16,
     pub message: String,
-    /// The `Warning` headers.
     pub warnings: Vec<String>,
 }
 

@@ -25,7 +25,6 @@ use crate::health::{is_bound, is_live};
 pub struct GangTermination<'a> {
     /// The first deletion of a pod, or of the PodClique that owns one.
     pub started: Version<'a>,
-    /// The last deletion of a pod.
     pub ended: Version<'a>,
     pub old: BTreeSet<&'a str>,
 }
@@ -73,7 +72,6 @@ fn pods_of_scope<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
     lives
 }
 
-/// The names of pods that the harness deleted.
 pub fn deleted_by_harness(history: &History) -> BTreeSet<&str> {
     let lost = history.marks(SharedMark::PodLost);
     let deleted = history.marks(SharedMark::Deleted).filter(|(_, mark)| mark.detail["kind"] == "Pod");

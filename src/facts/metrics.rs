@@ -35,7 +35,8 @@ pub struct Numbers {
     pub bound: f64,
     /// The sum of these times, in seconds.
     pub seconds: f64,
-    /// By upper bound in seconds, as the page writes it. Empty if the operator reports no histogram.
+    /// The counts by upper bound in seconds, as the page writes it. Empty if the operator reports no
+    /// histogram.
     pub at_most: BTreeMap<String, f64>,
 }
 

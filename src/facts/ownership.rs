@@ -34,7 +34,7 @@ pub fn is_scaled_by(gang: &Gang, scaling_group: &str) -> bool {
         .any(|group| group.scaling_group.as_ref().is_some_and(|(name, _)| name == scaling_group))
 }
 
-/// Without Services. A shared gang resource counts only if it still has a part for one of these PodGangs.
+/// Services do not count. A shared gang resource counts only while it has a part for one of the PodGangs.
 pub fn left_of<'a>(
     history: &'a History,
     live: &'a Live,

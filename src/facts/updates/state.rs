@@ -208,7 +208,6 @@ pub fn walk<'a>(history: &'a History, set: &str, mut visit: impl FnMut(&State<'a
     }
 }
 
-/// All versions in the order of the writes.
 fn in_order_of_writes(history: &History) -> Vec<Version<'_>> {
     let mut all: Vec<_> = history.versions().filter(|version| !version.pod().is_canary()).collect();
     all.sort_by_cached_key(|version| (version.revision(), version.index));
