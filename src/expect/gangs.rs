@@ -13,7 +13,6 @@ use crate::resolver::resolved_in;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gang {
     pub set: String,
-    /// Replica index in the PodCliqueSet.
     pub replica: usize,
     /// Whether it is the base PodGang, for which the other PodGangs of the replica wait.
     pub is_base: bool,

@@ -62,7 +62,6 @@ impl<'a> Tree<'a> {
         if below.is_empty() { vec![name] } else { below }
     }
 
-    /// The lowest node above all these leaves.
     fn lowest_above(self, leaves: &[&str]) -> &'a str {
         let has_all = |name: &'a str| leaves.iter().all(|leaf| self.leaves(name).contains(leaf));
         let mut node = "";

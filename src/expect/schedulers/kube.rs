@@ -175,7 +175,6 @@ pub(super) fn reference(found: &Value) -> (&Value, &str) {
     }
 }
 
-/// Differences between a group and its template.
 pub(super) fn template_faults(gang: CreatedGang<'_>, found: &Value) -> Vec<String> {
     let Some(workload) = gang.live.get("Workload", gang.name()) else { return Vec::new() };
     let (workload_name, template_name) = reference(found);

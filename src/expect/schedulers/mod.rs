@@ -156,7 +156,7 @@ pub trait Expectations: Sync {
         None
     }
 
-    /// Before any pod of the PodGang is bound. Surplus may stay gated.
+    /// The number of pods that are released before any is bound. Surplus may stay gated.
     fn initially_released(&self, gang: &Gang) -> usize {
         gang.pods()
     }
