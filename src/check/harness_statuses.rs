@@ -9,7 +9,7 @@ use serde_json::Value;
 /// How long a pod may show another status until the harness has written its own again.
 const TOLERATED: SignedDuration = SignedDuration::from_secs(1);
 
-/// The Ready status differed for longer than [`TOLERATED`].
+/// The Ready status differed for more than a second from what the harness wrote.
 pub fn overwritten_status(history: &History) -> Option<String> {
     let marks: Vec<_> = history.marks(SharedMark::PodStatusSet).map(|(_, mark)| &mark.detail).collect();
     marks.iter().enumerate().find_map(|(number, written)| {
