@@ -190,7 +190,8 @@ impl TestContext {
         self.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}));
     }
 
-    /// For the kind of `body`, or a PodCliqueSet if it has none. The reply contains the warning headers.
+    /// The path is that of the kind of `body`, or of PodCliqueSets without a kind. The reply has the
+    /// warnings.
     async fn send(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
         let verb = match method {
             Method::PATCH => "update",

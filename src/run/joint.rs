@@ -74,7 +74,7 @@ fn together(
         Feasibility::Undecided(why) => why,
         Feasibility::Fits => Vec::new(),
     };
-    // The reasons about a field are those of one PodCliqueSet, with a path in the merged one.
+    // The reasons about fields are already in the list, with their paths in the manifest.
     undecided.extend(undecided_of_all.into_iter().filter(|why| !why.starts_with("spec.")));
     if resolved.iter().any(|of_set| has_constraint(&of_set.set)) {
         undecided.push("several PodCliqueSets share the nodes, and one has a topology constraint".into());

@@ -221,8 +221,8 @@ fn not_promised(clause: &Clause, target: Target) -> Judgement {
     Judgement { clause: clause.id.into(), outcome, violations: Vec::new() }
 }
 
-/// Adds the clauses of a case that the declaration of the operator under test excludes although it declares
-/// their own feature. They are unsupported. For any other unsupported clause, the report has the reason.
+/// Adds the clauses that the operator's declaration excludes although it declares their feature, as
+/// unsupported. The report has the reason for any other unsupported clause.
 pub(crate) fn with_excluded(case: &Case, target: Target, mut result: CaseResult) -> CaseResult {
     let is_excluded = |clause: &&Clause| {
         target.is_subject_to(clause)

@@ -43,7 +43,7 @@ const ID: &str = "workload";
 const TITLE: &str = "Your own workload is bound whole or not at all, and completely deleted";
 const CLAUSES: &[&str] = &["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"];
 
-/// Replaying a workload's history only needs the check; the header has the rest.
+/// A replay only needs the check of the case; the header of the history has the rest.
 static REPLAYED: Case = of_nodes(Knowledge::Complete);
 
 static DOMAINS: Arena<String> = Arena::empty();
