@@ -5,6 +5,7 @@
 //! - [`schedulers`] has one file per scheduler: its configuration, start, and API objects.
 //! - [`operator`] describes operators other than the reference controller, from their source or as programs.
 //! - [`trainer`] describes the pinned Kubeflow Trainer, and [`given_trainer`] one that the user gives.
+//! - [`versions`] selects published versions of programs instead of the pinned ones.
 //! - [`cluster_spec`] specifies a local cluster, [`part`] names its processes, and [`memory`] limits them.
 
 pub mod catalogue;
@@ -21,5 +22,6 @@ pub mod schedulers;
 #[cfg(test)]
 mod testing;
 pub mod trainer;
+pub mod versions;
 
 pub use error::InstallError;

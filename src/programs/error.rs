@@ -28,6 +28,17 @@ pub enum ProgramError {
         module: &'static str,
         reason: String,
     },
+    /// No module proxy has the version that `--component NAME=version:V` selects.
+    #[error(
+        "--component {name}=version:{version}: {module} {version} is not published: {reason}\n`grove-conformance dev versions` lists newer versions"
+    )]
+    NoVersion { name: &'static str, module: &'static str, version: String, reason: String },
+    #[error(
+        "the modules of {module} {version} cannot be resolved: {reason}\nGo builds versions other than the pinned one: put `go` on PATH, and let it reach a module proxy (`go env GOPROXY`, HTTPS_PROXY), or pass a program as {name}=PATH"
+    )]
+    Unresolved { name: &'static str, module: &'static str, version: String, reason: String },
+    #[error("the versions of {module} cannot be listed: {reason}")]
+    Versions { module: String, reason: String },
     /// A variable of `go env` that is not a folder, for example GOCACHE=off.
     #[error("{variable} is {value:?}, not a folder; unset it or set it to a folder")]
     GoFolder { variable: &'static str, value: String },
@@ -125,7 +136,7 @@ impl ProgramError {
 
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Override { .. } | Self::InvalidName { .. } => true,
+            Self::Override { .. } | Self::NoVersion { .. } | Self::InvalidName { .. } => true,
             Self::Source(error) => error.is_usage(),
             _ => false,
         }

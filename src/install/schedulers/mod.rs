@@ -7,9 +7,9 @@
 //! - [`kai`] comes from a [`folder`] that the user names, or from its [`source`]. Without either, its API
 //!   exists and kube-scheduler binds its pods.
 //!
-//! A [`configuration`] of the user may replace the suite's, and a working tree the pinned module. In clusters
-//! with real nodes, the same programs run as Deployments ([`in_cluster`]), or the scheduler's chart is
-//! installed ([`helm`]).
+//! A [`configuration`] of the user may replace the suite's. A working tree, or another published [`version`],
+//! may replace the pinned module. In clusters with real nodes, the same programs run as Deployments
+//! ([`in_cluster`]), or the scheduler's chart is installed ([`helm`]).
 //!
 //! Each has its own user, so that the audit log shows which scheduler bound a pod. The user has the rights
 //! that the scheduler's file lists ([`rbac`]).
@@ -30,6 +30,7 @@ mod package;
 mod rbac;
 pub mod scheduler_plugins;
 mod source;
+mod version;
 pub mod volcano;
 
 pub use self::configuration::{ConfigurationFile, SchedulerConfiguration};
@@ -40,6 +41,7 @@ pub use self::folder::in_folder;
 pub use self::given::GivenScheduler;
 pub use self::install::{Command, Install, ProcessHome, SchedulerProcess, StartSettings};
 pub use self::source::{SchedulerSource, names as sources};
+pub(crate) use self::version::SchedulerVersion;
 
 /// In start order, which reports use too. The first is kube-scheduler, which every cluster has.
 pub(crate) static ALL: &[&Install] = &[

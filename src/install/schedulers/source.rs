@@ -23,29 +23,29 @@ const KIND: &str = "SchedulerSource";
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Description {
+pub(super) struct Description {
     /// The repository's name, for messages.
     repository: String,
     /// Files that identify a folder as the scheduler's source.
     #[serde(rename = "checkout")]
     _checkout: Vec<String>,
     version: VersionFrom,
-    build: Build,
+    pub build: Build,
     #[serde(default)]
-    crds: Vec<String>,
+    pub crds: Vec<String>,
     /// Flags that the scheduler's programs do not have, by process name.
     #[serde(default)]
-    unknown_flags: BTreeMap<String, Vec<String>>,
+    pub unknown_flags: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Build {
+pub(super) struct Build {
     module: String,
     /// Files and folders that determine the build output.
     inputs: Vec<String>,
     #[serde(default)]
-    ldflags: String,
+    pub ldflags: String,
     programs: BTreeMap<String, String>,
 }
 
@@ -133,7 +133,7 @@ impl SchedulerSource {
 
 impl Recipe {
     /// The recipe for the release in a checkout, and the absolute path of the checkout.
-    fn read(&self, dir: &Path) -> Result<(Description, PathBuf), SourceError> {
+    pub(super) fn read(&self, dir: &Path) -> Result<(Description, PathBuf), SourceError> {
         let wrong = |error: &dyn std::error::Error| SourceError::Recipe {
             path: self.path,
             reason: error.to_string(),

@@ -58,6 +58,9 @@ macro_rules! module {
     };
 }
 
+/// The module of Kubernetes' own programs.
+const KUBERNETES: &str = "k8s.io/kubernetes";
+
 /// Each line has a module, a program and the CPU seconds of its build.
 const BUILD_SECONDS: &str = include_str!("../../../components/build-seconds.txt");
 
@@ -95,6 +98,11 @@ impl Component {
         let separators = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];
         let parts = separators.iter().find_map(|separator| self.package.split_once(separator));
         parts.map_or(self.package, |(module, _)| module)
+    }
+
+    /// Whether it is one of Kubernetes' own programs.
+    pub fn is_of_kubernetes(&self) -> bool {
+        self.module_path() == KUBERNETES
     }
 }
 

@@ -9,6 +9,9 @@
 //! - [`modules`] checks before a build whether Go can get its modules.
 //! - An [`Amendment`] adds files to a module if no downloadable version has what a build needs.
 //! - [`module_source`] is the source of a module, from which other files such as CRDs are read.
+//! - An [`OtherVersion`] is a published version that is not the pinned one. [`mod@published`] asks module
+//!   proxies for versions.
+//! - [`overrides`] replace pinned programs.
 
 mod amendment;
 mod build;
@@ -17,10 +20,15 @@ mod digests;
 mod fetch;
 mod go_module;
 mod module_source;
+mod module_version;
 pub(crate) mod modules;
+mod other_version;
+mod overrides;
+mod published;
 mod release;
 mod toolbox;
 pub(crate) mod toolchain;
+mod version_go_mod;
 
 pub use amendment::Amendment;
 pub use build::BuiltBy;
@@ -29,6 +37,10 @@ pub use component::{Component, Module, Purpose};
 pub use digests::{digest, hex};
 pub use fetch::{Fetched, ModuleFiles, fetch};
 pub use module_source::{has_source, source};
-pub use toolbox::{Overrides, PlannedBuild, Program, Progress, Source, Toolbox, reject_unknown_overrides};
+pub use module_version::{ModuleVersion, NoVersion};
+pub use other_version::OtherVersion;
+pub use overrides::{Overrides, Replacement, reject_unknown_overrides, to_build_for};
+pub use published::published;
+pub use toolbox::{PlannedBuild, Program, Progress, Source, Toolbox};
 pub(crate) use toolbox::{built_once, cached};
 pub use toolchain::Toolchain;

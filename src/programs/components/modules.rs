@@ -70,16 +70,27 @@ async fn first_missing(folder: &Path, components: &[&Component]) -> Option<Strin
 
 /// Needs no source. Depends on GOPROXY, GOPRIVATE, HTTPS_PROXY and credentials, as a download would.
 async fn query(folder: &Path, module: &str, limit: Duration) -> Result<(), GoError> {
-    let mut list = go(folder, &["list", "-mod=readonly", "-m", module]);
-    // `direct` uses git, which may prompt for a password.
-    list.env("GIT_TERMINAL_PROMPT", "0");
-    let proxy = variable(folder, "GOPROXY").await?;
-    run(list, limit).await.map_err(|source| GoError::Proxy { source: Box::new(source), proxy })
+    ask(folder, &["list", "-mod=readonly", "-m", module], limit).await.map(drop)
 }
 
-async fn run(mut go: Command, limit: Duration) -> Result<(), GoError> {
+/// The output of a `go` command that asks the module proxy.
+pub(super) async fn ask(folder: &Path, args: &[&str], limit: Duration) -> Result<String, GoError> {
+    let mut question = go(folder, args);
+    // `direct` uses git, which may prompt for a password.
+    question.env("GIT_TERMINAL_PROMPT", "0");
+    let proxy = variable(folder, "GOPROXY").await?;
+    let answer = run(question, limit).await;
+    let answer = answer.map_err(|source| GoError::Proxy { source: Box::new(source), proxy })?;
+    Ok(String::from_utf8_lossy(&answer.stdout).into_owned())
+}
+
+async fn run(mut go: Command, limit: Duration) -> Result<Output, GoError> {
     match tokio::time::timeout(limit, go.output()).await {
-        Ok(Ok(answer)) if answer.status.success() => Ok(()),
+        Ok(Ok(answer)) if answer.status.success() => Ok(answer),
+        // With `-json`, some errors are in the output.
+        Ok(Ok(answer)) if answer.stderr.is_empty() => {
+            Err(GoError::Failed(String::from_utf8_lossy(&answer.stdout).trim().to_owned()))
+        }
         Ok(Ok(answer)) => Err(GoError::Failed(stderr(&answer))),
         Ok(Err(error)) => Err(GoError::NotRun(error)),
         Err(_) => Err(GoError::Timeout(limit)),

@@ -1,4 +1,5 @@
-//! Provides programs: given ones (`--component NAME=PATH`), those of a release, cached or newly built ones.
+//! Provides programs: given ones (`--component NAME=PATH`), those of a release, cached or newly built ones, some
+//! of another version than the pinned one (`--component NAME=version:V`).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,6 +13,7 @@ use super::build::{self, Build, BuiltBy, Target};
 use super::component::Component;
 use super::digests::digest;
 use super::go_module::complete;
+use super::overrides::{Overrides, Replacement, to_build_for};
 use super::release::{ReleaseFolder, ReleasedProgram};
 use super::toolchain::Toolchain;
 use crate::blocking::in_place;
@@ -21,13 +23,15 @@ use crate::{ProgramError, home, preflight};
 pub enum Source {
     /// Built from the pinned module: now, earlier, or for a release.
     Built,
+    /// Built from another published version of a pinned module.
+    Version,
     Given,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Program {
     pub name: String,
-    /// The pinned version, or the `--version` output of a given program.
+    /// The built version, or the `--version` output of a given program.
     pub version: String,
     pub path: PathBuf,
     /// SHA-256 of the file, hex.
@@ -48,8 +52,6 @@ impl Program {
         Err(ProgramError::Corrupt { component: self.name.clone(), reason })
     }
 }
-
-pub type Overrides = BTreeMap<String, PathBuf>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedBuild {
@@ -79,12 +81,12 @@ impl Toolbox {
         progress: &dyn Progress,
     ) -> Result<Self, ProgramError> {
         let mut programs = BTreeMap::new();
-        let mut not_given = Vec::new();
+        let mut not_given: Vec<&'static Component> = Vec::new();
         // Check given programs before the build, which takes minutes.
         for component in components {
-            match overrides.get(component.name) {
-                Some(path) => drop(programs.insert(component.name.to_owned(), given(component, path).await?)),
-                None => not_given.push(component),
+            not_given.extend(to_build_for(component, overrides));
+            if let Some(Replacement::File(path)) = overrides.get(component.name) {
+                programs.insert(component.name.to_owned(), given(component, path).await?);
             }
         }
         let released = in_place(|| released(&not_given))?;
@@ -98,6 +100,11 @@ impl Toolbox {
         for group in by_module(&not_given) {
             let built = cached_or_built(&group, progress).await?;
             programs.extend(built.into_iter().map(|program| (program.name.clone(), program)));
+        }
+        for program in programs.values_mut() {
+            if matches!(overrides.get(&program.name), Some(Replacement::Version(_))) {
+                program.source = Source::Version;
+            }
         }
         Ok(Self { programs })
     }
@@ -140,27 +147,12 @@ impl Toolbox {
             in_place(|| program.verify())?;
             let corrupt = |reason: String| ProgramError::Corrupt { component: program.name.clone(), reason };
             let reported = reported_version(&program.path).await.map_err(|e| corrupt(e.to_string()))?;
-            if program.source == Source::Built && !reported.contains(program.version.trim_start_matches('v'))
+            if program.source != Source::Given && !reported.contains(program.version.trim_start_matches('v'))
             {
                 return Err(corrupt(format!("`--version` prints {reported:?}, want {}", program.version)));
             }
         }
         Ok(())
-    }
-}
-
-/// Rejects a `--component` for a program that no cluster here would start.
-pub fn reject_unknown_overrides(
-    overrides: &Overrides,
-    components: impl Iterator<Item = &'static Component>,
-) -> Result<(), ProgramError> {
-    let known: Vec<_> = components.map(|component| component.name).collect();
-    match overrides.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-        None => Ok(()),
-        Some((name, path)) => {
-            let reason = format!("unknown component; known: {}", known.join(", "));
-            Err(ProgramError::Override { name: name.clone(), path: path.clone(), reason })
-        }
     }
 }
 

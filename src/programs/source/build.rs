@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::checkout::{Revision, content};
 use super::error::SourceError;
-use super::placeholders::{Values, fill};
+use super::placeholders::{UnknownPlaceholder, Values, fill};
 use crate::components::toolchain::GoError;
 use crate::components::{
     Build, COMPILER_FLAGS, Program, Progress, Target, Toolchain, built_once, cached, hex,
@@ -132,6 +132,11 @@ fn values(go_mod: &str, revision: &Revision) -> Values {
         values.insert("kubernetes-minor", minor.to_owned());
     }
     values
+}
+
+/// Fills the placeholders of [`GoBuild::ldflags`] for a published version of the module with this `go.mod`.
+pub fn linker_flags(text: &str, go_mod: &str, version: &str) -> Result<String, UnknownPlaceholder> {
+    fill(text, &values(go_mod, &Revision { version: version.to_owned(), commit: None }))
 }
 
 /// The version in a module's `replace` line, otherwise the required version.

@@ -12,7 +12,7 @@ mod error;
 mod placeholders;
 mod release;
 
-pub use build::{Buildable, GoBuild, Module, Tree};
+pub use build::{Buildable, GoBuild, Module, Tree, linker_flags};
 pub use checkout::{Revision, UNKNOWN, VersionFrom, revision};
 pub use error::SourceError;
 pub use placeholders::{UnknownPlaceholder, Values, fill};

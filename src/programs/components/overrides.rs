@@ -1,0 +1,78 @@
+//! What replaces pinned programs: files of the user, and other published versions.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::component::Component;
+use crate::ProgramError;
+
+/// What replaces a pinned program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replacement {
+    /// A file of the user.
+    File(PathBuf),
+    /// Another version, which is built.
+    Version(&'static Component),
+}
+
+/// The replaced programs, by name.
+pub type Overrides = BTreeMap<String, Replacement>;
+
+/// The component to build for a program: its own, or that of another version. `None` if the user gave a file.
+pub fn to_build_for(component: &'static Component, overrides: &Overrides) -> Option<&'static Component> {
+    match overrides.get(component.name) {
+        None => Some(component),
+        Some(Replacement::Version(other)) => Some(*other),
+        Some(Replacement::File(_)) => None,
+    }
+}
+
+/// Rejects a `--component NAME=PATH` for a program that no cluster here would start.
+pub fn reject_unknown_overrides(
+    overrides: &Overrides,
+    components: impl Iterator<Item = &'static Component>,
+) -> Result<(), ProgramError> {
+    let known: Vec<_> = components.map(|component| component.name).collect();
+    for (name, replacement) in overrides {
+        if let Replacement::File(path) = replacement
+            && !known.contains(&name.as_str())
+        {
+            let reason = format!("unknown component; known: {}", known.join(", "));
+            return Err(ProgramError::Override { name: name.clone(), path: path.clone(), reason });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::super::component::{Module, Purpose};
+    use super::*;
+
+    static MODULE: Module =
+        Module { name: "m", go_mod: "", go_sum: "", ldflags: Cow::Borrowed(""), amendment: None };
+    static PINNED: Component = etcd("v3.6.10");
+    static OTHER: Component = etcd("v3.6.9");
+
+    const fn etcd(version: &'static str) -> Component {
+        Component { name: "etcd", version, package: "m", module: &MODULE, purpose: Purpose::ControlPlane }
+    }
+
+    #[test]
+    fn a_replaced_program_is_not_built_from_its_pins() {
+        let with = |replacement| Overrides::from([("etcd".to_owned(), replacement)]);
+        assert_eq!(to_build_for(&PINNED, &Overrides::new()), Some(&PINNED));
+        assert_eq!(to_build_for(&PINNED, &with(Replacement::Version(&OTHER))), Some(&OTHER));
+        assert_eq!(to_build_for(&PINNED, &with(Replacement::File("/bin/true".into()))), None);
+    }
+
+    #[test]
+    fn an_unknown_program_is_rejected() {
+        let unknown = Overrides::from([("kubelet".to_owned(), Replacement::File("/bin/true".into()))]);
+        let error = reject_unknown_overrides(&unknown, [&PINNED].into_iter()).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("known: etcd"), "{error}");
+        assert!(reject_unknown_overrides(&Overrides::new(), std::iter::empty()).is_ok());
+    }
+}

@@ -1,0 +1,95 @@
+//! What module proxies publish: the versions of a module, and the `go.mod` of one version.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::module_version::ModuleVersion;
+use super::modules::{PROXY_ANSWER, ask};
+use super::toolchain::GoError;
+use crate::{ProgramError, home};
+
+/// How long the download of one module may take. The source of Kubernetes has 15 MB.
+const DOWNLOAD: Duration = Duration::from_secs(300);
+
+/// The output of `go list -m -versions -json`.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Listed {
+    #[serde(default)]
+    versions: Vec<String>,
+}
+
+/// The output of `go mod download -json`.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Downloaded {
+    go_mod: PathBuf,
+}
+
+/// The published versions of a module, oldest first.
+pub async fn published(module: &str) -> Result<Vec<ModuleVersion>, ProgramError> {
+    let refused = |reason: String| ProgramError::Versions { module: module.to_owned(), reason };
+    let args = ["list", "-mod=readonly", "-m", "-versions", "-json", module];
+    let answer = ask(&folder()?, &args, PROXY_ANSWER).await.map_err(|error| refused(error.to_string()))?;
+    let listed: Listed = serde_json::from_str(&answer).map_err(|error| refused(error.to_string()))?;
+    Ok(listed.versions.iter().filter_map(|version| version.parse().ok()).collect())
+}
+
+/// The `go.mod` of one version of a module. Go downloads the version. A version that does not exist, or a
+/// proxy that does not answer, is reported before.
+pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, GoError> {
+    let query = format!("{module}@{version}");
+    let folder = folder().map_err(|error| GoError::Failed(error.to_string()))?;
+    ask(&folder, &["list", "-mod=readonly", "-m", &query], PROXY_ANSWER).await?;
+    let answer = ask(&folder, &["mod", "download", "-json", &query], DOWNLOAD).await?;
+    let found: Downloaded =
+        serde_json::from_str(&answer).map_err(|_| GoError::Failed(format!("no go.mod in {answer:?}")))?;
+    std::fs::read_to_string(&found.go_mod)
+        .map_err(|error| GoError::Failed(format!("{}: {error}", found.go_mod.display())))
+}
+
+/// Whether a message of Go says that a version is not published.
+pub(super) fn is_absence(message: &str) -> bool {
+    ["unknown revision", "no matching versions", "404 Not Found", "410 Gone", "no such file or directory"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
+/// A folder with an empty module, in which Go looks up versions.
+fn folder() -> Result<PathBuf, ProgramError> {
+    let folder = home::cache().join("versions").join("query");
+    home::replace(&folder.join("go.mod"), "module query\n")?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("go: k8s.io/kubernetes@v1.37.99: invalid version: unknown revision v1.37.99", true)]
+    #[case("go: m@v9.9.9: reading https://proxy.golang.org/m/@v/v9.9.9.info: 404 Not Found", true)]
+    #[case("go: m@v9.9.9: reading file:///p/m/@v/v9.9.9.info: no such file or directory", true)]
+    #[case("no answer within 20 s (GOPROXY=https://proxy.golang.org,direct)", false)]
+    #[case("go: module lookup disabled by GOPROXY=off", false)]
+    #[case("go: m@v1.0.0: reading https://proxy.golang.org/m/@v/v1.0.0.info: 403 Forbidden", false)]
+    #[case("`go` cannot be run: No such file or directory (os error 2)", false)]
+    fn an_absent_version_is_not_an_unreachable_proxy(#[case] message: &str, #[case] is_absent: bool) {
+        assert_eq!(is_absence(message), is_absent);
+    }
+
+    #[test]
+    fn the_answers_of_go_are_parsed() {
+        let listed: Listed =
+            serde_json::from_str(r#"{"Path": "m", "Versions": ["v1.0.0", "v1.1.0"]}"#).unwrap();
+        assert_eq!(listed.versions, ["v1.0.0", "v1.1.0"]);
+        let none: Listed = serde_json::from_str(r#"{"Path": "m"}"#).unwrap();
+        assert!(none.versions.is_empty());
+        let found: Downloaded = serde_json::from_str(r#"{"GoMod": "/m.mod", "Dir": "/m"}"#).unwrap();
+        assert_eq!(found.go_mod, PathBuf::from("/m.mod"));
+    }
+}
