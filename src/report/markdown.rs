@@ -9,7 +9,7 @@ use super::links::clause_link;
 use super::matrix::{self, LEGEND, matrix};
 use super::overview::{self, ListedViolation};
 use super::reasons::reasons;
-use super::{ClauseResult, Exit, Report, Standing};
+use super::{ClauseResult, ComponentSource, Exit, Report, Standing};
 
 /// The report as GitHub-flavored Markdown.
 pub fn markdown(report: &Report) -> String {
@@ -257,9 +257,10 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     write_row(out, ["component", "version", "digest"])?;
     write_rule(out, 3)?;
     for component in &report.components {
-        let version = match &component.chart {
-            Some(chart) => format!("{}, chart {chart}", component.version),
-            None => component.version.clone(),
+        let version = match (&component.chart, component.source) {
+            (Some(chart), _) => format!("{}, chart {chart}", component.version),
+            (None, ComponentSource::Version) => format!("{}, not the pinned version", component.version),
+            (None, _) => component.version.clone(),
         };
         write_row(out, [&component.name, &version, &component.digest])?;
     }
@@ -324,6 +325,14 @@ mod tests {
         let text = markdown(&report);
         let row = "| kube-scheduler | v1.36.4, chart volcano-1.14.1 (https://example.org/charts) |";
         assert!(text.contains(row), "{text}");
+    }
+
+    #[test]
+    fn a_version_that_is_not_pinned_is_marked() {
+        let mut report = fixture::report();
+        report.components[1].source = ComponentSource::Version;
+        let text = markdown(&report);
+        assert!(text.contains("| kube-scheduler | v1.36.4, not the pinned version |"), "{text}");
     }
 
     #[test]

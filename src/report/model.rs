@@ -163,6 +163,8 @@ pub struct Component {
 pub enum ComponentSource {
     /// Built from the Go module pinned in `components/`.
     Built,
+    /// Built from another published version of the Go module.
+    Version,
     /// A binary given by path.
     Path,
     /// Installed by its Helm chart.

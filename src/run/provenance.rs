@@ -47,6 +47,7 @@ fn of_program(program: &Program) -> Component {
         version: program.version.clone(),
         source: match program.source {
             Source::Built => ComponentSource::Built,
+            Source::Version => ComponentSource::Version,
             Source::Given => ComponentSource::Path,
         },
         chart: None,
