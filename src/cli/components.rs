@@ -4,7 +4,7 @@ use std::path::Path;
 
 use conformance_install::catalogue::{self, catalogue, components_for, module_files};
 use conformance_install::schedulers;
-use conformance_programs::components::{Overrides, Program, Source, Toolbox, fetch};
+use conformance_programs::components::{Overrides, Program, Replacement, Source, Toolbox, fetch};
 use conformance_report::Exit;
 
 use super::args::{ComponentsArgs, ComponentsVerb};
@@ -18,7 +18,9 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     if let Some(word) = programs.config_words().first() {
         return Err(Failure::Usage(format!("--scheduler-config {word}: components are built without one")));
     }
-    let overrides: Overrides = programs.files.iter().cloned().collect();
+    let files = programs.files.iter().cloned();
+    let overrides: Overrides = files.map(|(name, path)| (name, Replacement::File(path))).collect();
+    let others: Vec<_> = programs.versions.iter().filter(|selected| !selected.is_pinned()).collect();
     let console = Console::default();
     let sources = given::opened(&programs).await?;
     match &args.verb {
@@ -32,6 +34,12 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
                 let (name, version, module) = (component.name, component.version, component.module.name);
                 let state = if Toolbox::is_built(component).await { "built" } else { "not built" };
                 output::data(&format!("{name:<28}{version:<14}components/{module:<18}{state}"));
+            }
+            for selected in &others {
+                let component = selected.component().await?;
+                let (name, version, module) = (component.name, component.version, component.module_path());
+                let state = if Toolbox::is_built(component).await { "built" } else { "not built" };
+                output::data(&format!("{name:<28}{version:<14}{module:<29}{state}"));
             }
             for source in &sources {
                 for (name, is_built) in source.programs_built().await? {
@@ -58,6 +66,14 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
                     scheduler.programs.iter().try_for_each(Program::verify)?;
                 }
                 scheduler.programs.iter().for_each(print);
+            }
+            for selected in &others {
+                let program = selected.program(&console).await?;
+                console.end();
+                if args.verb == ComponentsVerb::Verify {
+                    program.verify()?;
+                }
+                print(&program);
             }
             for version in args.kubernetes.all() {
                 let toolbox = catalogue::prepare(version, &overrides, &console).await?;
@@ -96,8 +112,8 @@ async fn copy(versions: Versions, to: &Path, console: &Console) -> Result<(), Fa
 fn print(program: &Program) {
     let source = match (&program.source, program.built_in) {
         (Source::Given, _) => "given".to_owned(),
-        (Source::Built, Some(seconds)) => format!("built now, {seconds:.0} s"),
-        (Source::Built, None) => "cached".to_owned(),
+        (Source::Built | Source::Version, Some(seconds)) => format!("built now, {seconds:.0} s"),
+        (Source::Built | Source::Version, None) => "cached".to_owned(),
     };
     output::data(&format!(
         "{:<28}{:<14}{source:<20}sha256:{} {}",

@@ -10,11 +10,13 @@ use conformance_programs::components::Progress;
 use super::Failure;
 use super::request::ProgramRequest;
 
-/// Rejects checkouts, because nothing would start their programs.
-pub(crate) fn no_checkouts(programs: &ProgramRequest, reason: &str) -> Result<(), Failure> {
-    match programs.checkouts.first() {
+/// Rejects checkouts and other versions, because nothing would start their programs.
+pub(crate) fn only_pinned(programs: &ProgramRequest, reason: &str) -> Result<(), Failure> {
+    let checkout = programs.checkouts.first().map(|(name, _)| format!("{name}=src:DIR"));
+    let version = programs.versions.first().map(|selected| format!("{}=version:V", selected.name()));
+    match checkout.or(version) {
         None => Ok(()),
-        Some((name, _)) => Err(Failure::Usage(format!("--component {name}=src:DIR: {reason}"))),
+        Some(word) => Err(Failure::Usage(format!("--component {word}: {reason}"))),
     }
 }
 

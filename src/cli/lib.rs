@@ -29,6 +29,7 @@ mod mutate;
 mod offline;
 mod operator;
 mod options;
+mod other_versions;
 mod output;
 mod provider;
 mod publish;
@@ -45,8 +46,9 @@ mod soak;
 mod testing;
 mod trainer;
 mod unknown;
+mod versions;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,11 +61,11 @@ use conformance_cluster::local::Programs;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_install::catalogue::components_for;
-use conformance_install::cluster_spec::ClusterSpec;
+use conformance_install::cluster_spec::{ClusterSpec, Gates};
 use conformance_install::operator::OperatorError;
 use conformance_install::{InstallError, memory, schedulers};
 use conformance_programs::blocking::in_place;
-use conformance_programs::components::{Overrides, Toolbox, reject_unknown_overrides};
+use conformance_programs::components::{Overrides, Replacement, Toolbox, reject_unknown_overrides};
 use conformance_programs::own_program::{CONTROLLER, OwnProgram, TRAINER_PLUGIN};
 use conformance_programs::source::SourceError;
 use conformance_programs::{ProgramError, cargo, preflight};
@@ -232,6 +234,7 @@ async fn dev(args: DevArgs, interruption: &Arc<Interruption>) -> Result<Exit, Fa
         DevVerb::Soak(args) => soak::soak(*args, interruption).await,
         DevVerb::Bench(args) => bench::bench(&args).await,
         DevVerb::Components(args) => components::components(&args).await,
+        DevVerb::Versions => versions::versions().await,
         DevVerb::Image(args) => image::image(&args).await,
         DevVerb::ContractSources(args) => contract::cited_lines::check(&args.clones),
     }
@@ -284,15 +287,23 @@ fn finishing(reason: &str, running: usize) -> String {
 }
 
 /// The specification of a cluster of this version with these schedulers. Builds those that are given as
-/// checkouts.
+/// checkouts, and those of other versions.
 async fn cluster_spec(
     kubernetes: Kubernetes,
     programs: &ProgramRequest,
     schedulers: &BTreeSet<Scheduler>,
     progress: &output::Console,
 ) -> Result<ClusterSpec, Failure> {
-    let spec = ClusterSpec::of(kubernetes).with_schedulers(schedulers.iter().copied());
-    let given = given::schedulers(programs, &spec.schedulers, progress).await?;
+    programs.check_versions(kubernetes)?;
+    let mut spec = ClusterSpec::of(kubernetes).with_schedulers(schedulers.iter().copied());
+    // A program refuses to start with a gate that its version does not have.
+    if let Some(minor) = programs.minor_of_kube_scheduler()
+        && minor != kubernetes
+    {
+        spec.scheduler_gates = Gates::workload_api(minor);
+    }
+    let mut given = given::schedulers(programs, &spec.schedulers, progress).await?;
+    given.extend(other_versions::schedulers(programs, kubernetes, &spec.schedulers, progress).await?);
     let configured = programs.configurations.iter();
     let configurations = configured.map(|(scheduler, _, configuration)| (*scheduler, configuration.clone()));
     Ok(ClusterSpec { given, configurations: configurations.collect(), ..spec })
@@ -305,11 +316,12 @@ async fn programs(
     spec: &ClusterSpec,
     console: &output::Console,
 ) -> Result<Programs, Failure> {
-    let (overrides, parts) = overrides(programs)?;
+    let (mut overrides, parts) = overrides(programs)?;
     reject_unknown_overrides(
         &overrides,
         components_for(spec.kubernetes, &schedulers::all().collect(), true),
     )?;
+    overrides.extend(other_versions::overrides(programs, spec.kubernetes, console).await?);
     // Fail before spending minutes on builds.
     preflight::require(vec![memory::check(spec.schedulers.len())])?;
     let given = |name: &str| {
@@ -330,14 +342,15 @@ async fn programs(
 /// The programs of `--component NAME=PATH`: components, and replacements for the operator and the plugin
 /// that this executable contains.
 fn overrides(programs: &ProgramRequest) -> Result<(Overrides, GivenParts), Failure> {
-    let mut overrides: Overrides = programs.files.iter().cloned().collect();
-    let mut part = |name: &str| match overrides.remove(name) {
+    let mut files: BTreeMap<_, _> = programs.files.iter().cloned().collect();
+    let mut part = |name: &str| match files.remove(name) {
         Some(path) if !path.is_file() => {
             Err(Failure::Usage(format!("--component {name}={}: no such file", path.display())))
         }
         path => Ok(path.map(OwnProgram::alone)),
     };
     let parts = GivenParts { controller: part(CONTROLLER)?, trainer_plugin: part(TRAINER_PLUGIN)? };
+    let overrides = files.into_iter().map(|(name, path)| (name, Replacement::File(path))).collect();
     Ok((overrides, parts))
 }
 

@@ -56,7 +56,7 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Conformant);
     }
-    given::no_checkouts(&programs, "mutants run the pinned schedulers only")?;
+    given::only_pinned(&programs, "mutants run the pinned schedulers only")?;
     if let Some(word) = programs.config_words().first() {
         return Err(Failure::Usage(format!(
             "--scheduler-config {word}: mutants run with the suite's configuration only"

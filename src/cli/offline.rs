@@ -3,7 +3,7 @@
 
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_programs::ProgramError;
-use conformance_programs::components::{Component, Overrides, Toolbox, has_source};
+use conformance_programs::components::{Component, Overrides, Toolbox, has_source, to_build_for};
 
 /// Fails with everything that is missing for a local control plane with these components.
 pub(crate) async fn require(
@@ -11,10 +11,9 @@ pub(crate) async fn require(
     overrides: &Overrides,
     spec: &ClusterSpec,
 ) -> Result<(), ProgramError> {
-    let pinned = components.iter().copied().filter(|component| !overrides.contains_key(component.name));
-    let unbuilt = Toolbox::to_build(pinned).await;
-    let mut missing: Vec<_> =
-        unbuilt.iter().map(|component| format!("{} {}", component.name, component.version)).collect();
+    let not_given = components.iter().copied().filter_map(|component| to_build_for(component, overrides));
+    let unbuilt = Toolbox::to_build(not_given).await;
+    let mut missing: Vec<_> = unbuilt.iter().map(|component| title(component)).collect();
     for files in spec.module_files() {
         let component = files.component;
         if !has_source(component).await? {
@@ -22,4 +21,16 @@ pub(crate) async fn require(
         }
     }
     if missing.is_empty() { Ok(()) } else { Err(ProgramError::Offline { missing }) }
+}
+
+/// Fails if this component would be built.
+pub(crate) async fn require_built(component: &'static Component) -> Result<(), ProgramError> {
+    if Toolbox::is_built(component).await {
+        return Ok(());
+    }
+    Err(ProgramError::Offline { missing: vec![title(component)] })
+}
+
+fn title(component: &Component) -> String {
+    format!("{} {}", component.name, component.version)
 }

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use crate::build::QUICK_GO;
 use crate::{Cli, processes_of, stderr, stdout};
 
 #[test]
@@ -128,6 +129,67 @@ fn a_working_tree_that_does_not_compile_is_reported_before_anything_else_is_buil
     }
     assert!(!said.contains("etcd"), "{said}");
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
+}
+
+/// A Go whose module proxy has every version of etcd. It adds a line per resolved version to `resolved` in the
+/// home.
+const GO_WITH_VERSIONS: &str = r#"case $1 in
+get) echo "$2" >> "$HOME/resolved"; echo "m v1.0.0 h1:x" > go.sum; exit;;
+mod)
+    case $4 in go.etcd.io/*)
+        echo "module go.etcd.io/etcd/server/v3" > "$HOME/own.mod"
+        echo "{\"GoMod\": \"$HOME/own.mod\"}"
+        exit;;
+    esac;;
+esac"#;
+
+#[test]
+fn another_version_is_resolved_and_built_once() {
+    let cli = Cli::new();
+    let go = format!("{GO_WITH_VERSIONS}\n{QUICK_GO}");
+    let args = ["dev", "components", "--kubernetes", "1.36", "--component", "etcd=version:3.6.9", "build"];
+    for state in ["built now", "cached"] {
+        let output = cli.with_go(&args, Some(&go));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let printed = stdout(&output);
+        let line = printed.lines().find(|line| line.starts_with("etcd ") && line.contains(" v3.6.9 "));
+        assert!(line.is_some_and(|line| line.contains(state)), "{state}: {printed}");
+        // The pinned version is another program.
+        let others = printed.lines().filter(|line| line.starts_with("etcd ") && !line.contains(" v3.6.9 "));
+        assert_eq!(others.count(), 1, "{printed}");
+    }
+    let resolved = std::fs::read_to_string(cli.home.path().join("resolved")).expect("go was run");
+    assert_eq!(resolved, "go.etcd.io/etcd/server/v3@v3.6.9\n");
+}
+
+#[rstest::rstest]
+#[case::absent(
+    "case $1 in env) echo https://proxy.example.org;; *) echo 'invalid version: unknown revision v3.6.99' >&2; exit 1;; esac",
+    2,
+    "go.etcd.io/etcd/server/v3 v3.6.99 is not published: invalid version: unknown revision v3.6.99"
+)]
+#[case::unreachable(
+    "case $1 in env) echo off;; *) echo 'module lookup disabled by GOPROXY=off' >&2; exit 1;; esac",
+    3,
+    "the modules of go.etcd.io/etcd/server/v3 v3.6.99 cannot be resolved: module lookup disabled by GOPROXY=off"
+)]
+fn a_version_that_cannot_be_resolved_is_reported(
+    #[case] go: &str,
+    #[case] code: i32,
+    #[case] expected: &str,
+) {
+    let cli = Cli::new();
+    let output = cli.with_go(&["run", "--component", "etcd=version:3.6.99"], Some(go));
+    assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert!(!cli.home.path().join("cache/components").exists(), "something was built");
+}
+
+#[test]
+fn another_version_needs_go() {
+    let output = Cli::new().with_go(&["run", "--component", "etcd=version:3.6.9"], None);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Go builds versions other than the pinned one"), "{}", stderr(&output));
 }
 
 /// Needs the components, and Go once to build them.

@@ -70,7 +70,31 @@ use crate::{Cli, stderr};
 #[case(&["run", "--component", "volcano=chart:@1.14.4"], "needs --provider kind")]
 #[case(&["run", "--provider", "kind", "--component", "volcanoo=chart:@1.14.4"], "did you mean \"volcano\"?")]
 #[case(&["run", "--provider", "kind", "--component", "volcano=chart:x@"], "expected CHART, CHART@VERSION or @VERSION")]
-#[case(&["run", "--component", "etcd=version:3.5.0"], "other versions cannot be downloaded yet")]
+#[case(&["run", "--component", "etcd=version:latest"], "expected a version such as 1.37.2")]
+#[case(&["run", "--component", "kube-scheduler=version:1.35.0"], "no target for Kubernetes 1.35; known: 1.36")]
+#[case(&["run", "--component", "kai-scheduler=version:0.17.0"], "only these programs have other versions: etcd, ")]
+#[case(&["run", "--component", "kube-apiserver=version:1.37.0"], "the cluster has Kubernetes 1.36: pass --kubernetes 1.37")]
+#[case(
+    &["run", "--kubernetes", "all", "--component", "kube-apiserver=version:1.36.1"],
+    "the cluster has Kubernetes 1.37: pass --kubernetes 1.36"
+)]
+#[case(
+    &["run", "--component", "etcd=version:3.6.9", "--set", "programs.offline=true"],
+    "programs.offline builds nothing"
+)]
+#[case(&["cluster", "create", "--component", "etcd=version:3.6.9", "--offline"], "programs.offline builds nothing")]
+#[case(
+    &["run", "--component", "kube-scheduler=version:1.36.1", "--provider", "kind"],
+    "nodes of a kind cluster have the pinned programs"
+)]
+#[case(
+    &["run", "--component", "vc-scheduler=version:1.14.1", "--provider", "existing"],
+    "nothing is installed in your own cluster"
+)]
+#[case(
+    &["dev", "mutants", "restless", "--component", "etcd=version:3.6.9"],
+    "mutants run the pinned schedulers only"
+)]
 #[case(&["ai-conformance", "--backend", "volcanoo"], "did you mean \"volcano\"?")]
 #[case(&["ai-conformance", "--kubernetes", "all"], "omit --kubernetes all")]
 #[case(&["ai-conformance", "--provider", "kind"], "or existing for your own cluster")]

@@ -32,6 +32,8 @@ pub(crate) enum DevVerb {
     Bench(BenchArgs),
     /// List, build, verify or copy the programs that make up a cluster.
     Components(ComponentsArgs),
+    /// List the pinned version of each module, and the newer ones that a module proxy serves.
+    Versions,
     /// Build the suite's image, for `job`.
     Image(ImageArgs),
     /// Check in clones of the cited repositories that every cited file has the cited lines.

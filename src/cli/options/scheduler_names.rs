@@ -22,7 +22,8 @@ pub(super) fn component() -> String {
     format!(
         "Where a program comes from, instead of the pinned version: a path (kube-scheduler=./my-scheduler, \
          or kai-scheduler=DIR for a folder with KAI's programs and CRDs); src:DIR, a checkout that is built \
-         once per content ({}); or, on kind, chart:REF, a Helm chart ({}): an OCI reference, \
+         once per content ({}); version:V, another published version \
+         (kube-scheduler=version:1.37.1), which is built; or, on kind, chart:REF, a Helm chart ({}): an OCI reference, \
          REPOSITORY/CHART, a path, @VERSION for another version of the pinned chart, or pinned. May be \
          repeated",
         one_of(&sources()),

@@ -15,7 +15,11 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
         .or_else(|| of_versions(request, name))
         .or_else(|| of_cluster(request))
         .or_else(|| of_programs(request));
-    found.map_or(Ok(()), |reason| Err(Failure::Usage(reason)))
+    if let Some(reason) = found {
+        return Err(Failure::Usage(reason));
+    }
+    let mut versions = request.subject.versions.iter();
+    versions.try_for_each(|kubernetes| request.programs.check_versions(*kubernetes))
 }
 
 /// The subcommand.
@@ -174,6 +178,20 @@ fn of_programs(request: &Request) -> Option<String> {
             }
         };
         return Some(format!("--component {name}=src:DIR: {reason}"));
+    }
+    let mut versions = programs.versions.iter();
+    let (refused, reason) = match cluster.provider {
+        ProviderName::Local => (None, ""),
+        ProviderName::Kind => (
+            versions.find(|selected| !schedulers::is_deployable(selected.name())),
+            "nodes of a kind cluster have the pinned programs: pass --provider local",
+        ),
+        ProviderName::Existing => {
+            (versions.next(), "nothing is installed in your own cluster: install it there")
+        }
+    };
+    if let Some(selected) = refused {
+        return Some(format!("--component {}=version:{}: {reason}", selected.name(), selected.version()));
     }
     if let Some(word) = programs.config_words().first().filter(|_| cluster.provider != ProviderName::Local) {
         return Some(format!("--scheduler-config {word} configures local processes: pass --provider local"));

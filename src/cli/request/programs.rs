@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_install::given_trainer::PROGRAM as TRAINER;
 use conformance_install::schedulers::{self, SchedulerConfiguration, installation};
+use conformance_install::versions::SelectedVersion;
 
 use crate::options::ProgramOptions;
 use crate::{Failure, unknown};
@@ -23,6 +25,8 @@ pub(crate) struct ProgramRequest {
     pub kai_folder: Option<PathBuf>,
     /// Checkouts of schedulers, by the name of the scheduler's first program.
     pub checkouts: Vec<(String, PathBuf)>,
+    /// Published versions of pinned programs.
+    pub versions: Vec<SelectedVersion>,
     pub trainer: Option<TrainerSource>,
     /// Helm charts of schedulers, by the `schedulerName` of their pods. `None` is the pinned chart.
     pub charts: Vec<(String, Option<String>)>,
@@ -86,7 +90,9 @@ impl ProgramRequest {
     fn add(&mut self, name: &str, source: &str) -> Result<(), Failure> {
         let usage = |reason: &str| Err(Failure::Usage(format!("--component {name}={source}: {reason}")));
         match source.split_once(':') {
-            Some(("src" | "chart" | "version", "")) => usage("expected PATH, src:DIR or chart:REF"),
+            Some(("src" | "chart" | "version", "")) => {
+                usage("expected PATH, src:DIR, version:V or chart:REF")
+            }
             Some(("src", dir)) if name == TRAINER => {
                 self.trainer = Some(TrainerSource::Checkout(dir.into()));
                 Ok(())
@@ -100,10 +106,13 @@ impl ProgramRequest {
                 self.charts.push((of_scheduler(name), chart));
                 Ok(())
             }
-            Some(("version", version)) => usage(&format!(
-                "other versions cannot be downloaded yet: check out {version} and pass {name}=src:DIR, or \
-                 pass a program as {name}=PATH"
-            )),
+            Some(("version", version)) => match SelectedVersion::of(name, version) {
+                Ok(selected) => {
+                    self.versions.push(selected);
+                    Ok(())
+                }
+                Err(error) => usage(&error.to_string()),
+            },
             _ => {
                 self.add_path(name, Path::new(source));
                 Ok(())
@@ -128,6 +137,37 @@ impl ProgramRequest {
         self.configurations.iter().map(word).collect()
     }
 
+    /// Rejects versions that do not fit a cluster of this version of Kubernetes, or that would be built
+    /// offline. Only kube-scheduler may have another minor version than the API server.
+    pub(crate) fn check_versions(&self, kubernetes: Kubernetes) -> Result<(), Failure> {
+        for selected in &self.versions {
+            let (name, version) = (selected.name(), selected.version());
+            let usage = |reason: String| {
+                Err(Failure::Usage(format!("--component {name}=version:{version}: {reason}")))
+            };
+            if let Some(minor) = selected.kubernetes()
+                && minor != kubernetes
+                && selected.scheduler().is_none()
+            {
+                return usage(format!("the cluster has Kubernetes {kubernetes}: pass --kubernetes {minor}"));
+            }
+            if self.offline && !selected.is_pinned() {
+                return usage(
+                    "programs.offline builds nothing, and a release contains the pinned versions only: omit \
+                     one of them"
+                        .into(),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// The minor version of the selected kube-scheduler.
+    pub(crate) fn minor_of_kube_scheduler(&self) -> Option<Kubernetes> {
+        let mut versions = self.versions.iter();
+        versions.find(|selected| selected.scheduler() == Some(Scheduler::KUBE))?.kubernetes()
+    }
+
     /// Whether all programs are the pinned ones.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self { offline: self.offline, ..Self::default() }
@@ -137,6 +177,8 @@ impl ProgramRequest {
     pub(crate) fn words(&self) -> Vec<String> {
         let file = |(name, path): &(String, PathBuf)| format!("{name}={}", path.display());
         let checkout = |(name, dir): &(String, PathBuf)| format!("{name}=src:{}", dir.display());
+        let version =
+            |selected: &SelectedVersion| format!("{}=version:{}", selected.name(), selected.version());
         let chart = |(name, chart): &(String, Option<String>)| {
             format!("{name}=chart:{}", chart.as_deref().unwrap_or(PINNED))
         };
@@ -147,6 +189,7 @@ impl ProgramRequest {
         let mut words: Vec<_> = self.files.iter().map(file).collect();
         words.extend(self.kai_folder.iter().map(|dir| format!("{KAI}={}", dir.display())));
         words.extend(self.checkouts.iter().map(checkout));
+        words.extend(self.versions.iter().map(version));
         words.extend(self.trainer.iter().map(trainer));
         words.extend(self.charts.iter().map(chart));
         words
@@ -217,6 +260,8 @@ mod tests {
     #[case::name_of_the_backend(&["volcano=src:../volcano"], &["kai-scheduler=/kai", "vc-scheduler=src:../volcano"])]
     #[case::chart(&["volcano=chart:@1.14.4"], &["kai-scheduler=/kai", "volcano=chart:@1.14.4"])]
     #[case::pinned_chart(&["vc-scheduler=chart:pinned"], &["kai-scheduler=/kai", "volcano=chart:pinned"])]
+    #[case::version(&["etcd=version:3.6.9"], &["kai-scheduler=/kai", "etcd=version:v3.6.9"])]
+    #[case::version_of_the_backend(&["volcano=version:v1.14.1"], &["kai-scheduler=/kai", "vc-scheduler=version:v1.14.1"])]
     #[case::folder(&["kai-scheduler=/other"], &["kai-scheduler=/other"])]
     #[case::kai_by_chart(&["kai-scheduler=chart:pinned"], &["kai-scheduler=chart:pinned"])]
     #[case::program_of_the_trainer(&["trainer-controller-manager=/bin/sh"], &["trainer-controller-manager=/bin/sh", "kai-scheduler=/kai"])]
@@ -228,14 +273,57 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case(&["etcd=version:3.5.0"], "check out 3.5.0 and pass etcd=src:DIR")]
-    #[case(&["etcd=src:"], "expected PATH, src:DIR or chart:REF")]
+    #[case(&["etcd=version:latest"], "--component etcd=version:latest: expected a version such as 1.37.2")]
+    #[case(&["kube-scheduler=version:1.35.0"], "no target for Kubernetes 1.35; known: 1.36, 1.37")]
+    #[case(&["kai-scheduler=version:0.17.0"], "only these programs have other versions: etcd, ")]
+    #[case(&["vc-scheduler=version:1.14.1", "volcano=src:a"], "is given twice")]
+    #[case(&["etcd=src:"], "expected PATH, src:DIR, version:V or chart:REF")]
     #[case(&["koord-scheduler=stock"], "its programs have no defaults that schedule gangs")]
     #[case(&["kube-schedulr=stock"], r#"did you mean "kube-scheduler"?"#)]
     #[case(&["volcano=src:a", "vc-scheduler=/b"], "--component vc-scheduler is given twice")]
     fn an_unusable_source_is_rejected(#[case] words: &[&str], #[case] expected: &str) {
         let failure = request(words).unwrap_err();
         assert!(failure.contains(expected), "{failure}");
+    }
+
+    #[rstest::rstest]
+    #[case::pinned_minor("kube-apiserver=version:1.37.0", Kubernetes::V1_37, None)]
+    #[case::another_minor(
+        "kube-apiserver=version:1.37.0",
+        Kubernetes::V1_36,
+        Some("the cluster has Kubernetes 1.36: pass --kubernetes 1.37")
+    )]
+    #[case::newer_scheduler("kube-scheduler=version:1.37.0", Kubernetes::V1_36, None)]
+    #[case::not_of_kubernetes("etcd=version:3.6.9", Kubernetes::V1_36, None)]
+    fn only_kube_scheduler_may_have_another_minor(
+        #[case] word: &str,
+        #[case] kubernetes: Kubernetes,
+        #[case] expected: Option<&str>,
+    ) {
+        let found = request(&[word]).unwrap().check_versions(kubernetes);
+        match expected {
+            None => assert!(found.is_ok(), "{found:?}"),
+            Some(expected) => assert!(found.unwrap_err().to_string().contains(expected)),
+        }
+    }
+
+    #[test]
+    fn offline_only_pinned_versions_are_selected() {
+        let pinned = format!("kube-scheduler=version:{}", Kubernetes::V1_37.version());
+        for (word, is_allowed) in
+            [("kube-scheduler=version:1.37.0", false), ("etcd=version:3.6.9", false), (pinned.as_str(), true)]
+        {
+            let offline = ProgramRequest { offline: true, ..request(&[word]).unwrap() };
+            let found = offline.check_versions(Kubernetes::V1_36);
+            assert_eq!(found.is_ok(), is_allowed, "{word}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn the_gates_follow_the_version_of_kube_scheduler() {
+        let minor = |word: &str| request(&[word]).unwrap().minor_of_kube_scheduler();
+        assert_eq!(minor("kube-scheduler=version:1.37.0"), Some(Kubernetes::V1_37));
+        assert_eq!(minor("kube-apiserver=version:1.37.0"), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use conformance_install::operator::{Operator, OperatorChart, OperatorImages};
 use conformance_install::schedulers::helm::{Helm, Release};
 use conformance_install::schedulers::in_cluster::{self, DeployedScheduler};
 use conformance_install::schedulers::{GivenScheduler, installation};
-use conformance_programs::components::{Component, Overrides, Progress, Toolbox};
+use conformance_programs::components::{Component, Overrides, Progress, Toolbox, to_build_for};
 use conformance_programs::docker::Engine;
 use conformance_programs::images::{self, NOBODY, REPOSITORY};
 use conformance_programs::own_program::{CONTROLLER, INIT, OwnProgram, PLUGIN};
@@ -157,7 +157,7 @@ async fn check_host(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<
     if wanted.node_image.is_none() && !node_image::is_pulled(wanted.kubernetes).await {
         components.extend(components_of_node_image(wanted.kubernetes));
     }
-    let not_given = components.into_iter().filter(|component| !wanted.overrides.contains_key(component.name));
+    let not_given = components.into_iter().filter_map(|component| to_build_for(component, wanted.overrides));
     let mut checks = preflight::checks(&Toolbox::to_build(not_given).await).await;
     // Cargo always links the GPU plugin, and for a new node image also the pause program.
     checks.push(Check::new("cargo", images::can_link().await));
