@@ -33,7 +33,6 @@ use conformance_cluster::local::LocalCluster;
 use conformance_cluster::node_pools::CANARY_NODE;
 use conformance_cluster::provider::Provider;
 use conformance_contract::clauses::Workload;
-use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::names;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{self, Target};
@@ -370,7 +369,7 @@ impl Environment {
 }
 
 fn needed_kinds(spec: &ClusterSpec) -> Vec<Kind> {
-    let needs_tree = spec.kubernetes == Kubernetes::V1_37
+    let needs_tree = spec.kubernetes.has_trees()
         && spec.schedulers.len() == 1
         && spec.workload() == Workload::PodCliqueSets;
     rights::kinds_of(&spec.schedulers, needs_tree)
