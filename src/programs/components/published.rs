@@ -50,11 +50,19 @@ pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, Go
         .map_err(|error| GoError::Failed(format!("{}: {error}", found.go_mod.display())))
 }
 
-/// Whether a message of Go says that a version is not published.
+/// Whether a message of Go says that a version is not published. The checksum database has answers of its own.
 pub(super) fn is_absence(message: &str) -> bool {
-    ["unknown revision", "no matching versions", "404 Not Found", "410 Gone", "no such file or directory"]
-        .iter()
-        .any(|words| message.contains(words))
+    let is_about_checksum = message.contains("verifying ");
+    let is_absent = [
+        "unknown revision",
+        "no matching versions",
+        "404 Not Found",
+        "410 Gone",
+        "no such file or directory",
+    ]
+    .iter()
+    .any(|words| message.contains(words));
+    is_absent && !is_about_checksum
 }
 
 /// A folder with an empty module, in which Go looks up versions.
@@ -77,6 +85,10 @@ mod tests {
     #[case("no answer within 20 s (GOPROXY=https://proxy.golang.org,direct)", false)]
     #[case("go: module lookup disabled by GOPROXY=off", false)]
     #[case("go: m@v1.0.0: reading https://proxy.golang.org/m/@v/v1.0.0.info: 403 Forbidden", false)]
+    #[case(
+        "go: m@v1.0.0: verifying go.mod: reading https://sum.golang.org/lookup/m@v1.0.0: 404 Not Found",
+        false
+    )]
     #[case("`go` cannot be run: No such file or directory (os error 2)", false)]
     fn an_absent_version_is_not_an_unreachable_proxy(#[case] message: &str, #[case] is_absent: bool) {
         assert_eq!(is_absence(message), is_absent);
