@@ -4,6 +4,7 @@ use std::path::Path;
 
 use conformance_install::catalogue::{self, catalogue, components_for, module_files};
 use conformance_install::schedulers;
+use conformance_install::versions::of_preview;
 use conformance_programs::components::{Overrides, Program, Replacement, Source, Toolbox, fetch};
 use conformance_report::Exit;
 
@@ -20,7 +21,9 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     }
     let files = programs.files.iter().cloned();
     let overrides: Overrides = files.map(|(name, path)| (name, Replacement::File(path))).collect();
-    let others: Vec<_> = programs.versions.iter().filter(|selected| !selected.is_pinned()).collect();
+    let mut others = programs.versions.clone();
+    others.extend(args.kubernetes.all().into_iter().flat_map(of_preview));
+    others.retain(|selected| !selected.is_pinned());
     let console = Console::default();
     let sources = given::opened(&programs).await?;
     match &args.verb {
@@ -54,6 +57,11 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
                 return Err(Failure::Usage(format!(
                     "--component {name}={source}: dev components fetch copies pinned programs, omit it"
                 )));
+            }
+            if !others.is_empty() {
+                return Err(Failure::Usage(
+                    "dev components fetch copies pinned programs, not previews".into(),
+                ));
             }
             copy(args.kubernetes, to, &console).await?;
         }

@@ -2,6 +2,9 @@
 //!
 //! To add a version, add a row to [`RELEASES`] and its pinned module (`install/catalogue.rs`). Differences
 //! between versions are fields of the rows, so no other code compares versions.
+//!
+//! A preview is a minor version that is not released. It has a row and no pinned module: its programs are
+//! built as with `--component NAME=version:V`. A run uses it only if `--kubernetes` names it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -14,9 +17,10 @@ struct Release {
     workload_apis: &'static [&'static str],
     has_trees: bool,
     node_image: Option<&'static str>,
+    is_preview: bool,
 }
 
-/// Every version, oldest first. The first is the default.
+/// Every version, oldest first, and previews last. The first is the default.
 const RELEASES: &[Release] = &[
     Release {
         minor: "1.36",
@@ -26,6 +30,7 @@ const RELEASES: &[Release] = &[
         workload_apis: &["scheduling.k8s.io/v1alpha2"],
         has_trees: false,
         node_image: None,
+        is_preview: false,
     },
     Release {
         minor: "1.37",
@@ -35,32 +40,69 @@ const RELEASES: &[Release] = &[
         workload_apis: &["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"],
         has_trees: true,
         node_image: None,
+        is_preview: false,
+    },
+    // The gates and APIs are those of 1.37. No run has used them: no proxy in reach has served its modules.
+    Release {
+        minor: "1.38",
+        version: "v1.38.0-alpha.2",
+        about: "Preview, built from the modules of 1.38.0-alpha.2",
+        workload_gates: &["GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup"],
+        workload_apis: &["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"],
+        has_trees: true,
+        node_image: None,
+        is_preview: true,
     },
 ];
+
+/// The number of released versions.
+const RELEASED: usize = {
+    let mut row = 0;
+    while row < RELEASES.len() && !RELEASES[row].is_preview {
+        row += 1;
+    }
+    row
+};
 
 /// A minor version of Kubernetes, at the pinned patch version: a row of [`RELEASES`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kubernetes(usize);
 
 impl Kubernetes {
-    /// Every version, oldest first.
-    pub const ALL: [Self; RELEASES.len()] = {
-        let mut all = [Self(0); RELEASES.len()];
-        let mut row = 0;
-        while row < all.len() {
-            all[row] = Self(row);
-            row += 1;
-        }
-        all
-    };
+    /// Every released version, oldest first.
+    pub const ALL: [Self; RELEASED] = Self::first();
+    /// Every version that can be selected, oldest first.
+    pub const WITH_PREVIEWS: [Self; RELEASES.len()] = Self::first();
     /// Serves Workload and PodGroup in `v1alpha2`.
     pub const V1_36: Self = Self(0);
     /// Serves Workload and PodGroup in `v1beta1`, and CompositePodGroup in `v1alpha3`.
     pub const V1_37: Self = Self(1);
 
+    /// The first rows.
+    const fn first<const N: usize>() -> [Self; N] {
+        let mut rows = [Self(0); N];
+        let mut row = 0;
+        while row < N {
+            rows[row] = Self(row);
+            row += 1;
+        }
+        rows
+    }
+
     /// The version with that minor number, such as `1.36`.
     pub fn named(minor: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|version| version.minor() == minor)
+        Self::WITH_PREVIEWS.into_iter().find(|version| version.minor() == minor)
+    }
+
+    /// Whether the minor version is not released yet.
+    pub const fn is_preview(self) -> bool {
+        self.release().is_preview
+    }
+
+    /// The version whose pinned modules belong to it: itself, or the newest released one for a preview.
+    #[must_use]
+    pub const fn with_pins(self) -> Self {
+        if self.is_preview() { Self(RELEASED - 1) } else { self }
     }
 
     const fn release(self) -> &'static Release {
@@ -77,7 +119,7 @@ impl Kubernetes {
         self.release().about
     }
 
-    /// The pinned version, such as `v1.36.5`.
+    /// The pinned version, such as `v1.36.5`, or the version of a preview.
     pub const fn version(self) -> &'static str {
         self.release().version
     }
@@ -127,7 +169,7 @@ impl<'de> Deserialize<'de> for Kubernetes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let minor = String::deserialize(deserializer)?;
         Self::named(&minor).ok_or_else(|| {
-            let known: Vec<_> = Self::ALL.map(Self::minor).into();
+            let known: Vec<_> = Self::WITH_PREVIEWS.map(Self::minor).into();
             serde::de::Error::custom(format!(
                 "unknown Kubernetes version {minor:?}: expected one of {}",
                 known.join(", ")
@@ -147,7 +189,7 @@ mod tests {
 
     #[test]
     fn versions_are_distinct_and_oldest_first() {
-        let minors = Kubernetes::ALL.map(|version| numbers(version.minor()));
+        let minors = Kubernetes::WITH_PREVIEWS.map(|version| numbers(version.minor()));
         assert!(minors.is_sorted_by(|one, next| one < next), "{minors:?}");
     }
 
@@ -159,8 +201,20 @@ mod tests {
     }
 
     #[test]
+    fn previews_are_selected_by_name_only() {
+        assert!(
+            Kubernetes::ALL.iter().all(|version| !version.is_preview() && version.with_pins() == *version)
+        );
+        let newest = Kubernetes::ALL[Kubernetes::ALL.len() - 1];
+        for preview in &Kubernetes::WITH_PREVIEWS[Kubernetes::ALL.len()..] {
+            assert!(preview.is_preview() && preview.with_pins() == newest, "{preview}");
+            assert_eq!(Kubernetes::named(preview.minor()), Some(*preview));
+        }
+    }
+
+    #[test]
     fn fields_of_a_row_are_consistent() {
-        for version in Kubernetes::ALL {
+        for version in Kubernetes::WITH_PREVIEWS {
             assert!(version.version().starts_with(&format!("v{version}.")), "{}", version.version());
             let gate = version.workload_gates().contains(&"CompositePodGroup");
             assert_eq!(version.has_trees(), gate, "{version}");
@@ -172,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_version_is_serialized_as_its_minor_number() {
-        for version in Kubernetes::ALL {
+        for version in Kubernetes::WITH_PREVIEWS {
             let text = serde_json::to_string(&version).unwrap();
             assert_eq!(text, format!("\"{version}\""));
             assert_eq!(serde_json::from_str::<Kubernetes>(&text).unwrap(), version);

@@ -35,7 +35,11 @@ static ETCD_PROGRAM: [Component; 1] = [Component {
 static OF_KUBERNETES: LazyLock<Vec<Vec<Component>>> = LazyLock::new(|| {
     static MODULES: LazyLock<Vec<Module>> = LazyLock::new(|| {
         let modules = Kubernetes::ALL.into_iter().zip(MODULES_OF_KUBERNETES);
-        modules.map(|(version, module)| Module { ldflags: stamp(version).into(), ..module }).collect()
+        let stamped = |(version, module): (Kubernetes, Module)| {
+            let ldflags = stamp(version.version()).into();
+            Module { ldflags, ..module }
+        };
+        modules.map(stamped).collect()
     });
     Kubernetes::ALL
         .into_iter()
@@ -45,13 +49,13 @@ static OF_KUBERNETES: LazyLock<Vec<Vec<Component>>> = LazyLock::new(|| {
 });
 
 /// Without these flags, Kubernetes' programs report v0.0.0-master and refuse version-gated features.
-fn stamp(kubernetes: Kubernetes) -> String {
-    const VERSION: &str = "k8s.io/component-base/version";
-    let (major, minor) = kubernetes.minor().split_once('.').unwrap_or((kubernetes.minor(), ""));
+pub(crate) fn stamp(version: &str) -> String {
+    const PACKAGE: &str = "k8s.io/component-base/version";
+    let mut numbers = version.trim_start_matches('v').split('.');
+    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
     format!(
-        "-s -w -X {VERSION}.gitVersion={} -X {VERSION}.gitMajor={major} -X {VERSION}.gitMinor={minor} \
-         -X {VERSION}.gitTreeState=clean",
-        kubernetes.version()
+        "-s -w -X {PACKAGE}.gitVersion={version} -X {PACKAGE}.gitMajor={major} -X {PACKAGE}.gitMinor={minor} \
+         -X {PACKAGE}.gitTreeState=clean"
     )
 }
 
@@ -85,9 +89,11 @@ static NODES: [Component; 7] = [
     cni("host-local", "github.com/containernetworking/plugins/plugins/ipam/host-local"),
 ];
 
+/// Programs of Kubernetes for a preview are those of the newest release, which [`crate::versions`] replaces.
 pub fn catalogue(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
+    let pinned = kubernetes.with_pins();
     let kubernetes =
-        Kubernetes::ALL.iter().zip(&*OF_KUBERNETES).filter(move |(version, _)| **version == kubernetes);
+        Kubernetes::ALL.iter().zip(&*OF_KUBERNETES).filter(move |(version, _)| **version == pinned);
     ETCD_PROGRAM
         .iter()
         .chain(kubernetes.flat_map(|(_, components)| components))
@@ -276,7 +282,7 @@ mod tests {
         }
         // The stamp is part of the cache key: another spelling would rebuild everything.
         assert_eq!(
-            stamp(Kubernetes::V1_36),
+            stamp(Kubernetes::V1_36.version()),
             "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.5 -X k8s.io/component-base/version.gitMajor=1 \
              -X k8s.io/component-base/version.gitMinor=36 -X k8s.io/component-base/version.gitTreeState=clean"
         );

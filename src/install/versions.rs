@@ -28,7 +28,7 @@ pub enum VersionError {
 /// A program and the version that the user selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedVersion {
-    /// The pinned program. For a program of Kubernetes, it has the selected minor version.
+    /// The pinned program. For a program of Kubernetes, it is the one for the selected minor version.
     pinned: &'static Component,
     version: ModuleVersion,
 }
@@ -43,7 +43,10 @@ impl SelectedVersion {
         }
         let minor = version.minor();
         let Some(kubernetes) = Kubernetes::named(&minor) else {
-            return Err(VersionError::Minor { minor, known: Kubernetes::ALL.map(Kubernetes::minor).into() });
+            return Err(VersionError::Minor {
+                minor,
+                known: Kubernetes::WITH_PREVIEWS.map(Kubernetes::minor).into(),
+            });
         };
         let pinned = catalogue(kubernetes).find(|component| component.name == name).unwrap_or(newest);
         Ok(Self { pinned, version })
@@ -102,11 +105,23 @@ impl SelectedVersion {
             return Ok(SchedulerVersion::pinned(self.pinned));
         }
         let other = OtherVersion::find(self.pinned, &self.version).await?;
-        match self.scheduler() {
-            Some(_) => SchedulerVersion::of(&other).await,
-            None => Ok(SchedulerVersion::pinned(other.component(other.stamped()))),
+        if self.scheduler().is_some() {
+            return SchedulerVersion::of(&other).await;
         }
+        let ldflags =
+            if self.pinned.is_of_kubernetes() { catalogue::stamp(other.version()) } else { other.stamped() };
+        Ok(SchedulerVersion::pinned(other.component(ldflags)))
     }
+}
+
+/// The programs of Kubernetes in a cluster of a preview. Empty for a released version.
+pub fn of_preview(kubernetes: Kubernetes) -> Vec<SelectedVersion> {
+    if !kubernetes.is_preview() {
+        return Vec::new();
+    }
+    let replaced =
+        catalogue(kubernetes).filter(|component| component.is_of_kubernetes() && is_selectable(component));
+    replaced.filter_map(|component| SelectedVersion::of(component.name, kubernetes.version()).ok()).collect()
 }
 
 async fn built(component: &'static Component, progress: &dyn Progress) -> Result<Program, ProgramError> {
@@ -187,6 +202,21 @@ mod tests {
         assert_eq!(selected("etcd", "1.37.0").kubernetes(), None);
         assert_eq!(selected("kube-scheduler", "1.37.0").scheduler(), Some(Scheduler::KUBE));
         assert_eq!(selected("kube-apiserver", "1.37.0").scheduler(), None);
+    }
+
+    #[test]
+    fn a_preview_replaces_the_programs_of_kubernetes() {
+        assert!(of_preview(Kubernetes::V1_37).is_empty());
+        for preview in Kubernetes::WITH_PREVIEWS.into_iter().filter(|version| version.is_preview()) {
+            let found = of_preview(preview);
+            let names: Vec<_> = found.iter().map(SelectedVersion::name).collect();
+            assert_eq!(names, ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]);
+            for selected in found {
+                assert_eq!(selected.version().to_string(), preview.version());
+                assert_eq!(selected.kubernetes(), Some(preview));
+                assert!(!selected.is_pinned() && !selected.is_default(preview));
+            }
+        }
     }
 
     /// Linker flags stamp the version, and the minor version of Kubernetes on its own.

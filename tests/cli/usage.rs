@@ -82,6 +82,8 @@ use crate::{Cli, stderr};
     &["run", "--component", "etcd=version:3.6.9", "--set", "programs.offline=true"],
     "programs.offline builds nothing"
 )]
+#[case(&["run", "--kubernetes", "1.38", "--set", "programs.offline=true"], "Kubernetes 1.38 is a preview, which is built")]
+#[case(&["run", "--kubernetes", "1.38", "--provider", "kind"], "a preview, which has no node image")]
 #[case(&["cluster", "create", "--component", "etcd=version:3.6.9", "--offline"], "programs.offline builds nothing")]
 #[case(
     &["run", "--component", "kube-scheduler=version:1.36.1", "--provider", "kind"],

@@ -5,7 +5,8 @@ use conformance_contract::kubernetes::Kubernetes;
 
 /// Parses a Kubernetes version such as `1.36`.
 pub(super) fn version() -> impl TypedValueParser<Value = Kubernetes> {
-    let known = Kubernetes::ALL.map(|version| PossibleValue::new(version.minor()).help(version.about()));
+    let known = Kubernetes::WITH_PREVIEWS;
+    let known = known.map(|version| PossibleValue::new(version.minor()).help(version.about()));
     PossibleValuesParser::new(known).map(|word| {
         // The parser above accepts only known versions.
         Kubernetes::named(&word).unwrap_or_default()

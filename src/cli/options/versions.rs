@@ -14,21 +14,24 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Versions {
     One(Kubernetes),
-    /// Every version, one after the other, in one report.
+    /// Every released version, one after the other, in one report.
     All,
 }
 
 impl ValueEnum for Versions {
     fn value_variants<'a>() -> &'a [Self] {
-        static ALL: LazyLock<Vec<Versions>> =
-            LazyLock::new(|| Kubernetes::ALL.into_iter().map(Versions::One).chain([Versions::All]).collect());
+        static ALL: LazyLock<Vec<Versions>> = LazyLock::new(|| {
+            Kubernetes::WITH_PREVIEWS.map(Versions::One).into_iter().chain([Versions::All]).collect()
+        });
         &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
             Self::One(version) => PossibleValue::new(version.minor()).help(version.about()),
-            Self::All => PossibleValue::new("all").help("Every version, one after the other, in one report"),
+            Self::All => {
+                PossibleValue::new("all").help("Every released version, one after the other, in one report")
+            }
         })
     }
 }

@@ -115,6 +115,13 @@ fn of_cluster(request: &Request) -> Option<String> {
     if cluster.nodes_where.is_some() && provider != ProviderName::Existing {
         return Some("--nodes-where selects nodes of your own cluster: pass --provider existing".into());
     }
+    if provider == ProviderName::Kind
+        && let Some(preview) = subject.versions.iter().find(|version| version.is_preview())
+    {
+        return Some(format!(
+            "Kubernetes {preview} is a preview, which has no node image: pass --provider local"
+        ));
+    }
     let has_kubeconfig = cluster.kubeconfig.file.is_some() || cluster.kubeconfig.context.is_some();
     match provider {
         ProviderName::Local if has_kubeconfig => {

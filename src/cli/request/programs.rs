@@ -140,6 +140,12 @@ impl ProgramRequest {
     /// Rejects versions that do not fit a cluster of this version of Kubernetes, or that would be built
     /// offline. Only kube-scheduler may have another minor version than the API server.
     pub(crate) fn check_versions(&self, kubernetes: Kubernetes) -> Result<(), Failure> {
+        if self.offline && kubernetes.is_preview() {
+            return Err(Failure::Usage(format!(
+                "programs.offline builds nothing, and Kubernetes {kubernetes} is a preview, which is built: omit \
+                 one of them"
+            )));
+        }
         for selected in &self.versions {
             let (name, version) = (selected.name(), selected.version());
             let usage = |reason: String| {
@@ -160,6 +166,12 @@ impl ProgramRequest {
             }
         }
         Ok(())
+    }
+
+    /// Whether the user gave a source of this program.
+    pub(crate) fn replaces(&self, name: &str) -> bool {
+        let mut sources = self.files.iter().chain(&self.checkouts);
+        sources.any(|(given, _)| given == name) || self.versions.iter().any(|one| one.name() == name)
     }
 
     /// The minor version of the selected kube-scheduler.
@@ -316,6 +328,10 @@ mod tests {
             let offline = ProgramRequest { offline: true, ..request(&[word]).unwrap() };
             let found = offline.check_versions(Kubernetes::V1_36);
             assert_eq!(found.is_ok(), is_allowed, "{word}: {found:?}");
+        }
+        let offline = ProgramRequest { offline: true, ..ProgramRequest::default() };
+        for kubernetes in Kubernetes::WITH_PREVIEWS {
+            assert_eq!(offline.check_versions(kubernetes).is_ok(), !kubernetes.is_preview(), "{kubernetes}");
         }
     }
 
