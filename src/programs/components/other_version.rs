@@ -15,6 +15,7 @@ use super::component::{Component, Module};
 use super::go_module::no_copy;
 use super::module_version::ModuleVersion;
 use super::published::{is_absence, own_go_mod};
+use super::toolchain::GoError;
 use super::version_go_mod::{go_mod, kept_amendment};
 use crate::{ProgramError, home};
 
@@ -106,7 +107,7 @@ async fn resolve(pinned: &'static Component, version: &str, folder: &Path) -> Re
     }
     get(unfinished.path(), &format!("{}@{version}", pinned.package))
         .await
-        .map_err(|reason| unresolved(pinned, version, reason))?;
+        .map_err(|error| unresolved(pinned, version, error.to_string()))?;
     match std::fs::rename(unfinished.path(), folder) {
         Ok(()) => drop(unfinished.keep()),
         // Another process resolved it first.
@@ -116,16 +117,15 @@ async fn resolve(pinned: &'static Component, version: &str, folder: &Path) -> Re
     Ok(())
 }
 
-/// Adds the modules that a package needs to `go.mod` and `go.sum`. Returns Go's message if it fails.
-async fn get(folder: &Path, package: &str) -> Result<(), String> {
+/// Adds the modules that a package needs to `go.mod` and `go.sum`.
+async fn get(folder: &Path, package: &str) -> Result<(), GoError> {
     let mut go = Command::new("go");
     go.args(["get", package]).current_dir(folder).env("CGO_ENABLED", "0").env("GIT_TERMINAL_PROMPT", "0");
-    let answer = go.stdin(Stdio::null()).kill_on_drop(true).output().await;
-    let answer = answer.map_err(|error| format!("`go` cannot be run: {error}"))?;
+    let answer = go.stdin(Stdio::null()).kill_on_drop(true).output().await.map_err(GoError::NotRun)?;
     if answer.status.success() {
         return Ok(());
     }
-    Err(message(&String::from_utf8_lossy(&answer.stderr)))
+    Err(GoError::Failed(message(&String::from_utf8_lossy(&answer.stderr))))
 }
 
 /// The message of `go get`, without its progress.

@@ -50,7 +50,8 @@ pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, Go
         .map_err(|error| GoError::Failed(format!("{}: {error}", found.go_mod.display())))
 }
 
-/// Whether a message of Go says that a version is not published. The checksum database has answers of its own.
+/// Whether a message of Go says that a version is not published. The checksum database has answers of its
+/// own.
 pub(super) fn is_absence(message: &str) -> bool {
     let is_about_checksum = message.contains("verifying ");
     let is_absent = [

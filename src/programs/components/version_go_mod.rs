@@ -58,7 +58,7 @@ fn minor(version: &str) -> Option<(&str, &str)> {
 /// The words of each line of a directive, in a block or alone, without comments.
 fn directives<'a>(go_mod: &'a str, directive: &str) -> Vec<Vec<&'a str>> {
     let mut found = Vec::new();
-    let mut block = None;
+    let mut block: Option<&str> = None;
     for line in go_mod.lines() {
         let line = line.split("//").next().unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();
