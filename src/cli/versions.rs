@@ -1,13 +1,13 @@
 //! `dev versions`: lists the pinned version of each Go module, and the newer releases that a module proxy
 //! serves.
 
-use comfy_table::{Table, presets};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_install::catalogue::catalogue;
 use conformance_programs::components::{ModuleVersion, published};
 use conformance_report::Exit;
 
 use super::Failure;
+use super::list::table;
 use super::output::{self, Console};
 
 /// How many newer releases a row lists.
@@ -25,8 +25,7 @@ struct Pin {
 pub(crate) async fn versions() -> Result<Exit, Failure> {
     let console = Console::default();
     let pins = pins();
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["COMPONENT", "MODULE", "PINNED", "NEWER RELEASES"]);
+    let mut table = table(["COMPONENT", "MODULE", "PINNED", "NEWER RELEASES"]);
     let mut unknown = Vec::new();
     for pin in &pins {
         console.now(&format!("asking for versions of {}", pin.module));
