@@ -192,6 +192,36 @@ fn another_version_needs_go() {
     assert!(stderr(&output).contains("Go builds versions other than the pinned one"), "{}", stderr(&output));
 }
 
+#[test]
+fn newer_releases_are_listed_by_module() {
+    let go = r#"case $1 in
+        env) echo off;;
+        list) echo "{\"Path\": \"$6\", \"Versions\": [\"v0.0.1\", \"v99.0.0\", \"v99.1.0-rc.1\"]}";;
+    esac"#;
+    let output = Cli::new().with_go(&["dev", "versions"], Some(go));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let printed = stdout(&output);
+    let row = |name: &str| {
+        let mut rows = printed.lines().map(str::trim);
+        rows.find(|line| line.split_whitespace().next() == Some(name)).unwrap_or_default().to_owned()
+    };
+    for name in ["etcd", "kubernetes-1.37", "volcano", "kwok"] {
+        assert!(row(name).ends_with(" v99.0.0"), "{name}: {printed}");
+    }
+    // Newer minors are in the row of the newest pin.
+    assert!(row("kubernetes-1.36").ends_with(" none"), "{printed}");
+}
+
+#[test]
+fn a_proxy_that_does_not_answer_leaves_versions_unknown() {
+    let go = "case $1 in env) echo off;; *) echo 'module lookup disabled by GOPROXY=off' >&2; exit 1;; esac";
+    let output = Cli::new().with_go(&["dev", "versions"], Some(go));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stdout(&output).contains(" unknown"), "{}", stdout(&output));
+    let expected = "the versions of go.etcd.io/etcd/server/v3 cannot be listed: module lookup disabled";
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+}
+
 /// Needs the components, and Go once to build them.
 #[test]
 fn a_scheduler_that_exits_at_start_is_reported_and_its_backend_is_skipped() {
