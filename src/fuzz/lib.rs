@@ -8,11 +8,14 @@
 //! - [`workload`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
 //! - `expected_state`: the effect of operations, and whether they are valid.
 //! - `drive`, `checks`: the driver and the checks. `shrink`: smaller workloads that reduce a failure.
+//! - [`near_limit`]: pairs of a manifest and nodes that hold its pods, or all but one. They test the check
+//!   whether a workload fits its nodes, and not an operator.
 
 mod checks;
 mod draw;
 mod drive;
 mod expected_state;
+pub mod near_limit;
 mod shrink;
 pub mod workload;
 

@@ -1,0 +1,122 @@
+//! Pairs of a manifest and nodes near the limit, for `dev feasibility`: the nodes have room for exactly the
+//! pods of the manifest, or for all but one.
+//!
+//! Nothing depends on the order in which a scheduler places the pods. Pods that differ need different scarce
+//! resources, so any placement of some of them leaves the same room for the others.
+//!
+//! - `draw`: one function for each kind of pair. `pods`: resources and containers. `nodes`: nodes with room
+//!   for a number of pods. `rules`: selectors, affinity and tolerations.
+
+#[cfg(test)]
+mod brute_force;
+mod draw;
+mod nodes;
+mod pods;
+mod rules;
+
+use std::fmt;
+
+use fastrand::Rng;
+use serde_json::{Value, json};
+
+use self::draw::Drawn;
+
+/// The name of the PodCliqueSet of every pair.
+pub const NAME: &str = "w";
+
+/// What decides whether the pods of a pair fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    Gpus,
+    Cpu,
+    Memory,
+    ExtendedResource,
+    SeveralResources,
+    PodsPerNode,
+    NodeSelector,
+    NodeAffinity,
+    Taints,
+    InitContainers,
+    Sidecars,
+    Block,
+    Rack,
+    Host,
+    Cliques,
+    ScalingGroups,
+    Priorities,
+}
+
+impl Shape {
+    pub const ALL: [Self; 17] = [
+        Self::Gpus,
+        Self::Cpu,
+        Self::Memory,
+        Self::ExtendedResource,
+        Self::SeveralResources,
+        Self::PodsPerNode,
+        Self::NodeSelector,
+        Self::NodeAffinity,
+        Self::Taints,
+        Self::InitContainers,
+        Self::Sidecars,
+        Self::Block,
+        Self::Rack,
+        Self::Host,
+        Self::Cliques,
+        Self::ScalingGroups,
+        Self::Priorities,
+    ];
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gpus => "GPUs",
+            Self::Cpu => "CPU",
+            Self::Memory => "memory",
+            Self::ExtendedResource => "an extended resource",
+            Self::SeveralResources => "several resources",
+            Self::PodsPerNode => "pods per node",
+            Self::NodeSelector => "nodeSelector",
+            Self::NodeAffinity => "required node affinity",
+            Self::Taints => "taints",
+            Self::InitContainers => "init containers",
+            Self::Sidecars => "sidecars",
+            Self::Block => "one block",
+            Self::Rack => "one rack",
+            Self::Host => "one host",
+            Self::Cliques => "several cliques",
+            Self::ScalingGroups => "scaling groups",
+            Self::Priorities => "a priority class",
+        })
+    }
+}
+
+/// A manifest, and nodes that hold exactly its pods, or all but one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    pub shape: Shape,
+    /// Whether it was drawn to fit.
+    pub fits: bool,
+    /// One PodCliqueSet, as a YAML document.
+    pub manifest: String,
+    /// The Nodes, as YAML documents.
+    pub nodes: String,
+}
+
+/// The pair with this number, which is always the same for one version of this suite. Two pairs of each shape
+/// follow each other: one that fits, and one that does not.
+pub fn pair(seed: u32, number: u32) -> Pair {
+    let shape = Shape::ALL[number as usize / 2 % Shape::ALL.len()];
+    let fits = number.is_multiple_of(2);
+    let mut rng = Rng::with_seed((u64::from(seed) << 32) | u64::from(number));
+    let Drawn { template, replicas, mut nodes } = draw::draw(&mut rng, shape, fits);
+    rng.shuffle(&mut nodes);
+    let set = json!({
+        "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": NAME},
+        "spec": {"replicas": replicas, "template": template},
+    });
+    let text = |object: &Value| grove_yaml::write(object).unwrap_or_default();
+    let nodes: Vec<_> = nodes.iter().enumerate().map(|(index, node)| text(&node.object(index))).collect();
+    Pair { shape, fits, manifest: text(&set), nodes: nodes.join("---\n") }
+}
