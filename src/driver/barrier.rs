@@ -60,7 +60,8 @@ impl TestContext {
         Ok(limits::ANOTHER_TRY)
     }
 
-    pub(crate) async fn delete_canaries(&self) -> Result<(), Stop> {
+    /// Deletes the canaries, for a driver that would fill their node.
+    pub async fn delete_canaries(&self) -> Result<(), Stop> {
         // The watches may deliver a bound pod before its gang resource.
         self.caught_up().await?;
         let scheduler = schedulers::of(self.target);

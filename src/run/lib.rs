@@ -13,6 +13,7 @@
 //!   before it. `manifest` reads their documents, and [`node_templates`] nodes like the user's.
 //!   [`feasibility`] decides whether the pods of one PodCliqueSet fit the nodes. `joint` decides it for all
 //!   PodCliqueSets of a manifest, with its `references` and `domain_selectors`.
+//! - [`near_limit`] compares that decision with a scheduler.
 //! - [`shrink`] finds a smaller generated workload that still fails. [`contract_pages`] renders clauses as
 //!   Markdown.
 
@@ -28,6 +29,7 @@ pub mod first_failure;
 pub mod interruption;
 mod joint;
 mod manifest;
+pub mod near_limit;
 pub mod node_templates;
 mod provenance;
 mod references;

@@ -137,6 +137,11 @@ pub fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
     (0..).zip(gpus).map(node).collect()
 }
 
+/// Whether all pods of a manifest fit these simulated nodes.
+pub(crate) fn feasibility(text: &str, nodes: &[Nodes]) -> Result<Feasibility, WorkloadError> {
+    Ok(decide(&Manifest::read(text)?, nodes, Knowledge::Complete).feasibility)
+}
+
 fn room(template: Option<&NodeTemplate>) -> u32 {
     template.map_or(PODS, |template| template.pods)
 }
