@@ -16,6 +16,7 @@ mod components;
 mod config;
 mod contract;
 mod doctor;
+mod feasibility;
 mod folder;
 mod former_spellings;
 mod generated;
@@ -231,6 +232,7 @@ async fn dev(args: DevArgs, interruption: &Arc<Interruption>) -> Result<Exit, Fa
     match args.verb {
         DevVerb::Mutants(args) => mutants::mutants(&args).await,
         DevVerb::Mutate(args) => mutate::mutate(&args).await,
+        DevVerb::Feasibility(args) => feasibility::feasibility(*args, interruption).await,
         DevVerb::Soak(args) => soak::soak(*args, interruption).await,
         DevVerb::Bench(args) => bench::bench(&args).await,
         DevVerb::Components(args) => components::components(&args).await,

@@ -9,8 +9,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_history::{Header, History, SharedMark};
 use conformance_report::{CaseResult, Exit, exit_code};
-use conformance_run::suites;
-use conformance_run::{verdict, workload};
+use conformance_run::{near_limit, suites, verdict, workload};
 
 use super::args::ReplayArgs;
 use super::{Failure, output, select, unknown};
@@ -47,7 +46,8 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
 /// The case of a history. An older version of the suite may have recorded it, under a former id of the case.
 fn case_of(history: &History) -> Result<&'static Case, Failure> {
     let id = &history.header.case;
-    let replayed = workload::replayed(id).or_else(|| conformance_fuzz::replayed(history));
+    let replayed = workload::replayed(id).or_else(|| near_limit::replayed(id));
+    let replayed = replayed.or_else(|| conformance_fuzz::replayed(history));
     match replayed.or_else(|| conformance_load::replayed(history)) {
         Some(case) => Ok(case),
         None => suites::case(renamed_cases::current(id)).ok_or_else(|| {

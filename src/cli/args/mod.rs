@@ -24,8 +24,8 @@ pub(crate) use self::report::{
     CompareArgs, EvidenceArgs, FetchArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, TableArgs,
 };
 pub(crate) use self::run::{
-    AiConformanceArgs, FuzzArgs, JobArgs, LoadArgs, NodesArgs, PodVerb, RunArgs, SoakArgs, TrainJobsArgs,
-    WorkloadArgs,
+    AiConformanceArgs, FeasibilityArgs, FuzzArgs, JobArgs, LoadArgs, NodesArgs, PodVerb, RunArgs, SoakArgs,
+    TrainJobsArgs, WorkloadArgs,
 };
 
 /// Conformance of Grove PodCliqueSets on real gang schedulers.

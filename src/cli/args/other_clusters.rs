@@ -8,7 +8,7 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
 use super::MutateArgs;
-use super::run::SoakArgs;
+use super::run::{FeasibilityArgs, SoakArgs};
 use super::value_parsers::{factor, version};
 use crate::options::{ProgramOptions, ProviderName, Versions};
 
@@ -26,6 +26,8 @@ pub(crate) enum DevVerb {
     Mutants(MutantsArgs),
     /// Measure the suite with machine-made mutations of the reference operator.
     Mutate(MutateArgs),
+    /// Compare the check whether a workload fits its nodes with a scheduler, on generated pairs near the limit.
+    Feasibility(Box<FeasibilityArgs>),
     /// Repeat a run to find flaky cases, over several starts.
     Soak(Box<SoakArgs>),
     /// Measure cluster start, gang latency, the operator's rate and memory.

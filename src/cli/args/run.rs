@@ -131,6 +131,40 @@ pub(crate) struct LoadArgs {
     pub common: ToolArgs,
 }
 
+/// Arguments of `dev feasibility`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    mut_arg("depth", |arg| arg.hide(true)),
+    mut_arg("scope", |arg| arg.help("Gang scope of kube-scheduler [default: PodGang]")),
+    mut_arg("seed", |arg| arg.help("Seed of the pairs. The same seed draws the same pairs [default: 1]"))
+)]
+pub(crate) struct FeasibilityArgs {
+    /// Run only the pairs with these ids of cases, such as feasibility/1-17, which contain their seeds.
+    #[arg(value_name = "ID", conflicts_with = "pairs")]
+    pub ids: Vec<String>,
+    /// Number of pairs of a manifest and nodes. Half are drawn to fit, with no room for another pod. The
+    /// others lack room for one pod.
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub pairs: u32,
+    #[command(flatten, next_help_heading = "Target")]
+    pub target: TargetOptions,
+    #[command(flatten, next_help_heading = "Programs")]
+    pub programs: ProgramOptions,
+    #[command(flatten, next_help_heading = "Execution")]
+    pub execution: ExecutionOptions,
+    #[command(flatten, next_help_heading = "Output")]
+    pub output: OutputOptions,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+}
+
+impl FeasibilityArgs {
+    pub(crate) fn split(self) -> (ConfigArgs, RunOptions) {
+        let Self { ids: _, pairs: _, target, programs, execution, output, config } = self;
+        (config, RunOptions { target, programs, execution, output, ..RunOptions::default() })
+    }
+}
+
 /// The options that the tools for other PodCliqueSets share with `run`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ToolArgs {

@@ -8,6 +8,7 @@ use conformance_driver::test_cluster::DEFAULT_SEED;
 use conformance_fuzz::{self as fuzz, GeneratedWorkload};
 use conformance_load::Size;
 use conformance_run::feasibility::Knowledge;
+use conformance_run::near_limit::{self, Judged};
 use conformance_run::workload;
 
 use super::{NodesSource, WorkloadNodes};
@@ -20,6 +21,8 @@ pub(crate) enum Cases {
     Suite(Workload),
     Load(LoadCase),
     Generated(GeneratedCases),
+    /// Pairs of a manifest and nodes, with which the feasibility check is compared with a scheduler.
+    NearLimit(Vec<&'static Case>),
     OwnWorkload {
         file: PathBuf,
         nodes: NodesSource,
@@ -45,6 +48,9 @@ pub(crate) struct GeneratedCases {
 
 /// Maximum length of a file's name in a case id, because object names contain the id.
 const MAX_NAME: usize = 24;
+/// The gang scope in which pairs near the limit run: a PodGang is one unit there, with one topology
+/// constraint.
+pub(super) const SCOPE_OF_PAIRS: &str = "PodGang";
 /// Maximum number of simulated nodes of a load test.
 const MAX_NODES: u32 = 10_000;
 
@@ -95,6 +101,28 @@ pub(super) fn generated(file: Option<&Path>, count: u64, seed: Option<u64>) -> R
     let workload = GeneratedWorkload::read(&text).map_err(|error| usage(error.to_string()))?;
     let cases = vec![workload.case(&name(file))];
     Ok(Cases::Generated(GeneratedCases { file: Some(file.to_owned()), cases }))
+}
+
+/// The pairs with these ids, or `count` pairs of this seed.
+pub(super) fn pairs(ids: &[String], count: u32, seed: Option<u64>) -> Result<Vec<Judged>, Failure> {
+    let seed = seed.unwrap_or(DEFAULT_SEED);
+    let seed = u32::try_from(seed)
+        .map_err(|_| Failure::Usage(format!("--seed {seed}: expected at most {}", u32::MAX)))?;
+    let parsed = |id: &String| {
+        near_limit::parsed(id).ok_or_else(|| {
+            Failure::Usage(format!("{id} is no pair: expected {}/SEED-NUMBER", near_limit::GROUP))
+        })
+    };
+    let chosen: Vec<(u32, u32)> = match ids {
+        [] => (0..count).map(|number| (seed, number)).collect(),
+        ids => ids.iter().map(parsed).collect::<Result<_, _>>()?,
+    };
+    let judged = |(seed, number): (u32, u32)| {
+        Judged::of(seed, number).map_err(|error| {
+            Failure::Infrastructure(format!("{}/{seed}-{number}: {error}", near_limit::GROUP))
+        })
+    };
+    chosen.into_iter().map(judged).collect()
 }
 
 fn name(file: &Path) -> String {

@@ -30,6 +30,7 @@ fn name_of(cases: &Cases) -> &'static str {
         Cases::Suite(Workload::PlainPods) => "ai-conformance",
         Cases::Load(_) => "load",
         Cases::Generated(_) => "fuzz",
+        Cases::NearLimit(_) => "dev feasibility",
         Cases::OwnWorkload { .. } => "workload",
     }
 }
@@ -47,7 +48,7 @@ fn of_subject(request: &Request, name: &str) -> Option<String> {
             ("--cluster", cluster.name.is_some()),
             ("--depth", execution.depth != Depth::default()),
         ],
-        Cases::Load(_) => &[
+        Cases::Load(_) | Cases::NearLimit(_) => &[
             ("--upgrade-from", operator.upgrade_from.is_some()),
             ("--cluster", cluster.name.is_some()),
             ("--depth", execution.depth != Depth::default()),
@@ -75,7 +76,7 @@ fn of_selection(request: &Request, name: &str) -> Option<String> {
     let refused = match subject.cases {
         Cases::Suite(_) => return None,
         Cases::Generated(_) => false,
-        Cases::Load(_) | Cases::OwnWorkload { .. } => selection.shard.is_some(),
+        Cases::Load(_) | Cases::NearLimit(_) | Cases::OwnWorkload { .. } => selection.shard.is_some(),
     };
     let is_selected =
         !selection.words.is_empty() || !selection.skip.is_empty() || !selection.classes.is_empty() || refused;
@@ -88,7 +89,7 @@ fn of_versions(request: &Request, name: &str) -> Option<String> {
         return None;
     }
     match subject.cases {
-        Cases::Load(_) | Cases::Suite(Workload::TrainJobs | Workload::PlainPods) => {
+        Cases::Load(_) | Cases::NearLimit(_) | Cases::Suite(Workload::TrainJobs | Workload::PlainPods) => {
             return Some(format!("`{name}` runs on one version of Kubernetes: omit --kubernetes all"));
         }
         Cases::Suite(Workload::PodCliqueSets) | Cases::Generated(_) | Cases::OwnWorkload { .. } => {}
@@ -149,6 +150,9 @@ fn of_cluster(request: &Request) -> Option<String> {
         Cases::Load(_) if provider != ProviderName::Local => {
             Some("`load` simulates its nodes on a local control plane: pass --provider local".into())
         }
+        Cases::NearLimit(_) if provider != ProviderName::Local => Some(
+            "`dev feasibility` simulates its nodes on a local control plane: omit cluster.provider".into(),
+        ),
         _ => None,
     }
 }

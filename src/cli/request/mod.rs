@@ -15,6 +15,7 @@ mod programs;
 use conformance_contract::clauses::{Class, Workload};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
+use conformance_run::near_limit::Judged;
 use conformance_run::workload;
 
 pub(crate) use self::cases::Cases;
@@ -27,7 +28,8 @@ pub(crate) use self::output::Output;
 pub(crate) use self::pod::Pod;
 pub(crate) use self::programs::{ProgramRequest, TrainerSource};
 use crate::args::{
-    AiConformanceArgs, FuzzArgs, JobArgs, LoadArgs, PodVerb, RunArgs, SoakArgs, TrainJobsArgs, WorkloadArgs,
+    AiConformanceArgs, FeasibilityArgs, FuzzArgs, JobArgs, LoadArgs, PodVerb, RunArgs, SoakArgs,
+    TrainJobsArgs, WorkloadArgs,
 };
 use crate::options::{ProviderName, RunOptions, Versions};
 use crate::{Failure, config, select};
@@ -75,7 +77,9 @@ impl Subject {
     pub(crate) fn workload(&self) -> Workload {
         match self.cases {
             Cases::Suite(workload) => workload,
-            Cases::Load(_) | Cases::Generated(_) | Cases::OwnWorkload { .. } => Workload::PodCliqueSets,
+            Cases::Load(_) | Cases::Generated(_) | Cases::NearLimit(_) | Cases::OwnWorkload { .. } => {
+                Workload::PodCliqueSets
+            }
         }
     }
 }
@@ -122,6 +126,22 @@ impl Request {
         Self::new(config::completed(&config, options)?, |_| cases::load(&args.nodes, args.pods, args.update))
     }
 
+    /// The run of pairs near the limit, and the pairs. Those that the check cannot decide are not run.
+    pub(crate) fn of_feasibility(args: FeasibilityArgs) -> Result<(Self, Vec<Judged>), Failure> {
+        let (ids, count) = (args.ids.clone(), args.pairs);
+        let (config, options) = args.split();
+        let mut options = config::completed(&config, options)?;
+        let target = &mut options.target;
+        let is_kube = target.backend.as_deref().is_none_or(|backend| backend == "default-scheduler");
+        if is_kube && target.scope.is_none() && target.kubernetes.is_none() {
+            target.scope = Some(cases::SCOPE_OF_PAIRS.into());
+        }
+        let pairs = cases::pairs(&ids, count, options.execution.seed)?;
+        let cases = pairs.iter().filter_map(|pair| pair.case).collect();
+        let request = Self::new(options, |_| Ok(Cases::NearLimit(cases)))?;
+        Ok((request, pairs))
+    }
+
     /// The run that the pods of a Job share, and the Job.
     pub(crate) fn of_job(args: JobArgs) -> Result<(Self, JobRequest), Failure> {
         let workload = match args.verb {
@@ -145,7 +165,7 @@ impl Request {
         let pod = Pod::of(&options.pod)?;
         let scope = match &cases {
             Cases::OwnWorkload { case, .. } => workload::scope(case),
-            Cases::Suite(_) | Cases::Load(_) | Cases::Generated(_) => None,
+            Cases::Suite(_) | Cases::Load(_) | Cases::Generated(_) | Cases::NearLimit(_) => None,
         };
         let scope = scope.or(options.target.scope);
         let default = || Versions::from(select::version_for(scope.as_deref()));

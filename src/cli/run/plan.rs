@@ -23,6 +23,7 @@ pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan,
             let target = load::target(&subject.backend, targets()?)?;
             Ok(generated::plan(vec![target], vec![load.case]))
         }
+        Cases::NearLimit(cases) => Ok(generated::plan(targets()?, cases.clone())),
         Cases::Generated(generated) => {
             let plan = generated::plan(targets()?, generated.cases.clone());
             Ok(match selection.shard {

@@ -45,6 +45,7 @@ fn verb(request: &Request) -> String {
             // `run` knows a generated workload by its id.
             None => "run {case}".into(),
         },
+        Cases::NearLimit(_) => "dev feasibility {case}".into(),
         Cases::OwnWorkload { file, nodes, .. } => {
             let nodes = match nodes {
                 NodesSource::Shapes(words) => words.clone(),
