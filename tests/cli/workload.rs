@@ -177,3 +177,41 @@ fn every_manifest_of_a_folder_is_judged_or_refused() {
     let report = cli.home.path().join("conformance-report/fits/report.yaml");
     assert!(report.is_file(), "{} is missing", report.display());
 }
+
+/// Twenty manifests with the features of upstream's samples and e2e manifests. Needs the components, and Go
+/// once to build them.
+#[test]
+fn manifests_like_upstreams_have_the_expected_outcomes() {
+    let cli = Cli::new();
+    let (folder, nodes) = (workloads("features"), workloads("features/nodes.yaml"));
+    let output = cli.run(&["workload", &folder, "--nodes", &nodes, "--scope", "PodGang"]);
+    let table = stdout(&output);
+    let outcomes = [
+        ("autoscaled.yaml", "judged: passed"),
+        ("environment.yaml", "judged: passed"),
+        ("explicit-order.yaml", "judged: passed"),
+        ("in-order.yaml", "judged: passed"),
+        ("larger-than-a-rack.yaml", "not feasible"),
+        ("no-replicas.yaml", "not supported"),
+        ("nvlink.yaml", "refused by admission"),
+        ("on-delete.yaml", "judged: passed"),
+        ("one-host-per-clique.yaml", "refused by admission"),
+        ("one-rack-per-group.yaml", "refused by admission"),
+        ("one-rack.yaml", "judged: passed"),
+        ("one-zone.yaml", "not feasible"),
+        ("replicas.yaml", "judged: passed"),
+        ("scaled-gangs.yaml", "judged: passed"),
+        ("shared-claim.yaml", "not feasible"),
+        ("spread-hosts.yaml", "judged: passed"),
+        ("surplus.yaml", "judged: passed"),
+        ("tainted-nodes.yaml", "judged: passed"),
+        ("termination-delay.yaml", "judged: passed"),
+        ("whole-group.yaml", "judged: passed"),
+    ];
+    for (name, outcome) in outcomes {
+        let row = table.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default();
+        assert!(row.contains(outcome), "{name}: {outcome}: {table}{}", stderr(&output));
+    }
+    assert_eq!(output.status.code(), Some(2), "some are refused: {table}");
+    assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
+}
