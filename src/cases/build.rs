@@ -1,11 +1,15 @@
-//! The build script of every suite. It lists the cases of each group's folder, so that a file with a `CASE` is
-//! registered automatically.
+//! The build script of every suite, and of the observations. It lists the cases of each group's folder, so that
+//! a file with a `CASE` or an `OBSERVATION` is registered automatically.
 //! `aon/one_clique_too_large.rs` becomes the case `aon/one-clique-too-large`, with the text of
 //! `one_clique_too_large.yaml`.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
+
+/// The constant of a file, its type, and the name of the list. A crate has one of these lists.
+const REGISTERED: [(&str, &str, &str); 2] =
+    [("CASE", "Case", "CASES"), ("OBSERVATION", "Observation", "OBSERVATIONS")];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = env::var("CARGO_MANIFEST_DIR")?;
@@ -19,24 +23,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     groups.sort();
     // A new group needs a line in lib.rs, so the script also runs after changes there.
     println!("cargo::rerun-if-changed=lib.rs");
-    let mut list = String::from("/// Every case, group by group.\nstatic CASES: &[Case] = &[\n");
-    for group in groups {
+    for group in &groups {
         println!("cargo::rerun-if-changed={}", group.display());
-        cases(&group, &mut list)?;
     }
-    list.push_str("];\n");
-    fs::write(Path::new(&env::var("OUT_DIR")?).join("cases.rs"), list)?;
+    let mut lists = String::new();
+    for (constant, of_type, name) in REGISTERED {
+        let mut list = String::new();
+        for group in &groups {
+            registered(group, constant, of_type, &mut list)?;
+        }
+        if !list.is_empty() {
+            writeln!(lists, "/// All of them, group by group.\nstatic {name}: &[{of_type}] = &[\n{list}];")?;
+        }
+    }
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("cases.rs"), lists)?;
     Ok(())
 }
 
-/// Appends a line for each file of a group's folder that has a `CASE`.
-fn cases(group: &Path, list: &mut String) -> Result<(), Box<dyn std::error::Error>> {
+/// Appends a line for each file of a group's folder that has this constant.
+fn registered(
+    group: &Path,
+    constant: &str,
+    of_type: &str,
+    list: &mut String,
+) -> Result<(), Box<dyn std::error::Error>> {
     let name =
         |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut files: Vec<_> = fs::read_dir(group)?.flatten().map(|entry| entry.path()).collect();
     files.sort();
     for path in files.iter().filter(|path| path.extension().is_some_and(|ending| ending == "rs")) {
-        if !fs::read_to_string(path)?.contains("const CASE: Case") {
+        if !fs::read_to_string(path)?.contains(&format!("const {constant}: {of_type}")) {
             continue;
         }
         let (group, case) = (name(group), name(path));
@@ -46,7 +62,7 @@ fn cases(group: &Path, list: &mut String) -> Result<(), Box<dyn std::error::Erro
             true => format!("include_str!({:?})", manifest.display().to_string()),
             false => "\"\"".to_owned(),
         };
-        writeln!(list, "    {group}::{case}::CASE.registered({id:?}, {manifest}),")?;
+        writeln!(list, "    {group}::{case}::{constant}.registered({id:?}, {manifest}),")?;
     }
     Ok(())
 }
