@@ -1,7 +1,7 @@
 //! The suite's only waits of fixed length. No event marks the end of these periods:
 //!
 //! - let an operator become idle
-//! - watch an idle cluster
+//! - watch an idle cluster, or a waiting gang
 //! - keep a component down while a timer runs
 //! - let the time pass in which an operator treats a PodClique as starting
 
@@ -52,6 +52,13 @@ impl TestContext {
         self.record_operator_writes(begin)?;
         self.mark(SharedMark::IdlePeriodEnded, json!({"seconds": length.as_secs()}));
         Ok(())
+    }
+
+    /// Waits for `length`, unscaled and regardless of events, while an observation counts writes.
+    pub async fn watch_for(&self, length: Duration) -> Result<(), Stop> {
+        // No synchronization is possible: the number of writes within a time is measured.
+        tokio::time::sleep(length).await;
+        Ok(self.test_cluster.cluster.healthy().await?)
     }
 
     /// Keeps a stopped component down for `length` (unscaled), while a timer under test runs.
