@@ -1,0 +1,60 @@
+//! 3 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Its gang resource is deleted, and one pod is replaced.
+
+use crate::prelude::*;
+
+pub(crate) const OBSERVATION: Observation =
+    question!("The gang resource of a bound gang is deleted, and then a pod is replaced. What happens?")
+        .answers(&["pods-deleted", "replacement-bound", "replacement-waits"])
+        .nodes(&[nodes(3).gpus(8)]);
+
+const GANG: PlainGang = PlainGang::new("undone", 2);
+/// The index of the replacement.
+const REPLACEMENT: usize = 2;
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    steps::submit_bound(test, &GANG, 2).await?;
+    steps::delete_resource(test, &GANG).await?;
+    steps::settle(test, "the pods deleted", |live| seen::bound(live, &GANG) < 2).await?;
+    steps::changed(test);
+    if test.look(|live| seen::is_bound(live, &GANG, 1)) {
+        steps::lose_pod(test, &GANG, 1).await?;
+    }
+    steps::create_pods(test, &GANG, REPLACEMENT..REPLACEMENT + 1).await?;
+    steps::observe_bound(test, &GANG, REPLACEMENT..REPLACEMENT + 1).await
+}
+
+fn answer(history: &History) -> Answered {
+    let (before, live) = (seen::before_change(history)?, seen::observed(history)?);
+    let word = if seen::bound(&before, &GANG) < 2 {
+        "pods-deleted"
+    } else if seen::is_bound(&live, &GANG, REPLACEMENT) {
+        "replacement-bound"
+    } else {
+        "replacement-waits"
+    };
+    let fate = seen::fate(&before, history.header.target, &GANG);
+    Ok(Answer::new(word).notes([fate]).notes(reports::pod_messages(&live, &GANG)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::seen::{CHANGED, OBSERVED};
+    use crate::testing::{bind, pod, story, waiting, word};
+
+    #[rstest::rstest]
+    #[case(1, None, "pods-deleted")]
+    #[case(2, Some("n"), "replacement-bound")]
+    #[case(2, None, "replacement-waits")]
+    fn the_pods_and_the_replacement_are_the_answer(
+        #[case] kept: usize,
+        #[case] node: Option<&str>,
+        #[case] wanted: &'static str,
+    ) {
+        let kept = bind(story().all_added(waiting(&GANG, 2)), &GANG, 0..kept).mark(CHANGED, Value::Null);
+        let replaced = kept.deleted(pod(&GANG, 1, None)).added(pod(&GANG, REPLACEMENT, node));
+        assert_eq!(word(&OBSERVATION, replaced.mark(OBSERVED, Value::Null)), Ok(wanted));
+    }
+}

@@ -1,0 +1,7 @@
+//! A bound gang that loses pods, its gang resource or its minimum.
+
+pub(crate) mod gang_resource_deleted;
+pub(crate) mod gate_on_replacement;
+pub(crate) mod lost_pod_replaced;
+pub(crate) mod minimum_raised;
+pub(crate) mod place_of_lost_pod;

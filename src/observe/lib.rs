@@ -1,0 +1,93 @@
+//! Observed behaviour: what each scheduler does where nothing is promised (`observe`).
+//!
+//! - `waits`, `conditions`, `surplus`, `bound`, `members`, `priority`, `affinity`: the observations, one `.rs` file
+//!   each. The build script registers them as it registers cases.
+//! - `observation`, `answer`: a question, and its answer from a history. `plain_gang` is the gang that most
+//!   questions are about, `steps` what drivers do with it, and `causes` the reasons why it waits.
+//! - `seen`, `reports`: what a history shows of a gang, and what the gang reports
+//! - `rounds` combines the answers of several rounds, `behaviour` is the document of all answers, and
+//!   `comparison` compares two documents.
+
+mod affinity;
+mod answer;
+mod behaviour;
+mod bound;
+mod causes;
+mod comparison;
+mod conditions;
+mod members;
+mod observation;
+mod plain_gang;
+mod prelude;
+mod priority;
+mod reports;
+mod rounds;
+mod seen;
+mod steps;
+mod surplus;
+#[cfg(test)]
+mod testing;
+mod waits;
+
+pub use answer::{Answer, Answered, Figure, NoAnswer};
+pub use behaviour::{Behaviour, Cell, Evidence, Outcome, Question};
+pub use comparison::{Difference, Loss, differences};
+pub use observation::Observation;
+pub use rounds::cell;
+
+include!(concat!(env!("OUT_DIR"), "/cases.rs"));
+
+/// Every observation, group by group.
+pub fn all() -> impl Iterator<Item = &'static Observation> {
+    OBSERVATIONS.iter()
+}
+
+/// The observation with that id.
+pub fn observation(id: &str) -> Option<&'static Observation> {
+    all().find(|observation| observation.id() == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use conformance_contract::target::AI_CONFORMANCE_TARGETS;
+
+    use super::*;
+
+    #[test]
+    fn observations_are_questions_with_several_answers() {
+        assert!(all().count() >= 12, "{}", all().count());
+        for observation in all() {
+            let id = observation.id();
+            assert!(observation.question().ends_with('?'), "{id}: {}", observation.question());
+            let answers: BTreeSet<_> = observation.answers.iter().collect();
+            assert!(answers.len() >= 2 && answers.len() == observation.answers.len(), "{id}: {answers:?}");
+            let vague = ["other", "partly", "varies"].iter().find(|word| answers.contains(word));
+            assert_eq!(vague, None, "{id}");
+            let is_for_some =
+                AI_CONFORMANCE_TARGETS.iter().any(|target| observation.why_not(*target).is_none());
+            assert!(is_for_some, "{id} applies to no scheduler");
+            // A namespace has at most 63 characters and ends with the run's id and a number.
+            assert!(id.len() <= 45, "{id}");
+        }
+    }
+
+    #[test]
+    fn an_observation_is_found_by_its_id() {
+        let found = observation("waits/too-few-pods-on-pods").map(|found| found.case.nodes[0].count);
+        assert_eq!(found, Some(3));
+        assert!(observation("waits/nothing").is_none());
+    }
+
+    /// `observe` has no list of its own: the documentation is the list.
+    #[test]
+    fn the_documentation_lists_every_question() {
+        let page = include_str!("../../docs/observe.md");
+        let missing: Vec<_> = all()
+            .map(|observation| format!("| `{}` | {} |", observation.id(), observation.question()))
+            .filter(|row| !page.contains(row))
+            .collect();
+        assert!(missing.is_empty(), "docs/observe.md lacks these rows:\n{}", missing.join("\n"));
+    }
+}

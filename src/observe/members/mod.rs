@@ -1,0 +1,4 @@
+//! Which pods count towards the minimum of their gang.
+
+pub(crate) mod finished_pods;
+pub(crate) mod terminating_pods;

@@ -1,0 +1,63 @@
+//! 3 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Both are deleted, and a finalizer keeps them
+//! Terminating on their nodes. Then one pod is created: with the Terminating ones it reaches the minimum.
+
+use conformance_driver::context::Awaited;
+use conformance_driver::limits;
+use serde_json::{Value, json};
+
+use crate::prelude::*;
+
+pub(crate) const OBSERVATION: Observation =
+    question!("Do Terminating pods count towards the minimum of their gang?")
+        .answers(&["count", "do-not-count"])
+        .nodes(&[nodes(3).gpus(8)]);
+
+const GANG: PlainGang = PlainGang::new("terminating", 2);
+/// The index of the pod that is created later.
+const LATER: usize = 2;
+const FINALIZER: &str = "example.com/keep";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    steps::create_resource(test, &GANG, |_| {}).await?;
+    let kept = |pod: &mut Value| pod["metadata"]["finalizers"] = json!([FINALIZER]);
+    for index in 0..2 {
+        steps::create_pod(test, &GANG, index, kept).await?;
+    }
+    steps::until_bound(test, &GANG, 2).await?;
+    for index in 0..2 {
+        test.delete("Pod", &steps::pod_name(test, &GANG, index)).await?;
+    }
+    let terminating = Awaited::of_harness("both pods Terminating");
+    test.until(terminating, limits::CLEANUP, |live| seen::bound(live, &GANG) == 0).await?;
+    steps::changed(test);
+    steps::create_pods(test, &GANG, LATER..LATER + 1).await?;
+    let observed = steps::observe_bound(test, &GANG, LATER..LATER + 1).await;
+    for index in 0..2 {
+        let released = json!({"metadata": {"finalizers": null}});
+        test.patch("Pod", &steps::pod_name(test, &GANG, index), released).await?;
+    }
+    observed
+}
+
+fn answer(history: &History) -> Answered {
+    let live = seen::observed(history)?;
+    let is_bound = |live: &Live| seen::is_bound(live, &GANG, LATER);
+    let after = seen::seconds_after_change(history, is_bound);
+    let word = if is_bound(&live) { "count" } else { "do-not-count" };
+    Ok(Answer::new(word).seconds("creation to binding", after).notes(reports::pod_messages(&live, &GANG)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seen::{CHANGED, OBSERVED};
+    use crate::testing::{pod, story, word};
+
+    #[rstest::rstest]
+    #[case(Some("n"), "count")]
+    #[case(None, "do-not-count")]
+    fn the_binding_of_the_later_pod_is_the_answer(#[case] node: Option<&str>, #[case] wanted: &'static str) {
+        let created = story().mark(CHANGED, Value::Null).added(pod(&GANG, LATER, node));
+        assert_eq!(word(&OBSERVATION, created.mark(OBSERVED, Value::Null)), Ok(wanted));
+    }
+}

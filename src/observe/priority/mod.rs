@@ -1,0 +1,74 @@
+//! Priorities that differ inside a gang. The pods and the gang resource can name a priority class.
+
+use conformance_driver::context::{Stop, TestContext};
+use conformance_history::{History, Live};
+use serde_json::Value;
+
+use crate::answer::{Answer, Answered};
+use crate::plain_gang::PlainGang;
+use crate::{reports, seen, steps};
+
+pub(crate) mod between_pods;
+pub(crate) mod on_gang_resource_only;
+pub(crate) mod on_pods_only;
+
+const ANSWERS: &[&str] = &["bound", "waits"];
+
+/// The places that name the priority class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Named {
+    on_resource: bool,
+    /// On the first pods of the gang, up to this number.
+    on_pods: usize,
+}
+
+/// Creates a gang that fits, with a priority class in these places, and waits until it is bound.
+async fn drive_with(test: &mut TestContext, gang: &PlainGang, named: Named) -> Result<(), Stop> {
+    let class = steps::priority_class(test).await?;
+    let name = |object: &mut Value| object["spec"]["priorityClassName"] = class.as_str().into();
+    steps::changed(test);
+    if named.on_resource {
+        steps::create_resource(test, gang, name).await?;
+    } else {
+        steps::create_resource(test, gang, |_| {}).await?;
+    }
+    for index in 0..gang.minimum {
+        if index < named.on_pods {
+            steps::create_pod(test, gang, index, name).await?;
+        } else {
+            steps::create_pod(test, gang, index, |_| {}).await?;
+        }
+    }
+    steps::observe_bound(test, gang, 0..gang.minimum).await
+}
+
+fn answer_for(history: &History, gang: &PlainGang) -> Answered {
+    let live = seen::observed(history)?;
+    let is_bound = |live: &Live| seen::bound(live, gang) == gang.minimum;
+    let word = if is_bound(&live) { "bound" } else { "waits" };
+    let after = seen::seconds_after_change(history, is_bound);
+    Ok(Answer::new(word).seconds("creation to binding", after).notes(reports::pod_messages(&live, gang)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observation::Observation;
+    use crate::seen::{CHANGED, OBSERVED};
+    use crate::testing::{bind, resource, story, waiting, word};
+
+    #[rstest::rstest]
+    #[case::on_pods(on_pods_only::OBSERVATION, on_pods_only::GANG)]
+    #[case::on_gang_resource(on_gang_resource_only::OBSERVATION, on_gang_resource_only::GANG)]
+    #[case::between_pods(between_pods::OBSERVATION, between_pods::GANG)]
+    fn the_bindings_are_the_answer(#[case] observation: Observation, #[case] gang: PlainGang) {
+        let observed = |bound: usize| {
+            let mut group = resource(&gang, Value::Null);
+            group["spec"]["priorityClassName"] = "high".into();
+            let created = story().mark(CHANGED, Value::Null).added(group).all_added(waiting(&gang, 2));
+            bind(created, &gang, 0..bound).mark(OBSERVED, Value::Null)
+        };
+        assert_eq!(word(&observation, observed(2)), Ok("bound"));
+        assert_eq!(word(&observation, observed(1)), Ok("waits"));
+    }
+}

@@ -1,0 +1,19 @@
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Its pods name a priority class.
+
+use super::{ANSWERS, Named, answer_for, drive_with};
+use crate::prelude::*;
+
+pub(crate) const OBSERVATION: Observation =
+    question!("The pods of a gang name a priority class, its gang resource names none. Is the gang bound?")
+        .answers(ANSWERS)
+        .nodes(&[nodes(2).gpus(8)]);
+
+pub(super) const GANG: PlainGang = PlainGang::new("pods-only", 2);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    drive_with(test, &GANG, Named { on_resource: false, on_pods: 2 }).await
+}
+
+fn answer(history: &History) -> Answered {
+    answer_for(history, &GANG)
+}

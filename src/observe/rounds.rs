@@ -1,0 +1,88 @@
+//! Combines the answers of several rounds into one cell. A scheduler that decides a race differently each time
+//! has no answer: its cell varies, with the distribution.
+
+use std::collections::BTreeMap;
+
+use crate::answer::Answered;
+use crate::behaviour::{Cell, Evidence, Outcome};
+
+/// The cell of a scheduler after these rounds, each with its history if there is one.
+pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence>)>) -> Cell {
+    let mut cell = Cell {
+        backend: backend.into(),
+        version: version.into(),
+        outcome: Outcome::NoAnswer,
+        answer: None,
+        distribution: BTreeMap::new(),
+        reason: None,
+        figures: Vec::new(),
+        notes: Vec::new(),
+        histories: Vec::new(),
+    };
+    let count = rounds.len();
+    let mut answers = Vec::new();
+    for (answered, history) in rounds {
+        cell.histories.extend(history);
+        match answered {
+            Ok(answer) => {
+                *cell.distribution.entry(answer.word.to_owned()).or_default() += 1;
+                answers.push(answer);
+            }
+            Err(reason) => {
+                cell.reason.get_or_insert(reason.0);
+            }
+        }
+    }
+    let most = cell.distribution.iter().max_by_key(|(_, times)| **times);
+    let Some((word, times)) = most.map(|(word, times)| (word.clone(), *times as usize)) else {
+        return cell;
+    };
+    // Four of five, rounded up.
+    let is_clear = times >= (count * 4).div_ceil(5);
+    cell.outcome = if is_clear { Outcome::Answered } else { Outcome::Varies };
+    if let Some(first) = answers.into_iter().find(|answer| answer.word == word) {
+        cell.figures = first.figures;
+        cell.notes = first.notes;
+    }
+    cell.answer = is_clear.then_some(word);
+    cell
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::{Answer, NoAnswer};
+
+    fn rounds(words: &[&'static str]) -> Cell {
+        let answered = words.iter().map(|word| match *word {
+            "" => Err(NoAnswer("the driver stopped".into())),
+            word => Ok(Answer::new(word).notes([format!("it is {word}")])),
+        });
+        cell("volcano", "v1.15.1", answered.map(|answered| (answered, None)).collect())
+    }
+
+    #[rstest::rstest]
+    #[case::once(&["bound"], Outcome::Answered, Some("bound"))]
+    #[case::four_of_five(&["waits", "bound", "bound", "bound", "bound"], Outcome::Answered, Some("bound"))]
+    #[case::three_of_five(&["waits", "bound", "bound", "bound", "waits"], Outcome::Varies, None)]
+    #[case::one_of_two(&["waits", "bound"], Outcome::Varies, None)]
+    #[case::one_round_lost(&["bound", "bound", "", "bound", "bound"], Outcome::Answered, Some("bound"))]
+    #[case::two_rounds_lost(&["bound", "", "", "bound", "bound"], Outcome::Varies, None)]
+    #[case::none(&["", ""], Outcome::NoAnswer, None)]
+    fn an_answer_needs_four_of_five_rounds(
+        #[case] words: &[&'static str],
+        #[case] outcome: Outcome,
+        #[case] answer: Option<&str>,
+    ) {
+        let cell = rounds(words);
+        assert_eq!((cell.outcome, cell.answer.as_deref()), (outcome, answer));
+        assert_eq!(cell.reason.is_some(), words.contains(&""));
+    }
+
+    #[test]
+    fn notes_are_those_of_a_round_with_the_answer() {
+        let cell = rounds(&["waits", "bound", "bound", "bound", "bound"]);
+        assert_eq!(cell.notes, ["it is bound"]);
+        assert_eq!(cell.distribution, [("bound".to_owned(), 4), ("waits".to_owned(), 1)].into());
+    }
+}

@@ -1,0 +1,216 @@
+//! What drivers do with gangs of plain pods. They act and wait; a timeout is no failure.
+
+use std::ops::Range;
+
+use conformance_contract::names;
+use conformance_driver::context::{Awaited, Stop, TestContext};
+use conformance_driver::limits;
+use conformance_expect::schedulers;
+use conformance_history::{Live, SharedMark};
+use serde_json::{Value, json};
+
+use crate::plain_gang::PlainGang;
+use crate::seen::{self, CHANGED, OBSERVED, REPLIED};
+
+/// A gate of a third party, which no scheduler knows.
+const GATE: &str = names::FOREIGN_GATE;
+/// The label of a pod with its index, for affinity.
+pub(crate) const MEMBER: &str = "conformance.grove.io/member";
+
+/// Creates the gang resource, then this number of pods.
+pub(crate) async fn submit(test: &TestContext, gang: &PlainGang, pods: usize) -> Result<(), Stop> {
+    create_resource(test, gang, |_| {}).await?;
+    create_pods(test, gang, 0..pods).await
+}
+
+/// Creates a gang that fits, and waits until all its pods are bound.
+pub(crate) async fn submit_bound(test: &TestContext, gang: &PlainGang, pods: usize) -> Result<(), Stop> {
+    submit(test, gang, pods).await?;
+    until_bound(test, gang, pods).await
+}
+
+/// Creates the gang resource after an edit.
+pub(crate) async fn create_resource(
+    test: &TestContext,
+    gang: &PlainGang,
+    edit: impl FnOnce(&mut Value),
+) -> Result<(), Stop> {
+    let (kind, mut resource) = part(test, gang, |kind| kind != "Pod")?;
+    resource["metadata"]["labels"][names::GANG] = gang.name.into();
+    edit(&mut resource);
+    test.create(kind, &resource).await.map(drop)
+}
+
+/// Creates the pods at these indices.
+pub(crate) async fn create_pods(
+    test: &TestContext,
+    gang: &PlainGang,
+    indices: Range<usize>,
+) -> Result<(), Stop> {
+    for index in indices {
+        create_pod(test, gang, index, |_| {}).await?;
+    }
+    Ok(())
+}
+
+/// Creates the pod at an index after an edit.
+pub(crate) async fn create_pod(
+    test: &TestContext,
+    gang: &PlainGang,
+    index: usize,
+    edit: impl FnOnce(&mut Value),
+) -> Result<(), Stop> {
+    let (kind, mut pod) = part(test, gang, |kind| kind == "Pod")?;
+    pod["metadata"]["name"] = pod_name(test, gang, index).into();
+    pod["metadata"]["labels"][names::GANG] = gang.name.into();
+    pod["metadata"]["labels"][MEMBER] = index.to_string().into();
+    let gpus = json!({names::GPU: gang.gpus.to_string()});
+    let spec = &mut pod["spec"];
+    spec["containers"] = json!([{
+        "name": "worker", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": gpus, "limits": gpus},
+    }]);
+    spec["nodeSelector"] = json!({names::POOL: test.namespace});
+    spec["tolerations"] = json!([{"key": names::POOL, "value": test.namespace, "effect": "NoSchedule"}]);
+    spec["terminationGracePeriodSeconds"] = 0.into();
+    edit(&mut pod);
+    test.create(kind, &pod).await.map(drop)
+}
+
+/// Adds a scheduling gate to a pod that is created.
+pub(crate) fn gated(pod: &mut Value) {
+    pod["spec"]["schedulingGates"] = json!([{"name": GATE}]);
+}
+
+/// Removes the scheduling gate of the pod at an index.
+pub(crate) async fn remove_gate(test: &TestContext, gang: &PlainGang, index: usize) -> Result<(), Stop> {
+    let change = json!({"spec": {"schedulingGates": null}});
+    test.patch("Pod", &pod_name(test, gang, index), change).await.map(drop)
+}
+
+/// Deletes the pod at an index without grace, and waits until the history shows it.
+pub(crate) async fn lose_pod(test: &TestContext, gang: &PlainGang, index: usize) -> Result<(), Stop> {
+    test.force_delete_pod(&pod_name(test, gang, index)).await
+}
+
+/// Deletes the gang resource.
+pub(crate) async fn delete_resource(test: &TestContext, gang: &PlainGang) -> Result<(), Stop> {
+    let (kind, _) = part(test, gang, |kind| kind != "Pod")?;
+    test.delete(kind, &own_name(test, gang)).await
+}
+
+/// Changes the minimum in the gang resource, and records whether the API server accepted the change.
+pub(crate) async fn change_minimum(test: &TestContext, gang: &PlainGang, minimum: usize) -> Result<(), Stop> {
+    let (kind, resource) = part(test, &PlainGang { minimum, ..*gang }, |kind| kind != "Pod")?;
+    changed(test);
+    let refusal = match test.patch(kind, &own_name(test, gang), json!({"spec": resource["spec"]})).await {
+        Ok(_) => Value::Null,
+        Err(Stop::Refused { reason, .. }) => reason.into(),
+        Err(stop) => return Err(stop),
+    };
+    test.mark(REPLIED, json!({"refusal": refusal}));
+    Ok(())
+}
+
+/// Creates a priority class that only this run of the observation uses, and returns its name once admission
+/// knows it.
+pub(crate) async fn priority_class(test: &TestContext) -> Result<String, Stop> {
+    let class = test.namespace.clone();
+    let object = json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": class, "labels": {names::RUN: test.test_cluster.run}}, "value": 1000,
+    });
+    test.apply_companion(object).await?;
+    let probe = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": {
+            "priorityClassName": class, "schedulingGates": [{"name": GATE}],
+            "containers": [{"name": "pause", "image": "registry.k8s.io/pause:3.10"}],
+        },
+    });
+    let known = Awaited::of_harness(format!("the priority class {class} known to admission"));
+    test.poll_until(known, limits::REACTION, || async {
+        match test.create("Pod", &probe).await {
+            Ok(_) => Ok(Some(())),
+            Err(Stop::Refused { .. }) => Ok(None),
+            Err(stop) => Err(stop),
+        }
+    })
+    .await?;
+    test.delete("Pod", "probe").await?;
+    Ok(class)
+}
+
+/// Sets the mark after which durations are measured.
+pub(crate) fn changed(test: &TestContext) {
+    test.mark(CHANGED, Value::Null);
+}
+
+/// Waits until this number of pods is bound. Without them the observation has no answer.
+pub(crate) async fn until_bound(test: &TestContext, gang: &PlainGang, count: usize) -> Result<(), Stop> {
+    let state = Awaited::of_harness(format!("{count} pods of gang {} bound", gang.name));
+    test.until(state, limits::SCHEDULING, |live| seen::bound(live, gang) >= count).await
+}
+
+/// Waits until a state is reached, or until the time of another try has passed without it. Canaries then prove
+/// that the scheduler has made a full pass.
+pub(crate) async fn settle(
+    test: &mut TestContext,
+    state: &str,
+    is_reached: impl Fn(&Live) -> bool,
+) -> Result<(), Stop> {
+    match test.until(Awaited::of_harness(state), limits::ANOTHER_TRY, is_reached).await {
+        Ok(()) => {}
+        // On a machine that was too slow to decide, the timeout proves nothing.
+        Err(Stop::Timeout(timeout)) if timeout.too_slow.is_none() => {
+            test.mark(SharedMark::ContinuedAfterTimeout, Value::Null);
+        }
+        Err(stop) => return Err(stop),
+    }
+    test.scheduler_passes().await
+}
+
+/// Like [`settle`], and sets the mark at which the question is answered.
+pub(crate) async fn observe(
+    test: &mut TestContext,
+    state: &str,
+    is_reached: impl Fn(&Live) -> bool,
+) -> Result<(), Stop> {
+    settle(test, state, is_reached).await?;
+    test.mark(OBSERVED, Value::Null);
+    Ok(())
+}
+
+/// Waits until the gang of the pods at these indices is bound, and sets the mark at which the question is
+/// answered.
+pub(crate) async fn observe_bound(
+    test: &mut TestContext,
+    gang: &PlainGang,
+    indices: Range<usize>,
+) -> Result<(), Stop> {
+    let state = format!("pods {indices:?} of gang {} bound", gang.name);
+    observe(test, &state, |live| indices.clone().all(|index| seen::is_bound(live, gang, index))).await
+}
+
+pub(crate) fn pod_name(test: &TestContext, gang: &PlainGang, index: usize) -> String {
+    format!("{}-{index}", own_name(test, gang))
+}
+
+/// The name of the gang resource: unique in the cluster, because KAI identifies a PodGroup by its name alone.
+fn own_name(test: &TestContext, gang: &PlainGang) -> String {
+    // A namespace ends with the run's id and a number.
+    let mut parts = test.namespace.rsplitn(3, '-');
+    let (number, run) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    format!("{}-{run}-{number}", gang.name)
+}
+
+/// The gang resource, or the pod with only scheduler and membership fields.
+fn part(
+    test: &TestContext,
+    gang: &PlainGang,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<(&'static str, Value), Stop> {
+    let parts = schedulers::of(test.target).plain_gang(&own_name(test, gang), gang.minimum);
+    parts.into_iter().find(|(kind, _)| is_wanted(kind)).ok_or_else(|| Stop::Refused {
+        action: format!("create gang {}", gang.name),
+        reason: "only an operator can create a gang of this scheduler".into(),
+    })
+}

@@ -1,0 +1,57 @@
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs with minimum 2; one pod has a scheduling gate, which is removed
+//! later.
+
+use crate::prelude::*;
+use crate::seen::OBSERVED;
+
+pub(crate) const OBSERVATION: Observation =
+    question!("A surplus pod has a scheduling gate. Are the other pods of its gang bound?")
+        .answers(&["bound", "held", "less-than-minimum"])
+        .nodes(&[nodes(3).gpus(8)]);
+
+const GANG: PlainGang = PlainGang::new("gated", 2);
+/// The index of the pod with the gate.
+const GATED: usize = 2;
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    steps::submit(test, &GANG, GATED).await?;
+    steps::create_pod(test, &GANG, GATED, steps::gated).await?;
+    steps::settle(test, "two pods bound", |live| seen::bound(live, &GANG) == 2).await?;
+    steps::changed(test);
+    steps::remove_gate(test, &GANG, GATED).await?;
+    steps::observe_bound(test, &GANG, 0..3).await
+}
+
+fn answer(history: &History) -> Answered {
+    // Without the second part of the driver, the figure is missing.
+    history.reached(OBSERVED)?;
+    let word = match seen::bound(&seen::before_change(history)?, &GANG) {
+        0 => "held",
+        1 => "less-than-minimum",
+        _ => "bound",
+    };
+    let all = seen::seconds_after_change(history, |live| seen::bound(live, &GANG) == 3);
+    Ok(Answer::new(word).seconds("gate removed to all bound", all))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::seen::CHANGED;
+    use crate::testing::{bind, story, waiting, word};
+
+    #[rstest::rstest]
+    #[case(0, "held")]
+    #[case(1, "less-than-minimum")]
+    #[case(2, "bound")]
+    fn the_pods_bound_before_the_gate_is_removed_are_the_answer(
+        #[case] bound: usize,
+        #[case] wanted: &'static str,
+    ) {
+        let gated = bind(story().all_added(waiting(&GANG, 3)), &GANG, 0..bound).mark(CHANGED, Value::Null);
+        let observed = bind(gated, &GANG, bound..3).mark(OBSERVED, Value::Null);
+        assert_eq!(word(&OBSERVATION, observed), Ok(wanted));
+    }
+}

@@ -1,0 +1,4 @@
+//! Pods above the minimum of their gang.
+
+pub(crate) mod gate_on_surplus_pod;
+pub(crate) mod room_for_some;

@@ -1,0 +1,46 @@
+//! 3 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs with minimum 2: room for one of two surplus pods.
+
+use crate::prelude::*;
+
+pub(crate) const OBSERVATION: Observation =
+    question!("A gang fits with some of its surplus pods, but not with all. How many pods are bound?")
+        .answers(&["as-many-as-fit", "minimum-only", "less-than-minimum", "none"])
+        .nodes(&[nodes(3).gpus(8)]);
+
+const GANG: PlainGang = PlainGang::new("surplus", 2);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    steps::submit(test, &GANG, 4).await?;
+    steps::observe(test, "three pods bound", |live| seen::bound(live, &GANG) == 3).await
+}
+
+fn answer(history: &History) -> Answered {
+    let bound = seen::bound(&seen::observed(history)?, &GANG);
+    let word = match bound {
+        0 => "none",
+        1 => "less-than-minimum",
+        2 => "minimum-only",
+        _ => "as-many-as-fit",
+    };
+    Ok(Answer::new(word).count("bound", bound, "pods"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::seen::OBSERVED;
+    use crate::testing::{bind, story, waiting, word};
+
+    #[rstest::rstest]
+    #[case(0, "none")]
+    #[case(1, "less-than-minimum")]
+    #[case(2, "minimum-only")]
+    #[case(3, "as-many-as-fit")]
+    fn the_number_of_bound_pods_is_the_answer(#[case] bound: usize, #[case] wanted: &'static str) {
+        let observed =
+            bind(story().all_added(waiting(&GANG, 4)), &GANG, 0..bound).mark(OBSERVED, Value::Null);
+        assert_eq!(word(&OBSERVATION, observed), Ok(wanted));
+    }
+}
