@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+pub use self::execute::Observed;
 pub use self::held::HeldCase;
 use self::held::HeldCases;
 pub use self::preview::Preview;

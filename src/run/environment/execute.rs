@@ -1,3 +1,5 @@
+mod observe;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -22,6 +24,7 @@ use futures::FutureExt;
 use futures::future::select_all;
 use serde_json::{Map, Value};
 
+pub use self::observe::Observed;
 use super::seats::Seat;
 use super::{ClusterSlot, Environment, Origin};
 use crate::artifacts::Artifacts;
