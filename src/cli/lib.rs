@@ -27,6 +27,7 @@ mod list;
 mod load;
 mod mutants;
 mod mutate;
+mod observe;
 mod offline;
 mod operator;
 mod options;
@@ -210,6 +211,7 @@ async fn dispatch(verb: Verb, interruption: Arc<Interruption>) -> Result<Exit, F
         Verb::Load(args) => run::run(&Request::of_load(*args)?, &interruption).await,
         Verb::TrainJobs(args) => run::run(&Request::of_train_jobs(*args)?, &interruption).await,
         Verb::AiConformance(args) => run::run(&Request::of_ai_conformance(*args)?, &interruption).await,
+        Verb::Observe(args) => observe::observe(*args, &interruption).await,
         Verb::Job(args) => {
             let (request, job) = Request::of_job(*args)?;
             job::job(&request, &job, &interruption).await

@@ -8,6 +8,7 @@ use conformance_contract::renamed_cases;
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_history::{Header, History, SharedMark};
+use conformance_observe::{Figure, Observation};
 use conformance_report::{CaseResult, Exit, exit_code};
 use conformance_run::{near_limit, suites, verdict, workload};
 
@@ -18,6 +19,9 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let usage = |reason: String| Failure::Usage(format!("{}: {reason}", args.history.display()));
     let file = File::open(&args.history).map_err(|e| usage(e.to_string()))?;
     let history = History::read(BufReader::new(file), header(args)?).map_err(|e| usage(e.to_string()))?;
+    if let Some(observation) = conformance_observe::observation(&history.header.case) {
+        return Ok(answer(observation, &history));
+    }
     let case = case_of(&history)?;
     let judgements = if history.marks(SharedMark::Interrupted).next().is_some() {
         verdict::interrupted(case, history.header.target)
@@ -41,6 +45,22 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(exit_code(result.clauses.iter().map(|judgement| &judgement.outcome)))
+}
+
+/// Prints the answer to a question, which never changes the exit code.
+fn answer(observation: &Observation, history: &History) -> Exit {
+    let place = format!("{} on {}", observation.id(), history.header.target);
+    match observation.answer(history) {
+        Ok(answer) => {
+            output::data(&format!("{place}: {}", answer.word));
+            for Figure { name, value, unit } in &answer.figures {
+                output::data(&format!("  {name}: {value} {unit}"));
+            }
+            answer.notes.iter().for_each(|note| output::data(&format!("  {note}")));
+        }
+        Err(reason) => output::data(&format!("{place}: no answer: {reason}")),
+    }
+    Exit::Conformant
 }
 
 /// The case of a history. An older version of the suite may have recorded it, under a former id of the case.

@@ -112,7 +112,7 @@ pub(crate) fn by_control_plane(targets: Vec<Target>) -> (Vec<Target>, Vec<Target
 }
 
 /// The targets of a workload's backend, by `schedulerName` or by target name.
-fn targets_of(workload: Workload, what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
+pub(crate) fn targets_of(workload: Workload, what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
     let targets = suites::of(workload).targets;
     let matches = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
     let found: Vec<_> = targets.iter().copied().filter(matches).collect();

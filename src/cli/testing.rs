@@ -23,6 +23,7 @@ pub(crate) fn request(line: &str) -> Result<Request, Failure> {
         Verb::Load(args) => Request::of_load(*args),
         Verb::TrainJobs(args) => Request::of_train_jobs(*args),
         Verb::AiConformance(args) => Request::of_ai_conformance(*args),
+        Verb::Observe(args) => Request::of_observe(*args),
         other => panic!("{other:?} judges nothing"),
     }
 }

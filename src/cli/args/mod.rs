@@ -3,6 +3,7 @@
 
 mod config;
 mod mutate;
+mod observe;
 mod offline;
 mod other_clusters;
 mod report;
@@ -13,6 +14,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use self::config::ConfigArgs;
 pub(crate) use self::mutate::{MutateArgs, MutateRunArgs, MutateVerb};
+pub(crate) use self::observe::ObserveArgs;
 pub(crate) use self::offline::{
     CompletionsArgs, ContractArgs, ContractFormat, ContractVerb, ListArgs, ListFormat, ManArgs, ReplayArgs,
 };
@@ -63,6 +65,8 @@ pub(crate) enum Verb {
     TrainJobs(Box<TrainJobsArgs>),
     /// Judge gang scheduling of plain pods, for Kubernetes AI conformance.
     AiConformance(Box<AiConformanceArgs>),
+    /// Show what schedulers do where the contract promises nothing.
+    Observe(Box<ObserveArgs>),
     /// Run the suite inside a cluster, as pods of a Job.
     Job(Box<JobArgs>),
     /// List the cases and the clauses they judge.

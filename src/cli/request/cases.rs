@@ -28,6 +28,8 @@ pub(crate) enum Cases {
         nodes: NodesSource,
         case: &'static Case,
     },
+    /// Questions without a verdict, about gangs of plain pods.
+    Observations,
 }
 
 /// A load test, as it was requested.

@@ -32,12 +32,13 @@ fn name_of(cases: &Cases) -> &'static str {
         Cases::Generated(_) => "fuzz",
         Cases::NearLimit(_) => "dev feasibility",
         Cases::OwnWorkload { .. } => "workload",
+        Cases::Observations => "observe",
     }
 }
 
 /// Options that the tools for other workloads do not accept.
 fn of_subject(request: &Request, name: &str) -> Option<String> {
-    let Request { subject, operator, cluster, execution, .. } = request;
+    let Request { subject, operator, cluster, execution, output, .. } = request;
     let has_operator = operator.source != OperatorSource::Reference || operator.upgrade_from.is_some();
     let refused: &[(&str, bool)] = match &subject.cases {
         Cases::Suite(Workload::PodCliqueSets) => &[],
@@ -52,6 +53,14 @@ fn of_subject(request: &Request, name: &str) -> Option<String> {
             ("--upgrade-from", operator.upgrade_from.is_some()),
             ("--cluster", cluster.name.is_some()),
             ("--depth", execution.depth != Depth::default()),
+        ],
+        Cases::Observations => &[
+            ("--scope", subject.scope.is_some()),
+            ("target.features", !subject.features.is_empty()),
+            ("--operator", has_operator),
+            ("--cluster", cluster.name.is_some()),
+            ("--depth", execution.depth != Depth::default()),
+            ("--baseline", output.baseline.is_some()),
         ],
         Cases::Generated(_) => &[("--depth", execution.depth != Depth::default())],
         Cases::OwnWorkload { .. } => &[
@@ -76,7 +85,9 @@ fn of_selection(request: &Request, name: &str) -> Option<String> {
     let refused = match subject.cases {
         Cases::Suite(_) => return None,
         Cases::Generated(_) => false,
-        Cases::Load(_) | Cases::NearLimit(_) | Cases::OwnWorkload { .. } => selection.shard.is_some(),
+        Cases::Load(_) | Cases::NearLimit(_) | Cases::OwnWorkload { .. } | Cases::Observations => {
+            selection.shard.is_some()
+        }
     };
     let is_selected =
         !selection.words.is_empty() || !selection.skip.is_empty() || !selection.classes.is_empty() || refused;
@@ -89,7 +100,10 @@ fn of_versions(request: &Request, name: &str) -> Option<String> {
         return None;
     }
     match subject.cases {
-        Cases::Load(_) | Cases::NearLimit(_) | Cases::Suite(Workload::TrainJobs | Workload::PlainPods) => {
+        Cases::Load(_)
+        | Cases::NearLimit(_)
+        | Cases::Suite(Workload::TrainJobs | Workload::PlainPods)
+        | Cases::Observations => {
             return Some(format!("`{name}` runs on one version of Kubernetes: omit --kubernetes all"));
         }
         Cases::Suite(Workload::PodCliqueSets) | Cases::Generated(_) | Cases::OwnWorkload { .. } => {}
@@ -147,6 +161,9 @@ fn of_cluster(request: &Request) -> Option<String> {
              clusters: pass --provider local, or existing for your own cluster"
                 .into(),
         ),
+        Cases::Observations if provider != ProviderName::Local => {
+            Some("`observe` starts schedulers as local processes: omit cluster.provider".into())
+        }
         Cases::Load(_) if provider != ProviderName::Local => {
             Some("`load` simulates its nodes on a local control plane: pass --provider local".into())
         }

@@ -28,7 +28,7 @@ pub(crate) use self::output::Output;
 pub(crate) use self::pod::Pod;
 pub(crate) use self::programs::{ProgramRequest, TrainerSource};
 use crate::args::{
-    AiConformanceArgs, FeasibilityArgs, FuzzArgs, JobArgs, LoadArgs, PodVerb, RunArgs, SoakArgs,
+    AiConformanceArgs, FeasibilityArgs, FuzzArgs, JobArgs, LoadArgs, ObserveArgs, PodVerb, RunArgs, SoakArgs,
     TrainJobsArgs, WorkloadArgs,
 };
 use crate::options::{ProviderName, RunOptions, Versions};
@@ -77,6 +77,7 @@ impl Subject {
     pub(crate) fn workload(&self) -> Workload {
         match self.cases {
             Cases::Suite(workload) => workload,
+            Cases::Observations => Workload::PlainPods,
             Cases::Load(_) | Cases::Generated(_) | Cases::NearLimit(_) | Cases::OwnWorkload { .. } => {
                 Workload::PodCliqueSets
             }
@@ -103,6 +104,11 @@ impl Request {
     pub(crate) fn of_ai_conformance(args: AiConformanceArgs) -> Result<Self, Failure> {
         let (config, options) = args.split();
         Self::new(config::completed(&config, options)?, |_| Ok(Cases::Suite(Workload::PlainPods)))
+    }
+
+    pub(crate) fn of_observe(args: ObserveArgs) -> Result<Self, Failure> {
+        let (config, options) = args.split();
+        Self::new(config::completed(&config, options)?, |_| Ok(Cases::Observations))
     }
 
     pub(crate) fn of_workload(args: WorkloadArgs, nodes: WorkloadNodes) -> Result<Self, Failure> {
@@ -165,7 +171,11 @@ impl Request {
         let pod = Pod::of(&options.pod)?;
         let scope = match &cases {
             Cases::OwnWorkload { case, .. } => workload::scope(case),
-            Cases::Suite(_) | Cases::Load(_) | Cases::Generated(_) | Cases::NearLimit(_) => None,
+            Cases::Suite(_)
+            | Cases::Load(_)
+            | Cases::Generated(_)
+            | Cases::NearLimit(_)
+            | Cases::Observations => None,
         };
         let scope = scope.or(options.target.scope);
         let default = || Versions::from(select::version_for(scope.as_deref()));

@@ -29,6 +29,7 @@ fn each_subcommand_has_its_cases() {
     assert!(matches!(cases("run"), Cases::Suite(Workload::PodCliqueSets)));
     assert!(matches!(cases("trainjobs"), Cases::Suite(Workload::TrainJobs)));
     assert!(matches!(cases("ai-conformance"), Cases::Suite(Workload::PlainPods)));
+    assert!(matches!(cases("observe"), Cases::Observations));
     assert!(matches!(cases("load --nodes 50x8 --pods 300"), Cases::Load(_)));
     let Cases::Generated(generated) = cases("fuzz --count 3 --seed 5") else {
         panic!("no generated workloads")
@@ -71,6 +72,11 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 #[case("trainjobs --scope PodGang", "--scope does not apply to `trainjobs`")]
 #[case("trainjobs --set cluster.provider=kind", "starts the trainer as a local process")]
 #[case("ai-conformance --provider kind", "or existing for your own cluster")]
+#[case("observe --kubernetes all", "`observe` runs on one version")]
+#[case("observe --scope PodGang", "--scope does not apply to `observe`")]
+#[case("observe --baseline report.yaml", "--baseline does not apply to `observe`")]
+#[case("observe --set cluster.provider=kind", "starts schedulers as local processes")]
+#[case("observe --set selection.cases=aon", "does not apply to `observe`")]
 #[case("load --nodes 50 --pods 300", "--nodes 50: expected NODESxGPUS")]
 #[case("load --nodes 10x8 --pods 300", "300 pods request 230 GPUs")]
 #[case("load --nodes 50x8 --pods 300 --provider kind", "pass --provider local")]

@@ -15,14 +15,18 @@ mod rounds;
 use std::sync::Arc;
 
 use conformance_contract::clauses::Workload;
+use conformance_contract::kubernetes::Kubernetes;
 use conformance_programs::home;
 use conformance_report::{Exit, Report};
+use conformance_run::environment::Environment;
 use conformance_run::first_failure::FirstFailure;
 use conformance_run::interruption::Interruption;
+use conformance_run::run_plan::RunPlan;
 
 pub(crate) use self::one_cluster::{close, execute};
 pub(crate) use self::plan::plan;
 pub(crate) use self::preview::preview;
+use crate::output::Console;
 use crate::request::{Cases, NodesSource, Request};
 use crate::{Failure, baseline, publish, report_files};
 
@@ -47,6 +51,19 @@ pub(crate) async fn judge(request: &Request, interruption: &Arc<Interruption>) -
     let ends_early = request.execution.fail_fast || request.cluster.hold_on_failure;
     let first_failure = ends_early.then(Arc::default);
     Run { request, interruption, first_failure }.cases().await
+}
+
+/// The clusters of a plan that writes no report. They are not started yet.
+pub(crate) async fn environment(
+    kubernetes: Kubernetes,
+    plan: &mut RunPlan,
+    request: &Request,
+    interruption: &Arc<Interruption>,
+    console: &Console,
+) -> Result<Environment, Failure> {
+    let run = Run { request, interruption, first_failure: None };
+    let (environment, _) = run.prepare(kubernetes, plan, &request.output.folder, console).await?;
+    Ok(environment)
 }
 
 /// Writes the nodes that were read from a cluster into the report's folder, so that the run can be repeated.

@@ -36,6 +36,7 @@ fn verb(request: &Request) -> String {
         Cases::Suite(Workload::PodCliqueSets) => "run {case}".into(),
         Cases::Suite(Workload::TrainJobs) => "trainjobs {case}".into(),
         Cases::Suite(Workload::PlainPods) => "ai-conformance {case}".into(),
+        Cases::Observations => "observe {case}".into(),
         Cases::Load(load) => {
             let update = if load.update { " --update" } else { "" };
             format!("load --nodes {} --pods {}{update}", load.nodes, load.pods)

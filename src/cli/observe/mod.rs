@@ -1,0 +1,299 @@
+//! `observe`: asks schedulers the questions of the observations, prints the answers as a table, and writes
+//! `behaviour.json` with the histories. An answer never changes the exit code, unless `--fail-on-change`
+//! compares it with an earlier one.
+
+mod table;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use conformance_contract::target::Target;
+use conformance_history::History;
+use conformance_observe::{
+    Answered, Behaviour, Cell, Evidence, NoAnswer, Observation, Outcome, Question, differences,
+};
+use conformance_programs::blocking::in_place;
+use conformance_programs::components::digest;
+use conformance_programs::home;
+use conformance_report::Exit;
+use conformance_run::environment::Environment;
+use conformance_run::interruption::Interruption;
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+use crate::args::ObserveArgs;
+use crate::output::{self, Console};
+use crate::report_files::command;
+use crate::request::Request;
+use crate::{Failure, run, unknown};
+
+/// The name of the document in the folder of `--output`.
+const DOCUMENT: &str = "behaviour.json";
+/// The folder of the histories there.
+const HISTORIES: &str = "histories";
+
+/// The questions of a run.
+struct Questions {
+    chosen: Vec<&'static Observation>,
+    targets: Vec<Target>,
+    /// How often each is asked.
+    rounds: u32,
+}
+
+/// A round of a question on a target: its number, its answer, and its history.
+type Round = (u32, Answered, Option<Evidence>);
+
+/// The rounds of each question, by its position and the target.
+type Rounds = BTreeMap<(usize, Target), Vec<Round>>;
+
+pub(crate) async fn observe(args: ObserveArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
+    let chosen = chosen(&args.names)?;
+    let old = args.against.as_deref().map(read).transpose()?;
+    let (rounds, fails_on_change) = (args.repeat, args.fail_on_change);
+    let request = Request::of_observe(args)?;
+    let kubernetes = request.subject.versions.first().copied().unwrap_or_default();
+    let mut plan = run::plan(kubernetes, &request)?;
+    let console = Console::quiet_if(request.output.quiet);
+    let environment = run::environment(kubernetes, &mut plan, &request, interruption, &console).await?;
+    let environment = Arc::new(environment);
+    let accepting = interruption.accept_requests();
+    let questions = Questions { chosen, targets: plan.targets, rounds };
+    console.now("starting a control plane");
+    let folder = &request.output.folder;
+    let answers = ask(&environment, &questions, folder, &console).await;
+    let document = document(&environment, &questions, answers).await;
+    console.end();
+    run::close(&environment).await;
+    drop(accepting);
+    output::data(&table::table(&document));
+    let path = folder.join(DOCUMENT);
+    let text = document.write().map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    home::write(&path, text)?;
+    output::say(&format!("wrote {}", path.display()));
+    let compared = old.map_or(Exit::Conformant, |old| compare(&old, &document, fails_on_change));
+    let is_answered = |cell: &Cell| matches!(cell.outcome, Outcome::Answered | Outcome::Varies);
+    if interruption.is_requested() || !document.cells().any(|(_, cell)| is_answered(cell)) {
+        return Ok(compared.max(Exit::Inconclusive));
+    }
+    Ok(compared)
+}
+
+/// The observations that the words name; all of them without words.
+fn chosen(names: &[String]) -> Result<Vec<&'static Observation>, Failure> {
+    for name in names {
+        if !conformance_observe::all().any(|observation| observation.case.is_called(name)) {
+            let known: Vec<_> = conformance_observe::all()
+                .flat_map(|observation| [observation.id(), observation.case.group()])
+                .collect();
+            return Err(unknown::name("observation", name, &known, "docs/observe.md lists them"));
+        }
+    }
+    let is_named = |observation: &&Observation| {
+        names.is_empty() || names.iter().any(|name| observation.case.is_called(name))
+    };
+    Ok(conformance_observe::all().filter(is_named).collect())
+}
+
+/// The document of `--against`.
+fn read(path: &Path) -> Result<Behaviour, Failure> {
+    let failed =
+        |reason: &dyn std::fmt::Display| Failure::Usage(format!("--against {}: {reason}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
+    Behaviour::read(&text).map_err(|error| failed(&error))
+}
+
+/// Asks every question on every target to which it applies, as concurrently as the machine allows.
+async fn ask(
+    environment: &Arc<Environment>,
+    questions: &Questions,
+    folder: &Path,
+    console: &Console,
+) -> Rounds {
+    let mut background = environment.grow_in_background();
+    let mut running = JoinSet::new();
+    for round in 0..questions.rounds {
+        for (index, observation) in questions.chosen.iter().copied().enumerate() {
+            for target in questions.targets.iter().copied() {
+                if observation.why_not(target).is_some() {
+                    continue;
+                }
+                let environment = environment.clone();
+                running.spawn(async move {
+                    let observed = Box::pin(environment.observe(&observation.case, target)).await;
+                    (index, target, round, observed)
+                });
+            }
+        }
+    }
+    let total = running.len();
+    let mut rounds = Rounds::new();
+    let mut done = 0;
+    while let Some(ended) = running.join_next().await {
+        done += 1;
+        let (index, target, round, observed) = match ended {
+            Ok(ended) => ended,
+            Err(error) => {
+                output::say(&format!("an observation was aborted: {error}"));
+                continue;
+            }
+        };
+        let observation = questions.chosen[index];
+        let (answered, evidence) = match observed {
+            Ok(observed) => {
+                let history = &observed.history;
+                in_place(|| (observation.answer(history), keep(folder, observation, target, round, history)))
+            }
+            Err(reason) => (Err(NoAnswer(reason)), None),
+        };
+        let word = answered.as_ref().map_or("no answer", |answer| answer.word);
+        console.now(&format!("[{done}/{total}] {:<40} {} {word}", observation.id(), target.backend()));
+        rounds.entry((index, target)).or_default().push((round, answered, evidence));
+    }
+    background.shutdown().await;
+    rounds
+}
+
+/// Writes the history of a round. A failure is printed, and changes no answer.
+fn keep(
+    folder: &Path,
+    observation: &Observation,
+    target: Target,
+    round: u32,
+    history: &History,
+) -> Option<Evidence> {
+    let name = format!("{}-{}.jsonl", observation.id().replace('/', "-"), round + 1);
+    let file = Path::new(HISTORIES).join(target.backend()).join(name);
+    match write_history(&folder.join(&file), history) {
+        Ok(sha256) => Some(Evidence { file: file.display().to_string(), sha256 }),
+        Err(failure) => {
+            output::say(&format!("{} cannot be written: {failure}", file.display()));
+            None
+        }
+    }
+}
+
+/// Writes a history and returns its digest.
+fn write_history(path: &Path, history: &History) -> Result<String, Failure> {
+    let mut text = Vec::new();
+    history.write(&mut text).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    home::write(path, text)?;
+    Ok(digest(path)?)
+}
+
+async fn document(environment: &Environment, questions: &Questions, mut answers: Rounds) -> Behaviour {
+    let mut versions = BTreeMap::new();
+    for target in &questions.targets {
+        versions.insert(*target, environment.versions(*target).await);
+    }
+    let version = |target: Target| versions.get(&target).map_or("unknown", |(_, version)| version.as_str());
+    let mut all = Vec::new();
+    for (index, observation) in questions.chosen.iter().enumerate() {
+        let mut cells = Vec::new();
+        for target in questions.targets.iter().copied() {
+            let mut rounds = answers.remove(&(index, target)).unwrap_or_default();
+            rounds.sort_by_key(|(round, ..)| *round);
+            let rounds = rounds.into_iter().map(|(_, answered, evidence)| (answered, evidence)).collect();
+            let mut cell = conformance_observe::cell(target.backend(), version(target), rounds);
+            if let Some(reason) = observation.why_not(target) {
+                cell.outcome = Outcome::DoesNotApply;
+                cell.reason = Some(reason.to_owned());
+            }
+            cells.push(cell);
+        }
+        all.push(Question {
+            id: observation.id().to_owned(),
+            question: observation.question().to_owned(),
+            answers: observation.answers.iter().map(|answer| (*answer).to_owned()).collect(),
+            cells,
+        });
+    }
+    let kubernetes = versions.values().next().map(|(kubernetes, _)| kubernetes.clone());
+    Behaviour {
+        api_version: Behaviour::API_VERSION.into(),
+        kind: Behaviour::KIND.into(),
+        date: Timestamp::now().to_string(),
+        suite: env!("CARGO_PKG_VERSION").into(),
+        command: command(),
+        kubernetes: kubernetes.unwrap_or_default(),
+        rounds: questions.rounds,
+        questions: all,
+    }
+}
+
+/// Prints what changed, and returns the exit code for it.
+fn compare(old: &Behaviour, new: &Behaviour, fails_on_change: bool) -> Exit {
+    let found = differences(old, new);
+    for line in &found.changed {
+        output::data(&format!("changed: {line}"));
+    }
+    for loss in &found.lost {
+        output::data(&format!("no longer answered: {}: {}", loss.place, loss.reason));
+    }
+    if found.changed.is_empty() && found.lost.is_empty() {
+        output::data("no answer changed");
+    }
+    match (fails_on_change, found.changed.is_empty(), found.lost.is_empty()) {
+        (true, false, _) => Exit::NotConformant,
+        (true, true, false) => Exit::Inconclusive,
+        (true, true, true) | (false, ..) => Exit::Conformant,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(names: &[&str]) -> Result<Vec<&'static str>, String> {
+        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        let chosen = chosen(&names).map_err(|failure| failure.to_string())?;
+        Ok(chosen.into_iter().map(Observation::id).collect())
+    }
+
+    #[test]
+    fn names_are_ids_or_groups() {
+        assert_eq!(ids(&[]).unwrap().len(), conformance_observe::all().count());
+        assert_eq!(ids(&["bound/lost-pod-replaced"]).unwrap(), ["bound/lost-pod-replaced"]);
+        let group = ids(&["surplus", "members"]).unwrap();
+        assert!(group.iter().all(|id| id.starts_with("surplus/") || id.starts_with("members/")), "{group:?}");
+        let failure = ids(&["bound/lost-pod"]).unwrap_err();
+        assert!(failure.contains("did you mean \"bound/lost-pod-replaced\"?"), "{failure}");
+    }
+
+    fn document(outcome: Outcome, answer: &str) -> Behaviour {
+        let cell = conformance_observe::cell("volcano", "v1.15.1", Vec::new());
+        let cell = Cell { outcome, answer: Some(answer.to_owned()), ..cell };
+        let question = Question {
+            id: "bound/lost-pod-replaced".into(),
+            question: "Is it bound?".into(),
+            answers: vec!["bound".into(), "waits".into()],
+            cells: vec![cell],
+        };
+        Behaviour {
+            api_version: Behaviour::API_VERSION.into(),
+            kind: Behaviour::KIND.into(),
+            date: String::new(),
+            suite: String::new(),
+            command: String::new(),
+            kubernetes: "v1.36.5".into(),
+            rounds: 1,
+            questions: vec![question],
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::changed(Outcome::Answered, "waits", true, Exit::NotConformant)]
+    #[case::changed_without_the_option(Outcome::Answered, "waits", false, Exit::Conformant)]
+    #[case::same(Outcome::Answered, "bound", true, Exit::Conformant)]
+    #[case::lost(Outcome::NoAnswer, "", true, Exit::Inconclusive)]
+    #[case::lost_without_the_option(Outcome::NoAnswer, "", false, Exit::Conformant)]
+    fn a_change_fails_only_with_the_option(
+        #[case] outcome: Outcome,
+        #[case] answer: &str,
+        #[case] fails: bool,
+        #[case] exit: Exit,
+    ) {
+        let old = document(Outcome::Answered, "bound");
+        assert_eq!(compare(&old, &document(outcome, answer), fails), exit);
+    }
+}
