@@ -135,6 +135,16 @@ fn only_the_list_of_suites_depends_on_a_suite(#[case] suite: &str, #[case] uses:
     assert_eq!(users.collect::<Vec<_>>(), ["conformance-run"]);
 }
 
+/// Observations judge nothing, so they know no checks. Only the command line knows them.
+#[test]
+fn observations_use_no_checks() {
+    let packages = packages();
+    let direct = packages["conformance-observe"].iter().filter_map(|one| one.strip_prefix("conformance-"));
+    assert_eq!(direct.collect::<Vec<_>>(), ["contract", "driver", "expect", "history"]);
+    let users = packages.iter().filter(|(_, direct)| direct.contains("conformance-observe"));
+    assert_eq!(users.map(|(user, _)| user.as_str()).collect::<Vec<_>>(), ["conformance-cli"]);
+}
+
 #[test]
 fn the_crates_about_pod_clique_sets_name_no_train_job() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
