@@ -194,12 +194,16 @@ pub(crate) fn pod_name(test: &TestContext, gang: &PlainGang, index: usize) -> St
     format!("{}-{index}", own_name(test, gang))
 }
 
-/// The name of the gang resource: unique in the cluster, because KAI identifies a PodGroup by its name alone.
 fn own_name(test: &TestContext, gang: &PlainGang) -> String {
+    unique(gang.name, &test.namespace)
+}
+
+/// The name of the gang resource: unique in the cluster, because KAI identifies a PodGroup by its name alone.
+fn unique(name: &str, namespace: &str) -> String {
     // A namespace ends with the run's id and a number.
-    let mut parts = test.namespace.rsplitn(3, '-');
+    let mut parts = namespace.rsplitn(3, '-');
     let (number, run) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    format!("{}-{run}-{number}", gang.name)
+    format!("{name}-{run}-{number}")
 }
 
 /// The gang resource, or the pod with only scheduler and membership fields.
@@ -213,4 +217,15 @@ fn part(
         action: format!("create gang {}", gang.name),
         reason: "only an operator can create a gang of this scheduler".into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gangs_of_two_rounds_have_different_names() {
+        assert_eq!(unique("raised", "bound-minimum-raised-1f2e3d-4"), "raised-1f2e3d-4");
+        assert_eq!(unique("raised", "bound-minimum-raised-1f2e3d-51"), "raised-1f2e3d-51");
+    }
 }
