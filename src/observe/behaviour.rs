@@ -1,5 +1,6 @@
-//! The document of all answers, `behaviour.json`. Its JSON Schema is committed as `docs/behaviour.schema.json`. To
-//! update it: `UPDATE_SCHEMA=1 cargo test -p conformance-observe published_schema`.
+//! The document of all answers, `behaviour.json`. Its JSON Schema is committed as
+//! `docs/behaviour.schema.json`. To update it: `UPDATE_SCHEMA=1 cargo test -p conformance-observe
+//! published_schema`.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Observed behaviour: what each scheduler does where nothing is promised (`observe`).
 //!
-//! - `waits`, `conditions`, `surplus`, `bound`, `members`, `priority`, `affinity`: the observations, one `.rs` file
-//!   each. The build script registers them as it registers cases.
+//! - `waits`, `conditions`, `surplus`, `bound`, `members`, `priority`, `affinity`: the observations, one
+//!   `.rs` file each. The build script registers them as it registers cases.
 //! - `observation`, `answer`: a question, and its answer from a history. `plain_gang` is the gang that most
 //!   questions are about, `steps` what drivers do with it, and `causes` the reasons why it waits.
 //! - `seen`, `reports`: what a history shows of a gang, and what the gang reports

@@ -94,7 +94,8 @@ pub(crate) fn refuses(target: Target, resource: &Value) -> bool {
     conditions(resource).any(|condition| schedulers::of(target).is_refusal(condition))
 }
 
-/// What a gang resource reports of a gang that was scheduled: the types of its True conditions, and its phase.
+/// What a gang resource reports of a gang that was scheduled: the types of its True conditions, and its
+/// phase.
 pub(crate) fn claims(target: Target, resource: &Value) -> BTreeSet<String> {
     let expectations = schedulers::of(target);
     let positive = conditions(resource)

@@ -1,5 +1,5 @@
-//! Combines the answers of several rounds into one cell. A scheduler that decides a race differently each time
-//! has no answer: its cell varies, with the distribution.
+//! Combines the answers of several rounds into one cell. A scheduler that decides a race differently each
+//! time has no answer: its cell varies, with the distribution.
 
 use std::collections::BTreeMap;
 

@@ -150,8 +150,8 @@ pub(crate) async fn until_bound(test: &TestContext, gang: &PlainGang, count: usi
     test.until(state, limits::SCHEDULING, |live| seen::bound(live, gang) >= count).await
 }
 
-/// Waits until a state is reached, or until the time of another try has passed without it. Canaries then prove
-/// that the scheduler has made a full pass.
+/// Waits until a state is reached, or until the time of another try has passed without it. Canaries then
+/// prove that the scheduler has made a full pass.
 pub(crate) async fn settle(
     test: &mut TestContext,
     state: &str,

@@ -18,7 +18,8 @@ use crate::options::{OutputOptions, ProgramOptions, RunOptions, TargetOptions};
     ))
 )]
 pub(crate) struct ObserveArgs {
-    /// Answer only these questions: ids (bound/lost-pod-replaced) or groups (bound). docs/observe.md lists them.
+    /// Answer only these questions: ids (bound/lost-pod-replaced) or groups (bound). docs/observe.md lists
+    /// them.
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
     #[command(flatten, next_help_heading = "Selection")]

@@ -1,4 +1,5 @@
-//! 2 nodes x 8 GPUs; a gang of 2 pods x 4 GPUs: it fits on one node and on two. Each pod excludes the node of the other.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 4 GPUs: it fits on one node and on two. Each pod excludes the node
+//! of the other.
 
 use super::{ANSWERS, answer_for, require};
 use crate::prelude::*;

@@ -1,4 +1,5 @@
-//! 2 nodes x 8 GPUs; a gang of 2 pods x 4 GPUs: it fits on one node and on two. The first pod requires the node of the second.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 4 GPUs: it fits on one node and on two. The first pod requires the
+//! node of the second.
 
 use super::{ANSWERS, answer_for, require};
 use crate::prelude::*;
