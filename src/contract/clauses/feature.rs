@@ -85,6 +85,8 @@ features! {
     RevisionedRestore: PodCliqueSets, "the operator recreates pods from the current template";
     /// A clique or scaling group of 0 replicas is idle, and the others stay a gang.
     ScaleToZero: PodCliqueSets, "the gang resources do not support idle cliques";
+    /// The scheduler evicts gangs of lower priority to make room for a gang.
+    Preemption: PodCliqueSets, "the scheduler evicts no gangs to make room for another";
     /// Pods share resource claims.
     Claims: PodCliqueSets, "the backend does not support claims that pods share";
     /// The status of a PodGang shows whether it is scheduled, ready and healthy.

@@ -19,7 +19,7 @@ macro_rules! files {
 }
 
 /// One file per group, in the order of the contract.
-const FILES: [(&str, &str); 20] = files![
+const FILES: [(&str, &str); 21] = files![
     "adm.yaml",
     "gang.yaml",
     "aon.yaml",
@@ -40,6 +40,7 @@ const FILES: [(&str, &str); 20] = files![
     "start.yaml",
     "upd.yaml",
     "auto.yaml",
+    "pre.yaml",
 ];
 
 static CONTRACT: LazyLock<(Vec<Group>, Vec<Clause>)> = LazyLock::new(|| {

@@ -54,6 +54,7 @@ static KAI: TargetDescription = TargetDescription {
         Feature::ScaleToZero,
         Feature::PodGangStatus,
         Feature::Metrics,
+        Feature::Preemption,
     ],
     why_not: &[
         (

@@ -69,6 +69,11 @@ static KOORDINATOR: TargetDescription = TargetDescription {
             "Koordinator rejects a pod while its claim is being allocated for another pod of the gang, \
              so the backend refuses shared claims",
         ),
+        (
+            Feature::Preemption,
+            "Koordinator 1.8 ships enablePreemption off, and describes preemption by gangs only in a provisional \
+             proposal (https://github.com/koordinator-sh/koordinator/blob/v1.8.0/docs/proposals/scheduling/20240115-support-job-level-preemption.md)",
+        ),
     ],
     properties: &[
         Property::CustomResources,

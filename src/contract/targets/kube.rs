@@ -46,6 +46,12 @@ const COMPOSITE: (Feature, &str) =
 const FIXED_SIZE: (Feature, &str) =
     (Feature::ScaleToZero, "the API does not let the size of an existing hard gang change");
 
+const NO_PREEMPTION: (Feature, &str) = (
+    Feature::Preemption,
+    "preemption for PodGroups is alpha and off by default in Kubernetes 1.36 \
+     (https://kubernetes.io/docs/concepts/scheduling-eviction/workload-aware-preemption/)",
+);
+
 const TOPOLOGY_GATE: (&str, &str) = ("TopologyAwareWorkloadScheduling", "TOPO-02");
 
 /// The common part of the three targets.
@@ -96,6 +102,7 @@ static POD_GROUP: TargetDescription = TargetDescription {
         PREFERRED,
         RESOURCE,
         COMPOSITE,
+        NO_PREEMPTION,
     ],
     properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     ..ANY
@@ -131,6 +138,7 @@ static POD_GANG: TargetDescription = TargetDescription {
         PREFERRED,
         RESOURCE,
         COMPOSITE,
+        NO_PREEMPTION,
     ],
     properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     ..ANY
@@ -158,6 +166,7 @@ static TREE: TargetDescription = TargetDescription {
         Feature::FreshGang,
         Feature::RevisionedRestore,
         Feature::StuckGangRelease,
+        Feature::Preemption,
     ],
     why_not: &[FIXED_SIZE, PREFERRED, RESOURCE],
     properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],

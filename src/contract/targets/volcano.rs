@@ -54,6 +54,7 @@ static VOLCANO: TargetDescription = TargetDescription {
         Feature::RevisionedRestore,
         Feature::StuckGangRelease,
         Feature::ScaleToZero,
+        Feature::Preemption,
     ],
     why_not: &[
         (
