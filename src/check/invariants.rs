@@ -9,6 +9,7 @@
 mod base_first;
 mod capacity;
 mod course;
+mod equal_priority;
 mod fidelity;
 mod kai_admission;
 mod membership;
@@ -24,7 +25,7 @@ use super::{Broken, Finding, Ruling, pods};
 type Check = fn(&Course<'_>) -> Ruling;
 
 /// All invariants, each with the clause that demands it.
-const ALL: [(Invariant, &str, Check); 13] = [
+const ALL: [(Invariant, &str, Check); 14] = [
     (Invariant::Capacity, "AON-14", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
     (Invariant::LeavesOtherGates, "GANG-17", release::leaves_other_gates),
@@ -38,6 +39,7 @@ const ALL: [(Invariant, &str, Check); 13] = [
     (Invariant::OwnMembership, "COEX-02", membership::of_pods),
     (Invariant::OwnResources, "COEX-02", membership::of_resources),
     (Invariant::AdmittedByKai, "KAI-11", kai_admission::admits),
+    (Invariant::NotEvictedForEquals, "PRE-06", equal_priority::is_respected),
 ];
 
 fn selected(breaks: &[Invariant]) -> impl Iterator<Item = (&'static str, Check)> {

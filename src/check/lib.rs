@@ -7,7 +7,7 @@
 //!
 //! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`order`], [`topology_resources`]
 //! - admission: [`admission`], [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
-//! - scheduling: [`binding`], [`placement`], [`refusals`], [`excess_pods`], [`coexistence`]
+//! - scheduling: [`binding`], [`placement`], [`preemption`], [`refusals`], [`excess_pods`], [`coexistence`]
 //! - lifecycle: [`lifecycle`], [`scaling`], [`startup`], [`startup_wait`], [`cleanup`], [`end_state`]
 //! - writes of the operator: [`audit`], [`foreign_fields`], [`idle_writes`], [`leadership`], [`migration`]
 //! - real nodes: [`kubelets`], [`devices`]
@@ -39,6 +39,7 @@ pub mod migration;
 pub mod order;
 pub mod placement;
 pub mod pods;
+pub mod preemption;
 pub mod refusals;
 pub mod scaling;
 pub mod startup;

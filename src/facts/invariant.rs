@@ -27,4 +27,6 @@ pub enum Invariant {
     OwnResources,
     /// KAI's admission webhook admits every PodGroup.
     AdmittedByKai,
+    /// No pod of a gang is evicted for gangs of the same priority class.
+    NotEvictedForEquals,
 }

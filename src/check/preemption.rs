@@ -1,0 +1,207 @@
+//! Preemption: which pods of a running gang were evicted, what is left of the gang, and what happens to the
+//! replacements.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::names;
+use conformance_contract::ruling::Ruling;
+use conformance_contract::violation::{Code, Violation};
+use conformance_expect::Unit;
+use conformance_facts::binding::bound_pods;
+use conformance_facts::cliques::pods_of;
+use conformance_history::{Change, History, Pod, Version, list};
+
+use super::{Shown, none, violation};
+
+/// A pod was evicted although the preemptor has no higher priority.
+pub const EVICTED_FOR_EQUAL: Code = Code::new("evicted-for-equal-priority");
+/// A pod was evicted although the preemptor does not fit afterwards either.
+pub const EVICTED_WITHOUT_ROOM: Code = Code::new("evicted-without-room");
+/// A pod was evicted for a gang that must not preempt.
+pub const EVICTED_BY_NEVER: Code = Code::new("evicted-although-never");
+/// A preempted unit keeps some pods, and fewer than its minimum.
+pub const PREEMPTED_IN_PART: Code = Code::new("preempted-in-part");
+const EVICTED_POD_NOT_REPLACED: Code = Code::new("evicted-pod-not-replaced");
+const REPLACEMENT_CREATED_UNGATED: Code = Code::new("replacement-created-ungated");
+const REPLACEMENT_RELEASED_EARLY: Code = Code::new("replacement-released-early");
+const REPLACEMENT_BOUND_EARLY: Code = Code::new("replacement-bound-early");
+const REPLACEMENT_DELETED: Code = Code::new("replacement-deleted");
+
+/// Whether a scheduler has marked the pod for eviction in favour of another one.
+pub(super) fn is_preempted(pod: Pod<'_>) -> bool {
+    let marked = pod.condition("DisruptionTarget");
+    marked.is_some_and(|found| found["status"] == "True" && found["reason"] == "PreemptionByScheduler")
+}
+
+/// The pods of a gang that were bound when another gang arrived, and the pods that replaced them.
+#[derive(Debug)]
+pub struct Victim<'a> {
+    history: &'a History,
+    units: Vec<Unit>,
+    /// The entry at which the other gang arrived.
+    since: usize,
+    /// The pods that were bound then, by uid.
+    old: BTreeSet<&'a str>,
+    /// The pods that were created later, by uid.
+    replacements: BTreeSet<&'a str>,
+}
+
+impl<'a> Victim<'a> {
+    /// The pods of these units, when another gang arrived at the entry `since`.
+    pub fn of(history: &'a History, units: Vec<Unit>, since: usize) -> Self {
+        let mut known = BTreeSet::new();
+        let (mut old, mut replacements) = (BTreeSet::new(), BTreeSet::new());
+        for version in history.pods().filter(|version| is_of_units(&units, version.pod())) {
+            let (pod, uid) = (version.pod(), version.uid());
+            if version.index >= since {
+                if !known.contains(uid) {
+                    replacements.insert(uid);
+                }
+                continue;
+            }
+            known.insert(uid);
+            if version.change != Change::Deleted && pod.node().is_some() && !pod.is_terminating() {
+                old.insert(uid);
+            } else {
+                old.remove(uid);
+            }
+        }
+        Self { history, units, since, old, replacements }
+    }
+
+    /// None of the pods was evicted or deleted before the entry `until`. A violation has this code.
+    pub fn stays(&self, until: usize, code: &Code) -> Ruling {
+        let mut evicted = BTreeSet::new();
+        let lost = self.versions(until).filter(|version| self.old.contains(version.uid()));
+        let lost = lost.filter(|version| is_lost(version) && evicted.insert(version.uid()));
+        none(lost.map(|version| {
+            let message = format!("Pod {} of a running gang was evicted", version.name());
+            violation(code.clone(), message).shown_by("evicted", version)
+        }))
+    }
+
+    /// At the entry `until`, every unit has at least its minimum of bound pods, or none (PRE-02).
+    pub fn is_not_in_part(&self, until: usize) -> Ruling {
+        let live = self.history.before(until);
+        none(self.units.iter().filter_map(|unit| {
+            let bound = |(clique, _): &(String, usize)| bound_pods(&live, clique);
+            let is_whole = unit.minimums.iter().all(|minimum| bound(minimum) >= minimum.1);
+            let left: usize = unit.minimums.iter().map(bound).sum();
+            if is_whole || left == 0 {
+                return None;
+            }
+            let message = format!("{left} pods of {unit} are bound after its preemption, want all or none");
+            let pods = live.pods().filter(|pod| is_of_units(std::slice::from_ref(unit), *pod));
+            let pods = pods.filter(|pod| pod.node().is_some() && !pod.is_terminating());
+            Some(pods.fold(violation(PREEMPTED_IN_PART, message), |found, pod| {
+                found.shown_by_object("still bound", pod.0)
+            }))
+        }))
+    }
+
+    /// At the entry `until`, every PodClique has its minimum of pods without the evicted ones. Each new pod
+    /// was created gated, and released after a PodGang referred to it, in the order of the writes (PRE-10).
+    pub fn is_replaced(&self, until: usize) -> Ruling {
+        let live = self.history.before(until);
+        let minimums = self.units.iter().flat_map(|unit| &unit.minimums);
+        let missing = minimums.filter_map(|(clique, minimum)| {
+            let found = pods_of(&live, clique).filter(|pod| self.replacements.contains(pod.uid())).count();
+            (found < *minimum).then(|| {
+                let message = format!(
+                    "PodClique {clique} has {found} pods in place of the evicted ones, want {minimum}"
+                );
+                violation(EVICTED_POD_NOT_REPLACED, message)
+            })
+        });
+        none(missing.chain(self.released_early(until)))
+    }
+
+    fn released_early(&self, until: usize) -> Vec<Violation> {
+        let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let (mut created, mut released) = (BTreeSet::new(), BTreeSet::new());
+        let mut violations = Vec::new();
+        for version in self.history.as_written().into_iter().filter(|version| version.index < until) {
+            if version.kind() == "PodGang" {
+                named.insert(version.uid(), references(version));
+            }
+            if !self.replacements.contains(version.uid()) || version.change == Change::Deleted {
+                continue;
+            }
+            let name = version.name();
+            let is_gated = version.pod().gates().contains(&names::GATE);
+            if created.insert(version.uid()) && !is_gated {
+                let message =
+                    format!("Pod {name}, which replaces an evicted one, was created without a gate");
+                violations.push(violation(REPLACEMENT_CREATED_UNGATED, message).shown_by("created", version));
+                released.insert(version.uid());
+            }
+            if is_gated || !released.insert(version.uid()) {
+                continue;
+            }
+            if !named.values().any(|names| names.contains(name)) {
+                let message = format!("Pod {name} lost its gate before a PodGang referred to it");
+                let found = violation(REPLACEMENT_RELEASED_EARLY, message);
+                violations.push(found.shown_by("gate removed", version));
+            }
+        }
+        violations
+    }
+
+    /// No replacement was bound before the entry `until` (PRE-11).
+    pub fn waits(&self, until: usize) -> Ruling {
+        let mut bound = BTreeSet::new();
+        let early = self.versions(until).filter(|version| self.replacements.contains(version.uid()));
+        let early = early.filter(|version| version.pod().node().is_some() && bound.insert(version.uid()));
+        none(early.map(|version| {
+            let message = format!(
+                "Pod {} was bound before there was room for all replacements of its gang",
+                version.name()
+            );
+            violation(REPLACEMENT_BOUND_EARLY, message).shown_by("bound", version)
+        }))
+    }
+
+    /// No replacement was deleted before the entry `until`, except those that had been bound (PRE-12).
+    pub fn replacements_stay(&self, until: usize) -> Ruling {
+        let (mut bound, mut deleted) = (BTreeSet::new(), BTreeSet::new());
+        let mut violations = Vec::new();
+        for version in self.versions(until).filter(|version| self.replacements.contains(version.uid())) {
+            let is_deleted = version.change == Change::Deleted || version.pod().is_terminating();
+            if version.pod().node().is_some() {
+                bound.insert(version.uid());
+            } else if is_deleted && !bound.contains(version.uid()) && deleted.insert(version.uid()) {
+                let message =
+                    format!("Pod {} was deleted while it waited in place of an evicted one", version.name());
+                violations.push(violation(REPLACEMENT_DELETED, message).shown_by("deleted", version));
+            }
+        }
+        none(violations)
+    }
+
+    /// The versions of pods from the arrival to the entry `until`.
+    fn versions(&self, until: usize) -> impl Iterator<Item = Version<'a>> {
+        let since = self.since;
+        self.history.pods().filter(move |version| version.index >= since && version.index < until)
+    }
+}
+
+fn is_of_units(units: &[Unit], pod: Pod<'_>) -> bool {
+    let mut cliques = units.iter().flat_map(|unit| &unit.minimums);
+    cliques.any(|(clique, _)| pod.pod_clique() == Some(clique))
+}
+
+/// Whether a pod is deleted, is being deleted, or is marked for eviction.
+fn is_lost(version: &Version<'_>) -> bool {
+    version.change == Change::Deleted || version.pod().is_terminating() || is_preempted(version.pod())
+}
+
+/// The names of the pods that a PodGang refers to.
+fn references<'a>(pod_gang: Version<'a>) -> BTreeSet<&'a str> {
+    let podgroups = list(&pod_gang.object["spec"]["podgroups"]).iter();
+    let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));
+    references.filter_map(|reference| reference["name"].as_str()).collect()
+}
+
+#[cfg(test)]
+#[path = "preemption_tests.rs"]
+mod tests;

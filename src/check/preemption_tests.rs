@@ -1,0 +1,122 @@
+//! Two pods of a gang run when another gang arrives.
+
+use conformance_history::testing::{Story, gated, one_clique_gang, worker};
+use conformance_history::{MarkName, SharedMark};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::codes;
+
+const ARRIVED: MarkName = MarkName::of_case("arrived");
+
+fn arrived() -> Story {
+    Story::whole().workers("w", 2, 2).mark(ARRIVED, Value::Null)
+}
+
+/// Pods 0 and 1 are deleted.
+fn evicted() -> Story {
+    (0..2).fold(arrived(), |story, index| story.deleted(worker("w", index, Some("n"))))
+}
+
+/// Pods 2 and 3 are created gated, referred to and released.
+fn replaced() -> Story {
+    let created = (2..4).fold(evicted(), |story, index| story.added(gated(worker("w", index, None))));
+    let referred = created.modified(referring(&["w-0-worker-2", "w-0-worker-3"]));
+    (2..4).fold(referred, |story, index| story.modified(worker("w", index, None)))
+}
+
+fn referring(pods: &[&str]) -> Value {
+    let mut gang = one_clique_gang("w", 2);
+    let references: Vec<_> = pods.iter().map(|pod| json!({"namespace": "ns", "name": pod})).collect();
+    gang["spec"]["podgroups"][0]["podReferences"] = references.into();
+    gang
+}
+
+fn marked(mut pod: Value, reason: &str) -> Value {
+    let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": reason});
+    pod["status"] = json!({"conditions": [condition]});
+    pod
+}
+
+fn terminating(mut pod: Value) -> Value {
+    pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    pod
+}
+
+/// The codes of a ruling at the end of the history.
+fn found(story: Story, ruling: impl Fn(&Victim<'_>, usize) -> Ruling) -> Vec<String> {
+    let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
+    let (since, _) = history.reached(ARRIVED).expect("the mark");
+    let units = vec![Unit { gang: "w-0".into(), minimums: vec![("w-0-worker".into(), 2)] }];
+    codes(ruling(&Victim::of(&history, units, since), history.entries.len()))
+}
+
+#[rstest]
+#[case::nothing_happened(arrived(), &[])]
+#[case::a_new_pod_was_deleted(arrived().added(worker("w", 2, None)).deleted(worker("w", 2, None)), &[])]
+#[case::another_condition(
+    arrived().modified(marked(worker("w", 0, Some("n")), "DeletionByTaintManager")),
+    &[]
+)]
+#[case::marked(
+    arrived().modified(marked(worker("w", 0, Some("n")), "PreemptionByScheduler")),
+    &["evicted-for-equal-priority"]
+)]
+#[case::terminating(
+    arrived().modified(terminating(worker("w", 0, Some("n")))),
+    &["evicted-for-equal-priority"]
+)]
+#[case::both_deleted(evicted(), &["evicted-for-equal-priority", "evicted-for-equal-priority"])]
+fn a_lost_pod_of_the_running_gang_is_a_violation(#[case] story: Story, #[case] wanted: &[&str]) {
+    assert_eq!(found(story, |victim, until| victim.stays(until, &EVICTED_FOR_EQUAL)), wanted);
+}
+
+#[rstest]
+#[case::whole(arrived(), &[])]
+#[case::gone(evicted(), &[])]
+#[case::replaced_and_waiting(replaced(), &[])]
+#[case::one_is_left(arrived().deleted(worker("w", 0, Some("n"))), &["preempted-in-part"])]
+#[case::one_is_bound_again(replaced().modified(worker("w", 2, Some("n"))), &["preempted-in-part"])]
+fn a_gang_below_its_minimum_has_no_bound_pod(#[case] story: Story, #[case] wanted: &[&str]) {
+    assert_eq!(found(story, |victim, until| victim.is_not_in_part(until)), wanted);
+}
+
+#[rstest]
+#[case::replaced(replaced(), &[])]
+#[case::not_replaced(evicted(), &["evicted-pod-not-replaced"])]
+#[case::one_is_missing(evicted().added(gated(worker("w", 2, None))), &["evicted-pod-not-replaced"])]
+#[case::created_ungated(
+    replaced().added(worker("w", 4, None)),
+    &["replacement-created-ungated"]
+)]
+#[case::released_before_the_reference(
+    replaced().added(gated(worker("w", 4, None))).modified(worker("w", 4, None)),
+    &["replacement-released-early"]
+)]
+fn evicted_pods_are_replaced_gated_and_referred_to(#[case] story: Story, #[case] wanted: &[&str]) {
+    assert_eq!(found(story, |victim, until| victim.is_replaced(until)), wanted);
+}
+
+#[rstest]
+#[case::waiting(replaced(), &[])]
+#[case::an_evicted_pod_is_seen_again(arrived().modified(worker("w", 0, Some("n"))), &[])]
+#[case::bound(replaced().modified(worker("w", 2, Some("n"))), &["replacement-bound-early"])]
+fn replacements_wait_for_room(#[case] story: Story, #[case] wanted: &[&str]) {
+    assert_eq!(found(story, |victim, until| victim.waits(until)), wanted);
+}
+
+#[rstest]
+#[case::waiting(replaced(), &[])]
+#[case::bound_and_deleted(
+    replaced().modified(worker("w", 2, Some("n"))).deleted(worker("w", 2, Some("n"))),
+    &[]
+)]
+#[case::deleted(replaced().deleted(worker("w", 2, None)), &["replacement-deleted"])]
+#[case::terminating(
+    replaced().modified(terminating(worker("w", 2, None))).deleted(terminating(worker("w", 2, None))),
+    &["replacement-deleted"]
+)]
+fn a_waiting_replacement_is_not_deleted(#[case] story: Story, #[case] wanted: &[&str]) {
+    assert_eq!(found(story, |victim, until| victim.replacements_stay(until)), wanted);
+}
