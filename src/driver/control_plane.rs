@@ -6,17 +6,21 @@ use std::time::{Duration, Instant};
 use conformance_cluster::ClusterError;
 use conformance_cluster::local::LocalCluster;
 use conformance_contract::names::TOPOLOGY;
+use conformance_contract::scheduler::Scheduler;
 use conformance_facts::configuration::Flaw;
 use conformance_history::{Live, SharedMark};
 use conformance_install::cluster_spec::{ClusterSpec, ControllerSpec};
 use conformance_install::part::Part;
-use conformance_install::schedulers::kai;
+use conformance_install::schedulers::{kai, volcano};
 use futures::future::BoxFuture;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
+
+/// The schedulers that preempt only if their configuration says so.
+const PREEMPTS_ON_REQUEST: [Scheduler; 2] = [kai::SCHEDULER, volcano::SCHEDULER];
 
 /// Runs `change`, which may stop, restart and reconfigure components, then restores them regardless of the
 /// outcome. Unchanged components keep running.
@@ -61,6 +65,10 @@ fn needs_restart(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if part.scheduler() == Some(kai::SCHEDULER) && a.stale_gangs_for != b.stale_gangs_for {
         return true;
     }
+    let may_preempt = part.scheduler().is_some_and(|of| PREEMPTS_ON_REQUEST.contains(&of));
+    if may_preempt && a.preempts != b.preempts {
+        return true;
+    }
     let has_other_api = (&a.api_gates, &a.runtime_config) != (&b.api_gates, &b.runtime_config);
     match part {
         Part::Etcd => false,
@@ -97,6 +105,17 @@ impl TestContext {
     pub async fn evict_stale_gangs(&self, grace: Duration) -> Result<(), Stop> {
         self.kill_scheduler().await?;
         self.local()?.respecify(|spec| spec.stale_gangs_for = Some(grace));
+        self.start_scheduler().await
+    }
+
+    /// Lets the target's scheduler evict gangs of lower priority. Restarts it if its configuration in other
+    /// cases has no preemption.
+    pub async fn enable_preemption(&self) -> Result<(), Stop> {
+        if !PREEMPTS_ON_REQUEST.contains(&self.target.scheduler()) {
+            return Ok(());
+        }
+        self.kill_scheduler().await?;
+        self.local()?.respecify(|spec| spec.preempts = true);
         self.start_scheduler().await
     }
 
@@ -226,6 +245,7 @@ mod tests {
         |spec: &mut ClusterSpec| spec.controller = ControllerSpec::with_profile(json!({})),
         &[Part::Controller]
     )]
+    #[case::preemption(|spec: &mut ClusterSpec| spec.preempts = true, &[])]
     #[case::proxy(|spec: &mut ClusterSpec| spec.proxied = [Part::KUBE_SCHEDULER].into(), &[Part::KUBE_SCHEDULER])]
     #[case::nothing(|_: &mut ClusterSpec| {}, &[])]
     fn a_component_restarts_only_if_its_specification_changed(

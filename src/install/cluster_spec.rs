@@ -57,6 +57,8 @@ pub struct ClusterSpec {
     pub altered: Vec<(String, Patch)>,
     /// How long KAI waits before it evicts a gang that lost a member. `None` turns this eviction off.
     pub stale_gangs_for: Option<Duration>,
+    /// Whether Volcano and KAI evict gangs of lower priority. kube-scheduler always does.
+    pub preempts: bool,
     /// The schedulers that the user gave, with their CRDs. The harness cannot build every scheduler. For one
     /// that is neither built nor given, kube-scheduler binds the pods.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
@@ -120,6 +122,7 @@ impl ClusterSpec {
             rules: BTreeMap::new(),
             altered: Vec::new(),
             stale_gangs_for: None,
+            preempts: false,
             given: BTreeMap::new(),
             configurations: BTreeMap::new(),
         }
@@ -272,6 +275,7 @@ impl ClusterSpec {
             plugins_off: plugins_off.map(|(_, name)| name.as_str()).collect(),
             stands_in_for: self.stood_in_for(),
             stale_gangs_for: self.stale_gangs_for,
+            preempts: self.preempts,
             configuration: scheduler.and_then(|scheduler| self.configurations.get(&scheduler)),
         }
     }

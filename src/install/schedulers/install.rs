@@ -71,6 +71,8 @@ pub struct StartSettings<'a> {
     pub stands_in_for: Vec<&'static str>,
     /// How long KAI waits before it evicts a gang that lost a member. `None` turns this eviction off.
     pub stale_gangs_for: Option<Duration>,
+    /// Whether Volcano and KAI evict gangs of lower priority. kube-scheduler always does.
+    pub preempts: bool,
     pub configuration: Option<&'a SchedulerConfiguration>,
 }
 

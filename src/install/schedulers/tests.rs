@@ -116,12 +116,14 @@ fn may_read(processes: &[SchedulerProcess], group: &str, resource: &str) -> bool
 }
 
 #[test]
-fn only_a_local_kai_may_delete_pods() {
+fn only_local_schedulers_may_delete_pods() {
     let deletes = |right: &rbac::Right| right.resources.contains(&"pods") && right.verbs.contains(&"delete");
-    let scheduler = &installation(kai::SCHEDULER).processes[0];
-    assert!(scheduler.local_rights.iter().any(deletes));
-    for process in installation(kai::SCHEDULER).processes {
-        assert!(!process.rights.iter().copied().flatten().any(deletes), "{}", process.name);
+    for scheduler in [kai::SCHEDULER, volcano::SCHEDULER] {
+        let processes = installation(scheduler).processes;
+        assert!(processes[0].local_rights.iter().any(deletes), "{scheduler:?}");
+        for process in processes {
+            assert!(!process.rights.iter().copied().flatten().any(deletes), "{}", process.name);
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! The plugins for queue shares (`proportion`, `capacity`) are omitted: they block gangs for reasons that no
 //! clause covers. The suite creates the queues with the state Open, which the queue controller would set.
+//!
+//! Preemption is off, because it would evict pods of other cases. A case about it turns it on, on a control
+//! plane that no other case uses ([`StartSettings::preempts`]).
 
 use std::path::Path;
 
@@ -25,12 +28,12 @@ pub(crate) static INSTALL: Install = Install {
         name: PROGRAM.name,
         user: USER,
         rights: &[rbac::FRAMEWORK, RIGHTS],
-        local_rights: &[],
+        local_rights: EVICTION_RIGHTS,
         health: Some("/healthz"),
         optional: None,
         start,
         deployment: Some(Deployment {
-            configuration: Some(|| configuration(&[])),
+            configuration: Some(|| configuration(&[], false)),
             args: |file, health| flags(file, &format!("0.0.0.0:{health}")),
             env: &[("DEBUG_SOCKET_DIR", "/tmp")],
         }),
@@ -115,7 +118,13 @@ pub(super) const RIGHTS: &[Right] = &[
     Right::new("scheduling.volcano.sh", &["queues/status"], &["update"]),
 ];
 
-pub fn configuration(off: &[&str]) -> Value {
+/// For preemption, which only local cases enable. `defaultEvictor` in `pkg/scheduler/cache/cache.go` updates
+/// the status of a pod and deletes it.
+const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
+
+/// Scheduler configuration without the plugins in `off`. If it `preempts`, it has the action with which the
+/// product preempts by gangs (`docs/design/gang-aware-eviction-design.md` of Volcano 1.15.1).
+pub fn configuration(off: &[&str], preempts: bool) -> Value {
     let tiers = [
         vec![json!({"name": "priority"}), json!({"name": GANG})],
         vec![
@@ -134,11 +143,16 @@ pub fn configuration(off: &[&str]) -> Value {
         plugins.retain(|plugin| plugin["name"].as_str().is_none_or(|name| !off.contains(&name)));
         enabled.push(json!({"plugins": plugins}));
     }
-    json!({"actions": "enqueue, allocate, backfill", "tiers": enabled})
+    let mut actions = "enqueue, allocate, backfill".to_owned();
+    if preempts {
+        actions.push_str(", gangpreempt");
+    }
+    json!({"actions": actions, "tiers": enabled})
 }
 
 fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
-    let path = home.configure("scheduler.conf", &configuration(&settings.plugins_off), settings)?;
+    let configuration = configuration(&settings.plugins_off, settings.preempts);
+    let path = home.configure("scheduler.conf", &configuration, settings)?;
     let args = settings.without_suites(args(home, &path), CONFIGURED_BY);
     Ok(Command { args, env: environment(home) })
 }
@@ -190,7 +204,7 @@ fn values() -> Value {
             "controller_enable": false,
             "leader_elect_enable": false,
             // A string; JSON is valid YAML.
-            "scheduler_config_override": configuration(&[]).to_string(),
+            "scheduler_config_override": configuration(&[], false).to_string(),
             "scheduler_feature_gates": "ResourceTopology=false",
             "scheduler_kube_api_qps": 500,
             "scheduler_kube_api_burst": 1000,
@@ -232,7 +246,7 @@ mod tests {
         insta::assert_yaml_snapshot!((
             args(&home, Path::new("DIR/vc-scheduler/scheduler.conf")),
             environment(&home),
-            configuration(&[]),
+            configuration(&[], false),
             (INSTALL.objects)(),
         ));
     }
@@ -241,9 +255,17 @@ mod tests {
     #[case(GANG)]
     #[case(NETWORK_TOPOLOGY)]
     fn a_plugin_can_be_left_out(#[case] off: &str) {
-        let all = configuration(&[]).to_string();
-        let without = configuration(&[off]).to_string();
+        let all = configuration(&[], false).to_string();
+        let without = configuration(&[off], false).to_string();
         assert!(all.contains(off) && !without.contains(off), "{without}");
         assert!(without.contains("predicates"), "{without}");
+    }
+
+    #[test]
+    fn preemption_adds_one_action() {
+        let [mut preempting, other] = [true, false].map(|preempts| configuration(&[], preempts));
+        assert_eq!(preempting["actions"], "enqueue, allocate, backfill, gangpreempt");
+        preempting["actions"] = other["actions"].clone();
+        assert_eq!(preempting, other);
     }
 }

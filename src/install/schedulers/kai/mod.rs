@@ -11,8 +11,8 @@
 //! Deployments, and the suite creates those itself.
 //!
 //! The only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs would
-//! delete pods of other cases. A case about stale gangs enables their eviction on a control plane that no
-//! other case uses ([`StartSettings::stale_gangs_for`]).
+//! delete pods of other cases. A case about stale gangs or about preemption enables these evictions on a
+//! control plane that no other case uses ([`StartSettings::stale_gangs_for`], [`StartSettings::preempts`]).
 //!
 //! The rights are those that the source of 0.17.0 uses with these flags and this configuration. The roles of
 //! its chart (`deployments/kai-scheduler/templates/rbac`) show that no release since 0.12 reads other kinds.
@@ -44,7 +44,7 @@ pub(crate) static INSTALL: Install = Install {
             optional: None,
             start: start_scheduler,
             deployment: Some(Deployment {
-                configuration: Some(|| configuration(false)),
+                configuration: Some(|| configuration(&[])),
                 // The second port is reachable only inside the pod.
                 args: |file, health| scheduler_flags(file, "0.0.0.0", health, health + 1),
                 env: &[],
@@ -132,7 +132,8 @@ const SCHEDULER_RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch", "update"]),
 ];
 
-/// For the eviction of stale gangs, which only local cases enable ([`StartSettings::stale_gangs_for`]).
+/// For evictions, which only local cases enable ([`StartSettings::stale_gangs_for`],
+/// [`StartSettings::preempts`]).
 const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
 
 /// The rights of the binder, from `pkg/binder`, without those that only fractions of GPUs need: creating pods
@@ -171,8 +172,12 @@ const POD_GROUPER_RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch", "update"]),
 ];
 
-/// Has the allocation plugins that KAI's operator configures for its default shard.
-pub fn configuration(evicts_stale_gangs: bool) -> Value {
+const PREEMPT: &str = "preempt";
+const EVICT_STALE_GANGS: &str = "stalegangeviction";
+
+/// Has the allocation plugins that KAI's operator configures for its default shard, and these actions in
+/// addition to allocation. Preemption needs further plugins of that shard: the last two propose the victims.
+pub fn configuration(evictions: &[&str]) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
         "predicates",
@@ -194,15 +199,25 @@ pub fn configuration(evicts_stale_gangs: bool) -> Value {
     .collect();
     plugins.push(json!({"name": "nodeplacement", "arguments": {"cpu": "binpack", "gpu": "binpack"}}));
     plugins.push(plugin("gpusharingorder"));
-    let actions = if evicts_stale_gangs { "allocate, stalegangeviction" } else { "allocate" };
-    json!({"actions": actions, "tiers": [{"plugins": plugins}]})
+    if evictions.contains(&PREEMPT) {
+        plugins.extend(["minruntime", "sg-nodelocalgreedy", "sg-multinodegang"].map(plugin));
+    }
+    let mut actions = vec!["allocate"];
+    actions.extend(evictions);
+    json!({"actions": actions.join(", "), "tiers": [{"plugins": plugins}]})
 }
 
 fn start_scheduler(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
     let grace = settings.stale_gangs_for;
-    let path = home.configure("scheduler.yaml", &configuration(grace.is_some()), settings)?;
+    let mut evictions = Vec::new();
+    evictions.extend(settings.preempts.then_some(PREEMPT));
+    evictions.extend(grace.map(|_| EVICT_STALE_GANGS));
+    let path = home.configure("scheduler.yaml", &configuration(&evictions), settings)?;
     let mut args = settings.without_suites(scheduler_args(home, &path), CONFIGURED_BY);
     args.extend(grace.map(|grace| format!("--default-staleness-grace-period={}ms", grace.as_millis())));
+    // By default, KAI deletes a pod without a condition that reports why. Nobody could tell such an eviction
+    // from a deletion by a user.
+    args.extend(settings.preempts.then(|| "--update-pod-eviction-condition=true".to_owned()));
     Ok(Command { args, env: environment(home) })
 }
 
@@ -334,8 +349,18 @@ mod tests {
             binder_args(&home),
             pod_grouper_args(&home),
             environment(&home),
-            configuration(false),
+            configuration(&[]),
             (INSTALL.objects)(),
         ));
+    }
+
+    #[test]
+    fn evictions_are_further_actions() {
+        let both = configuration(&[PREEMPT, EVICT_STALE_GANGS]);
+        assert_eq!(both["actions"], "allocate, preempt, stalegangeviction");
+        assert!(both.to_string().contains("sg-multinodegang"), "{both}");
+        let stale = configuration(&[EVICT_STALE_GANGS]);
+        assert_eq!(stale["actions"], "allocate, stalegangeviction");
+        assert_eq!(stale["tiers"], configuration(&[])["tiers"]);
     }
 }
