@@ -148,6 +148,8 @@ impl Builder<'_> {
             scheduling_policy: SchedulingPolicy { gang: Gang { min_count } },
             scheduling_constraints: key.map(SchedulingConstraints::one_domain_of),
             priority_class_name: self.pod_gang.spec.priority_class_name.clone(),
+            // It depends on the version of the API, so the plan sets it.
+            disruption_mode: None,
         })
     }
 

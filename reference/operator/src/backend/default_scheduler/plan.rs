@@ -8,9 +8,9 @@ use kube::{Resource, ResourceExt};
 use super::GangScope;
 use super::outline::{Composite, Member, Outline, outline, refused};
 use super::workload_api::{
-    self, CompositeGang, CompositePodGroupSpec, CompositePodGroupTemplate, CompositeShape, PodGroupSpec,
-    PodGroupTemplate, SchedulingConstraints, SchedulingPolicy, TypedLocalObjectReference, Version,
-    WorkloadReference, WorkloadSpec,
+    self, CompositeGang, CompositePodGroupSpec, CompositePodGroupTemplate, CompositeShape, PodGroupShape,
+    PodGroupSpec, PodGroupTemplate, SchedulingConstraints, SchedulingPolicy, TypedLocalObjectReference,
+    Version, WorkloadReference, WorkloadSpec,
 };
 use crate::backend::BackendError;
 use crate::backend::names::MAX_LABEL;
@@ -44,7 +44,7 @@ struct Planner<'a> {
 impl Planner<'_> {
     fn build(&self, outline: &Outline) -> Result<GangResources, serde_json::Error> {
         let name = self.pod_gang.name_any();
-        let templates = |members: &[Member]| members.iter().map(Member::template).collect();
+        let templates = |members: &[Member]| members.iter().map(|member| self.template(member)).collect();
         let (pod_group_templates, composite_pod_group_templates) = match outline {
             Outline::Flat(members) => (templates(members), Vec::new()),
             Outline::Tree(root) => (Vec::new(), vec![self.composite_template(root)]),
@@ -106,7 +106,7 @@ impl Planner<'_> {
         let spec = PodGroupSpec {
             parent_composite_pod_group_name: parent.map(|parent| parent.name.clone()),
             template: self.version.template_reference(&self.pod_gang.name_any(), &member.template),
-            shape: member.shape.clone(),
+            shape: self.shape(member),
         };
         let mut object = self.object(&self.version.pod_groups(), &member.name, &spec)?;
         if let Some(pod_clique) = &member.pod_clique {
@@ -119,7 +119,7 @@ impl Planner<'_> {
         CompositePodGroupTemplate {
             name: composite.template.clone(),
             shape: self.composite_shape(composite),
-            pod_group_templates: composite.members.iter().map(Member::template).collect(),
+            pod_group_templates: composite.members.iter().map(|member| self.template(member)).collect(),
             composite_pod_group_templates: composite
                 .composites
                 .iter()
@@ -135,7 +135,16 @@ impl Planner<'_> {
             scheduling_policy: SchedulingPolicy { gang: CompositeGang { min_group_count } },
             scheduling_constraints: composite.key.clone().map(SchedulingConstraints::one_domain_of),
             priority_class_name: self.pod_gang.spec.priority_class_name.clone(),
+            disruption_mode: self.version.disruption_mode(),
         }
+    }
+
+    fn template(&self, member: &Member) -> PodGroupTemplate {
+        PodGroupTemplate { name: member.template.clone(), shape: self.shape(member) }
+    }
+
+    fn shape(&self, member: &Member) -> PodGroupShape {
+        PodGroupShape { disruption_mode: self.version.disruption_mode(), ..member.shape.clone() }
     }
 
     fn object(
@@ -148,12 +157,6 @@ impl Planner<'_> {
         let mut object = workload_api::object(resource, &namespace, name, spec)?;
         set_metadata(&mut object, self.pod_gang);
         Ok(object)
-    }
-}
-
-impl Member {
-    fn template(&self) -> PodGroupTemplate {
-        PodGroupTemplate { name: self.template.clone(), shape: self.shape.clone() }
     }
 }
 

@@ -99,6 +99,16 @@ fn since_v1beta1_a_pod_group_refers_to_its_template_by_workload_ref() {
     assert!(spec["podGroupTemplateRef"].is_null() && spec["parentCompositePodGroupName"].is_null());
 }
 
+/// Kubernetes 1.36 has another field for it, behind a gate that is off.
+#[rstest::rstest]
+#[case(Version::V1Alpha2, serde_json::Value::Null)]
+#[case(Version::V1Beta1, serde_json::json!({"all": {}}))]
+fn a_gang_is_evicted_whole(#[case] version: Version, #[case] mode: serde_json::Value) {
+    let plan = plan(&pod_gang(&[("wl-0-a", 2)]), GangScope::PodGroup, version).unwrap();
+    assert_eq!(plan.pod_groups[0].data["spec"]["disruptionMode"], mode);
+    assert_eq!(plan.workload.data["spec"]["podGroupTemplates"][0]["disruptionMode"], mode);
+}
+
 fn wide(count: usize, grouped: bool) -> PodGang {
     let names: Vec<String> = (0..count).map(|i| format!("wl-0-{i}")).collect();
     let mut gang = pod_gang(&names.iter().map(|name| (name.as_str(), 1)).collect::<Vec<_>>());

@@ -146,6 +146,9 @@ fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
         (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(key, value)| {
             let path = format!("{path}.{key}");
             match found.get(key) {
+                // An earlier release of this controller created the group with the API's default, and the
+                // field is immutable.
+                _ if key == "disruptionMode" => None,
                 Some(found) => difference(&path, value, found),
                 // An API server with the gate WorkloadAwarePreemption off drops `priorityClassName`.
                 None if key == "priorityClassName" => None,
@@ -177,7 +180,11 @@ mod tests {
 
     #[rstest::rstest]
     #[case::same(json!({"spec": {"min": 2, "topology": [{"key": "k"}]}}), None)]
-    #[case::server_adds(json!({"spec": {"min": 2, "topology": [{"key": "k"}], "disruptionMode": "Pod"}}), None)]
+    #[case::server_adds(json!({"spec": {"min": 2, "topology": [{"key": "k"}], "priority": 0}}), None)]
+    #[case::created_before(
+        json!({"spec": {"min": 2, "topology": [{"key": "k"}], "disruptionMode": {"single": {}}}}),
+        None
+    )]
     #[case::changed(
         json!({"spec": {"min": 3, "topology": [{"key": "k"}]}}),
         Some("PodGroup g differs at spec.min, and is never patched; the gang is left as it is")
@@ -192,7 +199,8 @@ mod tests {
     )]
     fn differences_are_reported(#[case] mut found: Value, #[case] message: Option<&str>) {
         let wanted = json!({"metadata": {"name": "g"}, "spec": {
-            "min": 2, "topology": [{"key": "k"}], "priorityClassName": "dropped with the gate off"
+            "min": 2, "topology": [{"key": "k"}], "priorityClassName": "dropped with the gate off",
+            "disruptionMode": {"all": {}}
         }});
         found["metadata"] = json!({"name": "g"});
         let defect = defect(&Version::V1Alpha2.pod_groups(), &object(wanted), &object(found));

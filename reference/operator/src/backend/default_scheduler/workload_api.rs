@@ -41,6 +41,12 @@ impl Version {
         self != Self::V1Alpha2
     }
 
+    /// The disruption mode of a gang. By default, kube-scheduler evicts single pods of it, and leaves the rest
+    /// bound (PRE-02). In 1.36 the field is another one, behind the gate WorkloadAwarePreemption.
+    pub(super) fn disruption_mode(self) -> Option<DisruptionMode> {
+        (self != Self::V1Alpha2).then(DisruptionMode::default)
+    }
+
     pub(super) fn workloads(self) -> ApiResource {
         resource(self.as_str(), "Workload", "workloads")
     }
@@ -159,7 +165,20 @@ pub(super) struct Shape<G> {
     /// off drops this field from PodGroups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
+    /// [`Version::disruption_mode`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disruption_mode: Option<DisruptionMode>,
 }
+
+/// `{all: {}}`: the scheduler evicts everything below the group, or nothing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct DisruptionMode {
+    all: AllDisruptionMode,
+}
+
+/// The API has no fields for it yet.
+#[derive(Clone, Debug, Default, Serialize)]
+struct AllDisruptionMode {}
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct SchedulingPolicy<G> {
