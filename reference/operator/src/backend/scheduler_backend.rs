@@ -191,7 +191,7 @@ pub struct GangState<'a> {
     pub pod_gang: &'a PodGang,
     /// Every pod of the current generation that is neither finished nor being deleted.
     pub pods: &'a [Arc<Pod>],
-    /// Every pod of former generations that still exists.
+    /// Every pod of former generations that still exists, and every evicted pod that is being deleted.
     pub former: &'a [Arc<Pod>],
     /// The ClusterTopologyBinding that the PodGang names; `None` if the cache lacks it, although it may
     /// exist.

@@ -11,7 +11,7 @@ use kube::ResourceExt;
 use super::caches::Caches;
 use super::observed_pod::Pod;
 use super::ownership::{controller, is_controlled_by};
-use super::pods::{is_bound, is_former, is_live, own_pods};
+use super::pods::{has_left, is_bound, is_live, own_pods};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PodGroupView {
@@ -21,7 +21,7 @@ pub(crate) struct PodGroupView {
     pub wanted: Option<i32>,
     /// Live pods of the current generation, sorted by name.
     pub pods: Vec<Arc<Pod>>,
-    /// Remaining pods of earlier generations.
+    /// Remaining pods of earlier generations, and evicted pods that are being deleted.
     pub former: Vec<Arc<Pod>>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct GangView {
 }
 
 impl GangView {
-    /// Collects the pods by podgroup, and separates those of earlier generations.
+    /// Collects the pods by podgroup, and separates those that have left the gang.
     pub(crate) fn of(caches: &Caches, pod_gang: &PodGang) -> Self {
         let podgroup = |podgroup: &PodGroup| {
             let pclq = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
@@ -45,7 +45,7 @@ impl GangView {
             let pods = pclq.as_ref().map(|pclq| own_pods(caches, pclq)).unwrap_or_default();
             let generation =
                 pclq.as_ref().and_then(|pclq| Some(caches.generation_of(&*caches.root_of(pclq)?, pclq)));
-            let (former, pods) = pods.into_iter().partition(|pod| is_former(pod, generation.unwrap_or(0)));
+            let (former, pods) = pods.into_iter().partition(|pod| has_left(pod, generation.unwrap_or(0)));
             PodGroupView {
                 name: podgroup.name.clone(),
                 min_replicas: podgroup.min_replicas,

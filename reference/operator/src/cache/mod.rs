@@ -4,6 +4,7 @@
 //! the caches do not show yet. The only requests are watches.
 
 pub(crate) mod caches;
+pub(crate) mod evictions;
 pub(crate) mod expectations;
 pub(crate) mod gang_view;
 pub(crate) mod generation;

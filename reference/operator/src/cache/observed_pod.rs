@@ -43,7 +43,7 @@ pub struct PodSchedulingGroup {
 #[serde(rename_all = "camelCase", default)]
 pub struct PodStatus {
     pub phase: Option<String>,
-    /// Only `Ready` and `PodScheduled`.
+    /// Only `Ready`, `PodScheduled` and `DisruptionTarget`.
     pub conditions: Option<Vec<PodCondition>>,
     pub container_statuses: Option<Vec<ContainerStatus>>,
     pub init_container_statuses: Option<Vec<ContainerStatus>>,
@@ -90,6 +90,8 @@ pub struct Terminated {
 /// Labels of all Grove objects that the controller never reads.
 const UNREAD: [&str; 3] = [names::LABEL_MANAGED_BY, names::LABEL_NAME, names::LABEL_COMPONENT];
 
+const READ_CONDITIONS: [&str; 3] = ["Ready", "PodScheduled", "DisruptionTarget"];
+
 impl Pod {
     pub(crate) fn gates(&self) -> impl Iterator<Item = &str> {
         let gates = self.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_deref()).unwrap_or_default();
@@ -110,7 +112,7 @@ impl Pod {
             let statuses = [&mut status.init_container_statuses, &mut status.container_statuses];
             statuses.into_iter().flatten().for_each(Vec::shrink_to_fit);
             if let Some(conditions) = &mut status.conditions {
-                conditions.retain(|condition| matches!(condition.type_.as_str(), "Ready" | "PodScheduled"));
+                conditions.retain(|condition| READ_CONDITIONS.contains(&condition.type_.as_str()));
                 conditions.shrink_to_fit();
             }
         }

@@ -46,6 +46,23 @@ pub(crate) fn has_condition(pod: &Pod, type_: &str) -> bool {
     conditions.iter().any(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
+/// Whether a scheduler evicts the pod to make room for another one. kube-scheduler and Volcano set this
+/// condition, and KAI with the flag `--update-pod-eviction-condition`.
+pub(crate) fn is_preempted(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().any(|condition| {
+        condition.type_ == "DisruptionTarget"
+            && condition.status == "True"
+            && condition.reason.as_deref() == Some("PreemptionByScheduler")
+    })
+}
+
+/// Whether the pod no longer belongs to its gang, but may still count for the scheduler: a pod of an earlier
+/// generation, or an evicted one that is being deleted.
+pub(crate) fn has_left(pod: &Pod, generation: u64) -> bool {
+    is_former(pod, generation) || (is_preempted(pod) && !is_live(pod))
+}
+
 pub(crate) fn is_ready(pod: &Pod) -> bool {
     is_bound(pod) && has_condition(pod, "Ready")
 }
@@ -107,6 +124,25 @@ mod tests {
             "status": {"conditions": conditions},
         }))
         .unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::evicted("PreemptionByScheduler", true, true)]
+    #[case::marked("PreemptionByScheduler", false, false)]
+    #[case::evicted_by_another("EvictionByEvictionAPI", true, false)]
+    fn an_evicted_pod_leaves_its_gang_when_it_is_deleted(
+        #[case] reason: &str,
+        #[case] is_terminating: bool,
+        #[case] left: bool,
+    ) {
+        let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": reason});
+        let deleted = is_terminating.then_some("2026-01-01T00:00:00Z");
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": "p", "deletionTimestamp": deleted},
+            "spec": {"nodeName": "n"}, "status": {"conditions": [condition]},
+        }))
+        .unwrap();
+        assert_eq!(has_left(&pod.trimmed(), 0), left);
     }
 
     #[rstest::rstest]

@@ -30,6 +30,7 @@ use kube::{Client, ResourceExt};
 
 use crate::backend::{Registry, Served};
 use crate::cache::caches::Caches;
+use crate::cache::evictions::Evictions;
 use crate::cache::expectations::Expectations;
 use crate::cache::remembered_replicas::RememberedReplicas;
 use crate::cache::written_versions::WrittenVersions;
@@ -56,6 +57,7 @@ pub(crate) struct Context {
     pub expectations: Expectations,
     pub written: WrittenVersions,
     pub remembered: RememberedReplicas,
+    pub evictions: Evictions,
     pub init_access: InitAccess,
     pub init_image: String,
     pub terminating: TerminatingNamespaces,

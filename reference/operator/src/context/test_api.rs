@@ -24,6 +24,7 @@ use super::stable_messages::StableMessages;
 use super::synced_gangs::SyncedGangs;
 use crate::backend::{DefaultScheduler, DefaultSchedulerConfig, Registry, SchedulerBackend};
 use crate::cache::caches::{Feeds, caches};
+use crate::cache::evictions::Evictions;
 use crate::cache::expectations::Expectations;
 use crate::cache::informer::Feed;
 use crate::cache::remembered_replicas::RememberedReplicas;
@@ -71,6 +72,7 @@ impl World {
             expectations: Expectations::default(),
             written: WrittenVersions::default(),
             remembered: RememberedReplicas::default(),
+            evictions: Evictions::default(),
             init_access: InitAccess::default(),
             init_image: "initc:test".to_owned(),
             terminating: TerminatingNamespaces::default(),

@@ -105,6 +105,7 @@ pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         pod_clique_changed(&to, &from.caches, change);
         if let Change { old: Some(old), new: None } = change {
             from.expectations.forget(&old.uid().unwrap_or_default());
+            from.evictions.forget(&old.uid().unwrap_or_default());
             from.written.forget(&old.uid().unwrap_or_default());
             from.events.forget(&old.uid().unwrap_or_default());
         }
@@ -122,6 +123,9 @@ pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     });
     let (to, from) = (queues.clone(), Arc::clone(context));
     feeds.pods.on_change(move |change| {
+        if let Some(pod) = &change.new {
+            from.evictions.record(pod);
+        }
         pod_changed(&to, &from.caches, change);
         from.flow.record_change(before_and_after(change, waits_for_a_node));
     });

@@ -28,6 +28,7 @@ use super::reconcilers::reconcile_all;
 use super::servers::{self, Readiness};
 use crate::admission::{self, AdmissionState};
 use crate::cache::caches::caches;
+use crate::cache::evictions::Evictions;
 use crate::cache::expectations::Expectations;
 use crate::cache::remembered_replicas::RememberedReplicas;
 use crate::cache::written_versions::WrittenVersions;
@@ -150,6 +151,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         expectations: Expectations::default(),
         written: WrittenVersions::default(),
         remembered: RememberedReplicas::default(),
+        evictions: Evictions::default(),
         init_access: InitAccess::default(),
         init_image: configuration.init_image().to_owned(),
         terminating: TerminatingNamespaces::default(),

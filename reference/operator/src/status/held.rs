@@ -1,14 +1,19 @@
 //! The condition `MinAvailableHeld` of a PodClique.
 
+use std::sync::Arc;
+
+use grove_api::PodClique;
 use grove_api::names::CONDITION_MIN_AVAILABLE_HELD;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
+use crate::cache::observed_pod::Pod;
+use crate::cache::pods::{is_bound, is_live, is_preempted};
 use crate::plan::conditions::{self, ConditionUpdate};
 
 /// Whether the minimum was bound in this generation. Only then can it be lost. Once True, the condition
-/// stays True until the next generation starts or the PodClique is scaled to 0. The reason contains the
-/// generation. `None` if the minimum was never bound.
+/// stays True until the next generation starts, the PodClique is scaled to 0, or a scheduler has evicted all
+/// of its pods. The reason contains the generation. `None` if the minimum was never bound.
 pub(super) fn held_condition(
     before: &[Condition],
     is_bound: bool,
@@ -28,6 +33,24 @@ pub(super) fn held_condition(
         message: message.to_owned(),
     };
     (held || known.is_some()).then_some(condition)
+}
+
+/// Whether a scheduler has evicted all bound pods of a PodClique. It has evicted some if it `is_remembered`,
+/// or if the pods show it.
+///
+/// The replacements then wait for capacity like the first pods: the eviction is no breach (PRE-12). If some
+/// pods are left, they hold capacity that the gang cannot use, so a breach is due.
+pub(super) fn is_evicted(pods: &[Arc<Pod>], is_remembered: bool) -> bool {
+    let is_left = |pod: &Arc<Pod>| is_live(pod) && is_bound(pod) && !is_preempted(pod);
+    (is_remembered || pods.iter().any(|pod| is_preempted(pod))) && !pods.iter().any(is_left)
+}
+
+/// The PodClique as if its minimum had never been bound.
+pub(super) fn without_minimum(mut pclq: PodClique) -> PodClique {
+    if let Some(status) = &mut pclq.status {
+        status.conditions.retain(|condition| condition.type_ != CONDITION_MIN_AVAILABLE_HELD);
+    }
+    pclq
 }
 
 /// Whether the condition reports that the minimum was bound in another generation. Its transition time does

@@ -14,10 +14,10 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
-use super::held::{held_condition, is_held_in_other_generation};
+use super::held::{held_condition, held_since, is_evicted, is_held_in_other_generation, without_minimum};
 use super::startup_wait;
 use crate::cache::observed_pod::{ContainerStatus, Pod, PodStatus};
-use crate::cache::pods::{has_condition, is_bound, is_former, is_live, is_ready, own_pods};
+use crate::cache::pods::{has_condition, is_bound, is_former, is_live, is_preempted, is_ready, own_pods};
 use crate::context::action::{Action, next_check};
 use crate::context::error::ReconcileError;
 use crate::context::{Context, writes};
@@ -44,7 +44,16 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     if let Some(delay) = first_status_delay(&pclq, pods.len(), Timestamp::now()) {
         return Ok(Action::requeue(delay));
     }
-    let mut status = status(&with_fault(&pclq), &pcs.name_any(), &pods, generation);
+    let uid = pclq.uid().unwrap_or_default();
+    let mut seen = with_fault(&pclq);
+    if is_evicted(&pods, context.evictions.has(&uid)) && !fault!("eviction-is-a-breach") {
+        seen = without_minimum(seen);
+    }
+    let mut status = status(&seen, &pcs.name_any(), &pods, generation);
+    let is_held = held_since(&status.conditions, generation).is_some();
+    if is_held && !pods.iter().any(|pod| is_preempted(pod)) {
+        context.evictions.forget(&uid);
+    }
     let wait = startup_wait::condition(&context.caches, &pcs, &pclq, &pods, &status.conditions);
     if let Some(wait) = wait.filter(|wait| reports_startup_wait(wait.status)) {
         status.conditions = conditions::with(status.conditions, wait, None);
@@ -177,7 +186,7 @@ fn status(pclq: &PodClique, pcs: &str, pods: &[Arc<Pod>], generation: u64) -> Po
     let is_unready = |pod: &Pod| fault!("starting-is-unhealthy") && !has_condition(pod, "Ready");
     let unhealthy = count(&|pod| is_bound(pod) && (is_unhealthy(pod) || is_unready(pod)));
     let scheduled = status.scheduled_replicas;
-    let bound = count(&|pod| is_bound(pod) && !is_former(pod, generation));
+    let bound = count(&|pod| is_bound(pod) && !is_former(pod, generation) && !is_preempted(pod));
     let updates = [
         Some(scheduled_condition(scheduled >= minimum, minimum)),
         Some(breached_condition(scheduled >= minimum, scheduled - unhealthy >= minimum, minimum)),

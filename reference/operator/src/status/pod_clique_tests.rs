@@ -2,8 +2,8 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cache::observed_pod::PodCondition;
 use crate::context::test_api::World;
-use crate::status::held::held_since;
 
 fn pod(name: &str, gated: bool, conditions: &[&str], container: Value) -> Arc<Pod> {
     let conditions: Vec<_> =
@@ -138,6 +138,71 @@ fn a_clique_scaled_from_zero_is_not_held_before_it_is_bound_again() {
     assert_eq!(breached_and_held(0, &[]), (false, false));
     assert_eq!(breached_and_held(2, &[]), (true, false), "the new pods wait");
     assert_eq!(breached_and_held(2, &bound), (false, true));
+}
+
+fn preempted(pod: &Arc<Pod>) -> Arc<Pod> {
+    let mut pod = (**pod).clone();
+    let condition = PodCondition {
+        type_: "DisruptionTarget".to_owned(),
+        status: "True".to_owned(),
+        reason: Some("PreemptionByScheduler".to_owned()),
+        ..PodCondition::default()
+    };
+    pod.status.get_or_insert_default().conditions.get_or_insert_default().push(condition);
+    Arc::new(pod)
+}
+
+#[test]
+fn a_clique_that_the_scheduler_evicts_is_not_held_before_it_is_bound_again() {
+    let bound = ["a", "b"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
+    let evicted = [preempted(&bound[0]), preempted(&bound[1])];
+    let mut pclq = pclq(Some(1));
+    pclq.status = Some(status(&pclq, "wl", &bound, 0));
+    let is_held = |pods: &[Arc<Pod>], is_remembered: bool| {
+        let mut seen = pclq.clone();
+        if is_evicted(pods, is_remembered) {
+            seen = without_minimum(seen);
+        }
+        held_since(&status(&seen, "wl", pods, 0).conditions, 0).is_some()
+    };
+    assert!(is_held(&bound, false));
+    assert!(is_held(&[], false), "the pods were lost");
+    assert!(is_held(&[Arc::clone(&bound[0]), Arc::clone(&evicted[1])], false), "one pod keeps its node");
+    assert!(!is_held(&evicted, false), "both are evicted");
+    assert!(!is_held(&[], true), "both have been evicted");
+    assert!(is_held(&bound, true), "both are bound again");
+}
+
+/// The evicted pods are deleted before the status is computed.
+#[tokio::test]
+async fn an_eviction_is_remembered_for_the_status() {
+    let mut world = World::new();
+    let owner = |api: &str, kind: &str, name: &str| {
+        let uid = format!("uid-of-{name}");
+        json!([{"apiVersion": api, "kind": kind, "name": name, "uid": uid, "controller": true}])
+    };
+    let pcs = json!({
+        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
+        "spec": {"replicas": 1, "template": {"cliques": []}},
+    });
+    world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+    let bound = ["a", "b"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
+    let mut pclq = pclq(Some(1));
+    pclq.status = Some(status(&pclq, "wl", &bound, 0));
+    pclq.metadata.namespace = Some("ns".to_owned());
+    pclq.metadata.uid = Some("uid-of-wl-0-a".to_owned());
+    pclq.metadata.resource_version = Some("7".to_owned());
+    let of_set = owner("grove.io/v1alpha1", "PodCliqueSet", "wl");
+    pclq.metadata.owner_references = serde_json::from_value(of_set).unwrap();
+    let mut last = (*preempted(&bound[1])).clone();
+    let of_clique = owner("grove.io/v1alpha1", "PodClique", "wl-0-a");
+    last.metadata.owner_references = serde_json::from_value(of_clique).unwrap();
+    world.context.evictions.record(&last);
+    reconcile(Arc::new(pclq), Arc::clone(&world.context)).await.unwrap();
+    let written = world.written();
+    let conditions = written[0].1["status"]["conditions"].as_array().unwrap();
+    assert!(conditions.iter().any(|condition| condition["type"] == CONDITION_MIN_AVAILABLE_BREACHED));
+    assert!(conditions.iter().all(|condition| condition["type"] != names::CONDITION_MIN_AVAILABLE_HELD));
 }
 
 #[rstest::rstest]
