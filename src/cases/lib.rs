@@ -21,6 +21,7 @@ mod koord;
 mod kube;
 mod levels;
 mod mig;
+mod pre;
 mod prelude;
 mod start;
 mod stat;

@@ -226,7 +226,8 @@ fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
 )]
 #[case::evicted_for_an_equal(
     evicted_for("low"),
-    "PRE-06", "evicted-for-equal-priority",
+    "PRE-06",
+    "evicted-for-equal-priority",
     "Pod w0 was evicted while only gangs of the same priority class, low, waited"
 )]
 fn a_broken_invariant_is_a_finding(

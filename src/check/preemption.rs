@@ -99,17 +99,16 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// At the entry `until`, every PodClique has its minimum of pods without the evicted ones. Each new pod
-    /// was created gated, and released after a PodGang referred to it, in the order of the writes (PRE-10).
+    /// At the entry `until`, every PodClique has its minimum of pods again. Each new pod was created gated, and
+    /// released after a PodGang referred to it, in the order of the writes (PRE-10).
     pub fn is_replaced(&self, until: usize) -> Ruling {
         let live = self.history.before(until);
         let minimums = self.units.iter().flat_map(|unit| &unit.minimums);
         let missing = minimums.filter_map(|(clique, minimum)| {
-            let found = pods_of(&live, clique).filter(|pod| self.replacements.contains(pod.uid())).count();
+            let found = pods_of(&live, clique).count();
             (found < *minimum).then(|| {
-                let message = format!(
-                    "PodClique {clique} has {found} pods in place of the evicted ones, want {minimum}"
-                );
+                let message =
+                    format!("PodClique {clique} has {found} pods after the eviction, want {minimum}");
                 violation(EVICTED_POD_NOT_REPLACED, message)
             })
         });

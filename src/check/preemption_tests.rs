@@ -84,6 +84,10 @@ fn a_gang_below_its_minimum_has_no_bound_pod(#[case] story: Story, #[case] wante
 
 #[rstest]
 #[case::replaced(replaced(), &[])]
+#[case::one_was_not_evicted(
+    arrived().deleted(worker("w", 0, Some("n"))).added(gated(worker("w", 2, None))),
+    &[]
+)]
 #[case::not_replaced(evicted(), &["evicted-pod-not-replaced"])]
 #[case::one_is_missing(evicted().added(gated(worker("w", 2, None))), &["evicted-pod-not-replaced"])]
 #[case::created_ungated(

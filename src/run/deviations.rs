@@ -57,7 +57,7 @@ impl Deviation {
 mod tests {
     use conformance_check::binding::BOUND_IN_PART;
     use conformance_contract::ruling::Broken;
-    use conformance_history::testing::{Story, one_clique};
+    use conformance_history::testing::{Story, one_clique, worker};
     use conformance_history::{MarkName, SharedMark};
     use serde_json::{Value, json};
 
@@ -139,6 +139,17 @@ mod tests {
         let story = submitted_on(Target::KUBE_POD_GROUP, &[("across", 5)]).workers("across", 5, 2);
         let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
         assert!(is_known("aon/one-clique-too-large", "AON-08", story));
+    }
+
+    #[test]
+    fn a_gang_that_must_not_preempt_evicts_another() {
+        let running = MarkName::of_case("the low gang runs");
+        let waited = MarkName::of_case("the gang that never preempts has waited");
+        for target in [Target::VOLCANO, Target::KAI] {
+            let story = submitted_on(target, &[("interruptible", 2)]).workers("interruptible", 2, 2);
+            let evicted = story.mark(running, Value::Null).deleted(worker("interruptible", 0, Some("n")));
+            assert!(is_known("pre/never", "PRE-07", evicted.mark(waited, Value::Null)));
+        }
     }
 
     #[test]

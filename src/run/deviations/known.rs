@@ -4,6 +4,7 @@ use conformance_check::binding::{
     BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_BOUND_PODS, WRONG_NUMBER_OF_WHOLE_GANGS,
 };
 use conformance_check::placement::EMPTY_LABEL;
+use conformance_check::preemption::EVICTED_BY_NEVER;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_trainjobs::EVICTED;
@@ -19,6 +20,7 @@ const UNBOUND: &[Code] = &[PODS_UNBOUND];
 const TOO_FEW: &[Code] = &[WRONG_NUMBER_OF_WHOLE_GANGS, PODS_UNBOUND];
 const LATE: &[Code] = &[DID_NOT_HAPPEN];
 const EVICTED_ONLY: &[Code] = &[EVICTED];
+const EVICTED_FOR_NEVER: &[Code] = &[EVICTED_BY_NEVER];
 
 /// The reason for Koordinator's deviations with a PodCliqueSet that reuses the name of a deleted one.
 const NAME_REMEMBERED: &str = "koord-scheduler 1.8 remembers satisfied gangs by name: a gang of the same name that is created right \
@@ -210,6 +212,26 @@ pub const DEVIATIONS: &[Deviation] = &[
     coscheduling_does_not_retry("TRN-16", "trn/components-killed", LATE),
     kai_merges_gangs_of_one_name("AON-01", UNBOUND),
     kai_merges_gangs_of_one_name("AON-02", IN_PART),
+    Deviation {
+        target: Target::VOLCANO,
+        clause: "PRE-07",
+        case: "pre/never",
+        shows: EVICTED_FOR_NEVER,
+        version: "v1.15.1",
+        occurs: Occurs::Always,
+        reason: "Volcano's action gangpreempt does not read preemptionPolicy, as preempt and reclaim do: a gang \
+                 whose PriorityClass says Never evicts gangs of lower priority",
+    },
+    Deviation {
+        target: Target::KAI,
+        clause: "PRE-07",
+        case: "pre/never",
+        shows: EVICTED_FOR_NEVER,
+        version: "v0.17.0",
+        occurs: Occurs::Always,
+        reason: "KAI reads the value of a PriorityClass, and not its preemptionPolicy: a gang whose PriorityClass \
+                 says Never evicts gangs of lower priority",
+    },
 ];
 
 const EMPTY: &[Code] = &[EMPTY_LABEL];

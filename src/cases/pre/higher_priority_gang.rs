@@ -1,0 +1,111 @@
+//! 3 nodes x 8 GPUs. A gang of low priority with 1 + 2 pods x 8 GPUs runs. A gang of 2 pods x 8 GPUs and equal
+//! priority waits, and is deleted. The same gang with high priority is bound: the running one is evicted
+//! whole, although it only has to leave 2 nodes, and waits for 3 nodes. Its termination delay would expire
+//! twice meanwhile. A fourth node joins, which is one short, and then a fifth.
+
+use conformance_check::preemption::EVICTED_FOR_EQUAL;
+use conformance_facts::cliques::pods_of;
+
+use super::{HIGH, LOW, begin, remove, submit, submit_and_bind, submit_and_wait, until_whole, victim};
+use crate::prelude::*;
+
+marks! {
+    RUNNING = "the low gang runs";
+    EQUAL_WAITED = "the equal gang has waited";
+    ARRIVED = "the high gang arrives";
+    BOUND = "the high gang is bound";
+    REPLACED = "the evicted pods are replaced";
+    PASSED = "the scheduler has tried the replacements";
+    DELAYED = "the termination delay has expired again and again";
+    ONE_SHORT = "one node is missing";
+    BOUND_AGAIN = "the low gang is bound again";
+}
+
+const VICTIM: &str = "preempted";
+const EQUAL: &str = "equal";
+const PREEMPTOR: &str = "preemptor";
+const CLIQUES: [(&str, usize); 2] = [("preempted-0-leader", 1), ("preempted-0-worker", 2)];
+
+pub(crate) const CASE: Case =
+    case!("A gang of higher priority is bound, and the evicted gang returns whole", restored)
+        .clauses(&[PRE_01, PRE_02, PRE_06, PRE_10, PRE_11, PRE_12])
+        .nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1), nodes(1).gpus(8).joining(2)])
+        .isolation(Isolation::Dedicated)
+        .needs(&[Need::SimulatedNodes]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    begin(test).await?;
+    let running = submit(test, VICTIM, &LOW).await?;
+    test.until_converged(VICTIM).await?;
+    let old: Vec<String> = CLIQUES.iter().flat_map(|(clique, _)| test.pods_of(clique)).collect();
+    test.mark(RUNNING, Value::Null);
+
+    submit_and_wait(test, EQUAL, &LOW).await?;
+    test.mark(EQUAL_WAITED, Value::Null);
+    remove(test, EQUAL).await?;
+
+    test.mark(ARRIVED, Value::Null);
+    submit_and_bind(test, PREEMPTOR, &HIGH).await?;
+    test.mark(BOUND, Value::Null);
+    let replaced = Awaited::demanded_by(PRE_10, "the evicted pods replaced");
+    test.until(replaced, REACTION, |live| is_replaced(live, &old)).await?;
+    test.mark(REPLACED, Value::Null);
+    test.scheduler_passes_over(&running).await?;
+    test.mark(PASSED, Value::Null);
+
+    let clock = test.start_clock("2s").await?;
+    test.run_clock(&clock, 2, DELAYED).await?;
+    test.add_nodes(1).await?;
+    test.scheduler_passes().await?;
+    test.mark(ONE_SHORT, Value::Null);
+    test.add_nodes(2).await?;
+    let whole = Awaited::demanded_by(PRE_11, "the replaced gang bound");
+    until_whole(test, whole, &running).await?;
+    test.mark(BOUND_AGAIN, Value::Null);
+    Ok(())
+}
+
+/// Whether none of the `old` pods exists, and each clique has all of its pods.
+fn is_replaced(live: &Live, old: &[String]) -> bool {
+    let is_complete = |(clique, count): &(&str, usize)| pods_of(live, clique).count() == *count;
+    !live.pods().any(|pod| old.iter().any(|name| name == pod.name())) && CLIQUES.iter().all(is_complete)
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    vec![
+        finding(PRE_01, || {
+            victim(history, VICTIM, ARRIVED)?;
+            let units = history.units(PREEMPTOR)?;
+            history.at(BOUND, |bound| binding::whole(&history.before(bound), &units))
+        }),
+        finding(PRE_02, || {
+            let victim = victim(history, VICTIM, ARRIVED)?;
+            history.reached(BOUND)?;
+            history.at(PASSED, |passed| victim.is_not_in_part(passed))?;
+            history.at(ONE_SHORT, |short| victim.is_not_in_part(short))
+        }),
+        finding(PRE_06, || {
+            let running = victim(history, VICTIM, RUNNING)?;
+            history.at(EQUAL_WAITED, |waited| running.stays(waited, &EVICTED_FOR_EQUAL))?;
+            // Without the eviction for the high gang, it would not be known that this scheduler preempts.
+            history.reached(BOUND).map(drop)
+        }),
+        finding(PRE_10, || {
+            let victim = victim(history, VICTIM, ARRIVED)?;
+            history.reached(BOUND)?;
+            history.at(REPLACED, |replaced| victim.is_replaced(replaced))
+        }),
+        finding(PRE_11, || {
+            let victim = victim(history, VICTIM, ARRIVED)?;
+            history.reached(REPLACED)?;
+            history.at(ONE_SHORT, |short| victim.waits(short))?;
+            let units = history.units(VICTIM)?;
+            history.at(BOUND_AGAIN, |again| binding::whole(&history.before(again), &units))
+        }),
+        finding(PRE_12, || {
+            let victim = victim(history, VICTIM, ARRIVED)?;
+            history.reached(REPLACED)?;
+            history.at(DELAYED, |delayed| victim.replacements_stay(delayed))
+        }),
+    ]
+}

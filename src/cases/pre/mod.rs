@@ -1,0 +1,86 @@
+//! Preemption of gangs.
+
+pub(crate) mod does_not_fit_anyway;
+pub(crate) mod higher_priority_gang;
+pub(crate) mod never;
+
+use conformance_check::preemption::Victim;
+use conformance_facts::binding::not_fully_bound;
+
+use crate::prelude::*;
+
+/// A PriorityClass of the cases: its name without the namespace, value and preemptionPolicy.
+struct Class(&'static str, u32, &'static str);
+
+/// KAI evicts no gang with a value of 100 or more, and gives gangs without a class the value 50. So canaries
+/// are no victims on KAI.
+const LOW: Class = Class("low", 20, "PreemptLowerPriority");
+const HIGH: Class = Class("high", 40, "PreemptLowerPriority");
+const NEVER: Class = Class("never", 40, "Never");
+
+/// Creates the PriorityClasses, which exist until the case ends, and lets the scheduler preempt.
+async fn begin(test: &TestContext) -> Result<(), Stop> {
+    for class in [LOW, HIGH, NEVER] {
+        let object = json!({
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+            "metadata": {"name": class_name(test, &class)},
+            "value": class.1, "preemptionPolicy": class.2,
+        });
+        test.apply_companion(object).await?;
+    }
+    test.enable_preemption().await
+}
+
+/// PriorityClasses are cluster-scoped, so their names contain the namespace of the case.
+fn class_name(test: &TestContext, class: &Class) -> String {
+    format!("{}-{}", test.namespace, class.0)
+}
+
+/// Submits a PodCliqueSet of the manifest with a priority class. It has one PodGang.
+async fn submit(test: &mut TestContext, set: &str, class: &Class) -> Result<Gang, Stop> {
+    let mut pcs = test.manifest(set)?;
+    pcs["spec"]["template"]["priorityClassName"] = class_name(test, class).into();
+    let mut gangs = test.submit_value(pcs).await?;
+    gangs.pop().ok_or_else(|| Stop::Refused {
+        action: format!("find the PodGang of PodCliqueSet {set}"),
+        reason: "it has no PodGang".into(),
+    })
+}
+
+/// Submits a PodCliqueSet, and waits until the scheduler has decided not to bind it.
+async fn submit_and_wait(test: &mut TestContext, set: &str, class: &Class) -> Result<(), Stop> {
+    let gang = submit(test, set, class).await?;
+    test.scheduler_passes_over(&gang).await
+}
+
+/// Submits a PodCliqueSet, and waits until it is bound whole.
+async fn submit_and_bind(test: &mut TestContext, set: &str, class: &Class) -> Result<(), Stop> {
+    let gang = submit(test, set, class).await?;
+    let bound = Awaited::demanded_by(PRE_01, format!("the pods of PodCliqueSet {set} bound"));
+    until_whole(test, bound, &gang).await
+}
+
+async fn until_whole(test: &TestContext, awaited: Awaited<'_>, gang: &Gang) -> Result<(), Stop> {
+    let units = gang.units(test.target);
+    test.until(awaited, SCHEDULING, |live| not_fully_bound(live, &units).next().is_none()).await
+}
+
+/// Deletes a PodCliqueSet, and waits until its pods are deleted.
+async fn remove(test: &TestContext, set: &str) -> Result<(), Stop> {
+    test.delete("PodCliqueSet", set).await?;
+    let deleted = Awaited::demanded_by(DEL_01, format!("PodCliqueSet {set} and its pods deleted"));
+    test.until(deleted, limits::CLEANUP, |live| {
+        let has_pods = live.pods().any(|pod| pod.label(names::PART_OF) == Some(set));
+        !has_pods && live.get("PodCliqueSet", set).is_none()
+    })
+    .await
+}
+
+/// The running gang of a PodCliqueSet when another one was submitted after the mark. All of its pods were
+/// bound then.
+fn victim<'a>(history: &'a History, set: &str, arrived: MarkName) -> Result<Victim<'a>, Broken> {
+    let (since, _) = history.reached(arrived)?;
+    let units = history.units(set)?;
+    precondition(AON_01, binding::whole(&history.before(since), &units))?;
+    Ok(Victim::of(history, units, since))
+}
