@@ -49,6 +49,7 @@ const TABLES: &[(MutantTier, &str, &str)] = &[
     (MutantTier::Local, "rewritten-deletion.yaml", include_str!("rewritten-deletion.yaml")),
     (MutantTier::Local, "rewritten-scheduler.yaml", include_str!("rewritten-scheduler.yaml")),
     (MutantTier::Local, "lifecycle.yaml", include_str!("lifecycle.yaml")),
+    (MutantTier::Local, "preemption.yaml", include_str!("preemption.yaml")),
     (MutantTier::Local, "autoscaling.yaml", include_str!("autoscaling.yaml")),
     (MutantTier::Local, "startup.yaml", include_str!("startup.yaml")),
     (MutantTier::Local, "admission.yaml", include_str!("admission.yaml")),
