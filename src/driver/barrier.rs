@@ -91,10 +91,16 @@ impl TestContext {
     /// Bypasses the operator. A scheduler may overlook a gang resource that is created before its pod. So the
     /// harness patches the canary's gang resources after such a scheduler has rejected the pod.
     async fn canary(&self) -> Result<(), Stop> {
-        let number = self.look(|live| live.of("Pod").filter(|object| is_of_canary(object)).count());
+        let scheduler = schedulers::of(self.target);
+        let kinds: Vec<_> = scheduler.canary("").into_iter().map(|(kind, _)| kind).collect();
+        // The scheduler may have evicted the pod of an earlier canary, whose other objects still exist.
+        let number = self.look(|live| {
+            let objects = kinds.iter().flat_map(|kind| live.of(kind));
+            objects.filter_map(|object| number_of_canary(text(&object["metadata"]["name"]))).max()
+        });
+        let number = number.map_or(0, |last| last + 1);
         // KAI identifies a PodGroup by its name alone, across namespaces.
         let name = format!("canary-{number}-{}", self.namespace);
-        let scheduler = schedulers::of(self.target);
         let parts = scheduler.canary(&name);
         for (kind, object) in &parts {
             self.create(kind, &on_canary_node(kind, object.clone(), &name)).await?;
@@ -136,6 +142,11 @@ impl TestContext {
     }
 }
 
+/// The number in the name of a canary's object.
+fn number_of_canary(name: &str) -> Option<usize> {
+    name.strip_prefix("canary-")?.split('-').next()?.parse().ok()
+}
+
 /// Status of the `PodScheduled` condition, which the scheduler sets once it has tried the pod.
 fn scheduled(pod: &Value) -> Option<&str> {
     condition(pod, "PodScheduled").map(|condition| text(&condition["status"]))
@@ -158,4 +169,18 @@ pub(crate) fn place_on_canary_node(spec: &mut Value) {
     spec["containers"] = json!([{
         "name": "pause", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": {"cpu": "1m"}},
     }]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("canary-3-aon-0", Some(3))]
+    #[case("canary-12-0", Some(12))]
+    #[case("canary-set-00c0ffee-0-c", None)]
+    #[case("workload-0", None)]
+    fn the_next_canary_follows_the_names_that_exist(#[case] name: &str, #[case] number: Option<usize>) {
+        assert_eq!(number_of_canary(name), number);
+    }
 }
