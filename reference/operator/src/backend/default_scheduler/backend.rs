@@ -199,7 +199,7 @@ impl SchedulerBackend for DefaultScheduler {
             return Ok(Release::Now(Vec::new()));
         }
         if let Some(former) = release::former_pod_in_group(pod, gang) {
-            return Ok(Release::Hold(format!("{}, which is being replaced, counts still", former.name_any())));
+            return Ok(Release::Hold(format!("{}, a replaced pod, still counts", former.name_any())));
         }
         let scope = self.scope(gang.pod_gang);
         if release::is_member(pod) {
