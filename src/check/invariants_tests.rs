@@ -67,30 +67,6 @@ fn bound_canary(name: &str) -> Value {
     canary(name, Some("canary"))
 }
 
-/// The PodGang of a PodCliqueSet with a priority class.
-fn gang_of_class(set: &str, class: &str) -> Value {
-    let mut gang = one_clique_gang(set, 2);
-    gang["metadata"]["labels"] = json!({names::SCHEDULER_NAME: "default-scheduler"});
-    gang["spec"]["priorityClassName"] = class.into();
-    gang["status"] = json!({"conditions": [{"type": "Initialized", "status": "True"}]});
-    gang
-}
-
-/// Both pods of `w` are bound. A pod of another gang of this class waits, and pod `w0` is evicted.
-fn evicted_for(class: &str) -> Story {
-    let group = owned(object("PodGroup", "v-0"), "PodGang", "v-0");
-    let running = ready().modified(gang_of_class("w", "low")).modified(bound("w0")).modified(bound("w1"));
-    let other = running.added(gang_of_class("v", class)).added(group);
-    evicted(other.added(pod("v0", "v", &[names::GATE], None)).modified(pod("v0", "v", &[], None)))
-}
-
-fn evicted(story: Story) -> Story {
-    let mut evicted = bound("w0");
-    let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"});
-    evicted["status"] = json!({"conditions": [condition]});
-    story.modified(evicted)
-}
-
 fn passed(story: Story) -> Story {
     let canaries = ["c0", "c1"].map(bound_canary);
     story.all_added(canaries).mark(SharedMark::SchedulerPassed, Value::Null)
@@ -122,8 +98,6 @@ fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
     deleted["spec"]["podgroups"][0]["podReferences"] = json!([{"namespace": "ns", "name": "w0"}]);
     ready().deleted(deleted).deleted(group()).modified(pod("w0", "w", &[], None))
 })]
-#[case::evicted_for_another_class(evicted_for("high"))]
-#[case::evicted_for_a_pod_outside_the_history(evicted(ready().modified(bound("w0")).modified(bound("w1"))))]
 fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
     assert_eq!(broken_by(&story.end()), []);
 }
@@ -223,12 +197,6 @@ fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
     ready().added(owned(object("PodGroup.scheduling.volcano.sh", "v"), "PodGang", "w-0")),
     "COEX-02", "owned-by-another-backend",
     "PodGroup.scheduling.volcano.sh v, a gang resource of volcano, is owned by a PodGang of default-scheduler"
-)]
-#[case::evicted_for_an_equal(
-    evicted_for("low"),
-    "PRE-06",
-    "evicted-for-equal-priority",
-    "Pod w0 was evicted while only gangs of the same priority class, low, waited"
 )]
 fn a_broken_invariant_is_a_finding(
     #[case] story: Story,

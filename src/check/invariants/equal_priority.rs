@@ -84,3 +84,74 @@ fn evicted_for_equals<'a>(
     let found = violation(EVICTED_FOR_EQUAL, message);
     Some(found.shown_by("evicted", *evicted).shown_by("waiting", **first))
 }
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::names;
+    use conformance_history::testing::{Story, canary, owned};
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::codes;
+
+    fn gang(name: &str, class: Option<&str>) -> Value {
+        json!({"kind": "PodGang", "metadata": {"name": name}, "spec": {"priorityClassName": class}})
+    }
+
+    /// A pod of the PodGang of this name.
+    fn pod(gang: &str, node: Option<&str>) -> Value {
+        let labels = json!({names::POD_GANG: gang});
+        let metadata = json!({"name": format!("pod-of-{gang}"), "labels": labels});
+        let pod = json!({"kind": "Pod", "metadata": metadata, "spec": {"nodeName": node}});
+        owned(pod, "PodClique", gang)
+    }
+
+    /// The pod of gang `low` runs.
+    fn running() -> Story {
+        Story::whole().added(gang("low", Some("low"))).added(pod("low", Some("n")))
+    }
+
+    /// Another gang of this class waits.
+    fn waiting(class: Option<&str>) -> Story {
+        running().added(gang("other", class)).added(pod("other", None))
+    }
+
+    fn marked(reason: &str) -> Value {
+        let mut marked = pod("low", Some("n"));
+        let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": reason});
+        marked["status"] = json!({"conditions": [condition]});
+        marked
+    }
+
+    const EQUAL: &[&str] = &["evicted-for-equal-priority"];
+
+    #[rstest]
+    #[case::another_class(waiting(Some("high")), &[])]
+    #[case::no_class(waiting(None), &[])]
+    #[case::equal(waiting(Some("low")), EQUAL)]
+    #[case::nobody_waits(running(), &[])]
+    #[case::the_other_is_bound(waiting(Some("low")).modified(pod("other", Some("n"))), &[])]
+    #[case::a_canary_waits(running().added(canary("canary-0", None)), &[])]
+    #[case::one_of_two_has_another_class(
+        waiting(Some("low")).added(gang("third", Some("high"))).added(pod("third", None)),
+        &[]
+    )]
+    #[case::a_pod_of_another_operator_waits(
+        waiting(Some("low")).added(json!({"kind": "Pod", "metadata": {"name": "other"}})),
+        &[]
+    )]
+    #[case::the_class_of_the_pod_counts(
+        {
+            let mut urgent = pod("other", None);
+            urgent["spec"]["priorityClassName"] = "high".into();
+            running().added(gang("other", Some("low"))).added(urgent)
+        },
+        &[]
+    )]
+    fn a_pod_is_evicted_only_for_another_class(#[case] story: Story, #[case] wanted: &[&str]) {
+        let found = |story: Story| codes(is_respected(&Course::of(&story.end())));
+        assert_eq!(found(story.clone().modified(marked("PreemptionByScheduler"))), wanted);
+        assert_eq!(found(story.modified(marked("EvictionByEvictionAPI"))), [] as [&str; 0]);
+    }
+}
