@@ -20,7 +20,7 @@ pub const EVICTED_WITHOUT_ROOM: Code = Code::new("evicted-without-room");
 /// A pod was evicted for a gang that must not preempt.
 pub const EVICTED_BY_NEVER: Code = Code::new("evicted-although-never");
 /// A preempted unit keeps some pods, and fewer than its minimum.
-pub const PREEMPTED_IN_PART: Code = Code::new("preempted-in-part");
+const PREEMPTED_IN_PART: Code = Code::new("preempted-in-part");
 const EVICTED_POD_NOT_REPLACED: Code = Code::new("evicted-pod-not-replaced");
 const REPLACEMENT_CREATED_UNGATED: Code = Code::new("replacement-created-ungated");
 const REPLACEMENT_RELEASED_EARLY: Code = Code::new("replacement-released-early");
