@@ -171,3 +171,20 @@ async fn node_labels_wake_bindings_and_heartbeats_do_not() {
 async fn nodes_are_watched_only_for_topology_backends() {
     assert!(world().feeds.nodes.is_none());
 }
+
+#[tokio::test]
+async fn an_eviction_is_remembered_after_the_pod_is_deleted() {
+    let mut world = world();
+    let mut evicted = pod(Some("n"), "Running", 1);
+    let owner = json!([{
+        "apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "name": "a", "uid": "u", "controller": true,
+    }]);
+    evicted.metadata.owner_references = serde_json::from_value(owner).unwrap();
+    world.feeds.pods.take(Event::Apply(evicted.clone()));
+    assert!(!world.context.evictions.has("u"), "the pod runs");
+    let condition = json!([{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]);
+    evicted.status.get_or_insert_default().conditions = serde_json::from_value(condition).unwrap();
+    world.feeds.pods.take(Event::Apply(evicted.clone()));
+    world.feeds.pods.take(Event::Delete(evicted));
+    assert!(world.context.evictions.has("u"));
+}
