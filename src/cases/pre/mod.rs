@@ -9,14 +9,19 @@ use conformance_facts::binding::not_fully_bound;
 
 use crate::prelude::*;
 
-/// A PriorityClass of the cases: its name without the namespace, value and preemptionPolicy.
-struct Class(&'static str, u32, &'static str);
+/// A PriorityClass of the cases.
+struct Class {
+    /// Its name, without the namespace of the case.
+    name: &'static str,
+    value: u32,
+    policy: &'static str,
+}
 
 /// KAI evicts no gang with a value of 100 or more, and gives gangs without a class the value 50. So canaries
 /// are no victims on KAI.
-const LOW: Class = Class("low", 20, "PreemptLowerPriority");
-const HIGH: Class = Class("high", 40, "PreemptLowerPriority");
-const NEVER: Class = Class("never", 40, "Never");
+const LOW: Class = Class { name: "low", value: 20, policy: "PreemptLowerPriority" };
+const HIGH: Class = Class { name: "high", value: 40, policy: "PreemptLowerPriority" };
+const NEVER: Class = Class { name: "never", value: 40, policy: "Never" };
 
 /// Creates the PriorityClasses, which exist until the case ends, and lets the scheduler preempt.
 async fn begin(test: &TestContext) -> Result<(), Stop> {
@@ -24,7 +29,7 @@ async fn begin(test: &TestContext) -> Result<(), Stop> {
         let object = json!({
             "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
             "metadata": {"name": class_name(test, &class)},
-            "value": class.1, "preemptionPolicy": class.2,
+            "value": class.value, "preemptionPolicy": class.policy,
         });
         test.apply_companion(object).await?;
     }
@@ -33,7 +38,7 @@ async fn begin(test: &TestContext) -> Result<(), Stop> {
 
 /// PriorityClasses are cluster-scoped, so their names contain the namespace of the case.
 fn class_name(test: &TestContext, class: &Class) -> String {
-    format!("{}-{}", test.namespace, class.0)
+    format!("{}-{}", test.namespace, class.name)
 }
 
 /// Submits a PodCliqueSet of the manifest with a priority class. It has one PodGang.

@@ -182,7 +182,8 @@ async fn an_eviction_is_remembered_after_the_pod_is_deleted() {
     evicted.metadata.owner_references = serde_json::from_value(owner).unwrap();
     world.feeds.pods.take(Event::Apply(evicted.clone()));
     assert!(!world.context.evictions.has("u"), "the pod runs");
-    let condition = json!([{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]);
+    let condition =
+        json!([{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]);
     evicted.status.get_or_insert_default().conditions = serde_json::from_value(condition).unwrap();
     world.feeds.pods.take(Event::Apply(evicted.clone()));
     world.feeds.pods.take(Event::Delete(evicted));
