@@ -75,6 +75,7 @@ mod tests {
     use conformance_contract::external_scheduler::DECLARABLE;
     use conformance_contract::target::Target;
     use conformance_driver::case::{Isolation, Need};
+    use conformance_driver::enrichment::Enrichment;
     use conformance_driver::pod_health::UNSTARTED;
 
     use super::*;
@@ -97,6 +98,21 @@ mod tests {
             .map(|case| case.id)
             .collect();
         assert!(wrong.is_empty(), "{wrong:?}");
+    }
+
+    /// Each feature of the enricher must reach nearly all cases: a fault is found where it happens to matter.
+    #[test]
+    fn few_cases_leave_out_a_feature_and_none_leaves_out_all() {
+        for feature in Enrichment::ALL {
+            let leaves_out = |case: &&Case| case.left_out.iter().any(|(found, _)| *found == feature);
+            let without: Vec<_> = CASES.iter().filter(leaves_out).map(|case| case.id).collect();
+            assert!(without.len() * 100 <= CASES.len() * 15, "{feature:?} is missing in {without:?}");
+        }
+        for case in CASES {
+            assert!(case.left_out.len() < Enrichment::ALL.len(), "{} is not enriched", case.id);
+            let is_reason = |reason: &str| reason.split(' ').count() > 3;
+            assert!(case.left_out.iter().all(|(_, reason)| is_reason(reason)), "{} has no reason", case.id);
+        }
     }
 
     /// KAI 0.17 identifies a PodGroup by name alone, so PodCliqueSets of one name in two namespaces would be

@@ -13,6 +13,7 @@ use conformance_history::History;
 use futures::future::BoxFuture;
 
 use crate::context::{Stop, TestContext};
+use crate::enrichment::Enrichment;
 use crate::recorder::Keep;
 
 /// A case with the `drive` and `check` of its module. The second argument, such as
@@ -42,6 +43,8 @@ pub struct Case {
     pub requires: Requirements,
     /// Invariants that the case breaks on purpose, each with the reason.
     pub breaks: &'static [(Invariant, &'static str)],
+    /// Fields that the manifest of the case is not enriched with, each with the reason.
+    pub left_out: &'static [(Enrichment, &'static str)],
     /// Reduces the recorded versions of objects; `None` records everything.
     pub keep: Option<Keep>,
     pub drive: Drive,
@@ -166,6 +169,7 @@ impl Case {
             needs: &[],
             requires: Requirements::NONE,
             breaks: &[],
+            left_out: &[],
             keep: None,
             drive,
             check,
@@ -227,6 +231,12 @@ impl Case {
     #[must_use]
     pub const fn breaks(self, breaks: &'static [(Invariant, &'static str)]) -> Self {
         Self { breaks, ..self }
+    }
+
+    /// Leaves out fields that would change the arithmetic of the case.
+    #[must_use]
+    pub const fn leaving_out(self, left_out: &'static [(Enrichment, &'static str)]) -> Self {
+        Self { left_out, ..self }
     }
 
     #[must_use]

@@ -16,7 +16,8 @@
 //! - Changes to pods and nodes: [`pod_health`] sets statuses in place of a kubelet, and [`kubelets`] changes
 //!   real nodes. [`domains`] waits until a scheduler knows the topology.
 //! - Changes to workloads: [`admission_attempts`], [`scaling`], [`updates`], [`mutations`], [`queues`],
-//!   [`foreign_gates`], and [`pending`], which makes a scheduler retry a pending gang.
+//!   [`foreign_gates`], and [`pending`], which makes a scheduler retry a pending gang. [`enrichment`] adds to
+//!   each manifest what its case is not about.
 //! - [`metrics`] and [`init_access`] read what no API object shows; [`diagnostics`] describes a timeout.
 
 pub mod admission_attempts;
@@ -32,6 +33,7 @@ pub mod created_case;
 pub mod devices;
 pub mod diagnostics;
 pub mod domains;
+pub mod enrichment;
 pub mod fault_proxy;
 pub mod foreign_gates;
 pub mod init_access;

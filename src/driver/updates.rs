@@ -1,5 +1,5 @@
 use conformance_facts::updates::{REVISION, lacks};
-use conformance_history::SharedMark;
+use conformance_history::{SharedMark, list};
 use serde_json::{Value, json};
 
 use crate::context::{Answer, Awaited, Stop, TestContext};
@@ -47,11 +47,34 @@ impl TestContext {
 pub fn set_revision(clique: &mut Value, revision: &str) {
     let containers = clique["spec"]["podSpec"]["containers"].as_array_mut();
     for container in containers.into_iter().flatten() {
-        container["env"] = json!([{"name": REVISION, "value": revision}]);
+        let others = list(&container["env"]).iter().filter(|variable| variable["name"] != REVISION);
+        let own = json!({"name": REVISION, "value": revision});
+        let all: Value = others.cloned().chain([own]).collect();
+        container["env"] = all;
     }
 }
 
 pub fn resize(clique: &mut Value, revision: &str, gpus: u32) {
     set_revision(clique, revision);
     clique["spec"]["podSpec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = json!(gpus);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_revision_keeps_the_other_variables() {
+        let other = json!({"name": "OTHER", "value": "1"});
+        let revision = |value: &str| json!({"name": REVISION, "value": value});
+        let clique = |first: Value| {
+            let containers = json!([{"name": "a", "env": first}, {"name": "b"}]);
+            json!({"spec": {"podSpec": {"containers": containers}}})
+        };
+        let mut changed = clique(json!([revision("1"), other]));
+        set_revision(&mut changed, "2");
+        let containers = &changed["spec"]["podSpec"]["containers"];
+        assert_eq!(containers[0]["env"], json!([other, revision("2")]));
+        assert_eq!(containers[1]["env"], json!([revision("2")]));
+    }
 }

@@ -8,9 +8,11 @@ use conformance_history::SharedMark;
 use serde_json::{Value, json};
 
 use super::{Stop, TestContext};
+use crate::enrichment::{enrich, selected};
 
 impl TestContext {
-    /// A PodCliqueSet of the manifest as the case submits it: on the case's nodes, for the target's backend.
+    /// A PodCliqueSet of the manifest as the case submits it: enriched, on the case's nodes, for the target's
+    /// backend.
     pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
         self.manifest_for(self.target, name)
     }
@@ -24,8 +26,14 @@ impl TestContext {
         documents
             .into_iter()
             .find(|document| document["metadata"]["name"] == name)
-            .map(|document| self.prepare_manifest_for(target, document))
+            .map(|document| self.prepare_manifest_for(target, self.enriched(document)))
             .ok_or_else(|| refused(format!("the manifest has no document named {name}")))
+    }
+
+    fn enriched(&self, mut document: Value) -> Value {
+        let on_kubelets = self.test_cluster.cluster.node_pools().size().is_some();
+        enrich(&mut document, self.case.id, &selected(self.case.left_out), on_kubelets);
+        document
     }
 
     /// Sets the namespace, the node pool and, unless the PodCliqueSet names one, the target's backend.

@@ -1,0 +1,220 @@
+//! Adds fields to the manifest of a case that no clause of the case is about, so that an operator must carry
+//! them to the pods too. A manifest has what its case needs, which is often one container with an image. An
+//! operator that loses volumes, or confuses the labels of two cliques, would pass with such manifests.
+//!
+//! The fields depend only on the id of the case and the name of the clique, so each run submits the same
+//! manifest. They leave the arithmetic of cases alone: no feature requests what is scarce, forbids a node, or
+//! keeps a pod from being Ready. Spread constraints are left out, because admission rejects them in a clique
+//! template.
+
+use serde_json::{Value, json};
+
+/// A group of fields. A case can leave out some groups, each with a reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enrichment {
+    /// A second container with variables, requests and a port.
+    Container,
+    /// A liveness probe of the second container that a kubelet does not run within an hour.
+    Probe,
+    /// A restartable init container. On simulated nodes, some cliques also have one that ends.
+    InitContainers,
+    /// An emptyDir, a projected volume and an optional ConfigMap, mounted by the second container.
+    Volumes,
+    /// Labels of the PodCliqueSet and of each clique.
+    Labels,
+    /// Annotations of the PodCliqueSet and of each clique.
+    Annotations,
+    /// Tolerations of taints that no node has.
+    Tolerations,
+    /// A required node affinity that every node satisfies.
+    NodeAffinity,
+    /// Security contexts of the pod and of the second container.
+    SecurityContext,
+    HostAliases,
+    DnsConfig,
+}
+
+impl Enrichment {
+    pub const ALL: [Self; 11] = [
+        Self::Container,
+        Self::Probe,
+        Self::InitContainers,
+        Self::Volumes,
+        Self::Labels,
+        Self::Annotations,
+        Self::Tolerations,
+        Self::NodeAffinity,
+        Self::SecurityContext,
+        Self::HostAliases,
+        Self::DnsConfig,
+    ];
+}
+
+/// The features in use. To find the feature on which a failure depends, remove some from this list.
+const ENABLED: &[Enrichment] = &Enrichment::ALL;
+
+/// The only image that every cluster of the suite has.
+const IMAGE: &str = "registry.k8s.io/pause:3.10";
+/// Key of the labels, annotations and tolerations.
+const KEY: &str = "enriched.example.com/seed";
+/// Key of labels without a value.
+const EMPTY_KEY: &str = "enriched.example.com/empty";
+/// Key that no node and no namespace has.
+const ABSENT_KEY: &str = "enriched.example.com/absent";
+const CONTAINER: &str = "enriched";
+const VOLUMES: [&str; 3] = ["enriched-scratch", "enriched-labels", "enriched-settings"];
+/// Later than the end of any case.
+const FIRST_PROBE_SECONDS: u32 = 3600;
+
+/// The features of a case that leaves out some.
+pub(crate) fn selected(left_out: &[(Enrichment, &str)]) -> Vec<Enrichment> {
+    let is_left_out = |enrichment| left_out.iter().any(|(found, _)| *found == enrichment);
+    ENABLED.iter().copied().filter(|enrichment| !is_left_out(*enrichment)).collect()
+}
+
+/// Adds these features to a PodCliqueSet of a case. Other objects stay as they are.
+pub(crate) fn enrich(object: &mut Value, case: &str, selected: &[Enrichment], on_kubelets: bool) {
+    if object["kind"] != "PodCliqueSet" {
+        return;
+    }
+    add_metadata(&mut object["metadata"], seed(&[case]), selected);
+    for clique in object["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+        let seed = seed(&[case, clique["name"].as_str().unwrap_or_default()]);
+        add_metadata(clique, seed, selected);
+        let pod = &mut clique["spec"]["podSpec"];
+        for enrichment in selected {
+            match enrichment {
+                Enrichment::Container => append(pod, "containers", container(seed, selected)),
+                Enrichment::InitContainers => add_init_containers(pod, seed, on_kubelets),
+                Enrichment::Volumes => add_volumes(pod),
+                Enrichment::Tolerations => add_tolerations(pod, seed),
+                Enrichment::NodeAffinity => add_node_affinity(pod),
+                Enrichment::SecurityContext => {
+                    let groups = json!([2000 + seed % 1000, 3000 + seed % 1000]);
+                    pod["securityContext"]["supplementalGroups"] = groups;
+                    pod["securityContext"]["fsGroupChangePolicy"] = "OnRootMismatch".into();
+                }
+                Enrichment::HostAliases => {
+                    let names = json!(["first.example.com", "second.example.com"]);
+                    let ip = format!("192.0.2.{}", 1 + seed % 254);
+                    append(pod, "hostAliases", json!({"ip": ip, "hostnames": names}));
+                }
+                Enrichment::DnsConfig => {
+                    let ndots = (2 + seed % 3).to_string();
+                    pod["dnsConfig"]["searches"] = json!(["enriched.example.com"]);
+                    pod["dnsConfig"]["options"] =
+                        json!([{"name": "ndots", "value": ndots}, {"name": "edns0"}]);
+                }
+                // These are part of the metadata and of the second container.
+                Enrichment::Labels | Enrichment::Annotations | Enrichment::Probe => {}
+            }
+        }
+    }
+}
+
+/// FNV-1a, because the standard library's hash may change between releases.
+fn seed(words: &[&str]) -> u32 {
+    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
+    bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+fn add_metadata(holder: &mut Value, seed: u32, selected: &[Enrichment]) {
+    if selected.contains(&Enrichment::Labels) {
+        holder["labels"][KEY] = format!("{seed:08x}").into();
+        holder["labels"][EMPTY_KEY] = "".into();
+    }
+    if selected.contains(&Enrichment::Annotations) {
+        // Not valid as a label, so that an operator cannot treat both alike.
+        holder["annotations"][KEY] = format!("{{\"seed\": {seed}}}\n").into();
+    }
+}
+
+fn container(seed: u32, selected: &[Enrichment]) -> Value {
+    let mut container = json!({
+        "name": CONTAINER,
+        "image": IMAGE,
+        // The last variable refers to an earlier one, so their order matters.
+        "env": [
+            {"name": "ENRICHED_SEED", "value": seed.to_string()},
+            {"name": "ENRICHED_NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+            {"name": "ENRICHED_BOTH", "value": "$(ENRICHED_SEED)-$(ENRICHED_NODE)"},
+        ],
+        "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}},
+        "ports": [{"name": "enriched", "containerPort": 20_000 + seed % 10_000, "protocol": "TCP"}],
+    });
+    if selected.contains(&Enrichment::Probe) {
+        container["livenessProbe"] = json!({
+            "tcpSocket": {"port": "enriched"},
+            "initialDelaySeconds": FIRST_PROBE_SECONDS,
+            "periodSeconds": 60 + seed % 60,
+        });
+    }
+    if selected.contains(&Enrichment::Volumes) {
+        let [scratch, labels, settings] = VOLUMES;
+        container["volumeMounts"] = json!([
+            {"name": scratch, "mountPath": "/enriched/scratch"},
+            {"name": labels, "mountPath": "/enriched/labels", "readOnly": true},
+            {"name": settings, "mountPath": "/enriched/settings", "readOnly": true},
+        ]);
+    }
+    if selected.contains(&Enrichment::SecurityContext) {
+        container["securityContext"] = json!({"allowPrivilegeEscalation": false});
+    }
+    container
+}
+
+/// An init container that ends needs an image that ends, and the image of kubelets in the suite waits
+/// indefinitely. KWOK runs no image.
+fn add_init_containers(pod: &mut Value, seed: u32, on_kubelets: bool) {
+    let env = json!([{"name": "ENRICHED_SEED", "value": seed.to_string()}]);
+    if !on_kubelets && seed.is_multiple_of(2) {
+        append(pod, "initContainers", json!({"name": "enriched-first", "image": IMAGE, "env": env}));
+    }
+    let sidecar = json!({
+        "name": "enriched-sidecar", "image": IMAGE, "restartPolicy": "Always", "env": env,
+        "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}},
+    });
+    append(pod, "initContainers", sidecar);
+}
+
+fn add_volumes(pod: &mut Value) {
+    let [scratch, labels, settings] = VOLUMES;
+    let items = json!([{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]);
+    let volumes = [
+        json!({"name": scratch, "emptyDir": {"sizeLimit": "1Mi"}}),
+        json!({"name": labels, "projected": {"sources": [{"downwardAPI": {"items": items}}]}}),
+        json!({"name": settings, "configMap": {"name": settings, "optional": true}}),
+    ];
+    volumes.into_iter().for_each(|volume| append(pod, "volumes", volume));
+}
+
+fn add_tolerations(pod: &mut Value, seed: u32) {
+    let tolerations = [
+        json!({"key": KEY, "operator": "Equal", "value": seed.to_string(), "effect": "PreferNoSchedule"}),
+        json!({"key": ABSENT_KEY, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60 + seed % 60}),
+    ];
+    tolerations.into_iter().for_each(|toleration| append(pod, "tolerations", toleration));
+}
+
+fn add_node_affinity(pod: &mut Value) {
+    let everywhere = json!([
+        {"key": "kubernetes.io/hostname", "operator": "Exists"},
+        {"key": ABSENT_KEY, "operator": "DoesNotExist"},
+    ]);
+    let required = &mut pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    // Terms are alternatives, so a further one would weaken those of the case.
+    if required.is_null() {
+        *required = json!({"nodeSelectorTerms": [{"matchExpressions": everywhere}]});
+    }
+}
+
+fn append(holder: &mut Value, list: &str, entry: Value) {
+    match holder[list].as_array_mut() {
+        Some(entries) => entries.push(entry),
+        None => holder[list] = json!([entry]),
+    }
+}
+
+#[cfg(test)]
+#[path = "enrichment_tests.rs"]
+mod tests;

@@ -1,0 +1,138 @@
+//! Each feature is present, the same in each run, and part of the API.
+
+use k8s_openapi::api::core::v1::PodSpec;
+use rstest::rstest;
+
+use super::*;
+
+const CASE: &str = "aon/one-pod-short";
+
+fn manifest() -> Value {
+    let clique = |name: &str| {
+        let container = json!({"name": "worker", "image": IMAGE});
+        json!({"name": name, "spec": {"replicas": 1, "podSpec": {"containers": [container]}}})
+    };
+    json!({"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "w"},
+        "spec": {"replicas": 1, "template": {"cliques": [clique("a"), clique("b")]}}})
+}
+
+fn enriched(case: &str, selected: &[Enrichment], on_kubelets: bool) -> Value {
+    let mut pcs = manifest();
+    enrich(&mut pcs, case, selected, on_kubelets);
+    pcs
+}
+
+fn pod(pcs: &Value, clique: usize) -> &Value {
+    &pcs["spec"]["template"]["cliques"][clique]["spec"]["podSpec"]
+}
+
+#[test]
+fn a_case_submits_the_same_manifest_in_each_run() {
+    let all = Enrichment::ALL;
+    assert_eq!(enriched(CASE, &all, false), enriched(CASE, &all, false));
+    assert_eq!(
+        seed(&["a", "b"]),
+        0x8197_7b96,
+        "a manifest also stays the same in later versions of the suite"
+    );
+    assert_ne!(seed(&["a", "b"]), seed(&["ab", ""]));
+}
+
+#[test]
+fn two_cliques_and_two_cases_have_different_values() {
+    let [this, other] = [CASE, "aon/pod-lost"].map(|case| enriched(case, &Enrichment::ALL, false));
+    let cliques = &this["spec"]["template"]["cliques"];
+    assert_ne!(cliques[0]["labels"], cliques[1]["labels"]);
+    assert_ne!(cliques[0]["annotations"], cliques[1]["annotations"]);
+    assert_ne!(pod(&this, 0)["containers"][1], pod(&this, 1)["containers"][1]);
+    assert_ne!(pod(&this, 0)["containers"][1], pod(&other, 0)["containers"][1]);
+    assert_ne!(this["metadata"]["labels"], other["metadata"]["labels"]);
+}
+
+/// The path of a field that only this feature adds.
+fn path_of(enrichment: Enrichment) -> &'static str {
+    match enrichment {
+        Enrichment::Container => "/spec/podSpec/containers/1/env/2",
+        Enrichment::Probe => "/spec/podSpec/containers/1/livenessProbe/tcpSocket",
+        Enrichment::InitContainers => "/spec/podSpec/initContainers/0/restartPolicy",
+        Enrichment::Volumes => "/spec/podSpec/volumes/2/configMap/optional",
+        Enrichment::Labels => "/labels/enriched.example.com~1seed",
+        Enrichment::Annotations => "/annotations/enriched.example.com~1seed",
+        Enrichment::Tolerations => "/spec/podSpec/tolerations/1/tolerationSeconds",
+        Enrichment::NodeAffinity => "/spec/podSpec/affinity/nodeAffinity",
+        Enrichment::SecurityContext => "/spec/podSpec/securityContext/supplementalGroups/1",
+        Enrichment::HostAliases => "/spec/podSpec/hostAliases/0/hostnames/1",
+        Enrichment::DnsConfig => "/spec/podSpec/dnsConfig/options/1",
+    }
+}
+
+#[test]
+fn each_feature_is_present_unless_it_is_left_out() {
+    for enrichment in Enrichment::ALL {
+        let left_out = [(enrichment, "a reason")];
+        for (selected, is_present) in [(selected(&[]), true), (selected(&left_out), false)] {
+            let pcs = enriched(CASE, &selected, true);
+            for clique in pcs["spec"]["template"]["cliques"].as_array().unwrap() {
+                let found = clique.pointer(path_of(enrichment));
+                assert_eq!(found.is_some(), is_present, "{enrichment:?}: {clique}");
+            }
+        }
+    }
+    assert!(selected(&[]).contains(&Enrichment::Labels));
+    let labels = |selected: &[Enrichment]| enriched(CASE, selected, true)["metadata"]["labels"].clone();
+    assert!(labels(&[Enrichment::Labels]).is_object() && labels(&[]).is_null());
+}
+
+#[test]
+fn the_fields_of_the_manifest_stay() {
+    let mut given = manifest();
+    let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": "own", "operator": "Exists"}]}]}}});
+    let own = &mut given["spec"]["template"]["cliques"][0];
+    own["labels"] = json!({"own": "label"});
+    own["spec"]["podSpec"]["affinity"] = affinity.clone();
+    own["spec"]["podSpec"]["tolerations"] = json!([{"key": "own", "operator": "Exists"}]);
+    enrich(&mut given, CASE, &Enrichment::ALL, false);
+    let pod = pod(&given, 0);
+    assert_eq!(pod["containers"][0], json!({"name": "worker", "image": IMAGE}));
+    assert_eq!((&pod["affinity"], &pod["tolerations"][0]["key"]), (&affinity, &json!("own")));
+    assert_eq!(given["spec"]["template"]["cliques"][0]["labels"]["own"], "label");
+}
+
+/// Only simulated nodes run an init container that ends, and only in every other clique.
+#[rstest]
+#[case::kubelets(true, &[1])]
+#[case::simulated(false, &[1, 2])]
+fn init_containers_end_only_on_simulated_nodes(#[case] on_kubelets: bool, #[case] wanted: &[usize]) {
+    let mut found: Vec<usize> = ["a/b", "a/c", "a/d", "a/e", "a/f", "a/g", "a/h", "a/i"]
+        .iter()
+        .map(|case| {
+            let pcs = enriched(case, &[Enrichment::InitContainers], on_kubelets);
+            pod(&pcs, 0)["initContainers"].as_array().unwrap().len()
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found, wanted);
+}
+
+/// A field that the API does not know would get lost on the way, without an error.
+#[rstest]
+#[case::kubelets(true)]
+#[case::simulated(false)]
+fn the_pod_template_has_only_fields_of_the_api(#[case] on_kubelets: bool) {
+    for case in ["a/b", "a/c", "a/d"] {
+        let pcs = enriched(case, &Enrichment::ALL, on_kubelets);
+        let given = pod(&pcs, 0);
+        let typed: PodSpec = serde_json::from_value(given.clone()).unwrap();
+        assert_eq!(serde_json::to_value(typed).unwrap(), *given);
+    }
+}
+
+#[test]
+fn other_kinds_stay_as_they_are() {
+    let mut gang = json!({"kind": "PodGang", "metadata": {"name": "g"}, "spec": {"podgroups": []}});
+    let given = gang.clone();
+    enrich(&mut gang, CASE, &Enrichment::ALL, false);
+    assert_eq!(gang, given);
+}
