@@ -30,6 +30,7 @@ const ALL: [(Invariant, &str, Check); 14] = [
     (Invariant::Gated, "GANG-05", release::gated),
     (Invariant::LeavesOtherGates, "GANG-17", release::leaves_other_gates),
     (Invariant::Faithful, "GANG-16", fidelity::is_kept),
+    (Invariant::NothingAdded, "GANG-27", fidelity::adds_nothing),
     (Invariant::NamesItsGang, "GANG-05", release::names_its_gang),
     (Invariant::UniqueIndexes, "GANG-18", |course| pods::indexes_are_unique(course.history)),
     (Invariant::StaysInitialized, "GANG-19", release::stays_initialized),
@@ -51,9 +52,14 @@ pub fn clauses(breaks: &[Invariant]) -> Vec<&'static str> {
     selected(breaks).map(|(clause, _)| clause).collect()
 }
 
-/// Every pod was created with the fields of its clique's template (GANG-16).
+/// Every version of every pod has the fields of its clique's template (GANG-16).
 pub fn templates_are_kept(history: &History) -> Ruling {
     fidelity::is_kept(&Course::of(history))
+}
+
+/// No version of a pod has fields that its clique's template lacks, except documented ones (GANG-27).
+pub fn nothing_is_added(history: &History) -> Ruling {
+    fidelity::adds_nothing(&Course::of(history))
 }
 
 /// KAI's admission webhook would admit every version of every PodGroup (KAI-11).

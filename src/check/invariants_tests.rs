@@ -134,11 +134,23 @@ fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
 #[case::a_template_lost(
     {
         let mut set = one_clique("w", 2);
-        set["spec"]["template"]["cliques"][0]["spec"]["podSpec"] = json!({"containers": [{"name": "main"}]});
+        set["spec"]["template"]["cliques"][0]["labels"] = json!({"team": "a"});
         ready().submitted(set).mark(SharedMark::Submitted, json!({"name": "w"}))
     },
     "GANG-16", "template-lost",
-    "Pod w0 was created with a difference from its template: spec.containers[main] is missing"
+    "Pod w0 was created with a difference from its template: metadata.labels.team"
+)]
+#[case::an_addition(
+    {
+        let mut set = one_clique("w", 2);
+        let container = json!({"resources": {"requests": {names::GPU: "4"}}});
+        set["spec"]["template"]["cliques"][0]["spec"]["podSpec"] = json!({"containers": [container]});
+        let mut other = gated("w2");
+        other["spec"]["hostNetwork"] = true.into();
+        ready().submitted(set).mark(SharedMark::Submitted, json!({"name": "w"})).added(other)
+    },
+    "GANG-27", "undocumented-addition",
+    "Pod w2 was created with spec.hostNetwork, which its template lacks"
 )]
 #[case::another_gang(
     {

@@ -30,6 +30,20 @@ pub struct BackendDeclaration {
     /// The program that creates the gang resources, if the operator does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gang_resources_by: Option<String>,
+    /// What the operator adds to pods, in addition to what the suite knows of Grove.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pod_additions: Vec<PodAddition>,
+}
+
+/// A documented field of pods that their templates lack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PodAddition {
+    /// The path in a pod, with the name or key of a list entry in brackets: `spec.volumes[cache]`. `*`
+    /// matches any text.
+    pub at: String,
+    /// The page that documents it.
+    pub link: String,
 }
 
 impl BackendDeclaration {

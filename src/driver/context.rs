@@ -28,7 +28,7 @@ use conformance_cluster::nodes::NodeSpec;
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_expect::{Expected, Gang, hyper_nodes, schedulers};
-use conformance_history::{Header, History, Live, MarkName};
+use conformance_history::{Header, History, Live, MarkName, SharedMark};
 
 use super::case::Case;
 use crate::recorder::Tracked;
@@ -92,6 +92,9 @@ impl TestContext {
             negative_verdict: None,
         };
         test.track(test.namespace.clone());
+        if test.local().is_err() && test.kind().is_err() {
+            test.mark(SharedMark::ForeignAdmission, Value::Null);
+        }
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
             "name": test.namespace, "labels": {names::RUN: test.test_cluster.run}}});
         deploy::create_unless_exists(&test.test_cluster.client, &namespace).await?;

@@ -203,6 +203,20 @@ mod tests {
     }
 
     #[rstest::rstest]
+    #[case("w-0-a", Some("a"))]
+    #[case("w-2-sg-12-b", Some("b"))]
+    #[case("w-0-sg-0-a", None)]
+    #[case("w-0-c", None)]
+    fn the_template_of_a_clique_is_found_by_its_name(#[case] clique: &str, #[case] wanted: Option<&str>) {
+        let template = json!({
+            "cliques": [{"name": "a"}, {"name": "b"}],
+            "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b"]}],
+        });
+        let found = clique_template(&template, "w", clique).map(|found| text(&found["name"]));
+        assert_eq!(found, wanted);
+    }
+
+    #[rstest::rstest]
     #[case::surplus(1, 3, 1)]
     #[case::none_to_spare(3, 3, 2)]
     #[case::one(1, 1, 0)]

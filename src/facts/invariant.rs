@@ -8,8 +8,10 @@ pub enum Invariant {
     Gated,
     /// Grove leaves the gates of others when it releases a pod.
     LeavesOtherGates,
-    /// A pod is created with all fields of its clique's template.
+    /// A pod has all fields of its clique's template.
     Faithful,
+    /// A pod has no other fields, except documented ones.
+    NothingAdded,
     /// A released pod names the PodGang that lists its PodClique.
     NamesItsGang,
     /// Pods of one PodClique that exist at the same time have different indexes.

@@ -80,6 +80,9 @@ shared_marks! {
     Retried = "tried again",
     /// The driver changes the replicas of an object: `{"kind", "name", "replicas"}`.
     Scaled = "scaled",
+    /// Admission may add fields to pods: the harness did not create the cluster, or the user's manifest has
+    /// an object that makes admission do so.
+    ForeignAdmission = "admission of others",
     /// The driver deletes an object: `{"kind", "name"}`. The mark precedes the request.
     Deleted = "deleted",
     /// The API server refused a change of pod templates: `{"name", "message"}`.

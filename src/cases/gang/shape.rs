@@ -10,7 +10,7 @@ pub(crate) const CASE: Case =
     case!("A PodCliqueSet gets the expected PodGangs, pods and gang resources, in order")
         .clauses(&[
             GANG_01, GANG_02, GANG_03, GANG_04, GANG_05, GANG_06, GANG_07, GANG_08, GANG_14, GANG_15,
-            GANG_16, GANG_18, GANG_19, GANG_20, GANG_21, GANG_22, GANG_23,
+            GANG_16, GANG_18, GANG_19, GANG_20, GANG_21, GANG_22, GANG_23, GANG_27,
         ])
         .nodes(&[nodes(1)]);
 
@@ -46,6 +46,10 @@ fn check(history: &History) -> Vec<Finding> {
         checked(GANG_15, &|all| gangs::in_template_order(history, all)),
         checked(GANG_16, &|_| {
             invariants::templates_are_kept(history)?;
+            history.reached(SharedMark::Converged).map(drop)
+        }),
+        checked(GANG_27, &|_| {
+            invariants::nothing_is_added(history)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
         checked(GANG_18, &|_| {

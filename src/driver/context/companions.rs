@@ -2,10 +2,20 @@
 //! PodCliqueSets and deleted after them.
 
 use conformance_cluster::{ClusterError, deploy};
+use conformance_history::SharedMark;
 use serde_json::Value;
 
 use super::{Awaited, Stop, TestContext};
 use crate::limits;
+
+/// Kinds that make admission add fields to pods.
+const ADDING_TO_PODS: [&str; 5] = [
+    "LimitRange",
+    "MutatingAdmissionPolicyBinding",
+    "MutatingWebhookConfiguration",
+    "PriorityClass",
+    "RuntimeClass",
+];
 
 impl TestContext {
     /// Includes the status. The object exists until [`TestContext::delete_companions`], or until the case
@@ -14,6 +24,9 @@ impl TestContext {
         let client = &self.test_cluster.client;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        if ADDING_TO_PODS.contains(&kind.as_str()) {
+            self.mark(SharedMark::ForeignAdmission, Value::Null);
+        }
         // An earlier attempt, or another target, may have created a cluster-scoped object with this name.
         let deleted = Awaited::of_harness(format!("the earlier {kind} {name} deleted"));
         self.poll_until(deleted, limits::CLEANUP, || async {

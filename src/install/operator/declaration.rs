@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use conformance_contract::backend_declaration::BackendDeclaration;
+use conformance_contract::backend_declaration::{BackendDeclaration, PodAddition};
 use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
 use conformance_programs::components::hex;
@@ -37,6 +37,9 @@ pub struct Declared {
     pub pod_gangs_of_sets_only: bool,
     /// The program that creates the gang resources, if the operator does not.
     pub gang_resources_by: Option<String>,
+    /// What the operator adds to pods, each with a link.
+    #[serde(default)]
+    pub pod_additions: Vec<PodAddition>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -93,13 +96,15 @@ impl Declaration {
     #[must_use]
     pub fn declared(&self, operator: String, target: Target) -> Target {
         let Some(declared) = self.backends.get(target.backend()).cloned() else { return target };
-        let Declared { features, configuration, pod_gangs_of_sets_only, gang_resources_by } = declared;
+        let Declared { features, configuration, pod_gangs_of_sets_only, gang_resources_by, pod_additions } =
+            declared;
         target.declared_by(BackendDeclaration {
             operator,
             features,
             configuration,
             pod_gangs_of_sets_only,
             gang_resources_by,
+            pod_additions,
         })
     }
 }

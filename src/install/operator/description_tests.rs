@@ -119,7 +119,8 @@ async fn a_declaration_has_features_and_configuration() {
         format!(
             "apiVersion: conformance.grove.io/v1alpha1\nkind: ImplementationDeclaration\nimplementation: mine\nreleases:\n\
              - name: new\n  when: {{exists: [nothing]}}\n  backends: {{}}\n- name: old\n  backends:\n    {backend}:\n      \
-             features: [AtomicPodGang]\n      configuration: {{gangMode: Strict}}\n"
+             features: [AtomicPodGang]\n      configuration: {{gangMode: Strict}}\n      \
+             podAdditions: [{{at: 'spec.volumes[cache]', link: 'https://example.com'}}]\n"
         )
     };
     put(folder.path(), "declared.yaml", &declared("default-scheduler"));
@@ -130,6 +131,8 @@ async fn a_declaration_has_features_and_configuration() {
     let reason = target.why_not(Feature::SelfHealing);
     assert_eq!(reason, "mine unknown does not declare SelfHealing on default-scheduler");
     assert_eq!(target.configured("gangMode"), Some(&"Strict".into()));
+    let additions = &target.declaration().unwrap().pod_additions;
+    assert_eq!(additions[0].at, "spec.volumes[cache]");
     let operator = opened.build(&Silent).await.unwrap();
     assert_eq!(operator.declaration.as_ref().map(|found| found.release.as_str()), Some("old"));
     // The operator has a backend only if the declaration has it too.

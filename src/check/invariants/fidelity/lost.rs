@@ -1,27 +1,15 @@
-//! Whether a pod has every field of its user's template (GANG-16).
+//! What a template has and its pod lacks (GANG-16).
 //!
-//! No field may be missing, changed or reordered. The API server may add defaults, and Grove its own fields.
-//! Fields are looked up by name, list entries in the same order, possibly with others in between. A user's
-//! value of a field that Grove sets is not kept; ADM-25 asks for a warning about it.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! No field may be missing, changed or reordered. Fields are looked up by name, list entries in the same order,
+//! possibly with others in between. A user's value of a field that Grove sets is not kept; ADM-25 asks for a
+//! warning about it.
 
 use conformance_contract::names;
-use conformance_contract::ruling::Ruling;
-use conformance_contract::violation::Code;
-use conformance_expect::scaling::index_in;
-use conformance_expect::scopes::clique_template;
 use conformance_facts::quantity::amount;
-use conformance_history::{Change, History, SharedMark};
 use serde_json::Value;
 
-use super::course::Course;
-use crate::{Shown, none, violation};
-
-const TEMPLATE_LOST: Code = Code::new("template-lost");
-
-/// Fields that Grove sets regardless of the template.
-const SET_BY_GROVE: [&str; 5] = ["schedulingGates", "hostname", "subdomain", "affinity", "schedulerName"];
+/// Fields that Grove sets regardless of the template: its gate, the pod's hostname, subdomain and scheduler.
+const SET_BY_GROVE: [&str; 4] = ["schedulingGates", "hostname", "subdomain", "schedulerName"];
 /// Labels that Grove sets on every object. It also sets those with its own prefix.
 const LABELS_SET_BY_GROVE: [&str; 4] =
     [names::MANAGED_BY, names::PART_OF, "app.kubernetes.io/name", "app.kubernetes.io/component"];
@@ -29,50 +17,9 @@ const GROVE_KEYS: &str = "grove.io/";
 /// Grove sets variables with this prefix in every container, and does not keep a user's.
 const VARIABLES: &str = "GROVE_";
 
-/// Every pod is created with the fields of some template of its clique, as submitted or as changed since.
-pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
-    let mut sets: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
-    let mut seen = BTreeSet::new();
-    let mut violations = Vec::new();
-    let created = course.pods().filter(|version| version.change != Change::Deleted);
-    for version in created.filter(|version| seen.insert(version.uid())) {
-        let clique = version.pod().pod_clique().unwrap_or_default();
-        let submitted = course.history.header.submitted.keys();
-        for set in submitted.filter(|set| index_in(set, clique).is_some()) {
-            let all = sets.entry(set).or_insert_with(|| templates(course.history, set));
-            let of_clique: Vec<_> =
-                all.iter().filter_map(|template| clique_template(template, set, clique)).collect();
-            let lost: Vec<_> =
-                of_clique.iter().map_while(|template| lost(template, version.object)).collect();
-            // Report the difference from the current template.
-            if let Some(last) = lost.last().filter(|_| lost.len() == of_clique.len()) {
-                let message =
-                    format!("Pod {} was created with a difference from its template: {last}", version.name());
-                violations.push(violation(TEMPLATE_LOST, message).shown_by("created", version));
-            }
-        }
-    }
-    none(violations)
-}
-
-/// If several were submitted under one name, all stored templates count.
-fn templates<'a>(history: &'a History, set: &str) -> Vec<&'a Value> {
-    let mut found: Vec<&Value> =
-        history.header.submitted.get(set).into_iter().map(|pcs| &pcs["spec"]["template"]).collect();
-    let times = history.marks(SharedMark::Submitted).filter(|(_, mark)| mark.detail["name"] == set).count();
-    let mut stored: Vec<&Value> = Vec::new();
-    for version in history.of("PodCliqueSet").filter(|version| version.name() == set) {
-        let template = &version.object["spec"]["template"];
-        if !stored.contains(&template) {
-            stored.push(template);
-        }
-    }
-    found.extend(stored.into_iter().skip(usize::from(times == 1)));
-    found
-}
-
-/// The parts are `labels`, `annotations` and `spec.podSpec`.
-fn lost(template: &Value, pod: &Value) -> Option<String> {
+/// The path of the first part of a clique's template (`labels`, `annotations`, `spec.podSpec`) that a pod
+/// lacks.
+pub(super) fn path(template: &Value, pod: &Value) -> Option<String> {
     let of_metadata = ["labels", "annotations"].into_iter().find_map(|field| {
         let pairs = template[field].as_object().into_iter().flatten();
         let mut users = pairs.filter(|(key, _)| !is_set_by_grove(key));
@@ -94,7 +41,8 @@ fn is_set_by_grove(key: &str) -> bool {
     LABELS_SET_BY_GROVE.contains(&key) || key.starts_with(GROVE_KEYS)
 }
 
-fn differs(wanted: &Value, found: &Value) -> Option<String> {
+/// The path at which `found` lacks a part of `wanted`; `None` if it has all of it.
+pub(super) fn differs(wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
         (Value::Object(fields), _) => fields
             .iter()
@@ -132,25 +80,10 @@ fn is_same_amount(wanted: &Value, found: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::text;
     use rstest::rstest;
     use serde_json::json;
 
     use super::*;
-
-    #[rstest]
-    #[case("w-0-a", Some("a"))]
-    #[case("w-2-sg-12-b", Some("b"))]
-    #[case("w-0-sg-0-a", None)]
-    #[case("w-0-c", None)]
-    fn the_template_of_a_clique_is_found_by_its_name(#[case] clique: &str, #[case] wanted: Option<&str>) {
-        let template = json!({
-            "cliques": [{"name": "a"}, {"name": "b"}],
-            "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b"]}],
-        });
-        let found = clique_template(&template, "w", clique).map(|found| text(&found["name"]));
-        assert_eq!(found, wanted);
-    }
 
     fn template() -> Value {
         json!({
@@ -160,6 +93,8 @@ mod tests {
             "spec": {"podSpec": {
                 "schedulingGates": [{"name": "example.com/own"}],
                 "automountServiceAccountToken": false,
+                "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [{"matchExpressions": [{"key": "own", "operator": "Exists"}]}]}}},
                 "tolerations": [{"key": "x", "operator": "Exists"}],
                 "initContainers": [{"name": "first"}, {"name": "second"}],
                 "containers": [
@@ -180,6 +115,10 @@ mod tests {
             },
             "spec": {
                 "hostname": "w-0-a-0", "automountServiceAccountToken": false, "serviceAccountName": "default",
+                "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [{"matchExpressions": [
+                        {"key": "own", "operator": "Exists"}, {"key": "rack", "operator": "Exists"},
+                    ]}]}}},
                 "tolerations": [{"key": "y", "operator": "Exists"}, {"key": "x", "operator": "Exists", "effect": null}],
                 "initContainers": [{"name": "grove-initc"}, {"name": "first"}, {"name": "second"}],
                 "containers": [
@@ -194,7 +133,7 @@ mod tests {
 
     #[test]
     fn fields_that_grove_and_the_api_server_add_are_allowed() {
-        assert_eq!(lost(&template(), &pod()), None);
+        assert_eq!(path(&template(), &pod()), None);
     }
 
     #[rstest]
@@ -204,17 +143,21 @@ mod tests {
     #[case::label("/metadata/labels/team", Value::Null, "metadata.labels.team")]
     #[case::annotation("/metadata/annotations/note", json!("other"), "metadata.annotations.note")]
     #[case::toleration("/spec/tolerations", json!([]), "spec.tolerations[")]
+    #[case::affinity(
+        "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions",
+        json!([{"key": "rack", "operator": "Exists"}]), "spec.affinity.nodeAffinity."
+    )]
     #[case::flag("/spec/automountServiceAccountToken", Value::Null, "spec.automountServiceAccountToken")]
     #[case::order("/spec/initContainers", json!([{"name": "second"}, {"name": "first"}]), "[second] is in another position")]
     #[case::container("/spec/containers", json!([{"name": "main"}]), "spec.containers[main].env")]
     fn a_missing_or_changed_field_is_reported_with_its_path(
         #[case] field: &str,
         #[case] value: Value,
-        #[case] path: &str,
+        #[case] wanted: &str,
     ) {
         let mut pod = pod();
         *pod.pointer_mut(field).unwrap() = value;
-        let found = lost(&template(), &pod).unwrap();
-        assert!(found.contains(path), "{found}");
+        let found = path(&template(), &pod).unwrap();
+        assert!(found.contains(wanted), "{found}");
     }
 }

@@ -1,0 +1,246 @@
+//! What a pod has and its template lacks, without what is documented (GANG-27).
+
+use conformance_contract::backend_declaration::PodAddition;
+use conformance_facts::requests::defaulted;
+use conformance_history::{list, text};
+use serde_json::Value;
+
+use super::documented::is_documented;
+use super::lost::differs;
+
+/// A field that the suite sets in order to make a running pod fail.
+const SET_BY_SUITE: &str = "activeDeadlineSeconds";
+
+/// The path of the first part of a pod that the clique of a template lacks. Schedulers and users may write
+/// labels and annotations later, so only those of the creation count.
+pub(super) fn path(
+    template: &Value,
+    clique: &Value,
+    pod: &Value,
+    is_created: bool,
+    declared: &[PodAddition],
+) -> Option<String> {
+    let mut wanted = defaulted(&clique["spec"]["podSpec"]);
+    if wanted["priorityClassName"].is_null() {
+        wanted["priorityClassName"] = template["priorityClassName"].clone();
+    }
+    let pod_fields = pod["spec"].as_object().into_iter().flatten();
+    let mut pod_fields = pod_fields.filter(|(name, _)| is_created || *name != SET_BY_SUITE);
+    let of_spec = pod_fields
+        .find_map(|(name, found)| added(&wanted[name.as_str()], found, &format!("spec.{name}"), declared));
+    if of_spec.is_some() || !is_created {
+        return of_spec;
+    }
+    let mut of_metadata = ["labels", "annotations"].into_iter();
+    of_metadata.find_map(|field| {
+        added(&clique[field], &pod["metadata"][field], &format!("metadata.{field}"), declared)
+    })
+}
+
+/// The path of the first value in `found` that `wanted` lacks. Empty texts, lists and objects are no values.
+fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) -> Option<String> {
+    if wanted.is_null() && is_documented(path, found, declared) {
+        return None;
+    }
+    match found {
+        Value::Object(fields) => {
+            let is_default = |name: &str, value: &Value| {
+                name == "imagePullPolicy" && wanted[name].is_null() && *value == pull_policy(found)
+            };
+            let mut fields = fields.iter().filter(|(name, value)| !is_default(name, value));
+            fields.find_map(|(name, value)| {
+                added(&wanted[name.as_str()], value, &format!("{path}.{name}"), declared)
+            })
+        }
+        Value::Array(entries) => added_entry(list(wanted), entries, path, declared),
+        Value::Null => None,
+        Value::String(value) if value.is_empty() => None,
+        _ => wanted.is_null().then(|| path.to_owned()),
+    }
+}
+
+/// The default `imagePullPolicy` of a container.
+fn pull_policy(container: &Value) -> &'static str {
+    let image = text(&container["image"]);
+    let tag = image.rsplit('/').next().and_then(|name| name.split_once(':')).map(|(_, tag)| tag);
+    let is_fixed = image.contains('@') || tag.is_some_and(|tag| tag != "latest");
+    if is_fixed { "IfNotPresent" } else { "Always" }
+}
+
+fn added_entry(wanted: &[Value], found: &[Value], path: &str, declared: &[PodAddition]) -> Option<String> {
+    let mut rest: Vec<&Value> = wanted.iter().collect();
+    for entry in found {
+        let path = format!("{path}[{}]", label(entry));
+        match rest.iter().position(|wanted| is_same_entry(wanted, entry)) {
+            Some(place) => {
+                let in_entry = added(rest.remove(place), entry, &path, declared);
+                if in_entry.is_some() {
+                    return in_entry;
+                }
+            }
+            None if is_documented(&path, entry, declared) => {}
+            None => return Some(path),
+        }
+    }
+    None
+}
+
+/// Whether an entry of a template became this entry of a pod: by name or, without names, by content.
+fn is_same_entry(wanted: &Value, found: &Value) -> bool {
+    match found["name"].as_str() {
+        Some(name) => wanted["name"] == name,
+        None => differs(wanted, found).is_none(),
+    }
+}
+
+/// What identifies a list entry in a path: its name or key, otherwise its content.
+fn label(entry: &Value) -> String {
+    let known = entry["name"].as_str().or_else(|| entry["key"].as_str());
+    known.map_or_else(|| entry.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn clique() -> Value {
+        json!({
+            "name": "a",
+            "labels": {"team": "t"},
+            "spec": {"podSpec": {
+                "schedulingGates": [{"name": "example.com/own"}],
+                "tolerations": [{"key": "x", "operator": "Exists"}],
+                "containers": [{
+                    "name": "main", "image": "registry.example.com:5000/i:1",
+                    "env": [{"name": "OWN", "value": "1"}, {"name": "GROVE_PCSG_NAME", "value": "mine"}],
+                    "resources": {"limits": {"cpu": "1"}}, "ports": [{"containerPort": 80}],
+                }],
+                "volumes": [{"name": "labels", "projected": {"sources": [{"downwardAPI": {"items": [
+                    {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}]}}],
+            }},
+        })
+    }
+
+    /// A pod with everything that may be added.
+    fn pod() -> Value {
+        json!({
+            "metadata": {
+                "labels": {"team": "t", "grove.io/podclique": "w-0-a", "app.kubernetes.io/name": "w-0-a"},
+                "annotations": {"scheduling.k8s.io/group-name": "w-0"},
+            },
+            "spec": {
+                "hostname": "w-0-a-0", "subdomain": "w-0", "schedulerName": "default-scheduler", "nodeName": "n",
+                "schedulingGates": [{"name": "grove.io/podgang-pending-creation"}],
+                "schedulingGroup": {"podGroupName": "w-0"}, "priority": 1000, "priorityClassName": "high",
+                "preemptionPolicy": "PreemptLowerPriority", "serviceAccountName": "default", "serviceAccount": "default",
+                "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30,
+                "enableServiceLinks": true, "securityContext": {},
+                "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "Exists"}]}]}}},
+                "tolerations": [
+                    {"key": "x", "operator": "Exists"},
+                    {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 300},
+                ],
+                "initContainers": [{"name": "grove-initc", "image": "initc", "args": ["--podcliques=w-0-b:1"]}],
+                "containers": [{
+                    "name": "main", "image": "registry.example.com:5000/i:1", "imagePullPolicy": "IfNotPresent",
+                    "env": [
+                        {"name": "GROVE_PCS_NAME", "value": "w"},
+                        {"name": "GROVE_PCSG_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                        {"name": "OWN", "value": "1"},
+                    ],
+                    "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}, "claims": [{"name": "gpu"}]},
+                    "ports": [{"containerPort": 80, "protocol": "TCP"}],
+                    "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+                    "volumeMounts": [{"name": "kube-api-access-x", "mountPath": "/var/run/secrets", "readOnly": true}],
+                }],
+                "resourceClaims": [{"name": "gpu", "resourceClaimName": "w-0-gpu"}],
+                "volumes": [
+                    {"name": "labels", "projected": {"defaultMode": 420, "sources": [{"downwardAPI": {"items": [
+                        {"path": "labels", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels"}}]}}]}},
+                    {"name": "kube-api-access-x", "projected": {"sources": []}},
+                    {"name": "pod-info-vol", "downwardAPI": {"items": []}},
+                ],
+            },
+        })
+    }
+
+    fn found(pod: &Value, is_created: bool, declared: &[PodAddition]) -> Option<String> {
+        path(&json!({"priorityClassName": "high"}), &clique(), pod, is_created, declared)
+    }
+
+    #[test]
+    fn documented_additions_are_allowed() {
+        assert_eq!(found(&pod(), true, &[]), None);
+    }
+
+    #[rstest]
+    #[case::field("/spec/shareProcessNamespace", json!(true), "spec.shareProcessNamespace")]
+    #[case::default_of_another_value("/spec/dnsPolicy", json!("Default"), "spec.dnsPolicy")]
+    #[case::class("/spec/priorityClassName", json!("higher"), "")]
+    #[case::pull_policy("/spec/containers/0/imagePullPolicy", json!("Always"), "spec.containers[main].imagePullPolicy")]
+    #[case::limit("/spec/containers/0/resources/limits/memory", json!("1Gi"), "spec.containers[main].resources.limits.memory")]
+    #[case::variable(
+        "/spec/containers/0/env", json!([{"name": "OTHER", "value": "1"}, {"name": "OWN", "value": "1"}]),
+        "spec.containers[main].env[OTHER]"
+    )]
+    #[case::variable_twice(
+        "/spec/containers/0/env", json!([{"name": "OWN", "value": "1"}, {"name": "OWN", "value": "1"}]),
+        "spec.containers[main].env[OWN]"
+    )]
+    #[case::toleration(
+        "/spec/tolerations", json!([{"key": "x", "operator": "Exists"}, {"key": "y", "operator": "Exists"}]),
+        "spec.tolerations[y]"
+    )]
+    #[case::wider_toleration(
+        "/spec/tolerations", json!([{"key": "x", "operator": "Exists", "tolerationSeconds": 5}]),
+        "spec.tolerations[x].tolerationSeconds"
+    )]
+    #[case::pod_affinity(
+        "/spec/affinity/podAffinity", json!({"preferred": [{"weight": 1}]}),
+        r#"spec.affinity.podAffinity.preferred[{"weight":1}]"#
+    )]
+    #[case::init_container("/spec/initContainers", json!([{"name": "other", "image": "i"}]), "spec.initContainers[other]")]
+    #[case::volume("/spec/volumes", json!([{"name": "other", "emptyDir": {}}]), "spec.volumes[other]")]
+    #[case::label("/metadata/labels/team2", json!("t"), "metadata.labels.team2")]
+    #[case::annotation("/metadata/annotations/note", json!("n"), "metadata.annotations.note")]
+    fn an_addition_is_reported_with_its_path(#[case] at: &str, #[case] value: Value, #[case] wanted: &str) {
+        let mut pod = pod();
+        let (parent, field) = at.rsplit_once('/').unwrap();
+        pod.pointer_mut(parent).unwrap()[field] = value;
+        // A changed value is a loss, which another clause forbids.
+        assert_eq!(found(&pod, true, &[]).unwrap_or_default(), wanted);
+    }
+
+    #[test]
+    fn others_may_label_and_end_a_pod_later() {
+        let mut pod = pod();
+        pod["metadata"]["labels"]["team2"] = json!("t");
+        pod["spec"]["activeDeadlineSeconds"] = json!(1);
+        assert_eq!(found(&pod, false, &[]), None);
+        assert_eq!(found(&pod, true, &[]).as_deref(), Some("spec.activeDeadlineSeconds"));
+    }
+
+    #[test]
+    fn an_operator_may_declare_additions() {
+        let mut pod = pod();
+        pod["spec"]["volumes"][2]["name"] = json!("vendor-cache");
+        assert_eq!(found(&pod, true, &[]).as_deref(), Some("spec.volumes[vendor-cache]"));
+        let at = "spec.volumes[vendor-*]".to_owned();
+        let declared = [PodAddition { at, link: "https://example.com/docs".to_owned() }];
+        assert_eq!(found(&pod, true, &declared), None);
+    }
+
+    #[rstest]
+    #[case("i", "Always")]
+    #[case("i:latest", "Always")]
+    #[case("host:5000/i", "Always")]
+    #[case("host:5000/i:1", "IfNotPresent")]
+    #[case("i@sha256:0", "IfNotPresent")]
+    fn the_pull_policy_depends_on_the_tag(#[case] image: &str, #[case] wanted: &str) {
+        assert_eq!(pull_policy(&json!({"image": image})), wanted);
+    }
+}

@@ -1,0 +1,160 @@
+//! Whether each version of a pod matches its user's template: nothing of the template is lost (GANG-16), and
+//! nothing is added that is not documented (GANG-27).
+//!
+//! The pod is compared with the template, never with an object that the operator wrote. The API server may
+//! add defaults, and Grove, a backend and a scheduler the fields in [`documented`]. An operator may follow a
+//! change of the template late, so each template that was in force up to a version counts. Later templates do
+//! not count.
+
+mod added;
+mod documented;
+mod lost;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_expect::scaling::index_in;
+use conformance_expect::scopes::clique_template;
+use conformance_history::{Change, History, SharedMark, Version, list};
+use serde_json::Value;
+
+use super::course::{Course, is_groves_pod};
+use crate::{Shown, none, violation};
+
+const TEMPLATE_LOST: Code = Code::new("template-lost");
+const UNDOCUMENTED_ADDITION: Code = Code::new("undocumented-addition");
+
+/// A version of a pod that differs from every template that it may come from.
+struct Difference<'a> {
+    version: Version<'a>,
+    is_created: bool,
+    /// The first path that differs from the current template.
+    path: String,
+}
+
+/// Every pod has the fields of a template of its clique, as submitted or as changed before.
+pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
+    let found = differences(course, |_, clique, version, _| lost::path(clique, version.object));
+    none(found.into_iter().map(|Difference { version, is_created, path }| {
+        let name = version.name();
+        let (message, role) = if is_created {
+            (format!("Pod {name} was created with a difference from its template: {path}"), "created")
+        } else {
+            (format!("Pod {name} was changed and now differs from its template: {path}"), "changed")
+        };
+        violation(TEMPLATE_LOST, message).shown_by(role, version)
+    }))
+}
+
+/// No pod has a field that its template lacks, except documented ones.
+pub(super) fn adds_nothing(course: &Course<'_>) -> Ruling {
+    if course.history.marks(SharedMark::ForeignAdmission).next().is_some() {
+        return Err(Broken::NotAsked("admission of the cluster may add fields to pods".into()));
+    }
+    let declaration = course.history.header.target.declaration();
+    let declared = declaration.map(|declaration| declaration.pod_additions.as_slice()).unwrap_or_default();
+    let found = differences(course, |template, clique, version, is_created| {
+        // The API server admits no template without containers, so such a history is abridged.
+        if list(&clique["spec"]["podSpec"]["containers"]).is_empty() {
+            return None;
+        }
+        added::path(template, clique, version.object, is_created, declared)
+    });
+    none(found.into_iter().map(|Difference { version, is_created, path }| {
+        let name = version.name();
+        let (message, role) = if is_created {
+            (format!("Pod {name} was created with {path}, which its template lacks"), "created")
+        } else {
+            (format!("Pod {name} was changed and has {path}, which its template lacks"), "changed")
+        };
+        violation(UNDOCUMENTED_ADDITION, message).shown_by(role, version)
+    }))
+}
+
+/// The first version of each pod for which `find` returns a path with every template in force. The arguments
+/// of `find` are the template, the clique in it, the version, and whether the pod was created with it.
+fn differences<'a>(
+    course: &Course<'a>,
+    find: impl Fn(&Value, &Value, &Version<'a>, bool) -> Option<String>,
+) -> Vec<Difference<'a>> {
+    let mut templates = Templates::submitted(course.history);
+    let mut last: BTreeMap<&str, &Value> = BTreeMap::new();
+    let mut reported = BTreeSet::new();
+    let mut found = Vec::new();
+    for version in &course.versions {
+        templates.store(version);
+        if !is_groves_pod(version) || version.change == Change::Deleted {
+            continue;
+        }
+        let known = last.insert(version.uid(), version.object);
+        let is_created = known.is_none();
+        let is_unchanged = known.is_some_and(|known| fields(known) == fields(version.object));
+        // A compact history omits the fields of a pod after its creation.
+        let is_compact = !is_created && version.object["spec"]["containers"].is_null();
+        if is_unchanged || is_compact || reported.contains(version.uid()) {
+            continue;
+        }
+        let pod_clique = version.pod().pod_clique().unwrap_or_default();
+        let sets = templates.by_set.iter().filter(|(set, _)| index_in(set, pod_clique).is_some());
+        for (set, in_force) in sets {
+            let of_clique: Vec<_> = in_force
+                .iter()
+                .filter_map(|template| Some((*template, clique_template(template, set, pod_clique)?)))
+                .collect();
+            let paths: Vec<_> = of_clique
+                .iter()
+                .map_while(|(template, clique)| find(template, clique, version, is_created))
+                .collect();
+            // Report the difference from the current template.
+            if let Some(path) = paths.last().filter(|_| paths.len() == of_clique.len()) {
+                reported.insert(version.uid());
+                found.push(Difference { version: *version, is_created, path: path.clone() });
+            }
+        }
+    }
+    found
+}
+
+fn fields(pod: &Value) -> [&Value; 3] {
+    [&pod["spec"], &pod["metadata"]["labels"], &pod["metadata"]["annotations"]]
+}
+
+/// The templates of each PodCliqueSet that were in force so far, the current one last.
+struct Templates<'a> {
+    by_set: BTreeMap<&'a str, Vec<&'a Value>>,
+    /// The PodCliqueSets whose first stored template is the submitted one, with defaults.
+    as_submitted: BTreeSet<&'a str>,
+}
+
+impl<'a> Templates<'a> {
+    /// The submitted templates. If several PodCliqueSets were submitted under one name, all stored templates
+    /// count.
+    fn submitted(history: &'a History) -> Self {
+        let submitted = &history.header.submitted;
+        let times = |set: &str| {
+            history.marks(SharedMark::Submitted).filter(|(_, mark)| mark.detail["name"] == set).count()
+        };
+        Self {
+            by_set: submitted
+                .iter()
+                .map(|(set, pcs)| (set.as_str(), vec![&pcs["spec"]["template"]]))
+                .collect(),
+            as_submitted: submitted.keys().map(String::as_str).filter(|set| times(set) == 1).collect(),
+        }
+    }
+
+    fn store(&mut self, version: &Version<'a>) {
+        if version.kind() != "PodCliqueSet" || version.change == Change::Deleted {
+            return;
+        }
+        let Some(known) = self.by_set.get_mut(version.name()) else { return };
+        let template = &version.object["spec"]["template"];
+        if !self.as_submitted.remove(version.name()) && !known.contains(&template) {
+            known.push(template);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Every version of a pod is compared with the templates in force.
+
+use conformance_contract::names;
+use conformance_history::testing::{Story, one_clique, owned};
+use rstest::rstest;
+use serde_json::json;
+
+use super::*;
+
+/// A PodCliqueSet whose pods have this variable.
+fn set(revision: &str) -> Value {
+    let mut set = one_clique("w", 1);
+    let container = json!({"name": "main", "image": "i:1", "env": [{"name": "REVISION", "value": revision}]});
+    set["spec"]["template"]["cliques"][0]["spec"]["podSpec"] = json!({"containers": [container]});
+    set["spec"]["template"]["cliques"][0]["labels"] = json!({"team": "t"});
+    set
+}
+
+fn pod(revision: &str) -> Value {
+    let set = set(revision);
+    let template = &set["spec"]["template"]["cliques"][0]["spec"]["podSpec"];
+    let labels = json!({names::POD_CLIQUE: "w-0-worker", names::PART_OF: "w", "team": "t"});
+    let pod = json!({"kind": "Pod", "metadata": {"name": "p", "labels": labels}, "spec": template});
+    owned(pod, "PodClique", "w-0-worker")
+}
+
+fn submitted() -> Story {
+    let story = Story::flat().submitted(set("1")).mark(SharedMark::Submitted, json!({"name": "w"}));
+    story.added(set("1"))
+}
+
+fn changed(mut pod: Value, at: &str, value: Value) -> Value {
+    let (parent, field) = at.rsplit_once('/').unwrap();
+    pod.pointer_mut(parent).unwrap()[field] = value;
+    pod
+}
+
+fn messages(story: Story) -> [Option<String>; 2] {
+    let history = story.end();
+    let course = Course::of(&history);
+    [is_kept(&course), adds_nothing(&course)].map(|ruling| match ruling {
+        Ok(()) | Err(Broken::NotAsked(_)) => None,
+        Err(Broken::Violated(found)) => {
+            assert_eq!(found.len(), 1, "a pod is reported once");
+            Some(found[0].message.clone())
+        }
+        Err(other) => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn a_pod_that_follows_its_template_is_no_violation() {
+    let updated = submitted().added(pod("1")).modified(set("2")).deleted(pod("1")).added(pod("2"));
+    assert_eq!(messages(updated), [None, None]);
+    let late = submitted().modified(set("2")).added(pod("1"));
+    assert_eq!(messages(late), [None, None], "an operator may follow a change late");
+}
+
+#[rstest]
+#[case::label("/metadata/labels/team", Value::Null, "metadata.labels.team")]
+#[case::image("/spec/containers/0/image", json!("i:2"), "spec.containers[main].image")]
+fn a_pod_that_loses_a_field_later_is_a_violation(#[case] at: &str, #[case] value: Value, #[case] path: &str) {
+    let later = changed(pod("1"), at, value);
+    let bound = changed(later.clone(), "/spec/nodeName", json!("n"));
+    let message = format!("Pod p was changed and now differs from its template: {path}");
+    assert_eq!(messages(submitted().added(pod("1")).modified(later).modified(bound)), [Some(message), None]);
+}
+
+#[test]
+fn a_template_that_is_not_in_force_yet_explains_no_pod() {
+    let early = submitted().added(pod("2")).modified(set("2"));
+    let path = "spec.containers[main].env[REVISION].value";
+    let message = format!("Pod p was created with a difference from its template: {path}");
+    assert_eq!(messages(early), [Some(message), None]);
+}
+
+#[test]
+fn an_addition_is_a_violation_at_creation_and_later() {
+    let at = "/spec/shareProcessNamespace";
+    let with_addition = || changed(pod("1"), at, json!(true));
+    let created = submitted().added(with_addition());
+    let message = "Pod p was created with spec.shareProcessNamespace, which its template lacks".to_owned();
+    assert_eq!(messages(created), [None, Some(message)]);
+    let later = submitted().added(pod("1")).modified(with_addition());
+    let message = "Pod p was changed and has spec.shareProcessNamespace, which its template lacks".to_owned();
+    assert_eq!(messages(later), [None, Some(message)]);
+}
+
+#[test]
+fn admission_of_a_cluster_of_others_may_add_fields() {
+    let story = submitted().mark(SharedMark::ForeignAdmission, Value::Null);
+    let with_addition = changed(pod("1"), "/spec/shareProcessNamespace", json!(true));
+    assert_eq!(messages(story.added(with_addition)), [None, None]);
+}
+
+/// A compact history has the containers of a pod only in its first version.
+#[test]
+fn omitted_fields_of_later_versions_are_not_lost() {
+    let mut later = pod("1");
+    later["spec"] = json!({"nodeName": "n"});
+    assert_eq!(messages(submitted().added(pod("1")).modified(later)), [None, None]);
+}
