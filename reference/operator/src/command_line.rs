@@ -1,5 +1,3 @@
-//! Command line of the reference backend controller: arguments, logs and exit code.
-
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -94,7 +92,7 @@ struct InstallArguments {
     ca_bundle: Option<PathBuf>,
 }
 
-/// Runs the program. The first of `args` is its name.
+/// The first of `args` is the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::exit_code(match Arguments::parse_from(args).command {
         Command::Run(arguments) => run(*arguments),

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 #[cfg(mutants)]
 pub(crate) use active::{activate, is_active, parse};
 
-/// Whether the command line has turned on the fault of this name.
 #[cfg(mutants)]
 macro_rules! fault {
     ($name:literal) => {
@@ -27,7 +26,7 @@ macro_rules! fault {
 
 pub(crate) use fault;
 
-/// When the controller started. Only faults read it.
+/// Only faults read it.
 pub(crate) static STARTED: LazyLock<Timestamp> = LazyLock::new(Timestamp::now);
 
 #[cfg(mutants)]
@@ -50,7 +49,7 @@ mod active {
             .ok_or_else(|| format!("unknown fault {name:?}: src/faults.txt lists all faults"))
     }
 
-    /// Turns on these faults. Must be called once, before the controller starts.
+    /// Call it once, before the controller starts.
     pub(crate) fn activate(names: Vec<String>) {
         LazyLock::force(&STARTED);
         ACTIVE.get_or_init(|| names.into_iter().collect());
@@ -66,7 +65,6 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// The names in every `fault!` below a folder.
     fn used_faults(folder: &Path) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,5 +1,3 @@
-//! The controller as a separate program, as in its image.
-
 fn main() -> std::process::ExitCode {
     grove_backend_controller::command_line::main(std::env::args_os())
 }

@@ -23,8 +23,7 @@ use super::kinds::{HorizontalPodAutoscaler, ResourceClaim};
 use super::observed_pod::Pod;
 use super::shared_templates;
 
-/// The read side of all caches. Caches of objects below a PodCliqueSet are indexed by that PodCliqueSet
-/// unless noted.
+/// The read side. Caches of objects below a PodCliqueSet are indexed by that PodCliqueSet unless noted.
 #[derive(Clone)]
 pub(crate) struct Caches {
     pub pod_clique_sets: Informer<PodCliqueSet>,
@@ -35,22 +34,19 @@ pub(crate) struct Caches {
     pub pod_gangs: Informer<PodGang>,
     /// Grove's pods, indexed by PodClique ([`object_key`]).
     pub pods: Informer<Pod>,
-    /// Only Services that Grove manages.
     pub services: Informer<Service>,
-    /// All HorizontalPodAutoscalers, regardless of owner.
+    /// Regardless of owner.
     pub autoscalers: Informer<HorizontalPodAutoscaler>,
-    /// Only ResourceClaims that Grove manages.
     pub resource_claims: Informer<ResourceClaim>,
     pub topologies: Informer<ClusterTopologyBinding>,
     /// Gang resources of the backends, one cache per kind, indexed by PodGang ([`object_key`]).
     pub gang_resources: Vec<Informer<DynamicObject>>,
-    /// Topology resources of the backends, regardless of owner, one cache per kind.
+    /// Regardless of owner, one cache per kind.
     pub topology_resources: Vec<Informer<DynamicObject>>,
-    /// Names and labels of the nodes; only if an enabled backend has topology resources.
+    /// `None` unless an enabled backend has topology resources.
     pub nodes: Option<Informer<Node>>,
 }
 
-/// Write side of [`Caches`].
 pub(crate) struct Feeds {
     pub pod_clique_sets: Feed<PodCliqueSet>,
     pub pod_cliques: Feed<PodClique>,
@@ -66,11 +62,10 @@ pub(crate) struct Feeds {
     pub nodes: Option<Feed<Node>>,
 }
 
-/// The kinds that are cached for the enabled backends, in addition to Grove's own.
+/// In addition to Grove's own kinds.
 pub(crate) struct BackendKinds {
     pub gang_resources: Vec<ApiResource>,
     pub topology_resources: Vec<ApiResource>,
-    /// Whether a backend derives topology resources from nodes.
     pub reads_nodes: bool,
 }
 
@@ -91,7 +86,6 @@ pub(crate) fn base_key(namespace: &str, base: &str) -> String {
     format!("base:{namespace}/{base}")
 }
 
-/// Creates all caches, without starting their watches.
 pub(crate) fn caches(kinds: BackendKinds) -> (Caches, Feeds) {
     let (pod_clique_sets, pcs_feed) = informer((), |_: &PodCliqueSet| Vec::new());
     let (pod_cliques, pclq_feed) = informer((), pod_clique_keys);
@@ -214,12 +208,12 @@ fn unchanged<K>(object: K, (): &()) -> K {
     object
 }
 
-/// Keeps a node's name and labels. Its status is large and changes often, so it is not requested.
+/// A node's status is large and changes often.
 fn without_status(node: PartialObjectMeta<Node>, (): &()) -> Node {
     Node { metadata: ObjectMeta { annotations: None, ..node.metadata }, ..Node::default() }
 }
 
-/// Sets `apiVersion` and `kind`, which the items of a list lack.
+/// The items of a list lack `apiVersion` and `kind`.
 fn with_types(object: DynamicObject, resource: &ApiResource) -> DynamicObject {
     let types = TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() };
     DynamicObject { types: Some(types), ..object }

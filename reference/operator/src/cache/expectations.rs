@@ -1,8 +1,8 @@
-//! Expectations: creations, deletions and releases of pods that the cache does not show yet.
+//! Creations, deletions and releases of pods that the cache does not show yet.
 //!
-//! Without expectations, a reconciliation with a stale cache would create a pod twice, delete one pod too
-//! many, or remove every gate again. An expectation ends when the cache shows its result, or after a timeout.
-//! The timeout is needed because the cache never shows a pod that is created and deleted between two lists.
+//! Without these expectations, a reconciliation with a stale cache would create a pod twice, delete one pod
+//! too many, or remove a gate again. An expectation ends when the cache shows its result. It also times out,
+//! because the cache never shows a pod that is created and deleted between two lists.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -18,20 +18,20 @@ pub(crate) struct Expectations(Mutex<HashMap<String, Expected>>);
 struct Expected {
     /// Pod index and time of the request, by pod name.
     created: HashMap<String, (i32, Instant)>,
-    /// Time of the request, by pod uid.
+    /// By pod uid.
     deleted: HashMap<String, Instant>,
-    /// Time of the request, by pod uid.
+    /// By pod uid.
     released: HashMap<String, Instant>,
     has_created: bool,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unseen {
-    /// Indexes of pods that exist but are not in the cache.
+    /// Indexes of pods.
     pub created: Vec<i32>,
-    /// Uids of cached pods that are being deleted.
+    /// Uids of pods.
     pub deleted: Vec<String>,
-    /// Uids of cached pods whose gate was removed.
+    /// Uids of pods.
     pub released: Vec<String>,
 }
 
@@ -67,7 +67,6 @@ impl Expectations {
         self.with(pclq, |expected| expected.released.insert(uid.to_owned(), Instant::now()));
     }
 
-    /// Ends the expectations that the cache shows, and returns the rest.
     pub(crate) fn unseen(&self, pclq: &str, cache: &[Seen<'_>]) -> Unseen {
         self.with(pclq, |expected| {
             let is_fresh = |since: &Instant| since.elapsed() < EXPECTATION_TIMEOUT;

@@ -1,7 +1,7 @@
 //! A PodGang and its pods, as cached.
 //!
-//! Pods are found through their PodCliques by uid, never by label alone. Right after a PodCliqueSet was
-//! recreated, the caches still contain its predecessor's pods, which have the same labels (DEL-08).
+//! Pods are found through their PodCliques by uid, not by label. Right after a PodCliqueSet was recreated,
+//! the caches still contain its predecessor's pods, which have the same labels (DEL-08).
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use super::pods::{has_left, is_bound, is_live, own_pods};
 pub(crate) struct PodGroupView {
     pub name: String,
     pub min_replicas: i32,
-    /// Desired number of pods; `None` while the PodClique does not exist.
+    /// `None` while the PodClique does not exist.
     pub wanted: Option<i32>,
-    /// Live pods of the current generation, sorted by name.
+    /// Live pods, sorted by name.
     pub pods: Vec<Arc<Pod>>,
     /// Remaining pods of earlier generations, and evicted pods that are being deleted.
     pub former: Vec<Arc<Pod>>,
@@ -37,7 +37,7 @@ pub(crate) struct GangView {
 }
 
 impl GangView {
-    /// Collects the pods by podgroup, and separates those that have left the gang.
+    /// Separates pods that have left the gang.
     pub(crate) fn of(caches: &Caches, pod_gang: &PodGang) -> Self {
         let podgroup = |podgroup: &PodGroup| {
             let pclq = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
@@ -81,14 +81,14 @@ impl GangView {
             .collect()
     }
 
-    /// Which podgroup's minimum is not bound, as a message; `None` if all minimums are bound (AON-06).
+    /// A message that names a podgroup whose minimum is not bound, if there is one (AON-06).
     pub(crate) fn unbound_minimum(&self) -> Option<String> {
         self.short_of(is_bound).map(|(podgroup, bound)| {
             format!("{bound} of at least {} pods of {} are bound", podgroup.min_replicas, podgroup.name)
         })
     }
 
-    /// The first podgroup with fewer counted pods than its minimum, and the number of its counted pods.
+    /// The first podgroup with fewer counted pods than its minimum, and their number.
     pub(crate) fn short_of(&self, is_counted: fn(&Pod) -> bool) -> Option<(&PodGroupView, usize)> {
         self.podgroups.iter().find_map(|podgroup| {
             let count = podgroup.pods.iter().filter(|pod| is_counted(pod)).count();
@@ -96,7 +96,6 @@ impl GangView {
         })
     }
 
-    /// The first podgroup that lacks desired pods.
     pub(crate) fn incomplete(&self) -> Option<&PodGroupView> {
         let is_complete = |podgroup: &&PodGroupView| {
             podgroup.wanted.is_some_and(|wanted| podgroup.pods.len() >= usize::try_from(wanted).unwrap_or(0))

@@ -1,12 +1,12 @@
 //! Generations of a gang: how often its pods have been terminated and created again.
 //!
-//! Each generation gets its own gang resources, if pods join a gang resource by its name (TERM-07, TERM-08).
+//! If pods join a gang resource by its name, each generation gets its own gang resources (TERM-07, TERM-08).
 //! Otherwise a scheduler would count the bound pods of the former generation until they are deleted, or
-//! remember that the former generation was satisfied.
+//! remember that it was satisfied.
 //!
 //! Gang termination only raises a number. Pods with a lower number than required are deleted and created
-//! again with the new one. So one write starts a termination, and any later reconciliation finishes it. A
-//! stale cache can delay a termination but never start another one.
+//! again. So one write starts a termination, and any later reconciliation finishes it. A stale cache can
+//! delay a termination but never start another one.
 //!
 //! The base PodGang stores the number of a PodCliqueSet replica. The scaling group stores the numbers of its
 //! replicas. A pod's number is their sum, which only grows.
@@ -39,8 +39,7 @@ fn number(text: Option<&String>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Adds the PodGang's generation to the name of a gang resource, separated by a dot. The result is unique,
-/// because user-chosen names contain no dot.
+/// Adds the generation after a dot. The result is unique, because user-chosen names contain no dot.
 pub(crate) fn named(pod_gang: &PodGang, name: String) -> String {
     match of_gang(pod_gang) {
         0 => name,
@@ -48,7 +47,6 @@ pub(crate) fn named(pod_gang: &PodGang, name: String) -> String {
     }
 }
 
-/// Why a replica of a scaling group is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     Breach,
@@ -63,15 +61,14 @@ impl Cause {
         }
     }
 
-    /// How often each replica was replaced alone for this cause, by index.
+    /// By index of the replica.
     pub(crate) fn counts(self, pcsg: &PodCliqueScalingGroup) -> BTreeMap<i32, u64> {
         let counts = pcsg.annotations().get(self.annotation());
         counts.and_then(|counts| serde_json::from_str(counts).ok()).unwrap_or_default()
     }
 }
 
-/// The generation that the pods of a scaling group's replica must have; `base` is the generation of the base
-/// PodGang.
+/// `base` is the generation of the base PodGang.
 pub(crate) fn of_replica(base: u64, pcsg: Option<&PodCliqueScalingGroup>, j: i32) -> u64 {
     let count = |cause: Cause| pcsg.and_then(|pcsg| cause.counts(pcsg).get(&j).copied()).unwrap_or(0);
     base + count(Cause::Breach) + count(Cause::Update)
@@ -91,8 +88,7 @@ impl Caches {
     }
 }
 
-/// The patch that starts the next generation of a PodCliqueSet replica. It applies only to this version of
-/// the base PodGang, because the decision may be outdated for a newer one.
+/// Applies only to this version of the base PodGang, because the decision may be outdated for a newer one.
 pub(crate) fn next_generation_patch(base: &PodGang, next: u64) -> Value {
     json!({"metadata": {
         "resourceVersion": base.metadata.resource_version,
@@ -100,7 +96,7 @@ pub(crate) fn next_generation_patch(base: &PodGang, next: u64) -> Value {
     }})
 }
 
-/// The patch of a scaling group that starts the replacement of these replicas, and forgets deleted replicas.
+/// Also forgets deleted replicas.
 pub(crate) fn replace_replicas_patch(pcsg: &PodCliqueScalingGroup, cause: Cause, replicas: &[i32]) -> Value {
     let mut counts = cause.counts(pcsg);
     counts.retain(|j, _| *j < pcsg.spec.replicas);

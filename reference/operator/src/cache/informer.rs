@@ -21,8 +21,8 @@ use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-/// The pause between two attempts to watch. It is short, because it also determines how soon the controller
-/// finds a kind that the API server did not serve at first (KUBE-06).
+/// Short, because it also determines how soon the controller finds a kind that the API server did not serve
+/// at first (KUBE-06).
 struct WatchBackoff;
 
 impl Iterator for WatchBackoff {
@@ -37,14 +37,13 @@ impl Backoff for WatchBackoff {
     fn reset(&mut self) {}
 }
 
-/// An object before and after a change; `None` if it did not exist.
 pub(crate) struct Change<K> {
     pub old: Option<Arc<K>>,
     pub new: Option<Arc<K>>,
 }
 
 impl<K> Change<K> {
-    /// The old and the new object, if they exist. A listener that maps both also wakes the former owner.
+    /// A listener that maps both objects also wakes the former owner.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<K>> {
         self.old.iter().chain(&self.new)
     }
@@ -78,7 +77,6 @@ where
     }
 }
 
-/// Write side of a cache; [`run`](Feed::run) drives it.
 pub(crate) struct Feed<K: Resource + Clone + 'static>
 where
     K::DynamicType: Hash + Eq + Clone,
@@ -92,7 +90,7 @@ where
     listeners: Vec<Listener<K>>,
 }
 
-/// A cache of `K`; `keys` returns the index keys of an object.
+/// `keys` returns the index keys of an object.
 pub(super) fn informer<K>(dyntype: K::DynamicType, keys: fn(&K) -> Vec<String>) -> (Informer<K>, Feed<K>)
 where
     K: Resource + Clone + 'static,
@@ -124,7 +122,7 @@ where
         self.index.read().contains_key(key)
     }
 
-    /// Waits until the cache is complete, or the API server reports that it does not serve the kind.
+    /// Also returns when the API server reports that it does not serve the kind.
     pub(crate) async fn wait_until_synced(&self) {
         let mut synced = self.synced.clone();
         // An error means that the feed has ended with the program.
@@ -141,8 +139,7 @@ where
         self.listeners.push(Box::new(listener));
     }
 
-    /// Watches until the process ends. `keep` converts watched objects to cached ones. To save memory it
-    /// drops the fields that no reconciler reads.
+    /// Watches until the process ends. `keep` drops the fields that no reconciler reads, to save memory.
     pub(crate) async fn run<W>(
         mut self,
         api: Api<W>,
@@ -184,7 +181,7 @@ where
         }
     }
 
-    /// Replaces the cached objects by the listed ones, and notifies of every difference, including deletions.
+    /// Notifies of every difference, including deletions.
     fn finish_list(&mut self, event: &watcher::Event<K>) {
         let key = |object: &Arc<K>| (object.namespace(), object.name_any());
         let mut before: HashMap<_, _> =

@@ -1,7 +1,6 @@
-//! The cached state of the cluster.
+//! The cached state of the cluster: one watch and one cache per kind.
 //!
-//! One watch per kind feeds one cache. The other files read several caches together, or remember writes that
-//! the caches do not show yet. The only requests are watches.
+//! The other files read several caches together, or remember writes that the caches do not show yet.
 
 pub(crate) mod caches;
 pub(crate) mod evictions;

@@ -1,5 +1,5 @@
-//! A pod as the cache stores it: its metadata, and only those other fields that the controller reads. This
-//! saves memory: an empty k8s-openapi pod takes 2,400 bytes, and there may be thousands of pods.
+//! A pod as the cache stores it: its metadata, and only those other fields that the controller reads. An
+//! empty k8s-openapi pod takes 2,400 bytes, and there may be thousands of pods.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pod {
-    /// The metadata, without the parts that [`trimmed`](Pod::trimmed) removes.
+    /// Without the parts that [`trimmed`](Pod::trimmed) removes.
     pub metadata: ObjectMeta,
     #[serde(default)]
     pub spec: Option<PodSpec>,
@@ -65,7 +65,6 @@ pub struct PodCondition {
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerStatus {
     pub ready: bool,
-    /// Whether the container has passed its startup probe.
     pub started: Option<bool>,
     pub state: Option<ContainerState>,
     pub last_state: Option<ContainerState>,
@@ -87,7 +86,7 @@ pub struct Terminated {
     pub exit_code: i32,
 }
 
-/// Labels of all Grove objects that the controller never reads.
+/// Labels that the controller never reads.
 const UNREAD: [&str; 3] = [names::LABEL_MANAGED_BY, names::LABEL_NAME, names::LABEL_COMPONENT];
 
 const READ_CONDITIONS: [&str; 3] = ["Ready", "PodScheduled", "DisruptionTarget"];
@@ -98,8 +97,7 @@ impl Pod {
         gates.iter().map(|gate| gate.name.as_str())
     }
 
-    /// Removes the annotations, and the labels and conditions that the controller never reads. Shrinks lists,
-    /// because a parsed list has a capacity of at least four.
+    /// Shrinks the lists too, because a parsed list has a capacity of at least four.
     pub(crate) fn trimmed(mut self) -> Self {
         self.metadata.annotations = None;
         if let Some(labels) = &mut self.metadata.labels {

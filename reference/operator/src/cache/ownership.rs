@@ -1,10 +1,9 @@
 //! Which object owns which, and whether the owner still exists.
 //!
-//! Deletion relies on owner references and the garbage collector alone. Upstream sets finalizers on three
-//! kinds. Without finalizers nothing gets stuck while the controller is down or uninstalled (DEL-06, DEL-07).
-//! The price is that a cache may still show objects of a deleted predecessor of the same name (DEL-08). So
-//! every relation is checked by uid, and nothing is created for a PodCliqueSet that is deleted or being
-//! deleted.
+//! Deletion relies on owner references and the garbage collector. Unlike upstream, no kind has a finalizer,
+//! so nothing gets stuck while the controller is down or uninstalled (DEL-06, DEL-07). In return, a cache may
+//! still show objects of a deleted predecessor of the same name (DEL-08). So every relation is checked by
+//! uid, and nothing is created for a PodCliqueSet that is deleted or being deleted.
 
 use std::sync::Arc;
 
@@ -29,8 +28,7 @@ pub(crate) fn is_controlled_by(object: &impl ResourceExt, owner: &impl ResourceE
     uid.is_some() && controller(object).map(|controller| &controller.uid) == uid
 }
 
-/// Whether an object of `owner`'s kind and name controls this one, compared without the uid: `owner` itself,
-/// or a deleted predecessor. The garbage collector deletes the objects of a predecessor.
+/// Compares without the uid: the controller is `owner` itself, or a deleted predecessor.
 pub(crate) fn is_of_namesake<O: Resource<DynamicType = ()>>(object: &impl ResourceExt, owner: &O) -> bool {
     controller(object)
         .is_some_and(|controller| controller.kind == O::kind(&()) && controller.name == owner.name_any())
@@ -41,13 +39,12 @@ fn is_terminating(object: &impl ResourceExt) -> bool {
 }
 
 impl Caches {
-    /// Whether a PodGang is being deleted or its PodCliqueSet is missing, so that nothing may be done for it.
+    /// Whether nothing may be done for a PodGang.
     pub(crate) fn is_abandoned(&self, pod_gang: &PodGang) -> bool {
         is_terminating(pod_gang)
             || (controller(pod_gang).is_some() && self.pod_clique_set_of(pod_gang).is_none())
     }
 
-    /// The PodCliqueSet that controls a scaling group or a PodGang, if it exists.
     pub(crate) fn pod_clique_set_of(&self, object: &impl ResourceExt) -> Option<Arc<PodCliqueSet>> {
         let owner = controller(object)?;
         let pcs = self.pod_clique_sets.get(object.namespace().as_deref(), &owner.name)?;
@@ -60,7 +57,7 @@ impl Caches {
         (!is_terminating(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
     }
 
-    /// The PodCliqueSet at the root of a PodClique, if every owner in between exists.
+    /// `None` unless every owner in between exists.
     pub(crate) fn root_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueSet>> {
         match controller(pclq)?.kind == PodCliqueSet::kind(&()) {
             true => self.pod_clique_set_of(pclq),
@@ -74,7 +71,7 @@ impl Caches {
         found.filter(|object| is_controlled_by(&**object, pod_gang)).collect()
     }
 
-    /// The named PodGang, if it belongs to `pcs` and not to a predecessor.
+    /// `None` if the PodGang belongs to a predecessor of `pcs`.
     pub(crate) fn own_pod_gang(&self, pcs: &PodCliqueSet, pod_gang: &str) -> Option<Arc<PodGang>> {
         let pod_gang = self.pod_gangs.get(pcs.namespace().as_deref(), pod_gang)?;
         // A PodGang without a controller was created by hand and belongs to no other PodCliqueSet.

@@ -1,5 +1,3 @@
-//! The cached pods of a PodClique, and the state of a pod: live, Ready, bound or waiting.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,13 +14,11 @@ pub(crate) fn is_former(pod: &Pod, current: u64) -> bool {
     generation::of_pod(pod) < current
 }
 
-/// Pods that this PodClique controls by uid, sorted by name.
 pub(crate) fn own_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
     named_pods(caches, pclq).into_iter().filter(|pod| is_controlled_by(&**pod, pclq)).collect()
 }
 
-/// Whether live pods of a deleted PodClique of the same name remain. Their indexes are in use until the
-/// garbage collector deletes them.
+/// Whether live pods of a deleted PodClique of the same name remain. Their indexes are in use.
 pub(crate) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
     let is_earlier = |pod: &Pod| is_live(pod) && controller(pod).is_some() && !is_controlled_by(pod, pclq);
     named_pods(caches, pclq).iter().any(|pod| is_earlier(pod))
@@ -68,11 +64,9 @@ pub(crate) fn is_ready(pod: &Pod) -> bool {
 }
 
 /// The age from which a released pod counts as waiting for room if it has no node and no condition.
-/// Koordinator requires this rule, because it writes no condition for a gang that it holds.
+/// Koordinator writes no condition for a gang that it holds.
 pub(crate) const UNREPORTED_WAIT: Duration = Duration::from_secs(10);
 
-/// Whether a released pod waits for room. It is not bound, and its scheduler has either reported why or
-/// reported nothing for [`UNREPORTED_WAIT`].
 pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
     let has_waited = |created: Timestamp| {
         Duration::try_from(now.duration_since(created)).is_ok_and(|age| age >= UNREPORTED_WAIT)
@@ -81,7 +75,7 @@ pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
     !is_bound(pod) && pod.gates().next().is_none() && (refusal(pod).is_some() || is_old())
 }
 
-/// Why a scheduler has not bound a pod. `SchedulingGated` is not a scheduler's reason.
+/// `SchedulingGated` is not a scheduler's reason.
 pub(crate) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     conditions.iter().find(|condition| {
@@ -92,7 +86,6 @@ pub(crate) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     })
 }
 
-/// Whether a live pod is not bound and no scheduler has reported why.
 pub(crate) fn waits_for_a_node(pod: &Pod) -> bool {
     is_live(pod) && !is_bound(pod) && refusal(pod).is_none()
 }

@@ -32,8 +32,7 @@ impl RememberedReplicas {
         }
     }
 
-    /// Forgets the PodCliques of a PodCliqueSet that `is_removed` selects: the PodCliqueSet was deleted or
-    /// scaled in, and new ones get the template's replicas.
+    /// After a deletion or a scale-in, new PodCliques get the template's replicas.
     pub(crate) fn forget(&self, pcs_uid: &str, is_removed: impl Fn(&str) -> bool) {
         self.with(|known| known.retain(|(owner, name), _| owner != pcs_uid || !is_removed(name)));
     }

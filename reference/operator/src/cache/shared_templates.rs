@@ -1,5 +1,5 @@
-//! Keeps one copy of equal pod specs of PodCliques. All replicas of a clique have the same pod spec, which
-//! takes about 10 kB.
+//! Keeps one copy of equal pod specs. All replicas of a clique have the same pod spec, which takes about 10
+//! kB.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
@@ -13,7 +13,7 @@ static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct Shared {
     all: HashSet<Arc<Value>>,
-    /// When the number of entries exceeds this, unused entries are removed.
+    /// Above this number of entries, unused ones are removed.
     limit: usize,
 }
 

@@ -1,14 +1,14 @@
 //! Versions of objects that this program wrote and that its caches may not show yet.
 //!
 //! The API server refuses a status that was computed from an older version, which costs a second request.
-//! This would happen most often while the API server is busy, because watches then lag behind.
+//! This happens most often while the API server is busy, because watches then lag behind.
 
 use std::collections::HashMap;
 
 use kube::ResourceExt;
 use parking_lot::Mutex;
 
-/// The newest written version of each object by uid, until a cache shows it.
+/// By uid, until a cache shows it.
 #[derive(Default)]
 pub(crate) struct WrittenVersions(Mutex<HashMap<String, u64>>);
 
@@ -42,8 +42,7 @@ fn version_of(object: &impl ResourceExt) -> Option<u64> {
     object.meta().resource_version.as_deref().and_then(number)
 }
 
-/// Kubernetes documents that the resource versions of one kind are increasing numbers. A version that is no
-/// number is ignored.
+/// Kubernetes documents that the resource versions of one kind are increasing numbers.
 fn number(version: &str) -> Option<u64> {
     version.parse().ok()
 }

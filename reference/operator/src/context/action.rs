@@ -6,7 +6,7 @@ use crate::cache::pods::UNREPORTED_WAIT;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action {
-    /// The maximum time until the next reconciliation; `None` if only a change triggers it.
+    /// The maximum time; `None` if only a change triggers it.
     pub again: Option<Duration>,
 }
 
@@ -15,14 +15,13 @@ impl Action {
         Self { again: None }
     }
 
-    /// Reconcile again after this time, or earlier on a change.
+    /// A change triggers it earlier.
     pub(crate) const fn requeue(after: Duration) -> Self {
         Self { again: Some(after) }
     }
 }
 
-/// When to compute a status again. During an update, a pod counts as waiting for room after some time, which
-/// no watch event reports.
+/// No watch event reports that a pod of an update has waited long enough to count as waiting for room.
 pub(crate) fn next_check(is_updating: bool) -> Action {
     if is_updating { Action::requeue(UNREPORTED_WAIT) } else { Action::await_change() }
 }

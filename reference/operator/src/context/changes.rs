@@ -7,13 +7,11 @@ use crate::cache::informer::Change;
 use crate::cache::observed_pod::Pod;
 use crate::cache::pods::refusal;
 
-/// The result of `predicate` for the old pod and for the new one; false for a missing pod.
 pub(super) fn before_and_after(change: &Change<Pod>, predicate: fn(&Pod) -> bool) -> [bool; 2] {
     [&change.old, &change.new].map(|pod| pod.as_ref().is_some_and(|pod| predicate(pod)))
 }
 
-/// Whether only a scheduler's message about an unbound pod has changed. This may happen many times per
-/// second.
+/// This may happen many times per second.
 pub(super) fn is_scheduler_message_only(change: &Change<Pod>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let without_message = |pod: &Pod| {
@@ -29,8 +27,7 @@ pub(super) fn is_scheduler_message_only(change: &Change<Pod>) -> bool {
         && without_message(old) == without_message(new)
 }
 
-/// Whether an object's owner must react, because the object was deleted or changed. A creation needs no
-/// reaction: only the owner creates the object.
+/// The owner needs no reaction to a creation, because only the owner creates the object.
 pub(super) fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
     change.old.is_some() && !is_status_only(change)
 }
@@ -40,7 +37,7 @@ pub(super) fn is_status_only<K: Resource>(change: &Change<K>) -> bool {
     old.meta().generation == new.meta().generation && has_same_metadata(&**old, &**new)
 }
 
-/// Whether only pod references of a PodGang have changed, which its owner does not write.
+/// The owner does not write pod references.
 pub(super) fn is_references_only(change: &Change<PodGang>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let shape = |pod_gang: &PodGang| {

@@ -1,4 +1,4 @@
-//! Brings the objects of one kind under an owner to their desired state: creates, patches and deletes them.
+//! Creates, patches and deletes the objects of one kind under an owner.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -20,8 +20,8 @@ const CONCURRENCY: usize = 16;
 
 pub(crate) type Write<'a> = BoxFuture<'a, Result<(), ReconcileError>>;
 
-/// Runs all writes, a few at a time, and returns an error after all have finished: a taken name, which only a
-/// user can change, or else the first error.
+/// Runs all writes, a few at a time, and returns an error after all have finished. A taken name, which only a
+/// user can change, is returned before other errors.
 pub(crate) async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
     let results: Vec<_> = stream::iter(writes).buffer_unordered(CONCURRENCY).collect().await;
     let mut errors: Vec<_> = results.into_iter().filter_map(Result::err).collect();
@@ -30,7 +30,7 @@ pub(crate) async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
     if errors.is_empty() { Ok(()) } else { Err(errors.swap_remove(reported)) }
 }
 
-/// The patch from the first object to the second; `None` if they are equal.
+/// `None` if the objects are equal.
 pub(crate) type Change<K> = fn(&K, &K) -> serde_json::Result<Option<Value>>;
 
 pub(crate) struct Children<'a, O, K>
@@ -55,13 +55,11 @@ where
         Self { context, owner, cache, change, wanted: HashSet::new(), writes: Vec::new() }
     }
 
-    /// The cached object of that name, if the owner controls it.
     pub(crate) fn get(&self, name: &str) -> Option<Arc<K>> {
         let found = self.cache.get(self.owner.namespace().as_deref(), name);
         found.filter(|found| self.is_ours(found))
     }
 
-    /// Creates `wanted`, or patches the existing object to it.
     pub(crate) fn want(&mut self, wanted: K) {
         let name = wanted.name_any();
         let existing = self.cache.get(self.owner.namespace().as_deref(), &name);
@@ -81,7 +79,7 @@ where
         self.wanted.insert(name);
     }
 
-    /// Objects under the owner that are not wanted; `key` is the owner's key in the cache index.
+    /// `key` is the owner's key in the cache index.
     pub(crate) fn excess(&self, key: &str) -> Vec<Arc<K>> {
         let mut found = self.cache.indexed(key);
         found.retain(|found| {
@@ -91,8 +89,8 @@ where
         found
     }
 
-    /// Returns all pending writes, including the deletions of [`Children::excess`]. A deletion requires the
-    /// cached version: a PodGang that got new pods since then must not be deleted.
+    /// All pending writes, including the deletions of [`Children::excess`]. A deletion requires the cached
+    /// version: a PodGang that got new pods since then must not be deleted.
     pub(crate) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
         let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
         let excess = self.excess(key).into_iter();

@@ -1,8 +1,6 @@
-//! Errors of a reconciliation.
-
 use crate::backend::BackendError;
 
-/// Why a reconciliation did not finish. It is retried with exponential backoff, or earlier on a change.
+/// The reconciliation is retried with exponential backoff, or earlier on a change.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReconcileError {
     #[error("cannot {action}: {source}")]
@@ -16,8 +14,8 @@ pub(crate) enum ReconcileError {
     /// An object of a deleted predecessor with the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
-    /// An object that somebody else controls has the name of one that must be created. Only a user can change
-    /// that (STAT-18).
+    /// Another owner's object has the name of one that must be created. Only a user can change that
+    /// (STAT-18).
     #[error("{0}: delete or rename one of them")]
     NameTaken(String),
     #[error("cannot tell whether Pod {0} was created")]
@@ -27,7 +25,7 @@ pub(crate) enum ReconcileError {
 }
 
 impl ReconcileError {
-    /// Whether the request failed because the namespace is being deleted (DEL-07).
+    /// DEL-07.
     pub(crate) fn is_namespace_gone(&self) -> bool {
         let source = match self {
             Self::Api { source, .. } | Self::Backend(BackendError::Api { source, .. }) => source,
@@ -41,7 +39,7 @@ impl ReconcileError {
         terminating || deleted
     }
 
-    /// Whether the reconciliation only has to wait, so that no warning is due.
+    /// No warning is due.
     pub(crate) fn is_waiting(&self) -> bool {
         match self {
             Self::Waiting(_) | Self::Backend(BackendError::Waiting(_) | BackendError::HeldByPods(_)) => true,

@@ -1,4 +1,4 @@
-//! Publishes Kubernetes Events for users.
+//! Publishes Kubernetes Events.
 //!
 //! A warning is published only when its note changes, not on every retry. So a workload that keeps failing
 //! for the same reason causes no writes (GANG-11).
@@ -22,7 +22,7 @@ pub(crate) const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";
 
 pub(crate) struct Events {
     client: Client,
-    /// The note of the last warning, by uid of the object and reason.
+    /// By uid of the object and reason.
     warnings: Mutex<HashMap<(String, &'static str), String>>,
 }
 
@@ -31,7 +31,6 @@ impl Events {
         Self { client, warnings: Mutex::default() }
     }
 
-    /// Publishes a normal event on every call.
     pub(crate) async fn publish<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
@@ -41,7 +40,6 @@ impl Events {
         self.send(object, EventType::Normal, reason, note).await;
     }
 
-    /// Publishes a warning, unless the last one with this reason had the same note.
     pub(crate) async fn warn<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
@@ -69,8 +67,7 @@ impl Events {
             action: "Reconcile".to_owned(),
             secondary: None,
         };
-        // A new recorder each time: a recorder counts an event with the same reason as a repetition, and
-        // keeps the old note.
+        // A recorder counts an event with the same reason as a repetition, and keeps the old note.
         let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
         let recorder = Recorder::new(self.client.clone(), reporter);
         if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
@@ -78,8 +75,8 @@ impl Events {
         }
     }
 
-    /// Warns about a failed write, and resets the warning after a success. There is no warning if the write
-    /// only has to wait or its namespace is terminating, because no user has to act.
+    /// Warns about a failed write, and resets the warning after a success. A write that only has to wait, or
+    /// whose namespace is terminating, needs no user.
     pub(crate) async fn report<K: Resource<DynamicType = ()>, T>(
         &self,
         object: &K,
@@ -94,14 +91,13 @@ impl Events {
         result
     }
 
-    /// Forgets the last warning with this reason, so that it is published again if it recurs.
+    /// Call this when the problem is solved, so that a recurrence is published.
     pub(crate) fn reset_warning<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
         if let Some(uid) = &object.meta().uid {
             self.warnings.lock().remove(&(uid.clone(), reason));
         }
     }
 
-    /// Note of the last warning with this reason, unless it was reset.
     pub(crate) fn last_warning<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,
@@ -116,7 +112,6 @@ impl Events {
         warnings.retain(|(object, _), _| object != uid);
     }
 
-    /// Remembers the note, and returns whether it differs from the last one.
     fn is_new_warning<K: Resource<DynamicType = ()>>(
         &self,
         object: &K,

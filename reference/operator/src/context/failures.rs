@@ -1,9 +1,9 @@
-//! What keeps a PodCliqueSet from having all its objects until a user acts, and how it is reported.
+//! What keeps a PodCliqueSet from having all its objects until a user acts.
 //!
-//! An object of another owner may have the name of one that must be created, such as a PodClique of another
-//! PodCliqueSet. The reconciler of the owner records that as a warning. The API server may also reject the pods
-//! of a PodGang or its gang resources, and a scheduler may be unable to try the gang at all. The PodGang's status
-//! reports these. The status of the PodCliqueSet reports everything.
+//! Another owner's object may have the name of one that must be created. The reconciler records that as a
+//! warning. The API server may reject the pods of a PodGang or its gang resources, or a scheduler may be
+//! unable to try the gang. The PodGang's status reports these. The status of the PodCliqueSet reports all of
+//! them.
 
 use grove_api::names::CONDITION_POD_GANG_SCHEDULED;
 use grove_api::{PodCliqueSet, PodGang};
@@ -15,18 +15,17 @@ use super::error::ReconcileError;
 
 /// Reason of a warning and of a PodCliqueSet's condition.
 pub(crate) const NAME_TAKEN: &str = "NameTaken";
-/// Reasons of a PodGang's condition: gang resources or pods cannot be created.
+/// Reasons of a PodGang's condition.
 pub(crate) const GANG_RESOURCES_MISSING: &str = "GangResourcesMissing";
 pub(crate) const POD_CREATION_FAILED: &str = "PodCreationFailed";
-/// Reason of a PodGang's condition, and kube-scheduler's for its pods: not a lack of room. For example, the
-/// pods have another priority than their PodGroup, because a PriorityClass was replaced.
+/// Reason of a PodGang's condition, and kube-scheduler's for its pods: not a lack of room. For example, a
+/// PriorityClass was replaced, so the pods have another priority than their PodGroup.
 pub(crate) const SCHEDULER_ERROR: &str = "SchedulerError";
 
 const FAILURES: [&str; 3] = [GANG_RESOURCES_MISSING, POD_CREATION_FAILED, SCHEDULER_ERROR];
 
 impl Context {
-    /// Reports whether `owner`, which belongs to `pcs`, lacks an object because its name is taken. `result` is
-    /// that of all its writes.
+    /// `result` is that of all writes of `owner`, which belongs to `pcs`.
     pub(crate) async fn report_taken_name<K: Resource<DynamicType = ()>>(
         &self,
         pcs: &PodCliqueSet,
@@ -45,7 +44,6 @@ impl Context {
     }
 }
 
-/// The condition of a PodGang that reports such a failure, if any.
 pub(crate) fn of_pod_gang(pod_gang: &PodGang) -> Option<&Condition> {
     let conditions = pod_gang.status.as_ref().map(|status| status.conditions.as_slice());
     conditions.unwrap_or_default().iter().find(|condition| {

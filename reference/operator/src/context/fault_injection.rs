@@ -1,8 +1,7 @@
-//! Injects faults into writes: a layer corrupts the gang resources and the startup order of pods in
-//! requests to the API server.
+//! Injects faults into writes: a layer corrupts gang resources and the startup order of pods in requests.
 //!
-//! The code of the backends is unchanged. A backend that compares its resources writes them again. The layer
-//! corrupts them again, so the object does not change and triggers nothing.
+//! The backends are unchanged. A backend that compares its resources writes them again. The layer corrupts
+//! them again, so the object does not change and triggers nothing.
 
 use std::task::{Context, Poll};
 
@@ -24,12 +23,11 @@ use crate::faults::fault;
 const VOLCANO: &str = "scheduling.volcano.sh";
 const KAI: &str = "scheduling.run.ai";
 const KUBE: &str = "scheduling.k8s.io";
-/// Annotation that two faults write to Workloads: the last seen version or generation of the PodGang.
+/// The last seen version or generation of the PodGang. Two faults write it to Workloads.
 const ANNOTATION_SEEN: &str = "grove.io/seen";
 /// Koordinator's annotation: a JSON list of the gangs that are scheduled together.
 const GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
 
-/// Whether a fault needs [`CorruptingLayer`].
 pub(crate) fn corrupts_writes() -> bool {
     corrupts_gang_resources() || corrupts_startup_order()
 }
@@ -77,8 +75,7 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for CorruptingApi<S> {
     }
 }
 
-/// The body to send instead, if the request writes a gang resource or creates a pod and a fault applies to
-/// it.
+/// `None` if no fault applies to the request.
 fn corrupted_body(request: &Request<Body>) -> Option<Body> {
     let (is_create, path) = (request.method() == Method::POST, request.uri().path());
     let is_write = is_create || request.method() == Method::PATCH;
@@ -156,15 +153,14 @@ fn pointer(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect()
 }
 
-/// The JSON list without its last entry, if another entry remains.
+/// `None` if no entry remains.
 fn without_last(list: &str) -> Option<String> {
     let mut entries: Vec<Value> = serde_json::from_str(list).ok()?;
     entries.pop().filter(|_| !entries.is_empty())?;
     serde_json::to_string(&entries).ok()
 }
 
-/// The fault `foreign-resource`: creates a Volcano PodGroup with the PodGang's name, regardless of the
-/// PodGang's backend.
+/// The fault `foreign-resource`, which ignores the PodGang's backend.
 pub(crate) async fn create_foreign_resource(client: &Client, pod_gang: &PodGang) {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(VOLCANO, "v1beta1", "PodGroup"));
     let mut pod_group = DynamicObject::new(&pod_gang.name_any(), &resource)
@@ -183,7 +179,7 @@ fn workload_of(client: &Client, pod_gang: &PodGang) -> Api<DynamicObject> {
     Api::namespaced_with(client.clone(), &pod_gang.namespace().unwrap_or_default(), &resource)
 }
 
-/// The fault `touch-gang-resources`: annotates the Workload with the last seen version of its PodGang.
+/// The fault `touch-gang-resources`.
 pub(crate) async fn touch_workload(client: &Client, pod_gang: &PodGang) {
     let seen = json!({"metadata": {"annotations": {ANNOTATION_SEEN: pod_gang.metadata.resource_version}}});
     let patch = Patch::Merge(&seen);
@@ -194,8 +190,7 @@ pub(crate) async fn touch_workload(client: &Client, pod_gang: &PodGang) {
     }
 }
 
-/// The fault `recreate-gang-resources`: deletes a Workload that was created for an earlier generation of its
-/// PodGang.
+/// The fault `recreate-gang-resources`.
 pub(crate) async fn delete_workload_of_old(client: &Client, pod_gang: &PodGang) {
     let (workloads, name) = (workload_of(client, pod_gang), pod_gang.name_any());
     let generation = pod_gang.metadata.generation.unwrap_or_default().to_string();

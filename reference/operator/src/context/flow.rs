@@ -1,4 +1,4 @@
-//! Limits concurrent work: enough to keep the API server busy, and no more.
+//! Limits concurrent work.
 //!
 //! An overloaded API server delays every request. If thousands of PodCliques created pods at once, all gangs
 //! would stay incomplete until the last pod exists. So pods are created in the order of the requests. Writes
@@ -16,19 +16,18 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// PodCliques that create pods concurrently.
 const CREATIONS: usize = 8;
-/// While this many pods wait, no other PodCliqueSet is started. So many pods keep any scheduler busy until
-/// the pods of the next PodCliqueSet exist.
+/// While this many pods wait, no other PodCliqueSet is started. They keep any scheduler busy until the pods
+/// of the next PodCliqueSet exist.
 const MAX_WAITING_PODS: usize = 400;
-/// How long the pods of a started PodCliqueSet count as waiting, before they are in `waiting_pods`. A
-/// scheduler that binds nothing delays the next PodCliqueSet by at most this time.
+/// How long the pods of a started PodCliqueSet count as waiting, before they are in `waiting_pods`. It is
+/// also the longest delay by a scheduler that binds nothing.
 const STARTING: Duration = Duration::from_secs(2);
 /// Pods whose gates are removed concurrently.
 const RELEASES: usize = 64;
 
-/// Serves requests in order of arrival.
 pub(crate) struct Flow {
     creations: Semaphore,
-    /// Pods that wait to be created, and pods that wait for a node.
+    /// Pods that wait to be created, or for a node.
     waiting_pods: AtomicUsize,
     /// When PodCliqueSets were started, and how many pods they have.
     started: Mutex<VecDeque<(Instant, usize)>>,
@@ -47,15 +46,14 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// Waits until a PodClique may create this many pods. The permission ends when the permit is dropped.
+    /// The permission ends when the permit is dropped.
     pub(crate) async fn creation(&self, pods: usize) -> Option<SemaphorePermit<'_>> {
         let _waiting = WaitingPods::add(&self.waiting_pods, pods);
         // The semaphores are never closed.
         self.creations.acquire().await.ok()
     }
 
-    /// Counts the pods that wait for a node. The argument states whether a pod waited before a change, and
-    /// whether it waits after that change.
+    /// The argument states whether a pod waited for a node before and after a change.
     pub(crate) fn record_change(&self, [before, after]: [bool; 2]) {
         if before != after {
             match after {
@@ -65,7 +63,7 @@ impl Flow {
         }
     }
 
-    /// Whether another PodCliqueSet with this many pods may start. If so, counts it as started.
+    /// If so, counts this PodCliqueSet as started.
     pub(crate) fn may_start(&self, now: Instant, pods: usize) -> bool {
         let mut started = self.started.lock();
         while started.front().is_some_and(|(start, _)| now.duration_since(*start) >= STARTING) {
@@ -85,7 +83,6 @@ impl Flow {
     }
 }
 
-/// Counts waiting pods until it is dropped.
 struct WaitingPods<'a>(&'a AtomicUsize, usize);
 
 impl<'a> WaitingPods<'a> {

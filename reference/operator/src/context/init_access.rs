@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use parking_lot::Mutex;
 
-/// Uids of the PodCliqueSets for which all these objects exist.
 #[derive(Default)]
 pub(crate) struct InitAccess(Mutex<HashSet<String>>);
 

@@ -1,7 +1,7 @@
 //! The contents of `/metrics`, in OpenMetrics text.
 //!
-//! An action is counted once the API server has accepted its write. PodGangs by phase are counted on each
-//! scrape, and only by the leader: a sum over all replicas of the controller must count each PodGang once.
+//! An action is counted once the API server has accepted its write. Only the leader counts PodGangs by phase,
+//! so that a sum over all replicas counts each PodGang once.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -56,8 +56,7 @@ pub(crate) struct Metrics {
     recycles: Family<NamespaceLabels, Counter>,
     updates: Family<NamespaceLabels, Counter>,
     times_to_bound: Family<NamespaceLabels, Histogram>,
-    /// Uids of the PodGangs whose minimum was bound. Only in memory: after a restart, the time is measured
-    /// again for a PodGang that had lost a pod.
+    /// Uids of PodGangs. After a restart, the time is measured again for a PodGang that had lost a pod.
     bound: Arc<Mutex<HashSet<String>>>,
     is_leader: Arc<AtomicBool>,
 }
@@ -143,8 +142,7 @@ impl Metrics {
         self.updates.get_or_create(&NamespaceLabels { namespace: namespace.to_owned() }).inc();
     }
 
-    /// Records that the minimum of a PodGang is bound. Measures the time only once, and not if the PodGang
-    /// was bound before this process started.
+    /// Measures the time only once, and not if the PodGang was bound before this process started.
     pub(crate) fn record_bound(&self, pod_gang: &PodGang, was_bound: bool) {
         let uid = pod_gang.uid().unwrap_or_default();
         let is_first = self.bound.lock().insert(uid);
@@ -184,7 +182,7 @@ impl Metrics {
     }
 }
 
-/// The fault `buckets-stay-empty`: the line, with the count of a finite bucket set to 0.
+/// The fault `buckets-stay-empty`.
 fn with_empty_buckets(line: &str) -> String {
     let is_bucket = line.contains("_to_bound_seconds_bucket") && !line.contains("+Inf");
     let start = line.rsplit_once(' ').filter(|_| is_bucket).map(|(start, _)| start);

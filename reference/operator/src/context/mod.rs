@@ -1,8 +1,7 @@
-//! Shared by all reconcilers: the state in [`Context`], the triggers that wake them, and the writes to the
-//! API server.
+//! What all reconcilers share: the state in [`Context`], the triggers that wake them, and the writes.
 //!
-//! From watch event to reconciliation: `triggers` listens to the caches and fills the `queues`. `runtime`
-//! drains the queues and runs the reconcilers.
+//! `triggers` listens to the caches and fills the `queues`. `runtime` drains the queues and runs the
+//! reconcilers.
 
 pub(crate) mod action;
 mod changes;

@@ -1,17 +1,17 @@
 //! Namespaces that are being deleted.
 //!
-//! Every deleted pod wakes its PodClique, which would try to replace the pod and be refused each time. So a
-//! refusal is remembered briefly, and the namespace's objects are not reconciled meanwhile (DEL-07).
+//! Every deleted pod wakes its PodClique, whose attempt to replace the pod is refused. So a refusal is
+//! remembered briefly, and the namespace's objects are not reconciled meanwhile (DEL-07).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// How long a refusal is remembered. A new namespace of the same name is delayed for at most this long.
+/// A new namespace of the same name is delayed for at most this long.
 const REFUSAL_MEMORY: Duration = Duration::from_secs(2);
 
-/// Namespaces in which the API server refused to create objects, and when.
+/// When the API server refused to create objects in a namespace.
 #[derive(Debug, Default)]
 pub(crate) struct TerminatingNamespaces(Mutex<HashMap<String, Instant>>);
 
@@ -22,7 +22,6 @@ impl TerminatingNamespaces {
         all.insert(namespace.to_owned(), Instant::now());
     }
 
-    /// How long the namespace's objects are still not reconciled.
     pub(crate) fn remaining(&self, namespace: &str) -> Option<Duration> {
         let all = self.0.lock();
         all.get(namespace)

@@ -1,7 +1,7 @@
 //! The inboxes of the reconcilers.
 //!
-//! They stay closed until this process reconciles. A replica that waits for leadership would not drain them,
-//! and they would grow.
+//! They stay closed while this process waits for leadership. Otherwise they would grow, because nothing
+//! drains them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,6 @@ use kube::{Resource, ResourceExt};
 
 use crate::cache::caches::Caches;
 
-/// Sending side of an inbox.
 pub(crate) struct Queue<K: Resource<DynamicType = ()>> {
     sender: UnboundedSender<ObjectRef<K>>,
     open: Arc<AtomicBool>,
@@ -26,7 +25,7 @@ impl<K: Resource<DynamicType = ()>> Clone for Queue<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Queue<K> {
-    /// Requests a reconciliation. Does nothing while the inboxes are closed.
+    /// Does nothing while the inboxes are closed.
     pub(crate) fn wake(&self, namespace: Option<&str>, name: &str) {
         if !self.open.load(Ordering::Acquire) {
             return;
@@ -40,8 +39,8 @@ impl<K: Resource<DynamicType = ()>> Queue<K> {
 
 pub(crate) type Inbox<K> = UnboundedReceiver<ObjectRef<K>>;
 
-/// Sending sides. Objects and statuses of a kind have separate reconcilers: objects are written at once,
-/// statuses after a pause that collects changes.
+/// Objects and statuses of a kind have separate reconcilers: objects are written at once, statuses after a
+/// pause that collects changes.
 #[derive(Clone)]
 pub(crate) struct Queues {
     pub pod_clique_sets: Queue<PodCliqueSet>,
@@ -58,7 +57,7 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    /// Opens the inboxes, and requests a reconciliation of every cached object.
+    /// Also requests a reconciliation of every cached object.
     pub(crate) fn open(&self, caches: &Caches) {
         self.open.store(true, Ordering::Release);
         for pcs in caches.pod_clique_sets.store.state() {

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use grove_api::PodGang;
 use kube::ResourceExt;
 
-/// How long the message about an unchanged fact stays the same. A scheduler's message contains node counts,
-/// which change often (STAT-08).
+/// A scheduler's message contains node counts, which change often (STAT-08).
 pub(crate) const STABLE: Duration = Duration::from_secs(10);
 
 /// When the status of each PodGang was last written, by uid.
@@ -16,7 +15,7 @@ pub(crate) const STABLE: Duration = Duration::from_secs(10);
 pub(crate) struct StableMessages(Mutex<HashMap<String, Instant>>);
 
 impl StableMessages {
-    /// How long messages about unchanged facts must still stay the same; `None` if they may change.
+    /// How long messages about unchanged facts must still stay the same.
     pub(crate) fn stable_for(&self, pod_gang: &PodGang) -> Option<Duration> {
         let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let written = written.get(&pod_gang.uid().unwrap_or_default()).copied()?;

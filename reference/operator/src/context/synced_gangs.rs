@@ -1,5 +1,3 @@
-//! Whether the gang resources of each PodGang exist.
-
 use std::collections::HashMap;
 
 use grove_api::PodGang;
@@ -10,13 +8,12 @@ use crate::cache::generation;
 
 /// The generation for which each PodGang's gang resources were last synced, by uid (GANG-07).
 ///
-/// It is only in memory: after a restart, every PodGang is synced again before a gate is removed.
+/// After a restart, every PodGang is synced again before a gate is removed.
 #[derive(Default)]
 pub(crate) struct SyncedGangs(Mutex<HashMap<String, Known>>);
 
 struct Known {
     state: ResourceState,
-    /// Whether a gang resource was deleted since the last sync.
     has_deleted_resource: bool,
 }
 
@@ -41,35 +38,33 @@ impl Generations {
 }
 
 impl SyncedGangs {
-    /// Records that all gang resources exist. Returns true if they did not exist before.
+    /// Returns true if the gang resources did not all exist before.
     pub(crate) fn record(&self, pod_gang: &PodGang) -> bool {
         self.set_state(pod_gang, ResourceState::Synced(Generations::of(pod_gang)))
     }
 
-    /// Records that gang resources of a deleted PodGang of this name wait for its pods to be deleted. Returns
-    /// true if that was not recorded before.
+    /// Gang resources of a deleted PodGang of this name wait for its pods to be deleted. Returns true if that
+    /// was not recorded before.
     pub(crate) fn record_held(&self, pod_gang: &PodGang) -> bool {
         self.set_state(pod_gang, ResourceState::HeldByPods)
     }
 
-    /// Must be called if gang resources are missing or the PodGang was deleted.
+    /// Call this if gang resources are missing or the PodGang was deleted.
     pub(crate) fn forget(&self, uid: &str) {
         self.0.lock().remove(uid);
     }
 
-    /// Whether the gang resources exist, possibly for an earlier generation of the PodGang object.
+    /// The gang resources may be those of an earlier generation of the PodGang object.
     pub(crate) fn are_synced(&self, pod_gang: &PodGang) -> bool {
         let gang = generation::of_gang(pod_gang);
         matches!(self.state(pod_gang), Some(ResourceState::Synced(synced)) if synced.gang == gang)
     }
 
-    /// Whether the gang resources exist for the PodGang's current generation.
     pub(crate) fn is_current(&self, pod_gang: &PodGang) -> bool {
         self.state(pod_gang) == Some(ResourceState::Synced(Generations::of(pod_gang)))
     }
 
-    /// Whether gang resources of a deleted PodGang of this name wait for its pods to be deleted. Until then
-    /// this PodGang has no gang resources.
+    /// Until the pods of a deleted PodGang of this name are deleted, this PodGang has no gang resources.
     pub(crate) fn are_held_by_pods(&self, pod_gang: &PodGang) -> bool {
         self.state(pod_gang) == Some(ResourceState::HeldByPods)
     }

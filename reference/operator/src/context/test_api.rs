@@ -31,24 +31,23 @@ use crate::cache::remembered_replicas::RememberedReplicas;
 use crate::cache::written_versions::WrittenVersions;
 use crate::plan::pod_gang_names::PodGangNames;
 
-/// A context with a fake API server, the feeds of its caches, and the recorded writes.
 pub(crate) struct World {
     pub context: Arc<Context>,
     pub feeds: Feeds,
     pub inboxes: Inboxes,
     writes: Arc<Mutex<Vec<(String, Value)>>>,
-    /// Names of PodCliques and PodGangs that the API server no longer has.
+    /// Names of PodCliques and PodGangs.
     deleted: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl World {
-    /// An empty world with kube-scheduler's gang scheduling. Must be created inside a runtime.
+    /// Has kube-scheduler's gang scheduling. Create it inside a runtime.
     pub(crate) fn new() -> Self {
         let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
         Self::with_backend(|client| Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system")))
     }
 
-    /// An empty world with one backend. Must be created inside a runtime.
+    /// Create it inside a runtime.
     pub(crate) fn with_backend(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
         let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
         let (writes, deleted) = (Arc::default(), Arc::default());
@@ -81,7 +80,7 @@ impl World {
         Self { context, feeds, inboxes, writes, deleted }
     }
 
-    /// Deletes a PodClique or PodGang from the API server without a watch event. All others exist there.
+    /// All other PodCliques and PodGangs exist in the API server.
     pub(crate) fn delete_without_event(&self, name: &str) {
         self.deleted.lock().unwrap().insert(name.to_owned());
     }
@@ -91,7 +90,6 @@ impl World {
         std::mem::take(&mut *self.writes.lock().unwrap())
     }
 
-    /// Delivers every created object to the caches, as the watches would.
     pub(crate) fn deliver(&mut self, written: &[(String, Value)]) {
         for (_, object) in written.iter().filter(|(request, _)| request.starts_with("POST")) {
             let mut object = object.clone();
@@ -137,7 +135,7 @@ async fn respond(
         let body = request.into_body().collect_bytes().await.unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let (code, response) = match method {
-            // The Workload API of 1.36, which keeps every field of a dry run.
+            // API 1.36 keeps every field of a dry run.
             Method::GET if path == "/apis/scheduling.k8s.io/v1alpha2" => (200, workload_api()),
             Method::GET
                 if requested_object(&path)
@@ -153,7 +151,7 @@ async fn respond(
             Method::GET => {
                 (404, json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}))
             }
-            // The response omits the patch, because no test reads it.
+            // No test reads the response.
             Method::PATCH => (200, minimal_object(&path)),
             Method::DELETE => (200, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})),
             _ => (201, body.clone()),
@@ -166,7 +164,6 @@ async fn respond(
     }
 }
 
-/// Name and uid of the PodClique or PodGang in a path.
 fn requested_object(path: &str) -> Option<(&str, String)> {
     let pod_clique = path.split_once("/podcliques/").map(|(_, name)| (name, format!("uid-of-{name}")));
     pod_clique.or_else(|| path.split_once("/podgangs/").map(|(_, name)| (name, "uid-of-gang".to_owned())))
@@ -178,7 +175,7 @@ fn workload_api() -> Value {
     json!({"groupVersion": "scheduling.k8s.io/v1alpha2", "resources": resources})
 }
 
-/// An object of the kind in a path, with the required fields of its spec.
+/// Has the required fields of its kind's spec.
 fn minimal_object(path: &str) -> Value {
     let name = path.trim_end_matches("/status").rsplit('/').next().unwrap_or_default();
     let is_plural =

@@ -1,7 +1,7 @@
 //! Which change wakes which reconciler.
 //!
 //! Nothing is polled: each change wakes the reconcilers that read the changed fields, and as few others as
-//! possible. A change in the status of a child wakes only the reconcilers of statuses.
+//! possible. A child's status wakes only the reconcilers of statuses.
 
 use std::sync::Arc;
 
@@ -33,8 +33,7 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::controller;
 use crate::cache::pods::{is_bound, is_live, is_ready, waits_for_a_node};
 
-/// Registers a listener for each cache. It wakes reconcilers, and drops the in-memory state of deleted
-/// objects.
+/// Listeners also drop the in-memory state of deleted objects.
 pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let Context { queues, caches, .. } = &**context;
     let (to, from) = (queues.clone(), Arc::clone(context));
@@ -141,7 +140,6 @@ pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     }
 }
 
-/// Whether a PodCliqueSet's status reports another update or update step than before.
 fn has_new_update_report(change: &Change<PodCliqueSet>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let update = |pcs: &PodCliqueSet| {
@@ -151,15 +149,13 @@ fn has_new_update_report(change: &Change<PodCliqueSet>) -> bool {
     update(old) != update(new)
 }
 
-/// Whether the named PodClique belongs to a replica that was scaled in.
 fn is_scaled_in(pcs: &PodCliqueSet, name: &str) -> bool {
     let rest = name.strip_prefix(&pcs.name_any()).and_then(|rest| rest.strip_prefix('-'));
     let index = rest.and_then(|rest| rest.split('-').next()?.parse::<i32>().ok());
     index.is_none_or(|index| index >= pcs.spec.replicas)
 }
 
-/// A change of one binding wakes all bindings. A scheduler may support only one binding, and after a deletion
-/// another one may take its place.
+/// Wakes all bindings. A scheduler may support only one, and after a deletion another one may take its place.
 fn topology_changed(to: &Queues, caches: &Caches, change: &Change<ClusterTopologyBinding>) {
     if is_status_only(change) {
         change.objects().for_each(|binding| to.topologies.wake(None, &binding.name_any()));
@@ -195,8 +191,7 @@ fn service_changed(to: &Queues, change: &Change<Service>) {
     }
 }
 
-/// Wakes the PodCliqueSet in the autoscaler's label, and the PodCliqueSet of the PodClique or scaling group
-/// with the autoscaler's name. An autoscaler of another owner may have a name that a PodCliqueSet needs.
+/// An autoscaler of another owner may have a name that a PodCliqueSet needs.
 fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPodAutoscaler>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| old.spec == new.spec && has_same_metadata(&**old, &**new)) {
@@ -213,8 +208,8 @@ fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPo
     });
 }
 
-/// Wakes the object that shares the claim, or that needs a claim of this name. A deleted predecessor's claim
-/// blocks the name until its last pod is deleted. Allocation and deallocation wake nothing.
+/// A deleted predecessor's claim blocks the name until its last pod is deleted. Allocation and deallocation
+/// wake nothing.
 fn resource_claim_changed(to: &Queues, change: &Change<ResourceClaim>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| has_same_metadata(&**old, &**new)) {
@@ -265,8 +260,7 @@ fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) 
         pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
         pcsg.inspect(|pcsg| to.scaling_group_status.wake(namespace.as_deref(), pcsg));
         let is_updating = is_clique_updating(pclq);
-        // The status of a scaling group wakes that of the PodCliqueSet. During an update, the status of the
-        // PodCliqueSet also reads the grouped PodCliques.
+        // During an update, the status of the PodCliqueSet also reads the grouped PodCliques.
         if pcsg.is_none() || is_updating {
             pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
         }
@@ -286,8 +280,7 @@ fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) 
     }
 }
 
-/// Whether an update of a PodClique is in progress. A change of its Ready pods then wakes more reconcilers
-/// than that of its status.
+/// A change of Ready pods then wakes more reconcilers than that of the status.
 fn is_clique_updating(pclq: &PodClique) -> bool {
     let progress = pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
     progress.is_some_and(|progress| progress.update_ended_at.is_none())
@@ -298,8 +291,7 @@ fn is_group_updating(pcsg: &PodCliqueScalingGroup) -> bool {
     progress.is_some_and(|progress| progress.update_ended_at.is_none())
 }
 
-/// Wakes the PodGang and its PodCliques, except for a status change that affects only the report of a
-/// partially bound PodGang. Owners, groups and terminations are woken if the change concerns them.
+/// A status change that affects only the report of a partially bound PodGang does not wake its PodCliques.
 fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     let concerns_owner = concerns_owner(change) && !is_references_only(change);
     let is_created_or_deleted = change.old.is_some() != change.new.is_some();
@@ -354,7 +346,6 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     }
 }
 
-/// Wakes the PodClique and the PodGang of the pod, and other gangs if the number of bound pods has changed.
 fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
     let has_changed = |predicate| {
         let [before, after] = before_and_after(change, predicate);
@@ -406,7 +397,7 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
     }
 }
 
-/// A change of the status by a scheduler wakes only the PodGang's status, even if the kind has no status
+/// A scheduler's change of the status wakes only the PodGang's status, even if the kind has no status
 /// subresource and its generation changes.
 fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
     for object in change.objects() {

@@ -91,7 +91,7 @@ async fn a_repeated_scheduler_message_wakes_no_status() {
     assert_eq!(woken(None, "Pending", None), (1, 1), "new");
     assert_eq!(woken(Some(("Unschedulable", "0/3 nodes")), "Pending", None), (1, 1), "first message");
     assert_eq!(woken(Some(("Unschedulable", "0/4 nodes")), "Pending", None), (0, 0), "another message");
-    // Volcano alternates between Schedulable and Unschedulable, session by session.
+    // Volcano alternates between these reasons, session by session.
     assert_eq!(woken(Some(("Schedulable", "0/4 nodes")), "Pending", None), (0, 0), "another reason");
     assert_eq!(
         woken(Some(("Schedulable", "0/5 nodes")), "Running", None),

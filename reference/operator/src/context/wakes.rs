@@ -9,8 +9,7 @@ use crate::cache::caches::{Caches, base_key, gang_key, group_key, object_key};
 use crate::cache::informer::Change;
 use crate::plan::startup_order::has_order;
 
-/// Wakes everything under a PodCliqueSet whose update has changed, because the replica in the current update
-/// step may have changed.
+/// The replica in the current update step may have changed.
 pub(super) fn wake_for_update(to: &Queues, caches: &Caches, change: &Change<PodCliqueSet>) {
     let Some(pcs) = &change.new else { return };
     let namespace = pcs.namespace();
@@ -25,8 +24,8 @@ pub(super) fn wake_for_update(to: &Queues, caches: &Caches, change: &Change<PodC
     }
 }
 
-/// Wakes the statuses of PodCliques that start after `pclq`. They report the wait, and the next pod of an
-/// update. `member` is the PodClique or one of its pods.
+/// The statuses of PodCliques that start after `pclq` report the wait, and the next pod of an update.
+/// `member` is the PodClique or one of its pods.
 pub(super) fn wake_followers(to: &Queues, caches: &Caches, member: &impl ResourceExt, pclq: &str) {
     let (namespace, pcs) = (member.namespace(), member.labels().get(LABEL_PART_OF));
     let pcs = pcs.and_then(|pcs| caches.pod_clique_sets.get(namespace.as_deref(), pcs));
@@ -41,7 +40,7 @@ pub(super) fn wake_followers(to: &Queues, caches: &Caches, member: &impl Resourc
     }
 }
 
-/// Wakes the statuses that report the progress of a gang termination.
+/// These statuses report the progress of a gang termination.
 pub(super) fn wake_statuses(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     let key = namespace.unwrap_or_default();
     for index in [gang_key(key, pod_gang), base_key(key, pod_gang)] {
@@ -53,7 +52,7 @@ pub(super) fn wake_statuses(to: &Queues, caches: &Caches, namespace: Option<&str
     }
 }
 
-/// Wakes the PodCliques of a scaling group, which stores the generation of their pods.
+/// The scaling group stores the generation of their pods.
 pub(super) fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>, pcsg: &str) {
     for pclq in caches.pod_cliques.indexed(&group_key(namespace.unwrap_or_default(), pcsg)) {
         to.pod_cliques.wake(namespace, &pclq.name_any());
@@ -61,7 +60,7 @@ pub(super) fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>
     }
 }
 
-/// Wakes the PodCliques of a PodGang, and those whose scaled PodGang waits for it.
+/// Includes those whose scaled PodGang waits for this one.
 pub(super) fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     let key = namespace.unwrap_or_default();
     for index in [gang_key(key, pod_gang), base_key(key, pod_gang)] {
@@ -71,8 +70,7 @@ pub(super) fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&
     }
 }
 
-/// Wakes the scaling groups of a PodGang: members of a group that is scaled to 0 are deleted once they have
-/// left the PodGang.
+/// Members of a group that is scaled to 0 are deleted once they have left the PodGang.
 pub(super) fn wake_groups(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     for pclq in caches.pod_cliques.indexed(&gang_key(namespace.unwrap_or_default(), pod_gang)) {
         pclq.labels().get(LABEL_SCALING_GROUP).inspect(|group| to.scaling_groups.wake(namespace, group));

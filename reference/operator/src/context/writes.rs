@@ -1,4 +1,4 @@
-//! Writes to the API server. An error names the action and the object.
+//! Writes to the API server.
 //!
 //! A write requests only metadata as its response, because a watch delivers the written object. The whole
 //! object would double the cost of a write on both sides.
@@ -39,7 +39,7 @@ pub(crate) fn api<K: Writable>(client: &Client, object: &impl ResourceExt) -> Ap
     Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
 }
 
-/// Asks the API server whether a cached object still exists and is not being deleted.
+/// An object that is being deleted does not count.
 pub(crate) async fn still_exists<K: Writable>(client: &Client, object: &K) -> Result<bool, ReconcileError> {
     let found = api::<K>(client, object).get_metadata_opt(&object.name_any()).await;
     let found = found.map_err(|source| ReconcileError::Api {
@@ -58,7 +58,7 @@ pub(crate) fn requests<K: Resource<DynamicType = ()>>(object: &impl ResourceExt)
     Request::new(K::url_path(&(), object.namespace().as_deref()))
 }
 
-/// Sends a write, and returns the new version if the response has one.
+/// Returns the new version if the response has one.
 pub(crate) async fn send(
     client: &Client,
     request: Result<http::Request<Vec<u8>>, BuildError>,
@@ -89,8 +89,7 @@ fn failed<K: Resource<DynamicType = ()>>(verb: &str, object: &K, source: kube::E
     ReconcileError::Api { action: format!("{verb} {} {name}", K::kind(&())), source }
 }
 
-/// Creates `object`, which `owner` controls. If it already exists with the same owner, the cache was stale
-/// and the call succeeds.
+/// If the object already exists with the same owner, the cache was stale and the call succeeds.
 pub(crate) async fn create<K: Writable>(
     client: &Client,
     object: &K,
@@ -111,8 +110,8 @@ pub(crate) async fn create<K: Writable>(
     }
 }
 
-/// The error if `owner` does not control the object `found`, which has the name of one of its own. An object
-/// that is being deleted, or that a deleted predecessor controls, soon frees the name (DEL-08).
+/// `owner` does not control `found`, which has the name of one of its own. An object that is being deleted,
+/// or that a deleted predecessor controls, soon frees the name (DEL-08).
 pub(super) fn in_the_way<K, O>(found: &K, owner: &O) -> ReconcileError
 where
     K: Resource<DynamicType = ()>,
@@ -154,8 +153,8 @@ pub(crate) async fn patch_status<K: Writable>(
     Ok(())
 }
 
-/// As [`patch_status`], but only for the version of the object from which the status was computed. Otherwise
-/// the patch would omit fields that equal a stale cache but have changed since. A conflict is retried.
+/// A later version may differ in fields that the patch omits because they equal the stale cache. A conflict
+/// is retried.
 pub(crate) async fn patch_status_of_version<K: Writable>(
     context: &Context,
     object: &K,
@@ -168,7 +167,7 @@ pub(crate) async fn patch_status_of_version<K: Writable>(
     patch_status(context, object, &patch).await
 }
 
-/// As [`patch_status`], for an object without a namespace.
+/// For an object without a namespace.
 pub(crate) async fn patch_cluster_status<K>(
     client: &Client,
     object: &K,
@@ -194,8 +193,7 @@ async fn patch_status_of<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Deletes this object by uid, never a successor of the same name. If it is already deleted, the call
-/// succeeds.
+/// Deletes by uid, never a successor of the same name. If the object is already deleted, the call succeeds.
 pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     match delete_if(client, object, None).await {
         Err(ReconcileError::Api { source: kube::Error::Api(status), .. }) if status.is_conflict() => Ok(()),
@@ -203,7 +201,7 @@ pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(
     }
 }
 
-/// As [`delete`], but only if the object has not changed since it was cached. A conflict is retried.
+/// A conflict is retried.
 pub(super) async fn delete_unchanged<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     delete_if(client, object, object.resource_version()).await
 }

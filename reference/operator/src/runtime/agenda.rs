@@ -1,21 +1,21 @@
 //! Which objects a reconciler must process, and when.
 //!
-//! Each object is queued once, at the earliest requested time. Due objects are returned in the order in which
-//! they became due, so that older work finishes first under load. A request for an object that is being
-//! reconciled takes effect when that reconciliation is done.
+//! Each object is queued once, at the earliest requested time. Objects that became due earlier come first, so
+//! that older work finishes first under load. A request for an object that is being reconciled takes effect
+//! when that reconciliation is done.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 use tokio::time::Instant;
 
-/// When an object is due, and the number of the request, which orders objects that are due at the same time.
+/// The number of the request orders objects that are due at the same time.
 type Slot = (Instant, u64);
 
 pub(super) struct Agenda<T> {
     due: BTreeMap<Slot, T>,
     slots: HashMap<T, Slot>,
-    /// Objects that are being reconciled, and when each is due again, if at all.
+    /// When a busy object is due again, if at all.
     busy: HashMap<T, Option<Instant>>,
     requests: u64,
 }
@@ -27,7 +27,6 @@ impl<T> Default for Agenda<T> {
 }
 
 impl<T: Clone + Eq + Hash> Agenda<T> {
-    /// Queues an object for `at`, unless it is due earlier.
     pub(super) fn request(&mut self, object: T, at: Instant) {
         if let Some(again) = self.busy.get_mut(&object) {
             *again = Some(again.map_or(at, |again| again.min(at)));
@@ -52,7 +51,7 @@ impl<T: Clone + Eq + Hash> Agenda<T> {
         Some(object)
     }
 
-    /// Marks an object as idle, and queues it if it was requested meanwhile.
+    /// Queues the object if it was requested meanwhile.
     pub(super) fn done(&mut self, object: T) {
         if let Some(again) = self.busy.remove(&object).flatten() {
             self.request(object, again);
@@ -74,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// An agenda with these objects; times are milliseconds after the start.
+    /// Times are milliseconds after the start.
     fn agenda(requests: &[(&'static str, u64)]) -> (Agenda<&'static str>, impl Fn(u64) -> Instant) {
         let start = Instant::now();
         let at = move |milliseconds| start + Duration::from_millis(milliseconds);

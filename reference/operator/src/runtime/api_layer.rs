@@ -1,4 +1,4 @@
-//! A layer around every request to the API server that counts writes.
+//! A layer around every request that counts writes.
 
 use std::task::{Context, Poll};
 
@@ -64,8 +64,7 @@ where
     }
 }
 
-/// Plural with its subresource, such as `pods` or `podgangs/status`, from a path such as
-/// `/api/v1/namespaces/NS/pods/NAME/status`.
+/// Plural with its subresource, such as `pods` or `podgangs/status`.
 fn resource_of(path: &str) -> String {
     let mut parts = path.trim_matches('/').split('/');
     let prefix = if parts.next() == Some("api") { 1 } else { 2 };

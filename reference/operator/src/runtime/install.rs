@@ -1,8 +1,8 @@
 //! The objects that the controller needs in a cluster, in the order to apply them.
 //!
-//! They are read from `manifests/controller`, which `kubectl apply -k` uses unchanged. This module only
-//! changes the webhooks' target. Use server-side apply: the CustomResourceDefinitions embed the whole
-//! PodSpec, and the annotation of client-side apply comes near its size limit.
+//! `manifests/controller` contains them, and `kubectl apply -k` uses it unchanged. This module only changes
+//! the webhooks' target. Use server-side apply: the CustomResourceDefinitions embed the whole PodSpec, and
+//! the annotation of client-side apply comes near its size limit.
 
 use grove_yaml as yaml;
 use grove_yaml::YamlError;
@@ -27,7 +27,7 @@ const CONFIGURATION: &str = "grove-backend-controller-configuration";
 
 #[derive(Clone, Debug)]
 pub enum WebhookTarget {
-    /// Base URL of a process outside the cluster, such as `https://127.0.0.1:9443`.
+    /// Of a process outside the cluster, such as `https://127.0.0.1:9443`.
     Url(String),
     /// A Service in [`NAMESPACE`].
     Service {
@@ -40,11 +40,11 @@ pub enum WebhookTarget {
 #[derive(Clone, Debug)]
 pub struct InstallOptions {
     pub webhooks: WebhookTarget,
-    /// Certificate authority of the webhooks' certificate, PEM.
+    /// PEM.
     pub ca_bundle: Vec<u8>,
 }
 
-/// Namespace, permissions, CustomResourceDefinitions and webhook configurations, in the order to apply them.
+/// In the order to apply them.
 pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     objects.extend(yaml::documents(CRDS)?);
@@ -55,7 +55,7 @@ pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     Ok(objects)
 }
 
-/// All objects of `manifests/controller` in the order to apply them, with this image and configuration.
+/// In the order to apply them.
 pub fn in_cluster(image: &str, configuration: &Value) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     objects.extend(yaml::documents(CRDS)?);

@@ -1,8 +1,8 @@
 //! Leader election with a Lease (`coordination.k8s.io/v1`).
 //!
-//! Only reconcilers wait for leadership; webhooks serve on every replica. A candidate measures with its own
-//! clock how long a lease has not changed, and never compares clocks. A leader that cannot renew its lease in
-//! time exits, because another replica may have taken over.
+//! Only reconcilers wait for leadership. A candidate measures with its own clock how long a lease has not
+//! changed, and never compares clocks. A leader that cannot renew its lease in time exits, because another
+//! replica may have taken over.
 
 use std::time::Duration;
 
@@ -16,16 +16,14 @@ use tokio::time::Instant;
 use crate::faults::fault;
 
 pub(super) const LEASE_NAME: &str = "grove-backend-controller";
-/// How long a lease is valid without renewal.
 const LEASE_DURATION: Duration = Duration::from_secs(15);
-/// How long a leader tries to renew its lease before it gives up.
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 const RETRY_PERIOD: Duration = Duration::from_secs(2);
 
 pub(super) struct Candidate {
     leases: Api<Lease>,
     identity: String,
-    /// The latest lease, and when this version of it was first read.
+    /// With the time at which this version was first read.
     seen: Option<(LeaseSpec, Instant)>,
 }
 
@@ -43,7 +41,7 @@ impl Candidate {
         }
     }
 
-    /// Renews the lease; returns when leadership is lost.
+    /// Returns when leadership is lost.
     pub(super) async fn keep(&mut self) {
         let mut renewed = Instant::now();
         while renewed.elapsed() < RENEW_DEADLINE {
@@ -59,7 +57,7 @@ impl Candidate {
         tracing::error!(identity = self.identity, "leadership lost");
     }
 
-    /// Releases the lease, so that the next leader need not wait until it expires.
+    /// The next leader then need not wait until the lease expires.
     pub(super) async fn release(&mut self) {
         let Ok(Some(mut lease)) = self.leases.get_opt(LEASE_NAME).await else { return };
         let Some(spec) =
@@ -82,7 +80,7 @@ impl Candidate {
         None
     }
 
-    /// Takes or renews the lease. Returns false if another candidate holds it.
+    /// Returns false if another candidate holds the lease.
     ///
     /// Any write to the lease causes a conflict, not only another candidate's, so the lease is read once
     /// more. After a second conflict, the next attempt decides.
@@ -184,8 +182,8 @@ mod tests {
         assert!(!candidate.attempt().await.unwrap());
     }
 
-    /// Responds like an API server. Each read returns the lease with the next holder of `holders`. The first
-    /// `refusals` writes are refused.
+    /// Each read returns the lease with the next holder of `holders`. The first `refusals` writes are
+    /// refused.
     async fn conflicts(
         holders: &'static [&'static str],
         mut refusals: usize,

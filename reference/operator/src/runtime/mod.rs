@@ -1,5 +1,4 @@
-//! Runs the controller: configuration, startup and shutdown, leader election, HTTP servers, and the loop that
-//! runs the reconcilers.
+//! Runs the controller: startup and shutdown, leader election, HTTP servers, and the loop of the reconcilers.
 
 mod agenda;
 mod api_layer;

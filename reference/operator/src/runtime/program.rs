@@ -1,8 +1,8 @@
 //! Starts, runs and stops the controller.
 //!
 //! Startup order: configuration, CRDs, backends, certificate, caches, webhooks and health, leadership,
-//! reconcilers. Startup errors explain the fix. SIGTERM is handled from the start: the kernel ignores it for
-//! PID 1 of a container unless the process installs a handler.
+//! reconcilers. SIGTERM is handled from the start: the kernel ignores it for PID 1 of a container unless the
+//! process installs a handler.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ use crate::plan::pod_gang_names::PodGangNames;
 
 /// How long running work may take after a shutdown request.
 const GRACE: Duration = Duration::from_secs(4);
-/// How long to wait at startup until the CRDs are served.
+/// At startup.
 const CRDS_SERVED: Duration = Duration::from_secs(10);
 
 const REQUIRED: [(&str, &[&str]); 2] = [
@@ -59,16 +59,15 @@ const REQUIRED: [(&str, &[&str]); 2] = [
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Kubeconfig file. Without it: the pod's service account, or the user's own kubeconfig.
+    /// Without it: the pod's service account, or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
     pub config: PathBuf,
-    /// The controller's own namespace, for its lease and for dry runs.
+    /// For the controller's lease and for dry runs.
     pub namespace: String,
     pub webhook_bind: SocketAddr,
     pub certificates: CertificateOptions,
     pub health_bind: SocketAddr,
     pub metrics_bind: SocketAddr,
-    /// Reconcile only while holding the lease.
     pub leader_elect: bool,
     pub pod_gang_names: PodGangNames,
 }
@@ -99,10 +98,8 @@ pub enum ProgramError {
     LeadershipLost,
 }
 
-/// Runs until a shutdown signal, or until a part of the controller ends unexpectedly.
-///
-/// After the startup, three groups of tasks run: watches, servers and reconcilers. At the end, all are
-/// stopped, and running work may take a few seconds.
+/// Runs until a shutdown signal, or until a part of the controller ends unexpectedly. Running work may then
+/// take a few seconds.
 pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -252,7 +249,7 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
     Ok(if corrupts_writes() { builder.with_layer(&CorruptingLayer).build() } else { builder.build() })
 }
 
-/// Waits briefly for the CRDs, because the API server serves a new CRD only some time after it accepts it.
+/// The API server serves a new CRD only some time after it accepts it.
 async fn require_resources(client: &Client) -> Result<(), ProgramError> {
     let start = Instant::now();
     loop {
@@ -282,7 +279,6 @@ async fn check_served_resources(client: &Client) -> Result<(), ProgramError> {
     }
 }
 
-/// Identity of this process in leader election, with its pod's name if it has one.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "controller".to_owned());
     format!("{host}-{}-{}", std::process::id(), jiff::Timestamp::now().as_millisecond())

@@ -1,8 +1,8 @@
 //! Runs one reconciler: one task per object, exponential backoff after failures, metrics and logs.
 //!
 //! kube's applier is not used, for two reasons. It returns waiting objects in any order, so gangs would not
-//! be processed in the order in which they started. It polls all running work in one task whenever a part
-//! of it wakes, which costs most of a CPU with thousands of objects.
+//! be processed in the order in which they started. It polls all running work in one task whenever a part of
+//! it wakes, which takes most of a CPU with thousands of objects.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -27,24 +27,23 @@ use crate::faults::fault;
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
-/// How long to wait before the cache is read again, if it does not show this program's own write yet.
+/// For a cache that does not show this program's own write yet.
 const CACHE_RECHECK: Duration = Duration::from_millis(25);
 
 pub(super) struct Settings {
     pub name: &'static str,
     pub concurrency: usize,
-    /// How long changes are collected before an object is reconciled.
     pub gather: Gather,
     /// Whether to wait until the cache shows this program's own writes of the object.
     pub after_own_writes: bool,
 }
 
-/// How long changes of an object are collected. The time starts with the first request, and later requests
-/// do not restart it. Otherwise an object that changes constantly would never be reconciled.
+/// How long changes of an object are collected. Later requests do not restart the time. Otherwise an object
+/// that changes constantly would never be reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gather {
     pub min: Duration,
-    /// Added for each other object that waits, so that more changes are collected under load.
+    /// Collects more changes under load, when more objects wait.
     pub per_waiting: Duration,
     pub max: Duration,
 }
@@ -62,9 +61,6 @@ impl Gather {
 type Failures<K> = Arc<Mutex<HashMap<ObjectRef<K>, u32>>>;
 
 /// Runs until `stop` is cancelled and running work is done. Panics if a reconciliation panics.
-///
-/// Each round starts all due objects up to the concurrency, then waits for the first of three events: a
-/// reconciliation ends, a request arrives, or the next object is due.
 pub(super) async fn run<K, R, F>(
     settings: Settings,
     store: Store<K>,
@@ -124,8 +120,7 @@ pub(super) async fn run<K, R, F>(
     }
 }
 
-/// Runs one reconciliation, unless its namespace is terminating. Returns when the object is due again, which
-/// after a failure is the next backoff.
+/// Returns when the object is due again, which after a failure is the next backoff.
 async fn reconcile_one<K: Resource<DynamicType = ()>>(
     name: &'static str,
     object: &ObjectRef<K>,
@@ -159,8 +154,8 @@ async fn reconcile_one<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Waits until all reconcilers have ended after `stop` was cancelled. If one ends or panics earlier, aborts
-/// the others and returns false: a controller without one of its reconcilers looks healthy but is not.
+/// If a reconciler ends or panics before `stop` is cancelled, aborts the others and returns false: a
+/// controller without one of its reconcilers looks healthy but is not.
 pub(super) async fn wait_for_shutdown(mut reconcilers: JoinSet<()>, stop: &CancellationToken) -> bool {
     while let Some(result) = reconcilers.join_next().await {
         if let Err(error) = result {
@@ -178,8 +173,7 @@ fn backoff(failures: u32) -> Duration {
     MIN_BACKOFF.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_BACKOFF)
 }
 
-/// Turns a refusal by a namespace that is being deleted into a success, because nothing is left to do
-/// (DEL-07).
+/// Nothing is left to do in a namespace that is being deleted (DEL-07).
 fn accept_namespace_gone<K>(
     result: Result<Action, ReconcileError>,
     object: &ObjectRef<K>,

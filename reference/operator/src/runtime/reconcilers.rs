@@ -1,5 +1,3 @@
-//! Every reconciler, with its cache, its inbox and its concurrency.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,19 +10,18 @@ use crate::context::Context;
 use crate::context::queues::Inboxes;
 use crate::{reconcile, status};
 
-/// How long changes are collected before a status is written. The time grows with the number of waiting
-/// objects: with thousands of pods, one write then covers most steps of a gang. The maximum is short enough
-/// for statuses that are computed from other statuses (STAT-02).
+/// How long changes are collected before a status is written. With thousands of pods, one write then covers
+/// most steps of a gang. The maximum is short enough for statuses that are computed from other statuses
+/// (STAT-02).
 const STATUS: Gather = Gather {
     min: Duration::from_millis(250),
     per_waiting: Duration::from_millis(20),
     max: Duration::from_millis(1200),
 };
-/// PodCliques that are reconciled concurrently. `flow` limits how many of them create pods at the same time.
+/// `flow` limits how many of them create pods at the same time.
 const POD_CLIQUES: usize = 4096;
 
-/// Runs all reconcilers until `stop` is cancelled and running work is done. Returns false if one of them ends
-/// earlier.
+/// Runs until `stop` is cancelled and running work is done. Returns false if a reconciler ends earlier.
 pub(super) async fn reconcile_all(
     inboxes: Inboxes,
     context: &Arc<Context>,
@@ -128,7 +125,7 @@ pub(super) async fn reconcile_all(
         stop(),
         status::pod_gang::reconcile,
     ));
-    // One at a time: if a scheduler supports only one binding, they must not overtake each other.
+    // If a scheduler supports only one binding, they must not overtake each other.
     all.spawn(run(
         Settings { concurrency: 1, ..delayed("cluster_topology_binding") },
         bindings.store.clone(),

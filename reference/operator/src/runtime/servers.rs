@@ -1,9 +1,9 @@
 //! Serves health and metrics in plain text.
 //!
 //! `/healthz` reports that the process is alive. `/readyz` reports whether the caches are complete, and
-//! whether the webhooks' certificate is served if the controller maintains it. Its text also lists what
-//! each backend lacks. A backend without its scheduler's API does not make the controller unready, because
-//! the other backends continue (ADM-19).
+//! whether the certificate that the controller maintains is served. It also lists what each backend lacks. A
+//! backend without its scheduler's API does not make the controller unready, because the other backends
+//! continue (ADM-19).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::context::Context;
 pub(super) struct Readiness {
     pub registry: Registry,
     pub ready: watch::Receiver<bool>,
-    /// Whether the webhooks' certificate is served and its authority is in the webhook configurations; the
-    /// error explains why not. `None` if the certificate comes from files.
+    /// Ready when the webhooks' certificate is served and its authority is in the webhook configurations.
+    /// `None` if the certificate comes from files.
     pub certificates: Option<watch::Receiver<Result<(), String>>>,
 }
 
@@ -54,7 +54,7 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
         let detail = state.as_ref().err().map_or("served, and their authority known", |reason| reason);
         line(state.is_ok(), "certificates", detail);
     }
-    // Query the backends concurrently, so that the probe takes no longer than the slowest backend.
+    // The probe then takes no longer than the slowest backend.
     let backends =
         readiness.registry.iter().map(|backend| async { (backend.name(), backend.readiness().await) });
     for (name, found) in futures::future::join_all(backends).await {
