@@ -1,5 +1,4 @@
-//! Rules on ClusterTopologyBindings: each domain, key and scheduler appears once, and each scheduler has
-//! topology resources.
+//! Rules on ClusterTopologyBindings.
 //!
 //! Upstream reports scheduler errors under `spec.schedulerTopologyReferences`, a field that does not exist;
 //! here the path is `spec.schedulerTopologyBindings`. Levels that PodCliqueSets use may be removed. Each such

@@ -1,8 +1,7 @@
 //! Sets the defaults of a PodCliqueSet that its schema cannot set, as a JSON patch (RFC 6902).
 //!
-//! The mutating webhook runs before schema validation, so this works on raw JSON and leaves values of an
-//! unexpected shape to the schema. It reads only the object, and leaves an object that has its defaults
-//! unchanged.
+//! The mutating webhook runs before schema validation, so it works on raw JSON and leaves values of an
+//! unexpected shape to the schema.
 //!
 //! Deliberate differences from upstream:
 //! - `minAvailable` defaults to the defaulted `replicas`. Upstream uses the value before defaulting, so
@@ -47,7 +46,6 @@ impl Defaulter<'_> {
         self.fill(&pod_spec, "terminationGracePeriodSeconds", json!(30));
     }
 
-    /// An autoscaler's `minReplicas` defaults to the initial `replicas`.
     fn default_min_replicas(&mut self, scaled: &str, config: &str) {
         if let Some(replicas) = self.pcs.pointer(&format!("{scaled}/replicas")).cloned() {
             self.fill(&format!("{scaled}/{config}"), "minReplicas", replicas);

@@ -1,5 +1,4 @@
-//! Two parts of a PodCliqueSet must not lead to objects of the same kind and name (ADM-24). Otherwise one of
-//! the objects could never be created.
+//! Two parts of a PodCliqueSet must not lead to objects of the same kind and name (ADM-24).
 //!
 //! PodGangs, scaling groups and Services need no rule: their names differ if those of cliques and groups do.
 //! Other PodCliqueSets of the namespace are not looked up, because they may be created later. Their objects
@@ -18,14 +17,14 @@ const TEMPLATE: &str = "spec.template";
 const POD_CLIQUE: &str = "PodClique";
 const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 const CLAIM: &str = "ResourceClaim";
-/// The ServiceAccount that every namespace has.
+/// Every namespace has this ServiceAccount.
 const DEFAULT_SERVICE_ACCOUNT: &str = "default";
 
 /// A part of the template, and the names of its objects of one kind.
 struct Source {
     kind: &'static str,
     path: String,
-    /// The part in words, such as `clique "a"`.
+    /// In words, such as `clique "a"`.
     part: String,
     /// The name that the user chose.
     value: String,
@@ -103,7 +102,7 @@ fn autoscaler_source(
     Some(Source { kind: AUTOSCALER, path, part: part.to_owned(), value, names: names.clone() })
 }
 
-/// The claims that an owner shares; `part` are the words for the owner, and `names` its names.
+/// `part` are the words for the owner, and `names` its names.
 fn claim_sources(
     entries: &[Entry<'_>],
     path: &str,
@@ -138,7 +137,6 @@ mod tests {
         lines(&check(&pcs(edits)))
     }
 
-    /// The standalone clique `a` of the fixture with another name.
     fn renamed(name: &str) -> String {
         findings(&[(&format!("{CLIQUES}/0/name"), json!(name))])
     }

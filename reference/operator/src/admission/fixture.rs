@@ -1,5 +1,3 @@
-//! Shared test data: a PodCliqueSet that every rule admits, edits of it, and a topology.
-
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -44,7 +42,7 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// Applies `edits` and creates missing parent objects.
+/// Creates missing parent objects.
 pub(crate) fn edit(object: &mut Value, edits: Edits<'_>) {
     for (pointer, value) in edits {
         let (parent, field) = pointer.rsplit_once('/').unwrap();
@@ -68,7 +66,7 @@ pub(crate) fn lines(errors: &[FieldError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A source of one topology, `topo`: zone, block, rack, host.
+/// Levels of `topo`: zone, block, rack, host.
 pub(crate) struct Topo;
 
 #[async_trait]
@@ -92,7 +90,7 @@ impl ScaledObjects for Topo {
     }
 }
 
-/// Admission state with these backends, the first as the default, and [`Topo`].
+/// The first backend is the default. The topology is [`Topo`].
 pub(crate) fn cluster(backends: Vec<FakeBackend>) -> AdmissionState {
     let default = backends[0].name;
     let backends = backends.into_iter().map(|backend| Arc::new(backend) as Arc<dyn SchedulerBackend>);

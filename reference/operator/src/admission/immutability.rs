@@ -1,7 +1,6 @@
 //! Immutable fields of a live PodCliqueSet: the shape of its gangs (ADM-03).
 //!
-//! Replicas at every level, pod templates and fields outside the gang may change. Cliques and groups are
-//! matched by name, so they may be reordered. Every message ends with the remedy.
+//! Cliques and groups are matched by name, so they may be reordered. Every message ends with the remedy.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 

@@ -2,8 +2,7 @@
 //!
 //! A mutating webhook sets defaults; validating webhooks reject what Grove or the selected backend cannot
 //! support. They write nothing, and read only ClusterTopologyBindings and the minimum of a scaled object.
-//! Backends validate what their scheduler can express; `scheduler` selects the backend and returns its
-//! findings.
+//!
 //!
 //! - `structure`, `names`, `pod_template`, `pod_priority`, `resource_sharing`, `startup_order`: rules on one
 //!   PodCliqueSet (ADM-04)

@@ -1,5 +1,3 @@
-//! Names that Kubernetes accepts, and the combined length of Grove's names.
-
 use std::collections::BTreeMap;
 
 use super::findings::invalid;
@@ -18,8 +16,7 @@ pub(super) fn is_dns_label(name: &str) -> bool {
     name.len() <= 63 && is_joined(name, |c| c.is_ascii_lowercase(), "-")
 }
 
-/// The error if the names that make up a pod's name are too long. `scaling_group` is `None` for a standalone
-/// clique.
+/// `scaling_group` is `None` for a standalone clique.
 pub(super) fn combined_length_error(pcs: &str, scaling_group: Option<&str>, clique: &str) -> Option<String> {
     let length = pcs.len() + scaling_group.map_or(0, str::len) + clique.len();
     if length <= COMBINED_NAME_LIMIT {
@@ -48,7 +45,7 @@ pub(super) fn check_labels(labels: &BTreeMap<String, String>, path: &str) -> Vec
     errors
 }
 
-/// Checks only the keys, because Kubernetes accepts any annotation value.
+/// Kubernetes accepts any annotation value, so only the keys are checked.
 pub(super) fn check_annotations(annotations: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
     let invalid_keys = annotations.keys().filter(|key| !is_qualified_name(&key.to_ascii_lowercase()));
     invalid_keys.map(|key| invalid(path, key.as_str(), "not a valid annotation key")).collect()
@@ -66,8 +63,7 @@ fn is_label_text(text: &str) -> bool {
     text.len() <= 63 && is_joined(text, |c| c.is_ascii_alphabetic(), "-_.")
 }
 
-/// Whether `text` consists of letters and digits. `joiners` may appear between the first and the last
-/// character.
+/// `joiners` may appear between the first and the last character.
 fn is_joined(text: &str, is_letter: impl Fn(char) -> bool, joiners: &str) -> bool {
     let is_end = |c: char| is_letter(c) || c.is_ascii_digit();
     text.starts_with(is_end)

@@ -1,4 +1,4 @@
-//! Warns about parts of a clique template that Grove overwrites (ADM-25). Upstream overwrites them too, and so
+//! Warns about parts of a clique template that Grove overwrites (ADM-25). Upstream overwrites them too, so
 //! they are no errors.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,6 @@ use super::pod_template::entries;
 
 const TEMPLATE: &str = "spec.template";
 
-/// The fields that Grove sets in every pod.
 const FIELDS: [&str; 3] = ["hostname", "subdomain", "schedulingGates"];
 
 pub(super) fn warnings(pcs: &PodCliqueSet) -> Vec<String> {

@@ -1,8 +1,7 @@
-//! Rules on shared ResourceClaims: upstream's rules (ADM-04), and the rule that a pod can name each of its
-//! claims.
+//! Rules on shared ResourceClaims: upstream's rules (ADM-04), and that a pod can name each of its claims.
 //!
-//! A pod names a claim by the claim's own name, which must be a DNS label. `derived_names` requires that it is
-//! unique.
+//! A pod names a claim by the claim's own name, which must be a DNS label. `derived_names` requires that it
+//! is unique.
 
 use grove_api::{PodCliqueSet, ResourceClaimTemplateConfig, names};
 use serde_json::Value;
@@ -15,7 +14,7 @@ use crate::plan::resource_sharing::{
 };
 
 const TEMPLATE: &str = "spec.template";
-/// Index that is used to check the length of generated names.
+/// For the length of generated names.
 const LARGE_INDEX: i32 = 99;
 
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
@@ -79,7 +78,6 @@ fn check_entries(entries: &[Entry<'_>], declared: &[&str], path: &str) -> Vec<Fi
     errors
 }
 
-/// Each filter must name at least one child, and only children that exist.
 fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let cliques: Vec<_> = template.cliques.iter().map(|clique| &clique.name).collect();
@@ -121,7 +119,7 @@ fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
     errors
 }
 
-/// Checks the names of the claims that the pods of each clique get, with large indexes.
+/// The names get large indexes.
 fn check_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let pcs_name = pcs.metadata.name.as_deref().unwrap_or_default();

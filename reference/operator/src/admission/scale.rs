@@ -1,6 +1,6 @@
 //! Validates scaling of PodCliques and PodCliqueScalingGroups, by an update or by a request to `/scale`. The
-//! replicas must stay at or above the minimum (AUTO-05). They may be 0 if the backend lets an idle podgroup
-//! leave its gang (AUTO-06).
+//! replicas must stay at or above the minimum (AUTO-05), or be 0 if the backend lets an idle podgroup leave
+//! its gang (AUTO-06).
 //!
 //! Some schedulers evict the rest of a gang that falls below its minimum. A request to `/scale` does not
 //! contain the minimum, so it is read from the object. A member of a scaling group is idle only together with
@@ -42,7 +42,7 @@ impl ScaleTarget {
     }
 }
 
-/// Reads what the request does not contain about a scaled object.
+/// What the request does not contain about a scaled object.
 #[async_trait]
 pub trait ScaledObjects: Send + Sync {
     /// `minAvailable` of the named object; `None` if the object does not exist or does not set it.
@@ -53,7 +53,7 @@ pub trait ScaledObjects: Send + Sync {
         name: &str,
     ) -> Result<Option<i32>, kube::Error>;
 
-    /// PodGangs of the PodCliqueSet that the object belongs to; none for a member of a scaling group.
+    /// PodGangs of the object's PodCliqueSet; none for a member of a scaling group.
     async fn gangs(
         &self,
         target: ScaleTarget,
@@ -109,7 +109,6 @@ impl ScaledObjects for Client {
     }
 }
 
-/// Answers a change of `spec.replicas`, or a request to `/scale`.
 pub(super) async fn check(
     request: &Request,
     scaled_objects: &dyn ScaledObjects,

@@ -41,8 +41,7 @@ pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, regist
     findings
 }
 
-/// Returns the backend of `pcs` if exactly one is named and enabled. Returns an error if that backend is not
-/// ready, or if there is no such backend.
+/// The backend may be returned with an error, if it is not ready.
 async fn resolve(
     registry: &Registry,
     pcs: &PodCliqueSet,
@@ -64,7 +63,7 @@ async fn resolve(
     (Some(backend), error)
 }
 
-/// The distinct schedulers that cliques resolve to, each with the index of its first clique.
+/// With the index of the first clique of each scheduler.
 fn scheduler_names<'a>(registry: &'a Registry, pcs: &'a PodCliqueSet) -> Vec<(usize, &'a str)> {
     let mut names: Vec<(usize, &str)> = Vec::new();
     for (index, clique) in pcs.spec.template.cliques.iter().enumerate() {
@@ -76,8 +75,7 @@ fn scheduler_names<'a>(registry: &'a Registry, pcs: &'a PodCliqueSet) -> Vec<(us
     names
 }
 
-/// Returns the findings of `backend`. On an update, it leaves out the findings that the stored object would
-/// have if it were new.
+/// On an update, leaves out the findings that the stored object would have if it were new.
 async fn backend_findings(
     backend: &dyn SchedulerBackend,
     pcs: &PodCliqueSet,

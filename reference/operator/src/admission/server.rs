@@ -1,5 +1,4 @@
-//! HTTP handlers of the admission webhooks: upstream's three paths, and one path for scaling. Each handler
-//! answers an AdmissionReview.
+//! HTTP handlers of the admission webhooks: upstream's three paths, and one path for scaling.
 
 use axum::Router;
 use axum::body::Bytes;

@@ -49,7 +49,7 @@ fn check_entries(clique: &PodCliqueTemplateSpec, path: &str, errors: &mut Vec<Fi
     }
 }
 
-/// Groups of two or more cliques that wait for each other, in template order.
+/// Of two or more cliques, in template order.
 fn cycles(cliques: &[PodCliqueTemplateSpec]) -> Vec<Vec<&str>> {
     let mut dependencies = Dependencies::new();
     for clique in cliques {

@@ -1,5 +1,3 @@
-//! The data that the webhooks read in addition to the request.
-
 use std::sync::Arc;
 
 use super::{ScaledObjects, TopologyBindings};

@@ -1,8 +1,7 @@
-//! Upstream's rules on the shape of one PodCliqueSet (ADM-04): counts, names, group membership.
+//! Upstream's rules on the shape of one PodCliqueSet (ADM-04).
 //!
 //! Names are stricter than upstream's, which may contain dots: pods have them in their host names. The schema
-//! has already checked types, required fields and enumerations. `immutability` compares two versions of an
-//! object, and `derived_names` the names of the objects.
+//! has already checked types, required fields and enumerations.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
@@ -77,7 +76,6 @@ fn check_clique(
     check_counts(Some(clique.spec.replicas), clique.spec.min_available, &format!("{path}.spec"), errors);
 }
 
-/// Checks one scaling group on its own; `check_groups_are_disjoint` compares the groups.
 fn check_group(
     pcs: &PodCliqueSet,
     group: &PodCliqueScalingGroupConfig,
@@ -89,7 +87,7 @@ fn check_group(
         let message = format!("invalid PodCliqueScalingGroupConfig name, {NOT_A_LABEL}");
         errors.push(invalid(format!("{path}.name"), name, &message));
     }
-    // Upstream admits an empty group, but no backend can support its scaled PodGangs: they have no podgroup.
+    // Upstream admits an empty group. Its scaled PodGangs have no podgroup, which no backend supports.
     if group.clique_names.is_empty() {
         let message = "at least one PodClique must be a member";
         errors.push(FieldError::required(format!("{path}.cliqueNames"), message));
@@ -111,7 +109,6 @@ fn check_group(
     check_counts(group.replicas, group.min_available, path, errors);
 }
 
-/// Group names are unique, and a clique is a member of one group, once.
 fn check_groups_are_disjoint(groups: &[PodCliqueScalingGroupConfig], errors: &mut Vec<FieldError>) {
     for (index, name) in repeated(groups.iter().map(|group| group.name.as_str())) {
         errors.push(duplicate(format!("spec.template.podCliqueScalingGroups[{index}].name"), name));
@@ -127,7 +124,6 @@ fn check_groups_are_disjoint(groups: &[PodCliqueScalingGroupConfig], errors: &mu
     }
 }
 
-/// 0 < minAvailable <= replicas, for the fields that are set.
 fn check_counts(replicas: Option<i32>, min_available: Option<i32>, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(replicas) = replicas.filter(|replicas| *replicas <= 0) {
         errors.push(invalid(format!("{path}.replicas"), replicas, GREATER_THAN_0));

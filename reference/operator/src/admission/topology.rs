@@ -1,10 +1,9 @@
-//! Checks topology constraints against the ClusterTopologyBinding that they name (ADM-07). All constraints
-//! name the same binding, the binding defines all domains, and no child is broader than its parent. The
-//! backend checks which constraints its scheduler supports (ADM-09).
+//! Checks topology constraints against the ClusterTopologyBinding that they name (ADM-07). The backend checks
+//! which constraints its scheduler supports (ADM-09).
 //!
-//! Constraints are set on the PodCliqueSet, scaling groups and cliques; a level without `topologyName`
-//! inherits it from the level above. The rules apply when a constraint is created. They are not checked
-//! again, so a binding that was changed or deleted since blocks no update (ADM-08).
+//! A level without `topologyName` inherits it from the level above. The rules apply when a constraint is
+//! created. They are not checked again, so a binding that was changed or deleted since blocks no update
+//! (ADM-08).
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, TopologyConstraint};
 
@@ -16,7 +15,7 @@ const CLIQUE: &str = "PodClique";
 
 pub(super) struct Level<'a> {
     pub(super) kind: &'static str,
-    /// Name in the template; `None` for the PodCliqueSet.
+    /// `None` for the PodCliqueSet.
     pub(super) name: Option<&'a str>,
     pub(super) path: String,
     pub(super) constraint: &'a TopologyConstraint,
@@ -88,7 +87,7 @@ pub(super) async fn check(
     Ok(Validation { errors, warnings: levels.redundancies(&domains) })
 }
 
-/// Domains of a ClusterTopologyBinding, broadest first.
+/// Broadest first.
 struct Domains(Vec<String>);
 
 impl Domains {
@@ -96,7 +95,7 @@ impl Domains {
         self.0.iter().any(|known| known == domain)
     }
 
-    /// Whether both domains are known and `a` is the broader one.
+    /// False if a domain is unknown.
     fn is_broader(&self, a: &str, b: &str) -> bool {
         let index = |domain| self.0.iter().position(|known| known == domain);
         matches!((index(a), index(b)), (Some(a), Some(b)) if a < b)
@@ -114,7 +113,6 @@ impl<'a> Levels<'a> {
         self.pcs.iter().chain(self.groups.iter().map(|(level, _)| level)).chain(&self.cliques)
     }
 
-    /// The scaling group that the clique is a member of, if it has a constraint.
     fn group_of(&self, level: &Level<'_>) -> Option<&Level<'a>> {
         let clique = level.name.filter(|_| level.kind == CLIQUE)?;
         let is_member =
@@ -122,7 +120,7 @@ impl<'a> Levels<'a> {
         self.groups.iter().find(|(_, group)| is_member(group)).map(|(level, _)| level)
     }
 
-    /// Pairs of parent and child constraints.
+    /// Parent and child.
     fn pairs(&self) -> Vec<(&Level<'a>, &Level<'a>)> {
         let groups = self.groups.iter().map(|(level, _)| level);
         let below_pcs = self
@@ -133,7 +131,7 @@ impl<'a> Levels<'a> {
         below_pcs.chain(below_group).collect()
     }
 
-    /// Every constraint has or inherits a topology name, and all names are equal.
+    /// A name may be inherited.
     fn check_names(&self) -> Vec<FieldError> {
         let pcs_topology = self.pcs.as_ref().and_then(Level::topology_name);
         let has_name = |level: &Level<'_>| level.topology_name().or(pcs_topology).is_some();
@@ -175,7 +173,7 @@ impl<'a> Levels<'a> {
         errors
     }
 
-    /// No parent is narrower than its child. Required and preferred domains are compared separately.
+    /// Required and preferred domains are compared separately.
     fn check_hierarchy(&self, domains: &Domains) -> Vec<FieldError> {
         let mut errors = Vec::new();
         for (parent, child) in self.pairs() {
@@ -198,7 +196,7 @@ impl<'a> Levels<'a> {
         errors
     }
 
-    /// Warnings about preferred domains that the required domain already implies.
+    /// Preferred domains that the required domain already implies.
     fn redundancies(&self, domains: &Domains) -> Vec<String> {
         let is_redundant = |level: &&Level<'_>| {
             let constraint = level.constraint;

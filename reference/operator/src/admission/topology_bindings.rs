@@ -1,5 +1,3 @@
-//! Reads ClusterTopologyBindings for the topology rules.
-
 use async_trait::async_trait;
 use grove_api::ClusterTopologyBinding;
 use kube::{Api, Client};

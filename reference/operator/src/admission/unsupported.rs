@@ -1,4 +1,4 @@
-//! Rejects features of upstream's API that this controller does not implement: ignoring them would change
+//! Rejects features of upstream's API that this controller does not implement. Ignoring them would change
 //! what runs.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use crate::backend::FieldError;
 
 /// Annotation that puts pods into a group with memory shared over NVLink; `none` opts out.
 const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
-/// Predecessor of that annotation, which upstream's proposals still use.
+/// Upstream's proposals still use this predecessor.
 const AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {

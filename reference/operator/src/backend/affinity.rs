@@ -1,7 +1,7 @@
 //! Required node affinity of a pod, in JSON.
 //!
-//! The terms of a required node affinity are alternatives, so a further requirement must be added to each
-//! term. The API server allows no other change of a gated pod's affinity.
+//! Its terms are alternatives, so a further requirement must be added to each term. The API server allows no
+//! other change of a gated pod's affinity.
 
 use k8s_openapi::api::core::v1::{Affinity, NodeSelectorRequirement, NodeSelectorTerm};
 use serde_json::{Map, Value, json};
@@ -27,7 +27,6 @@ pub(crate) fn require(
     Ok(())
 }
 
-/// Adds `requirements` to each required term of the affinity.
 pub(crate) fn with_requirements(
     mut affinity: Affinity,
     requirements: &[NodeSelectorRequirement],

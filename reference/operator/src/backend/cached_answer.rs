@@ -23,20 +23,18 @@ pub(super) struct CachedAnswer<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> CachedAnswer<T> {
-    /// `ttl` returns how long an answer is cached. `on_timeout` creates the answer after a timeout. Its
-    /// argument is the reason.
+    /// `on_timeout` creates the answer from the reason.
     pub(super) fn new(ttl: fn(&T) -> Duration, on_timeout: fn(String) -> T) -> Self {
         Self { state: watch::Sender::new(State { found: None, is_looking: false }), ttl, on_timeout }
     }
 
-    /// The cached answer if it is still valid, otherwise the result of `lookup`, or of another caller's
-    /// lookup in progress.
+    /// The cached answer while it is valid, otherwise the result of `lookup`, or of another caller's lookup
+    /// in progress.
     pub(super) async fn get(&self, lookup: impl Future<Output = T> + Send + 'static) -> T {
         let mut state = self.state.subscribe();
         if let Some(answer) = self.valid_answer() {
             return answer;
         }
-        // Only one of several concurrent callers starts a lookup.
         let starts_lookup =
             self.state.send_if_modified(|state| !std::mem::replace(&mut state.is_looking, true));
         if starts_lookup {
@@ -68,7 +66,7 @@ fn timeout_reason() -> String {
     format!("the API server did not answer in {} s", LOOKUP_TIMEOUT.as_secs())
 }
 
-/// A lookup in progress. Dropping it marks the lookup as finished, even after a panic.
+/// Dropping it marks the lookup as finished, even after a panic.
 struct LookupGuard<T>(watch::Sender<State<T>>);
 
 impl<T> Drop for LookupGuard<T> {

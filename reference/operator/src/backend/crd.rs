@@ -15,16 +15,16 @@ use kube::{Api, Client};
 
 use super::cached_answer::CachedAnswer;
 
-/// How long a positive answer is cached.
+/// For a positive answer.
 const POSITIVE: Duration = Duration::from_secs(60);
-/// How long a negative answer is cached.
+/// For a negative answer.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crd {
     /// Name of the CRD, such as `podgroups.scheduling.volcano.sh`.
     pub name: &'static str,
-    /// The version that must be served, such as `v1beta1`.
+    /// It must be served.
     pub version: &'static str,
     /// A field that older releases lack, such as `spec.subGroups[].minSubGroup`; `[]` means the items of a
     /// list.
@@ -46,8 +46,7 @@ impl CrdDetection {
         Self { client, crds, release, last: CachedAnswer::new(ttl, Err) }
     }
 
-    /// Whether all CRDs are installed. The error names the first CRD that is missing or too old, and the
-    /// required release.
+    /// The error names the first CRD that is missing or too old, and the required release.
     pub(super) async fn readiness(&self) -> Result<(), String> {
         let (client, crds, release) = (self.client.clone(), self.crds, self.release);
         let lookup = async move {

@@ -11,7 +11,7 @@ fn schema() -> Value {
     json!({"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}})
 }
 
-/// A valid CRD after `edits` (JSON pointers).
+/// `edits` are JSON pointers and values.
 fn crd(edits: &[(&str, Value)]) -> Value {
     let mut crd = json!({
         "metadata": {"name": GANGS.name},

@@ -1,8 +1,8 @@
 //! The topology of a gang: the keys of its constraints, the binding that defines the levels, and the gang's
 //! current domain.
 //!
-//! Some schedulers choose a domain only once, for the pods that exist. They do not apply it to a surplus or
-//! replacement pod. Such a pod gets the domain of a bound pod of its gang as a node affinity.
+//! Some schedulers choose a domain only once, for the pods that exist. A later pod gets the domain of a bound
+//! pod of its gang as a node affinity.
 
 use std::borrow::Cow;
 
@@ -13,14 +13,13 @@ use kube::{Api, Client, ResourceExt};
 use super::{BackendError, GangState, Release, affinity};
 use crate::cache::observed_pod::Pod;
 
-/// The node-label keys of a constraint: the required and the preferred level.
+/// The required and the preferred key.
 pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Option<&str>, Option<&str>) {
     let pack = constraint.and_then(|constraint| constraint.pack_constraint.as_ref());
     pack.map_or((None, None), |pack| (pack.required.as_deref(), pack.preferred.as_deref()))
 }
 
-/// The keys of the required levels for the pods of one podgroup: the level of the PodGang and that of the
-/// podgroup.
+/// The level of the PodGang and that of the podgroup.
 pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl Iterator<Item = &'a str> {
     let spec = &pod_gang.spec;
     let own = spec.podgroups.iter().find(|found| found.name == podgroup);
@@ -31,12 +30,11 @@ pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl I
 
 pub(super) struct Level<'a> {
     pub key: &'a str,
-    /// The podgroups whose pods share a value of the key.
+    /// Their pods share a value of the key.
     pub podgroups: Vec<&'a str>,
 }
 
-/// Every required level for the pods of one podgroup: those of the PodGang, of the topology group and of the
-/// podgroup.
+/// Those of the PodGang, of the topology group and of the podgroup.
 pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>> {
     let spec = &pod_gang.spec;
     let all = spec.podgroups.iter().map(|found| found.name.as_str()).collect();
@@ -54,8 +52,7 @@ pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>
     levels.into_iter().filter_map(level).collect()
 }
 
-/// The ClusterTopologyBinding `name` of the gang. Queries the API server if the caller's cache lacks the
-/// binding, because the binding may be new.
+/// Queries the API server if the caller's cache lacks the binding, because the binding may be new.
 pub(super) async fn binding<'a>(
     client: &Client,
     gang: &GangState<'a>,
@@ -69,8 +66,7 @@ pub(super) async fn binding<'a>(
     Ok(found.map_err(failed)?.map(Cow::Owned))
 }
 
-/// Releases a pod into the domains of `keys` that contain `node`. Another pod of its gang is bound to that
-/// node. Holds the pod if the node has lost a label.
+/// Another pod of the gang is bound to `node`. Holds the pod if the node has lost a label.
 pub(super) async fn release_into_domains_of(
     client: &Client,
     node: &str,

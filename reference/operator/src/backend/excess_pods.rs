@@ -1,8 +1,7 @@
-//! The hard gang and its surplus: which pods exceed the minimum of their podgroup, and whether the minimum is
-//! bound.
+//! The hard gang and its surplus: the pods that exceed the minimum of their podgroup.
 //!
 //! A scheduler that only counts pods may bind surplus pods of a podgroup as its minimum. So some backends
-//! hold surplus back until the hard gang is bound. They use this module in `release_pod`.
+//! hold surplus back until the hard gang is bound.
 
 use grove_api::PodGang;
 use grove_api::names::{LABEL_POD_CLIQUE, LABEL_POD_INDEX, POD_GANG_GATE};
@@ -16,8 +15,8 @@ pub(super) fn index(pod: &Pod) -> Option<i32> {
     pod.labels().get(LABEL_POD_INDEX)?.parse().ok()
 }
 
-/// Whether a pod exceeds the minimum of its podgroup. The members are the pods with the lowest indexes. A pod
-/// without an index or podgroup is surplus, regardless of who created it.
+/// The members are the pods with the lowest indexes. A pod without an index or podgroup is surplus,
+/// regardless of who created it.
 pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang) -> bool {
     let podgroups = &pod_gang.spec.podgroups;
     let podgroup =
@@ -29,7 +28,6 @@ pub(crate) fn is_gated(pod: &Pod) -> bool {
     pod.gates().any(|gate| gate == POD_GANG_GATE)
 }
 
-/// Whether every pod of the hard gang exists and is released to the scheduler.
 pub(super) fn is_released(gang: &GangState<'_>) -> bool {
     gang.pod_gang.spec.podgroups.iter().all(|podgroup| {
         let released = gang.pods.iter().filter(|pod| {
@@ -41,7 +39,7 @@ pub(super) fn is_released(gang: &GangState<'_>) -> bool {
     })
 }
 
-/// Why the hard gang is not bound; `None` if every podgroup has its minimum bound.
+/// `None` if every podgroup has its minimum bound.
 pub(super) fn unbound(gang: &GangState<'_>) -> Option<String> {
     gang.pod_gang.spec.podgroups.iter().find_map(|podgroup| {
         let bound = gang.pods.iter().filter(|pod| {
@@ -55,7 +53,7 @@ pub(super) fn unbound(gang: &GangState<'_>) -> Option<String> {
     })
 }
 
-/// The hard gang of a PodGang, released but not bound.
+/// Released but not bound.
 #[cfg(test)]
 pub(super) fn released_pods(pod_gang: &PodGang) -> Vec<std::sync::Arc<Pod>> {
     let podgroups = pod_gang.spec.podgroups.iter();

@@ -21,7 +21,6 @@ use crate::cache::observed_pod::Pod;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ExternalConfig {
-    /// The scheduler honours the topology constraints of a PodGang.
     pub topology_constraints: bool,
 }
 
@@ -49,7 +48,7 @@ impl SchedulerBackend for External {
         Ok(())
     }
 
-    /// Always ready: it needs only PodGangs.
+    /// Needs only PodGangs.
     async fn readiness(&self) -> Result<(), String> {
         Ok(())
     }
@@ -116,7 +115,7 @@ mod tests {
         serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": spec})).unwrap()
     }
 
-    /// A constraint on the PodCliqueSet, on a clique and on the scaling group.
+    /// On the PodCliqueSet, on a clique and on the scaling group.
     fn packed(pack: &Value) -> PodCliqueSet {
         let constraint = json!({"topologyName": "t", "pack": pack});
         pcs(|template| {

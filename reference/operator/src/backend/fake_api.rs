@@ -1,5 +1,4 @@
-//! A fake API server for backend tests. It stores objects by path, answers reads and writes, and records
-//! writes.
+//! A fake API server for backend tests: it stores objects by path and records writes.
 //!
 //! It has no schema, no merge and no resourceVersion: a patched object does not change. Tests check the
 //! requests, not their effect.
@@ -22,8 +21,7 @@ pub(super) struct FakeApi {
 }
 
 impl FakeApi {
-    /// A server with `objects` by path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio
-    /// runtime.
+    /// By path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio runtime.
     pub(super) fn with_objects<'a>(objects: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let objects = objects.into_iter().map(|(path, object)| (path.to_owned(), object));

@@ -1,5 +1,3 @@
-//! A configurable backend for tests.
-
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -17,9 +15,8 @@ pub(crate) struct FakeBackend {
     pub name: &'static str,
     pub readiness: Result<(), String>,
     pub rules: fn(&PodCliqueSet, Option<&PodCliqueSet>) -> Validation,
-    /// Result of every topology sync; `None` if the backend has no topology resources.
+    /// `None` if the backend has no topology resources.
     pub topology: Option<TopologyState>,
-    /// Whether podgroups may be scaled to 0.
     pub allows_idle: bool,
 }
 

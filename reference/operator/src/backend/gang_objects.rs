@@ -1,8 +1,7 @@
-//! Creates, repairs and prunes mutable gang resources according to a plan.
+//! Creates, repairs and prunes gang resources according to a plan.
 //!
-//! This module serves backends whose scheduler allows gang resources to change while their pods exist. It
-//! decides who owns an object, and therefore whether it may be written. `objects` computes the differences
-//! and writes them. kube-scheduler's resources are immutable and handled separately.
+//! Only for schedulers that allow gang resources to change while their pods exist. It decides who owns an
+//! object, and therefore whether it may be written. `objects` computes the differences and writes them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,9 +19,8 @@ use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_GANG, MANAGED_
 use super::{BackendError, GangState, idle, names};
 use crate::cache::generation;
 
-/// Reads the objects with these names, regardless of owner: from `existing`, otherwise from the API server.
-/// A plan that depends on existing objects needs this: the cache may lag, and lacks objects whose owner
-/// reference was removed.
+/// Regardless of owner: from `existing`, otherwise from the API server. The cache may lag, and lacks objects
+/// whose owner reference was removed.
 pub(super) async fn read_current(
     client: &Client,
     pod_gang: &PodGang,
@@ -49,8 +47,7 @@ pub(super) async fn read_current(
 }
 
 /// Creates `wanted`, or patches the differences of the existing object ([`objects::repair`]). `existing`
-/// comes from a cache and may lag. In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a
-/// label or annotation.
+/// comes from a cache and may lag.
 ///
 /// Returns [`BackendError::NameTaken`] if another owner controls the object, or if it has no controller and
 /// differs from the plan. Returns [`BackendError::Waiting`] if it belongs to a deleted PodGang of the same
@@ -89,8 +86,8 @@ pub(super) async fn ensure(
     if patch.is_empty() { Ok(()) } else { target.patch(patch).await }
 }
 
-/// Deletes the gang resources of former generations and of podgroups that were removed from the PodGang, once
-/// no pod of a former generation exists. `planned` are the current gang resources.
+/// Deletes gang resources of former generations and of podgroups that were removed from the PodGang, once no
+/// pod of a former generation exists. `planned` are the current gang resources.
 pub(super) async fn prune_former(
     client: &Client,
     gang: &GangState<'_>,
@@ -106,7 +103,7 @@ pub(super) async fn prune_former(
     prune(client, gang.pod_gang, resource, &keep, existing).await
 }
 
-/// Deletes the gang resources of this kind that `pod_gang` controls and that are not in `keep`.
+/// Only those of this kind that `pod_gang` controls.
 pub(super) async fn prune(
     client: &Client,
     pod_gang: &PodGang,
@@ -126,8 +123,8 @@ pub(super) async fn prune(
     Ok(())
 }
 
-/// Metadata of a gang resource. The PodGang is the controller, so garbage collection deletes the resource
-/// with it (GANG-23, DEL-01). Grove's labels are set in addition to `labels`.
+/// The PodGang is the controller, so garbage collection deletes the resource with it (GANG-23, DEL-01).
+/// Grove's labels are set in addition to `labels`.
 pub(super) fn metadata(pod_gang: &PodGang, name: &str, mut labels: Pairs, annotations: Pairs) -> ObjectMeta {
     let gang = pod_gang.name_any();
     let part_of = pod_gang.labels().get(LABEL_PART_OF).map(String::as_str);

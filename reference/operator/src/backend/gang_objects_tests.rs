@@ -40,7 +40,7 @@ fn owned_by(kind: &str, name: &str, uid: &str) -> Value {
     json!([{"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": true}])
 }
 
-/// The thing as stored in the API server, with fields of other writers, after `edits` (JSON pointers).
+/// With fields of other writers, after `edits` (JSON pointers).
 fn found(edits: &[(&str, Value)]) -> Value {
     let mut found = json!({
         "apiVersion": "example.com/v1", "kind": "Thing",
@@ -78,7 +78,7 @@ async fn repaired(edits: &[(&str, Value)]) -> Option<Value> {
     Some(patch)
 }
 
-/// The result for a thing that exists in the API server but not in the cache.
+/// The thing exists in the API server but not in the cache.
 async fn ensured_uncached(edits: &[(&str, Value)]) -> (Result<(), BackendError>, Vec<(String, Value)>) {
     let api = FakeApi::with_objects([(THING, found(edits))]);
     let outcome = ensure(&api.client, &pod_gang(), &things(), &wanted(), &[]).await;

@@ -1,11 +1,10 @@
-//! Idle podgroups: a podgroup that is scaled to 0 is removed from its PodGang until it is scaled out again
+//! A podgroup that is scaled to 0 is idle: it is removed from its PodGang until it is scaled out again
 //! (AUTO-06).
 //!
 //! A PodGang keeps the shape of its idle podgroups, because immutable gang resources need an entry for every
 //! podgroup from the start. It also counts how often each podgroup was removed. If pods join a gang resource
-//! only by its name, that count is part of the name. So a podgroup that returns gets new gang resources.
-//! Otherwise a scheduler could count its terminating pods as bound, or remember that the podgroup was
-//! satisfied.
+//! only by its name, that count is part of the name. Otherwise a scheduler could count the terminating pods
+//! of a podgroup that returns as bound, or remember that it was satisfied.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +18,9 @@ use crate::cache::generation;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct IdlePodGroup {
-    /// Position of the podgroup among all podgroups of the PodGang, including idle ones.
+    /// Position among all podgroups of the PodGang, including idle ones.
     pub index: usize,
-    /// The podgroup to restore, without pod references.
+    /// Without pod references.
     pub podgroup: PodGroup,
 }
 
@@ -47,7 +46,7 @@ fn counts(pod_gang: &PodGang) -> BTreeMap<String, u64> {
     annotation.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
-/// Records the idle podgroups in a PodGang. Increments the counts of those that `existing` still contains.
+/// Increments the counts of the idle podgroups that `existing` still contains.
 pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Option<&PodGang>) {
     let mut counts = existing.map(counts).unwrap_or_default();
     let was_member = |name: &str| {
@@ -66,7 +65,7 @@ pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Op
     }
 }
 
-/// The PodGang with its idle podgroups inserted at their original positions.
+/// Inserts the idle podgroups at their original positions.
 pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
     let mut complete = pod_gang.clone();
     for IdlePodGroup { index, podgroup } in idle_of(pod_gang) {
@@ -76,8 +75,8 @@ pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
     complete
 }
 
-/// The name of a podgroup's gang resource, specific to the PodGang's generation and to how often the podgroup
-/// was removed. It is unique, because user-chosen names contain no dot.
+/// Depends on the PodGang's generation and on how often the podgroup was removed. It is unique, because
+/// user-chosen names contain no dot.
 pub(super) fn resource_name(pod_gang: &PodGang, podgroup: &str, name: String) -> String {
     match counts(pod_gang).get(podgroup) {
         None => generation::named(pod_gang, name),

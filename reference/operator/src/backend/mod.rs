@@ -1,6 +1,5 @@
 //! The schedulers that Grove supports, behind [`SchedulerBackend`]. Each scheduler has its own folder, and an
-//! entry in `BUILT_IN`; `external` serves any scheduler that reads PodGangs itself. `profiles` creates the
-//! backends from the configuration file, and `registry` finds the backend of a workload. The other files are
+//! entry in `BUILT_IN`; `external` serves any scheduler that reads PodGangs itself. The other files are
 //! shared by several backends.
 
 pub(crate) mod affinity;
@@ -45,6 +44,6 @@ pub use webhook_server::{FieldError, FieldErrorReason, Validation};
 
 use profiles::BuiltIn;
 
-/// The backends that a profile selects by its name, in alphabetical order.
+/// A profile selects one by its name. In alphabetical order.
 const BUILT_IN: &[BuiltIn] =
     &[default_scheduler::BUILT_IN, kai::BUILT_IN, koordinator::BUILT_IN, volcano::BUILT_IN];

@@ -14,7 +14,6 @@ enum Part {
 pub(crate) struct NamePattern(Vec<Part>);
 
 impl NamePattern {
-    /// The pattern of exactly this name.
     pub(crate) fn of(name: &str) -> Self {
         Self::default().name(name)
     }
@@ -31,7 +30,7 @@ impl NamePattern {
         self
     }
 
-    /// A name that both patterns can have; `None` if there is no such name.
+    /// `None` if there is no such name.
     pub(crate) fn common_name(&self, other: &Self) -> Option<String> {
         if self.0.len() != other.0.len() {
             return None;

@@ -1,8 +1,7 @@
 //! One object in the API server: its differences from a plan, and the writes that fix them.
 //!
 //! A plan contains only the fields that Grove decides; all others belong to the scheduler or the user and are
-//! kept. Only differences are written, as a JSON merge patch. `gang_objects` decides who may write to an
-//! object.
+//! kept. Only differences are written, as a JSON merge patch.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,11 +24,11 @@ pub(super) fn is_kind(resource: &ApiResource, object: &DynamicObject) -> bool {
     types.is_some_and(|types| types.kind == resource.kind && types.api_version == resource.api_version)
 }
 
-/// The merge patch from `found` to `wanted`; empty if nothing differs.
+/// The merge patch from `found` to `wanted`.
 ///
 /// In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a label or annotation. Empty lists
-/// and objects count as absent, because Go clients omit them. Objects are compared key by key. A list is
-/// compared entry by entry, and replaced as a whole if an entry differs.
+/// and objects count as absent, because Go clients omit them. A list is compared entry by entry, and replaced
+/// as a whole if an entry differs.
 pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<String, Value> {
     let mut patch = match change(&wanted.data, &found.data) {
         Some(Value::Object(patch)) => patch,
@@ -48,7 +47,7 @@ pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<Strin
     patch
 }
 
-/// The message of the first condition for which `matches` returns true and that has a message.
+/// Skips conditions without a message.
 pub(super) fn condition_message(conditions: &Value, matches: impl Fn(&Value) -> bool) -> Option<String> {
     for condition in conditions.as_array().into_iter().flatten() {
         let message = condition["message"].as_str().unwrap_or_default();
@@ -67,7 +66,7 @@ fn planned(pairs: &Pairs) -> Value {
     Value::Object(planned.collect())
 }
 
-/// The merge patch from `found` to `wanted`; `None` if `found` contains everything in `wanted`.
+/// `None` if `found` contains everything in `wanted`.
 pub(super) fn change(wanted: &Value, found: &Value) -> Option<Value> {
     match (wanted, found) {
         (Value::Object(wanted), Value::Object(found)) => {
@@ -112,7 +111,7 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// An object by kind and name. Displayed as `Kind namespace/name`, or `Kind name` if cluster-scoped.
+/// Displayed as `Kind namespace/name`, or `Kind name` if cluster-scoped.
 pub(super) struct Target {
     api: Api<DynamicObject>,
     kind: String,
@@ -122,7 +121,7 @@ pub(super) struct Target {
 
 pub(super) enum Created {
     New,
-    /// An object with this name exists: the cache lags, or another owner created it.
+    /// The cache lags, or another owner created the object.
     Taken,
 }
 
@@ -138,7 +137,7 @@ impl Target {
         Self { api, kind: resource.kind.clone(), path, name }
     }
 
-    /// Creates the object without the parts that `wanted` marks as absent.
+    /// Leaves out what `wanted` marks as absent.
     pub(super) async fn create(&self, wanted: &DynamicObject) -> Result<Created, BackendError> {
         let mut body = wanted.clone();
         body.data = without_nulls(&wanted.data);
@@ -166,8 +165,7 @@ impl Target {
         patched.map(drop).map_err(|source| self.failed("patch", source))
     }
 
-    /// Deletes the object if it still has the UID of `found`. An object that is already deleted is not an
-    /// error.
+    /// Only if the object has the UID of `found`. An object that is already deleted is not an error.
     pub(super) async fn delete(&self, found: &DynamicObject) -> Result<(), BackendError> {
         let precondition = Preconditions { uid: found.uid(), resource_version: None };
         match self.api.delete(&self.name, &DeleteParams::background().preconditions(precondition)).await {

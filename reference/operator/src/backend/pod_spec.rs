@@ -1,6 +1,6 @@
 //! Changes to a pod before its creation that several backends share.
 //!
-//! Each backend sets the membership itself. The pod stays JSON, so that nothing the user wrote is lost.
+//! The pod stays JSON, so that nothing the user wrote is lost.
 
 use grove_api::PodGang;
 use kube::api::DynamicObject;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{BackendError, Membership, affinity, domain};
 
-/// Sets the schedulerName of the pod, and returns its spec for further changes.
+/// Returns the spec of the pod for further changes.
 pub(super) fn set_scheduler_name<'a>(
     scheduler: &str,
     pod: &'a mut DynamicObject,
@@ -21,8 +21,7 @@ pub(super) fn set_scheduler_name<'a>(
     Ok(spec)
 }
 
-/// Sets the gang's priority class if the pod names none, for schedulers that order gangs by the priority of
-/// their pods (GANG-13).
+/// For schedulers that order gangs by the priority of their pods (GANG-13).
 pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang) {
     let named = spec.get("priorityClassName").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
     if let (false, Some(class)) = (named, &pod_gang.spec.priority_class_name) {
@@ -30,8 +29,7 @@ pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang
     }
 }
 
-/// Excludes nodes without the label of a required level, because they are in no domain of that level
-/// (TOPO-11).
+/// Nodes without the label of a required level are in no domain of that level (TOPO-11).
 pub(super) fn require_levels(
     spec: &mut Map<String, Value>,
     member: &Membership<'_>,

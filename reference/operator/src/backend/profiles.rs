@@ -1,7 +1,7 @@
 //! Creates a backend from a profile of the configuration file.
 //!
-//! A profile's `config` belongs to the backend and is parsed strictly: an unknown field prevents the start, and
-//! the error contains its path (KOORD-13, EXT-05).
+//! A profile's `config` belongs to the backend. An unknown field prevents the start, and the error contains
+//! its path (KOORD-13, EXT-05).
 
 use std::sync::Arc;
 
@@ -14,11 +14,10 @@ use super::names::{MAX_LABEL, is_label_value};
 use super::registry::is_reserved;
 use super::{BUILT_IN, External, SchedulerBackend};
 
-/// A backend that a profile selects by its name.
 pub(super) struct BuiltIn {
-    /// The schedulerName, which is also the name of the profile.
+    /// Also the name of the profile.
     pub(super) name: &'static str,
-    /// Creates the backend of a profile. The namespace is the controller's own, which exists.
+    /// The namespace is the controller's own, which exists.
     pub(super) create: fn(&Profile, &Client, &str) -> Created,
 }
 
@@ -31,13 +30,13 @@ pub(super) struct NoConfig {}
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub name: String,
-    /// The kind of backend; `None` for the built-in backend with the name of the profile.
+    /// `None` for the built-in backend with the name of the profile.
     pub type_: Option<ProfileType>,
-    /// The backend's own configuration, an object.
+    /// An object.
     pub config: Option<Value>,
 }
 
-/// Kinds of backends that may have any name.
+/// Backends that may have any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum ProfileType {
     External,
@@ -52,7 +51,7 @@ pub struct ProfileError {
 }
 
 impl Profile {
-    /// Creates the backend of this profile. `namespace` is the controller's own, which exists.
+    /// `namespace` is the controller's own, which exists.
     pub fn backend(
         &self,
         client: &Client,
@@ -86,7 +85,6 @@ impl Profile {
         }
     }
 
-    /// The profile's `config`, parsed as that of one backend.
     pub(super) fn config<C: DeserializeOwned>(&self) -> Result<C, ProfileError> {
         let config = self.config.clone().unwrap_or_else(|| json!({}));
         serde_path_to_error::deserialize(config).map_err(|error| {

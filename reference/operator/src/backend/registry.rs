@@ -1,7 +1,6 @@
 //! The enabled backends by schedulerName, and the backend of each workload.
 //!
-//! The profiles of the configuration file fix the enabled backends for the lifetime of the process. A backend
-//! whose scheduler API is missing is still included; its readiness reports it (ADM-19).
+//! A backend whose scheduler API is missing is included; its readiness reports it (ADM-19).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,13 +10,13 @@ use grove_api::PodCliqueSet;
 use super::{BUILT_IN, SchedulerBackend};
 use crate::cache::caches::BackendKinds;
 
-/// The backend that needs no profile: it is always enabled.
+/// Always enabled, even without a profile.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
-/// A name that Grove reserves for a backend that does not exist here.
+/// Grove reserves it for a backend that does not exist here.
 const LPX_SCHEDULER: &str = "lpx-scheduler";
 
-/// Whether Grove reserves this scheduler name for a backend, whether enabled or not.
+/// The backend may be enabled or not.
 pub(super) fn is_reserved(name: &str) -> bool {
     name == LPX_SCHEDULER || BUILT_IN.iter().any(|built_in| built_in.name == name)
 }
@@ -34,7 +33,7 @@ pub struct DefaultNotEnabled(String);
 
 pub enum Served {
     By(Arc<dyn SchedulerBackend>),
-    /// The backend of this name is not enabled, or no longer enabled: leave the gang unchanged (ADM-11).
+    /// Leave the gang unchanged (ADM-11).
     Disabled(String),
 }
 
@@ -75,20 +74,20 @@ impl Registry {
         }
     }
 
-    /// The schedulerName of a PodCliqueSet: the first that a clique names, else the default.
+    /// The first that a clique names, else the default.
     pub fn scheduler_name<'a>(&'a self, pcs: &'a PodCliqueSet) -> &'a str {
         let named =
             pcs.spec.template.cliques.iter().filter_map(|clique| clique.spec.pod_spec.scheduler_name());
         named.into_iter().find(|name| !name.is_empty()).unwrap_or(&self.default_name)
     }
 
-    /// The backend of a PodCliqueSet, or `None` if the one it names is not enabled.
+    /// `None` if the named backend is not enabled.
     pub fn resolve(&self, pcs: &PodCliqueSet) -> Option<Arc<dyn SchedulerBackend>> {
         self.get(self.scheduler_name(pcs))
     }
 
-    /// The backend of a PodGang, by the value of its `grove.io/scheduler-name` label. An absent label, or one
-    /// that names no scheduler, means the default (GANG-04).
+    /// `label` is the PodGang's `grove.io/scheduler-name`. An absent label, or one that names no scheduler,
+    /// means the default (GANG-04).
     ///
     /// If no enabled backend has the name, it is a disabled scheduler in two cases: the name is built in, or
     /// the PodGang's own PodCliqueSet names it. Only the PodCliqueSet can distinguish the name of a removed

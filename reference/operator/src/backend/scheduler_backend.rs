@@ -1,9 +1,8 @@
-//! The contract between Grove's reconcilers and one scheduler.
+//! The interface between Grove's reconcilers and one scheduler.
 //!
 //! A backend creates its scheduler's gang resources from a PodGang. It decides how a pod joins the gang, when
 //! a pod is released to the scheduler, and which PodCliqueSets it refuses. It never creates, deletes or
-//! scales pods and never writes PodGang status: the reconcilers do. All differences between schedulers are
-//! behind this trait.
+//! scales pods and never writes PodGang status: the reconcilers do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,11 +17,11 @@ use crate::cache::observed_pod::Pod;
 
 #[async_trait]
 pub trait SchedulerBackend: Send + Sync {
-    /// The `schedulerName` of the pods that this backend prepares, such as `default-scheduler`.
+    /// The `schedulerName` of its pods, such as `default-scheduler`.
     fn name(&self) -> &str;
 
-    /// Looks for the scheduler's API once at start. A missing API is not an error;
-    /// [`readiness`](Self::readiness) reports it (ADM-19).
+    /// Called once at start. A missing API is not an error; [`readiness`](Self::readiness) reports it
+    /// (ADM-19).
     async fn init(&self) -> Result<(), BackendError> {
         match self.readiness().await {
             Ok(()) => tracing::info!(backend = self.name(), "ready"),
@@ -31,24 +30,22 @@ pub trait SchedulerBackend: Send + Sync {
         Ok(())
     }
 
-    /// Whether gangs can be served now; the error names what is missing. After a negative answer the API
-    /// server is queried again, so that an API installed later is found without a restart (KUBE-06). Must
-    /// return within seconds even if the API server hangs: probes, admission and reconciles wait for it.
+    /// The error names what is missing. After a negative answer the API server is queried again, so that an
+    /// API installed later is found without a restart (KUBE-06). Must return within seconds even if the API
+    /// server hangs: probes, admission and reconciles wait for it.
     async fn readiness(&self) -> Result<(), String>;
 
-    /// [`readiness`](Self::readiness) as a [`BackendError::NotReady`]. A backend must not write to an API
-    /// that is missing, or that is too old and would drop required fields.
+    /// A backend must not write to an API that is missing, or that is too old and would drop required fields.
     async fn ready(&self) -> Result<(), BackendError> {
         let ready = self.readiness().await;
         ready.map_err(|reason| BackendError::NotReady { backend: self.name().to_owned(), reason })
     }
 
-    /// Refuses what the scheduler cannot express, as early as admission can (ADM-06, ADM-09). `old` is the
-    /// stored object on an update.
+    /// Refuses what the scheduler cannot express (ADM-06, ADM-09). `old` is the stored object on an update.
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation;
 
-    /// Adds the backend's own `grove.io/` labels and annotations to a PodGang before it is written. After an
-    /// error the PodGang is not written.
+    /// Adds the backend's own `grove.io/` labels and annotations before the PodGang is written. After an
+    /// error it is not written.
     async fn prepare_pod_gang(
         &self,
         _pod_gang: &mut PodGang,
@@ -61,15 +58,14 @@ pub trait SchedulerBackend: Send + Sync {
     /// cannot be a member of this gang.
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError>;
 
-    /// The kinds of the scheduler's gang resources. The caller watches them. It calls
-    /// [`sync_pod_gang`](Self::sync_pod_gang) when a gang resource of a PodGang changes or is deleted
-    /// (GANG-12).
+    /// The caller watches these kinds. It calls [`sync_pod_gang`](Self::sync_pod_gang) when a gang resource
+    /// of a PodGang changes or is deleted (GANG-12).
     fn gang_resources(&self) -> Vec<ApiResource>;
 
-    /// Creates the scheduler's gang resources, parents first. Idempotent: it writes nothing if nothing is
-    /// missing. Called after every change of the PodGang or its gang resources, and whenever a pod is
-    /// created, released or no longer live. `existing` are the gang resources that the PodGang owns, each
-    /// with its `types`, from a cache that may lag.
+    /// Creates the gang resources, parents first. Idempotent: it writes nothing if nothing is missing. Called
+    /// after every change of the PodGang or its gang resources, and whenever a pod is created, released or no
+    /// longer live. `existing` are the gang resources that the PodGang owns, each with its `types`, from a
+    /// cache that may lag.
     ///
     /// Returns [`BackendError::Refused`] if they can never exist as requested. Any other error is retried.
     async fn sync_pod_gang(
@@ -81,15 +77,14 @@ pub trait SchedulerBackend: Send + Sync {
     /// Whether a gated pod may be released, and with which changes. Its PodGang is initialized and synced.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError>;
 
-    /// Labels that a pod gets in the same request that removes its gate. A backend returns a label here if
-    /// its scheduler would try to bind a gated pod with that label. All other labels are set when the pod is
-    /// created.
+    /// Labels that a pod gets in the same request that removes its gate. They are for schedulers that would
+    /// try to bind a gated pod with such a label. All other labels are set when the pod is created.
     fn release_labels(&self, _pod_gang: &PodGang, _pod: &Pod) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
 
-    /// Whether the hard gang of this PodGang is fixed to the pods with the lowest indexes. If so, a scale-in
-    /// deletes these pods last, because no other pod can replace them (AUTO-07).
+    /// Whether the hard gang is fixed to the pods with the lowest indexes. If so, a scale-in deletes these
+    /// pods last, because no other pod can replace them (AUTO-07).
     fn has_fixed_members(&self, _pod_gang: &PodGang) -> bool {
         false
     }
@@ -107,26 +102,25 @@ pub trait SchedulerBackend: Send + Sync {
         None
     }
 
-    /// The scheduler's report on all domains that it tried, if its message on a pod covers only one of them.
+    /// `None` if the scheduler's messages on pods cover all domains that it tried.
     fn domains_tried(&self, _gang_resource: &DynamicObject) -> Option<String> {
         None
     }
 
-    /// The backend's topology resources, if the scheduler has any (TOPO-09).
+    /// `None` if the scheduler has no topology resources (TOPO-09).
     fn topology(&self) -> Option<&dyn TopologyBackend> {
         None
     }
 }
 
-/// A scheduler with its own topology resource that follows a ClusterTopologyBinding (TOPO-09).
+/// For a scheduler with its own topology resource, which follows a ClusterTopologyBinding (TOPO-09).
 #[async_trait]
 pub trait TopologyBackend: Send + Sync {
-    /// The kinds of the scheduler's topology resources. The caller watches these resources and the nodes, and
-    /// calls the other two methods again after a change.
+    /// The caller watches these kinds and the nodes, and calls the other two methods again after a change.
     fn topology_resources(&self) -> Vec<ApiResource>;
 
-    /// Creates the topology resources of `binding`. The binding controls them, so garbage collection deletes
-    /// them with it (DEL-09). Idempotent: it writes nothing if nothing differs.
+    /// The binding controls the topology resources, so garbage collection deletes them with it (DEL-09).
+    /// Idempotent: it writes nothing if nothing differs.
     async fn sync_topology(
         &self,
         binding: &ClusterTopologyBinding,
@@ -144,22 +138,21 @@ pub trait TopologyBackend: Send + Sync {
     ) -> Result<TopologyState, BackendError>;
 }
 
-/// The inputs of topology resources, from the caller's caches, which may lag.
+/// From the caller's caches, which may lag.
 #[derive(Clone, Copy, Debug)]
 pub struct TopologyView<'a> {
-    /// Every ClusterTopologyBinding: a scheduler that supports only one uses the oldest.
+    /// All bindings: a scheduler that supports only one uses the oldest.
     pub bindings: &'a [Arc<ClusterTopologyBinding>],
     /// The metadata of every node.
     pub nodes: &'a [Arc<Node>],
-    /// Every topology resource of the backend's kinds, regardless of owner, each with its `types`.
+    /// All topology resources of the backend's kinds, regardless of owner, each with its `types`.
     pub existing: &'a [Arc<DynamicObject>],
 }
 
-/// Whether a scheduler's topology resources match a ClusterTopologyBinding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopologyState {
     InSync,
-    /// The topology resources differ, as the text describes.
+    /// As the text describes.
     Drift(String),
     NotFound(String),
     /// The topology resources cannot be created, and a retry does not help. For example, the scheduler
@@ -167,39 +160,36 @@ pub enum TopologyState {
     Refused(String),
 }
 
-/// The place in a gang for a new pod.
 #[derive(Clone, Copy, Debug)]
 pub struct Membership<'a> {
     pub pod_gang: &'a PodGang,
-    /// Name of the podgroup, which is the name of the pod's PodClique.
+    /// Also the name of the pod's PodClique.
     pub pod_clique: &'a str,
-    /// The pod's index in its PodClique, from 0.
+    /// From 0.
     pub pod_index: i32,
 }
 
 impl Membership<'_> {
-    /// `minReplicas` of the pod's podgroup, if the PodGang contains that podgroup.
+    /// `None` if the PodGang does not contain the pod's podgroup.
     pub fn min_replicas(&self) -> Option<i32> {
         let mut podgroups = self.pod_gang.spec.podgroups.iter();
         podgroups.find(|podgroup| podgroup.name == self.pod_clique).map(|podgroup| podgroup.min_replicas)
     }
 }
 
-/// A PodGang, its live pods and its topology, from the caller's caches.
+/// From the caller's caches.
 #[derive(Clone, Copy, Debug)]
 pub struct GangState<'a> {
     pub pod_gang: &'a PodGang,
-    /// Every pod of the current generation that is neither finished nor being deleted.
+    /// Pods of the current generation that are neither finished nor being deleted.
     pub pods: &'a [Arc<Pod>],
-    /// Every pod of former generations that still exists, and every evicted pod that is being deleted.
+    /// Pods of former generations that still exist, and evicted pods that are being deleted.
     pub former: &'a [Arc<Pod>],
-    /// The ClusterTopologyBinding that the PodGang names; `None` if the cache lacks it, although it may
-    /// exist.
+    /// `None` if the cache lacks the ClusterTopologyBinding, although it may exist.
     pub topology: Option<&'a ClusterTopologyBinding>,
 }
 
 impl<'a> GangState<'a> {
-    /// A PodGang without pods, whose topology is not cached.
     pub fn without_pods(pod_gang: &'a PodGang) -> Self {
         Self { pod_gang, pods: &[], former: &[], topology: None }
     }
@@ -207,14 +197,12 @@ impl<'a> GangState<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Release {
-    /// The pod may not be released yet. The text is the reason, which is logged. A change to any pod of the
-    /// gang triggers another call.
+    /// The text is the reason, which is logged. A change to any pod of the gang triggers another call.
     Hold(String),
-    /// The pod can never be released, because the API server dropped its membership, which cannot be set
-    /// later. The caller deletes the gated pod and creates a new one (KUBE-16).
+    /// The API server dropped the pod's membership, which cannot be set later. The caller deletes the gated
+    /// pod and creates a new one (KUBE-16).
     Replace(String),
-    /// The pod may be released now. The same request adds these requirements to the pod's required node
-    /// affinity.
+    /// The same request adds these requirements to the pod's required node affinity.
     Now(Vec<NodeSelectorRequirement>),
 }
 
@@ -244,7 +232,7 @@ pub enum BackendError {
     HeldByPods(String),
     #[error("cannot {action}: {source}")]
     Api {
-        /// The attempted action, such as `create Workload ns/name`.
+        /// Such as `create Workload ns/name`.
         action: String,
         source: kube::Error,
     },

@@ -1,9 +1,8 @@
 //! Checks whether kube-scheduler's Workload API can express a PodCliqueSet.
 //!
 //! All rules use only the spec, before any object exists. They refuse what the API cannot name or hold, so
-//! that no gang is half created (KUBE-05, KUBE-12). They refuse a topology level that the scheduler cannot
-//! honour, instead of ignoring it (KUBE-07, ADM-09). An update that leaves the spec unchanged is never
-//! refused for its spec (ADM-08).
+//! that no gang is half created (KUBE-05, KUBE-12), and topology levels that the scheduler cannot honour
+//! (KUBE-07, ADM-09). An update that leaves the spec unchanged is never refused for its spec (ADM-08).
 
 use grove_api::names::ANNOTATION_GANG_SCOPE;
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetTemplateSpec};
@@ -67,12 +66,12 @@ pub(super) fn validate(
     findings
 }
 
-/// Whether the user set a scheduling group on the pods (KUBE-15).
+/// KUBE-15.
 pub(super) fn is_external(template: &PodCliqueSetTemplateSpec) -> bool {
     template.cliques.iter().any(|clique| clique.spec.pod_spec.scheduling_group().is_some())
 }
 
-/// The scope that applies. Adds an error if the annotation is invalid or changed.
+/// Adds an error if the annotation is invalid or changed.
 fn gang_scope(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
@@ -223,7 +222,7 @@ fn tree_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation) {
     }
 }
 
-/// Checks the topology constraints (KUBE-07). `support` is set only on a create.
+/// `support` is set only on a create (KUBE-07).
 fn topology(
     template: &PodCliqueSetTemplateSpec,
     scope: GangScope,

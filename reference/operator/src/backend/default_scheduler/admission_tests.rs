@@ -252,7 +252,7 @@ fn metadata_edits_are_admitted_for_an_invalid_spec() {
     assert!(validate(&gangs_on(GangScope::PodGroup), &edited, Some(&nine), &supported()).admits());
 }
 
-/// A tree allows constraints at all places. It still limits the length of its lists.
+/// A tree still limits the length of its lists.
 #[test]
 fn a_tree_admits_nested_constraints() {
     let template = json!({
@@ -269,7 +269,7 @@ fn a_tree_admits_nested_constraints() {
     assert_eq!(paths(&gangs_on(GangScope::PodGang), &pcs(nine), &with_trees()), ["spec.template.cliques"]);
 }
 
-/// A requested tree is created or refused, never replaced. An unknown state of the API is an error.
+/// An unknown state of the API is an error.
 #[test]
 fn a_requested_tree_is_never_replaced_by_another_scope() {
     let tree = gangs_on(GangScope::Tree);

@@ -121,8 +121,8 @@ async fn a_replacement_gets_the_domain_of_its_gangs_surplus() {
     let pack = PodGangPackConstraint { required: Some("rack".into()), preferred: None };
     gang.spec.topology_constraint = Some(PodGangTopologyConstraint { pack_constraint: Some(pack) });
     let in_r1 = crate::backend::affinity::in_domain("rack", "r1");
-    // In scope `PodGroup`, the PodGroup also contains the surplus pods, so the scheduler itself keeps all
-    // pods in one domain.
+    // In scope `PodGroup`, the PodGroup contains the surplus pods too, so the scheduler keeps all pods in one
+    // domain.
     for (scope, requirements) in
         [("PodGroup", vec![]), ("PodGang", vec![in_r1.clone()]), ("Tree", vec![in_r1])]
     {

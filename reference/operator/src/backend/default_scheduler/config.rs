@@ -1,8 +1,7 @@
 //! The `config` of the profile `default-scheduler`.
 //!
-//! Parsing is strict: an unknown field or value prevents the start, and the error contains its path, which
-//! the caller prefixes with the profile's path. `detection` checks whether the cluster supports the
-//! configuration.
+//! An unknown field or value prevents the start. The error contains its path, which the caller prefixes with
+//! the profile's path. `detection` checks whether the cluster supports the configuration.
 
 use serde::Deserialize;
 
@@ -14,14 +13,12 @@ pub struct DefaultSchedulerConfig {
     /// Schedule gangs through the Workload API. If false, pods only get the schedulerName and no gang
     /// resources are created (KUBE-13).
     pub gang_scheduling: bool,
-    /// Which pods are bound together, where CompositePodGroup is not served and the PodCliqueSet does not
-    /// choose a scope.
+    /// For clusters that do not serve CompositePodGroup, if the PodCliqueSet chooses no scope.
     pub gang_scope: GangScope,
-    /// The scheduler's own feature gates, which no API exposes.
     pub scheduler_feature_gates: SchedulerFeatureGates,
 }
 
-/// The administrator's declaration of the scheduler's feature gates (KUBE-17). An omitted gate counts as on.
+/// The administrator's declaration, because no API exposes the gates (KUBE-17). An omitted gate counts as on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
 pub struct SchedulerFeatureGates {

@@ -2,8 +2,7 @@
 //!
 //! Discovery shows the served version of Workload and PodGroup, and whether CompositePodGroup is served.
 //! Dry-run creates show whether the fields survive: an API server with a gate off drops them without an
-//! error. The profile declares the gates of the scheduler process, because no API exposes them. Answers are
-//! cached, negative ones only briefly, so that an API installed later is found without a restart.
+//! error. The profile declares the gates of the scheduler process, because no API exposes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,17 +18,17 @@ use super::config::SchedulerFeatureGates;
 use super::workload_api::{COMPOSITE_VERSION, GROUP, Version};
 use crate::backend::cached_answer::CachedAnswer;
 
-/// How long to cache the answer that everything is supported.
+/// For the answer that everything is supported.
 const POSITIVE: Duration = Duration::from_secs(60);
-/// How long to cache an answer that lacks only CompositePodGroup. Kubernetes 1.36 never has it.
+/// For an answer that lacks only CompositePodGroup. Kubernetes 1.36 never has it.
 const WITHOUT_COMPOSITE: Duration = Duration::from_secs(10);
-/// How long to cache any other answer.
+/// For any other answer. Short, so that an API installed later is found without a restart.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
-/// What the cluster supports. An error names what is missing.
+/// An error names what is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Support {
-    /// Whether gangs are supported, and in which version of Workload and PodGroup.
+    /// In which version of Workload and PodGroup.
     pub gangs: Result<Version, String>,
     pub topology: Result<(), String>,
     pub composite: Result<(), Unavailable>,
@@ -51,8 +50,8 @@ impl Unavailable {
 }
 
 impl Support {
-    /// The scope of a new PodGang that requests `requested`: a tree if CompositePodGroup is available
-    /// (KUBE-09). The error explains why a requested tree is missing, or why the answer is unknown.
+    /// A new PodGang that requests `requested` gets a tree if CompositePodGroup is available (KUBE-09). The
+    /// error explains why a requested tree is missing, or why the answer is unknown.
     pub(super) fn scope(&self, requested: GangScope) -> Result<GangScope, String> {
         match &self.composite {
             Ok(()) => Ok(GangScope::Tree),
@@ -194,7 +193,7 @@ impl Probe {
         self.dry_run(api, &probe).await
     }
 
-    /// Creates `probe` as a dry run and returns it as the API server would have stored it.
+    /// Returns `probe` as the API server would have stored it.
     async fn dry_run<K>(&self, api: Api<K>, probe: &Value) -> Result<Value, Unavailable>
     where
         K: Resource + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
@@ -233,7 +232,7 @@ fn field(stored: &Value, pointer: &str, gate: &str) -> Result<(), Unavailable> {
 
 const PROBE_NAME: &str = "grove-workload-api-probe";
 
-/// A pod that satisfies even a restricted namespace. It is never stored.
+/// Satisfies even a restricted namespace. It is never stored.
 fn probe_pod() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",

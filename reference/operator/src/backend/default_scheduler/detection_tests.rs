@@ -6,7 +6,7 @@ use super::*;
 
 #[derive(Clone, Copy)]
 struct Server {
-    /// The version in which the API server serves Workload and PodGroup.
+    /// Of Workload and PodGroup.
     served: Option<Version>,
     composite: bool,
     generic_workload: bool,

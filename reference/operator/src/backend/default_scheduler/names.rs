@@ -16,19 +16,18 @@ pub(super) fn pod_group(pod_gang: &PodGang, podgroup: &str) -> String {
     shorten(MAX_SUBDOMAIN, idle::resource_name(pod_gang, podgroup, name))
 }
 
-/// The object for the whole PodGang: the PodGroup of its hard gang, or the root of its tree.
+/// The PodGroup of the hard gang, or the root of the tree.
 pub(super) fn whole_gang(pod_gang: &PodGang) -> String {
     shorten(MAX_SUBDOMAIN, named(pod_gang, pod_gang.name_any()))
 }
 
-/// The CompositePodGroup of a topology group config: `<podgang>-<group config>`. The name of the config alone
-/// would collide with the root of a scaled PodGang.
+/// The name of the config alone would collide with the root of a scaled PodGang.
 pub(super) fn composite(pod_gang: &PodGang, config: &str) -> String {
     shorten(MAX_SUBDOMAIN, named(pod_gang, format!("{}-{config}", pod_gang.name_any())))
 }
 
-/// The template of a CompositePodGroup. The prefix keeps template names unique in a Workload: a podgroup and
-/// a topology group config may have the same name.
+/// The prefix keeps template names unique in a Workload: a podgroup and a topology group config may have the
+/// same name.
 pub(super) fn composite_template(name: &str) -> String {
     dns_label(&format!("composite-{name}"))
 }

@@ -1,8 +1,8 @@
 //! Outlines the objects for a PodGang, as names, numbers and keys: independent PodGroups, or a tree.
 //!
-//! The outline is pure and the same in every version of the API; `plan` converts it to objects. It refuses
-//! what the API cannot express, so that a PodGang that bypassed admission fails closed: it gets no gang
-//! resources, and none of its pods is ungated.
+//! The outline is the same in every version of the API; `plan` converts it to objects. It refuses what the
+//! API cannot express, so that a PodGang that bypassed admission fails closed: it gets no gang resources, and
+//! none of its pods is ungated.
 
 use grove_api::{PodGang, PodGangTopologyConstraint};
 use kube::ResourceExt;
@@ -15,7 +15,7 @@ use crate::backend::domain::pack_keys;
 pub(super) struct Member {
     pub name: String,
     pub template: String,
-    /// The podgroup that this PodGroup represents; `None` for the hard gang of a whole PodGang.
+    /// `None` for the hard gang of a whole PodGang.
     pub pod_clique: Option<String>,
     pub shape: PodGroupShape,
 }
@@ -48,7 +48,7 @@ pub(super) fn outline(pod_gang: &PodGang, scope: GangScope) -> Result<Outline, B
     Ok(outline)
 }
 
-/// The reason to refuse more entries than a template list can hold (KUBE-05, KUBE-12).
+/// A template list cannot hold more entries (KUBE-05, KUBE-12).
 pub(super) fn too_many(holder: &str, what: &str, count: usize) -> String {
     format!("{count} {what}, but a {holder} of scheduling.k8s.io holds at most {}", MAX_TEMPLATES)
 }
@@ -95,8 +95,8 @@ impl Builder<'_> {
         Ok(Member { template, name: names::whole_gang(self.pod_gang), pod_clique: None, shape })
     }
 
-    /// The root of the tree. Its children are a CompositePodGroup per topology group config, and the
-    /// PodGroups that are in no config.
+    /// The children of the root are a CompositePodGroup per topology group config, and the PodGroups that are
+    /// in no config.
     fn tree(&self) -> Result<Composite, BackendError> {
         let spec = &self.pod_gang.spec;
         let gang = self.pod_gang.name_any();
@@ -177,8 +177,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the required key. A preferred key has no effect alongside a required one, and is refused alone
-    /// (ADM-17).
+    /// A preferred key has no effect alongside a required one, and is refused alone (ADM-17).
     fn required_key(
         &self,
         place: &str,

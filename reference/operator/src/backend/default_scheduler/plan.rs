@@ -15,13 +15,12 @@ use super::workload_api::{
 use crate::backend::BackendError;
 use crate::backend::names::MAX_LABEL;
 
-/// The objects of one PodGang. Parents come first: a child without its parent is refused, or waits for it.
+/// Parents come first: a child without its parent is refused, or waits for it.
 #[derive(Debug)]
 pub(super) struct GangResources {
     pub version: Version,
-    /// The Workload, named like the PodGang.
     pub workload: DynamicObject,
-    /// The CompositePodGroups, root first. Only a tree has them.
+    /// Root first. Only a tree has them.
     pub composites: Vec<DynamicObject>,
     pub pod_groups: Vec<DynamicObject>,
 }
@@ -72,7 +71,7 @@ impl Planner<'_> {
         Ok(resources)
     }
 
-    /// Adds the objects of `composite` and of everything below it, parents first.
+    /// Parents first.
     fn add_subtree(
         &self,
         composite: &Composite,
@@ -128,7 +127,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A gang of all children: all of them are bound, or none.
+    /// All children are bound, or none.
     fn composite_shape(&self, composite: &Composite) -> CompositeShape {
         let min_group_count = composite.composites.len() + composite.members.len();
         CompositeShape {
@@ -160,8 +159,7 @@ impl Planner<'_> {
     }
 }
 
-/// Sets the owner and labels. The PodGang owns every object, so garbage collection deletes them with it
-/// (GANG-23, DEL-01).
+/// The PodGang owns every object, so garbage collection deletes them with it (GANG-23, DEL-01).
 fn set_metadata(object: &mut DynamicObject, pod_gang: &PodGang) {
     object.metadata.owner_references = pod_gang.controller_owner_ref(&()).map(|owner| vec![owner]);
     label(object, LABEL_MANAGED_BY, MANAGED_BY_GROVE);

@@ -14,9 +14,8 @@ use crate::backend::domain::{self, Level, node_name};
 use crate::backend::{BackendError, GangState, Release, excess_pods};
 use crate::cache::observed_pod::Pod;
 
-/// Releases a member of a PodGroup. In scopes that leave surplus out of PodGroups, the scheduler does not
-/// know that surplus belongs to the gang. So this function gives a replacement the domains of the gang's
-/// bound pods, even if all of these are surplus.
+/// In scopes that leave surplus out of PodGroups, the scheduler does not know that surplus belongs to the
+/// gang. So a replacement gets the domains of the gang's bound pods, even if all of these are surplus.
 pub(super) async fn member(
     client: &Client,
     pod: &Pod,
@@ -29,7 +28,6 @@ pub(super) async fn member(
     }
 }
 
-/// Releases a surplus pod of `gang` if the hard gang is bound.
 pub(super) async fn surplus_pod(
     client: &Client,
     pod: &Pod,
@@ -41,8 +39,8 @@ pub(super) async fn surplus_pod(
     }
 }
 
-/// Releases a pod. For each required level at which a pod of its gang is bound, the pod must join the domain
-/// of that bound pod.
+/// For each required level at which a pod of its gang is bound, the pod must join the domain of that bound
+/// pod.
 async fn release_into_domains(
     client: &Client,
     pod: &Pod,
@@ -91,7 +89,6 @@ pub(super) fn is_member(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| spec.scheduling_group.is_some())
 }
 
-/// Whether the pod's index is beyond the minimum, in a scope that leaves surplus out of PodGroups.
 pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang, scope: GangScope) -> bool {
     scope.leaves_surplus_out() && excess_pods::is_surplus(pod, pod_gang)
 }

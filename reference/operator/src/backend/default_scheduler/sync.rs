@@ -1,9 +1,9 @@
 //! Creates the objects of a plan.
 //!
-//! Creates missing objects, and deletes those of a former generation once its last pod has been deleted.
-//! Differences of existing objects are only reported. A gang resource is never patched, even where a field is
-//! mutable, and never replaced, because that would change a live gang (KUBE-04, GANG-12). The controller has
-//! no permission for either.
+//! Deletes the objects of a former generation once its last pod has been deleted. Differences of existing
+//! objects are only reported. A gang resource is never patched, even where a field is mutable, and never
+//! replaced, because that would change a live gang (KUBE-04, GANG-12). The controller has no permission for
+//! either.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(super) async fn sync(
     Ok(Synced { warnings })
 }
 
-/// Creates `wanted` unless it exists. Returns the defect of an existing object.
+/// Returns the defect of an existing object.
 async fn ensure(
     client: &Client,
     pod_gang: &PodGang,
@@ -98,8 +98,8 @@ fn is_as_planned(wanted: &DynamicObject, found: &DynamicObject) -> bool {
     difference("spec", &wanted.data["spec"], &found.data["spec"]).is_none()
 }
 
-/// The tolerable defect of an existing object. Returns [`BackendError::Refused`] if the object lacks its
-/// topology key: a required topology is never ignored (ADM-09), so no pod may be released.
+/// Returns a tolerable defect. Refuses an object that lacks its topology key: a required topology is never
+/// ignored (ADM-09), so no pod may be released.
 fn inspect(
     resource: &ApiResource,
     wanted: &DynamicObject,
@@ -139,8 +139,7 @@ fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject)
     in_spec.or_else(lost_label)
 }
 
-/// The first path at which `found` lacks or contradicts a wanted value. Fields that the server adds do not
-/// count.
+/// Fields that the server adds do not count.
 fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
         (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(key, value)| {
@@ -220,7 +219,7 @@ mod tests {
         assert!(matches!(inspect(&dropped), Err(BackendError::Refused(_))));
     }
 
-    /// The result for a planned Workload whose name `found` already has.
+    /// `found` has the name of the planned Workload.
     async fn ensured_with_existing(found: Value) -> Result<Option<String>, BackendError> {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         tokio::spawn(async move {

@@ -1,17 +1,16 @@
 //! The parts of `scheduling.k8s.io` that this backend writes: Workload and PodGroup of Kubernetes 1.36
 //! (`v1alpha2`) and 1.37 (`v1beta1`), and CompositePodGroup of 1.37 (`v1alpha3`).
 //!
-//! The types are defined here, because the API changes with every minor version and one build of
-//! k8s-openapi contains only one version. [`Version`] hides the differences. Objects are read back as raw
-//! JSON and compared with what was written.
+//! The types are defined here, because the API changes with every minor version and one build of k8s-openapi
+//! contains only one version. Objects are read back as raw JSON and compared with what was written.
 
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde::Serialize;
 
 pub(super) const GROUP: &str = "scheduling.k8s.io";
-/// Version of CompositePodGroup, which is served in addition to [`Version::V1Beta1`].
+/// Served in addition to [`Version::V1Beta1`].
 pub(super) const COMPOSITE_VERSION: &str = "v1alpha3";
-/// Maximum length of a list of templates.
+/// Of a list.
 pub(super) const MAX_TEMPLATES: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// All supported versions, newest first.
+    /// Newest first.
     pub(super) const ALL: [Self; 2] = [Self::V1Beta1, Self::V1Alpha2];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -35,7 +34,7 @@ impl Version {
         format!("{GROUP}/{}", self.as_str())
     }
 
-    /// Whether kube-scheduler binds only gangs whose pods all have the priority of their PodGroup
+    /// kube-scheduler then binds only gangs whose pods all have the priority of their PodGroup
     /// (`validatePodGroup` in `schedule_one_podgroup.go`, since Kubernetes 1.37).
     pub(super) fn requires_one_priority(self) -> bool {
         self != Self::V1Alpha2
@@ -79,14 +78,14 @@ fn resource(version: &str, kind: &str, plural: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, version, kind), plural)
 }
 
-/// Spec of a Workload. One of the two lists is empty.
+/// One of the two lists is empty.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkloadSpec {
     pub controller_ref: TypedLocalObjectReference,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pod_group_templates: Vec<PodGroupTemplate>,
-    /// The template of the root of the tree.
+    /// Of the root of the tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub composite_pod_group_templates: Vec<CompositePodGroupTemplate>,
 }
@@ -104,11 +103,11 @@ pub(super) struct CompositePodGroupTemplate {
     pub composite_pod_group_templates: Vec<CompositePodGroupTemplate>,
 }
 
-/// Spec of a CompositePodGroup; immutable.
+/// Immutable.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompositePodGroupSpec {
-    /// The parent; `None` for the root.
+    /// `None` for the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_composite_pod_group_name: Option<String>,
     pub workload_ref: WorkloadReference,
@@ -138,7 +137,7 @@ pub(super) struct PodGroupTemplate {
     pub shape: PodGroupShape,
 }
 
-/// Spec of a PodGroup; immutable except for `gang.minCount` since `v1beta1`.
+/// Immutable except for `gang.minCount` since `v1beta1`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PodGroupSpec {
@@ -153,7 +152,7 @@ pub(super) struct PodGroupSpec {
 pub(super) type PodGroupShape = Shape<Gang>;
 pub(super) type CompositeShape = Shape<CompositeGang>;
 
-/// Scheduling fields that a template and its groups share.
+/// What a template and its groups share.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Shape<G> {
@@ -210,7 +209,7 @@ pub(super) struct TopologyKey {
     pub key: String,
 }
 
-/// A PodGroup's reference to its template, which depends on the version.
+/// Depends on the version.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum TemplateReference {
@@ -218,7 +217,7 @@ pub(super) enum TemplateReference {
     WorkloadRef(WorkloadReference),
 }
 
-/// Reference to a template, since `v1beta1`.
+/// Since `v1beta1`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkloadReference {
@@ -226,7 +225,7 @@ pub(super) struct WorkloadReference {
     pub template_name: String,
 }
 
-/// Reference to a template, in `v1alpha2`.
+/// In `v1alpha2`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkloadTemplateReference {
@@ -234,7 +233,7 @@ pub(super) struct WorkloadTemplateReference {
     pub pod_group_template_name: String,
 }
 
-/// An object of `resource` with `spec`, without owner or labels.
+/// Without owner or labels.
 pub(super) fn object(
     resource: &ApiResource,
     namespace: &str,

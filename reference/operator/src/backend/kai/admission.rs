@@ -1,7 +1,8 @@
-//! Checks whether KAI can serve a PodCliqueSet: it must name one queue and at most one node pool. Neither may
-//! change while gangs exist (KAI-04, KAI-09). Its gangs must not get two subgroups of one name (ADM-24).
+//! Checks whether KAI can serve a PodCliqueSet.
 //!
-//! Topology needs no rule: KAI honours constraints at all three levels, required and preferred (KAI-06).
+//! Queue and node pool may not change while gangs exist (KAI-04, KAI-09). Its gangs must not get two
+//! subgroups of one name (ADM-24). Topology needs no rule: KAI honours constraints at all three levels,
+//! required and preferred (KAI-06).
 
 use grove_api::{PodCliqueSet, PodCliqueSetTemplateSpec};
 use kube::ResourceExt;

@@ -4,15 +4,13 @@ use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::backend::crd::Crd;
 
-/// The schedulerName of KAI's pods, and the name of its profile.
+/// Also the name of the profile.
 pub const KAI_SCHEDULER: &str = "kai-scheduler";
 
-/// The oldest release that this backend supports.
 pub(super) const RELEASE: &str = "KAI 0.15";
 
 /// The CRDs that KAI's scheduler needs: it hangs if one is missing. `minSubGroup` exists since release 0.15.
-/// An older CRD would drop that field, which sets how many subgroups of a constrained group must start
-/// together.
+/// It sets how many subgroups of a constrained group must start together, and an older CRD would drop it.
 pub(super) const CRDS: [Crd; 4] = [
     Crd {
         name: "podgroups.scheduling.run.ai",
@@ -27,7 +25,7 @@ pub(super) const CRDS: [Crd; 4] = [
 pub(super) const PREFIX: &str = "kai.scheduler/";
 /// Label or annotation: the queue.
 pub(super) const KEY_QUEUE: &str = "kai.scheduler/queue";
-/// Label of PodGroups, pods and nodes: the node pool.
+/// Label of PodGroups, pods and nodes.
 pub(super) const LABEL_NODE_POOL: &str = "kai.scheduler/node-pool";
 /// Label of a pod: its leaf subgroup.
 pub(super) const LABEL_SUB_GROUP: &str = "kai.scheduler/subgroup-name";

@@ -1,5 +1,3 @@
-//! [`SchedulerBackend`] for KAI, built from the other files of this module.
-
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -30,8 +28,8 @@ impl Kai {
         Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
     }
 
-    /// Name of the KAI Topology for the constraints of `gang`: the one that its ClusterTopologyBinding
-    /// references, otherwise the one with the name of the binding.
+    /// The Topology that the ClusterTopologyBinding references, otherwise the one with the name of the
+    /// binding.
     async fn topology_of(&self, gang: &GangState<'_>) -> Result<Option<String>, BackendError> {
         let annotations = gang.pod_gang.annotations();
         let annotation = |key: &str| annotations.get(key).filter(|name| !name.is_empty()).cloned();
@@ -58,8 +56,8 @@ impl SchedulerBackend for Kai {
         admission::validate(pcs, old)
     }
 
-    /// Makes KAI's podgrouper ignore the PodGang (KAI-02). Copies a queue and a node pool that only cliques
-    /// name.
+    /// Makes KAI's podgrouper ignore the PodGang (KAI-02), and copies a queue and a node pool that only
+    /// cliques name.
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
         if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of_pcs(pcs)) {
@@ -97,8 +95,7 @@ impl SchedulerBackend for Kai {
         let pod_gang = gang.pod_gang;
         self.ready().await?;
         if pod_gang.spec.podgroups.is_empty() {
-            // All podgroups are idle. KAI ignores a PodGroup without pods, and an existing one has no pods
-            // left to hold back.
+            // KAI ignores a PodGroup without pods, and an existing one has no pods left to hold back.
             return Ok(Synced::default());
         }
         let topology = match plan::is_constrained(pod_gang) {
@@ -114,8 +111,7 @@ impl SchedulerBackend for Kai {
         Ok(Synced::default())
     }
 
-    /// Releases at once: KAI holds back a gang that does not fit as a whole, and schedules pods beyond the
-    /// minimum one by one.
+    /// KAI holds back a gang that does not fit as a whole, and schedules pods beyond the minimum one by one.
     async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
         Ok(Release::Now(Vec::new()))
     }

@@ -80,7 +80,7 @@ async fn a_cached_binding_is_not_requested() {
         "spec": {"levels": [{"domain": "rack", "key": "rack"}], "schedulerTopologyBindings": references},
     }))
     .unwrap();
-    // The API server does not have the binding; only the cache does.
+    // Only the cache has the binding.
     let api = cluster(&[]);
     let pod_gang = packed();
     let gang = GangState { topology: Some(&binding), ..GangState::without_pods(&pod_gang) };

@@ -1,10 +1,8 @@
-//! A fake API server of a cluster with KAI, for tests.
-
 use serde_json::{Value, json};
 
 use crate::backend::fake_api::FakeApi;
 
-/// The CRDs that the suite installs in clusters without KAI, by path, as an API server returns them.
+/// The CRDs that the suite installs in clusters without KAI, by path.
 pub(super) fn crds() -> Vec<(String, Value)> {
     let crds =
         grove_yaml::documents(include_str!("../../../../../src/install/schedulers/kai/crds.yaml")).unwrap();

@@ -13,7 +13,7 @@ use crate::backend::FieldError;
 /// Why a gang cannot move to another pool.
 const KEPT: &str = "KAI keeps the node pool that a PodGroup was created with";
 
-/// The node pool that `pcs` names, if any. Returns an error if it names several.
+/// Returns an error if `pcs` names several pools.
 pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {
     let mut all = named(pcs);
     let Some((first, place)) = all.next() else { return Ok(None) };
@@ -30,7 +30,6 @@ pub(super) fn of_gang(pod_gang: &PodGang) -> Option<&str> {
     pod_gang.labels().get(LABEL_NODE_POOL).map(String::as_str).filter(|pool| !pool.is_empty())
 }
 
-/// Why `pcs` is refused: it names several pools, or a pool other than that of its gangs.
 pub(super) fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Option<FieldError> {
     let pool = match of_pcs(pcs) {
         Ok(pool) => pool,
@@ -67,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// A PodCliqueSet and two cliques with these pools; an empty text means no label.
+    /// On the PodCliqueSet and two cliques; an empty text means no label.
     fn pcs(replicas: i32, pools: [&str; 3]) -> PodCliqueSet {
         let labels = |pool: &str| if pool.is_empty() { json!({}) } else { json!({LABEL_NODE_POOL: pool}) };
         let [own, a, b] = pools.map(labels);

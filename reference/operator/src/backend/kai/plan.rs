@@ -1,9 +1,8 @@
 //! Plans the PodGroup for a PodGang.
 //!
-//! The plan is pure. The tree has at most two levels: a parent subgroup per topology group config, and a leaf
-//! per podgroup, under its parent or at the root. If a PodGroup has subgroups, KAI ignores its own
-//! `minMember`. Instead, KAI requires every child of the root, and `minMember` pods of each leaf. So a
-//! PodGang starts as a whole.
+//! The tree has at most two levels: a parent subgroup per topology group config, and a leaf per podgroup,
+//! under its parent or at the root. If a PodGroup has subgroups, KAI ignores its own `minMember`. Instead,
+//! KAI requires every child of the root, and `minMember` pods of each leaf. So a PodGang starts as a whole.
 //!
 //! Fields that KAI owns are copied from the `existing` PodGroup: the queue, and the labels for queue and node
 //! pool. `markUnschedulable` and `schedulingBackoff` are never written (KAI-05). Labels and annotations of
@@ -24,8 +23,7 @@ use super::queue;
 use crate::backend::domain::pack_keys;
 use crate::backend::{BackendError, gang_objects, names};
 
-/// Plans the PodGroup of `pod_gang`. `topology` names the KAI Topology for its constraints; `existing` is the
-/// current PodGroup. Returns [`BackendError::Refused`] if KAI cannot express the PodGang.
+/// `topology` names the KAI Topology for the constraints; `existing` is the current PodGroup.
 pub(super) fn plan(
     pod_gang: &PodGang,
     topology: Option<&str>,
@@ -45,7 +43,7 @@ pub(super) fn plan(
     })
 }
 
-/// The leaf subgroup of a podgroup. KAI requires a DNS label, so the podgroup's name may be shortened.
+/// KAI requires a DNS label, so the podgroup's name may be shortened.
 pub(super) fn leaf(podgroup: &str) -> String {
     names::dns_label(podgroup)
 }
@@ -88,8 +86,8 @@ impl Gang<'_> {
         BackendError::Refused(format!("PodGang {}: {reason}", self.pod_gang.name_any()))
     }
 
-    /// The parents, then the leaves. Returns an error if a config names an unknown podgroup, or if two
-    /// configs name the same one.
+    /// Parents first. Returns an error if a config names an unknown podgroup, or if two configs name the same
+    /// one.
     fn sub_groups(&self) -> Result<Vec<Value>, BackendError> {
         let spec = &self.pod_gang.spec;
         let configs =
@@ -186,7 +184,6 @@ fn labels(pod_gang: &PodGang, existing: Option<&DynamicObject>) -> BTreeMap<Stri
     labels
 }
 
-/// The labels or annotations of the PodGang that the PodGroup must have.
 fn synchronised(
     pairs: &BTreeMap<String, String>,
     existing: Option<&DynamicObject>,

@@ -14,7 +14,7 @@ fn binding() -> ClusterTopologyBinding {
         .unwrap()
 }
 
-/// The Topology `topo` with these levels, controlled by a ClusterTopologyBinding with the UID `owner`.
+/// A ClusterTopologyBinding with the UID `owner` controls it.
 fn topology(keys: &[&str], owner: &str) -> DynamicObject {
     let levels: Vec<_> = keys.iter().map(|key| json!({"nodeLabel": key, "alias": "a"})).collect();
     let owner = json!({
@@ -25,7 +25,7 @@ fn topology(keys: &[&str], owner: &str) -> DynamicObject {
     serde_json::from_value(json!({"metadata": metadata, "spec": {"levels": levels}})).unwrap()
 }
 
-/// Syncs the binding with this Topology in the cache, and returns the result and the writes.
+/// The cache has this Topology.
 async fn sync(cached: Option<DynamicObject>) -> (Result<TopologyState, BackendError>, Vec<(String, Value)>) {
     let existing: Vec<_> = cached.into_iter().map(Arc::new).collect();
     let api = cluster(&[]);

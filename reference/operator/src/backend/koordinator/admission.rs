@@ -1,7 +1,7 @@
 //! Checks whether Koordinator can serve a PodCliqueSet (KOORD-04, KOORD-12, ADM-09).
 //!
-//! The rules are pure. Whether the cluster's network topology has the layers is checked when a gang is
-//! created: it may change, and a PodCliqueSet contains no node-label keys.
+//! Whether the cluster's network topology has the layers is checked when a gang is created: it may change,
+//! and a PodCliqueSet contains no node-label keys.
 
 use std::collections::BTreeMap;
 
@@ -34,8 +34,7 @@ pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
     findings
 }
 
-/// Why Koordinator cannot honour a constraint at its place. `podgroups` is the number of podgroups in a base
-/// PodGang. No scaled PodGang has more.
+/// `podgroups` is the number of podgroups in a base PodGang. No scaled PodGang has more.
 fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static str> {
     match constrained.place {
         ConstraintPath::PodCliqueSet => None,
@@ -49,7 +48,7 @@ fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static s
     }
 }
 
-/// Refuses the annotations that request multi-node NVLink, which Koordinator does not support.
+/// Koordinator does not support multi-node NVLink.
 fn mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let cliques = template.cliques.iter().enumerate();

@@ -1,5 +1,3 @@
-//! [`SchedulerBackend`] for Koordinator, built from the other files of this module.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,9 +21,9 @@ use crate::backend::{
 };
 use crate::cache::observed_pod::Pod;
 
-/// The CRDs that must be installed. The ClusterNetworkTopology is read only for gangs that need it.
+/// The ClusterNetworkTopology is read only for gangs that need it.
 const CRDS: &[Crd] = &[Crd { name: "podgroups.scheduling.sigs.k8s.io", version: "v1alpha1", field: None }];
-/// The release that this backend was written for.
+/// This backend was written for it.
 const RELEASE: &str = "Koordinator 1.8";
 
 pub struct Koordinator {

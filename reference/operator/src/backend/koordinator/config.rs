@@ -1,7 +1,7 @@
 //! The `config` of the profile `koord-scheduler` (KOORD-06).
 //!
-//! Parsing is strict: an unknown field or value prevents the start, and the error contains its path, which
-//! the caller prefixes with the profile's path.
+//! An unknown field or value prevents the start. The error contains its path, which the caller prefixes with
+//! the profile's path.
 
 use serde::Deserialize;
 
@@ -14,10 +14,10 @@ pub struct KoordinatorConfig {
     pub match_policy: MatchPolicy,
     /// How long placed pods wait for the rest of the gang.
     pub schedule_timeout_seconds: ScheduleTimeout,
-    /// QoS class of pods that set none.
+    /// For pods that set none.
     #[serde(rename = "defaultQoSClass")]
     pub default_qos_class: Option<QosClass>,
-    /// Maps node-label keys to layers, in addition to the well-known keys.
+    /// In addition to the well-known keys.
     pub topology_key_mappings: LayerMappings,
 }
 

@@ -1,8 +1,8 @@
 //! Determines which part of a PodGang's topology Koordinator can honour: one required layer for the whole
 //! GangGroup (KOORD-03).
 //!
-//! This is pure. It refuses what Koordinator would ignore, so that a PodGang that bypassed admission fails
-//! closed: it gets no PodGroups, and none of its pods is ungated (KOORD-05).
+//! It refuses what Koordinator would ignore, so that a PodGang that bypassed admission fails closed: it gets
+//! no PodGroups, and none of its pods is ungated (KOORD-05).
 
 use std::collections::BTreeSet;
 
@@ -18,12 +18,12 @@ use crate::backend::domain::pack_keys;
 pub(super) struct Gather {
     /// All pods in one domain of this layer.
     pub required: Option<Layer>,
-    /// All pods in one domain of this layer, if possible. Koordinator 1.8 does not read it.
+    /// If possible. Koordinator 1.8 does not read it.
     pub preferred: Option<Layer>,
     pub warnings: Vec<String>,
 }
 
-/// A layer that the cluster's network topology lacks.
+/// The cluster's network topology lacks it.
 #[derive(Debug, thiserror::Error)]
 #[error("ClusterNetworkTopology default declares no {}", .0.as_str())]
 pub(super) struct UndeclaredLayer(Layer);
@@ -53,8 +53,7 @@ impl Gather {
     }
 }
 
-/// The layers that `pod_gang` requests. Returns [`BackendError::Refused`] if it requests more than one domain
-/// for the whole gang, or an unknown required level.
+/// Refuses more than one domain for the whole gang, and an unknown required level.
 pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gather, BackendError> {
     let refused = |reason: String| {
         BackendError::Refused(format!("PodGang {}: Koordinator {reason}", pod_gang.name_any()))

@@ -32,7 +32,7 @@ impl Layer {
     }
 }
 
-/// The profile's `topologyKeyMappings`: node-label key to layer, in addition to the well-known keys.
+/// The profile's `topologyKeyMappings`, in addition to the well-known keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Layer>")]
 pub struct LayerMappings(BTreeMap<String, Layer>);

@@ -1,7 +1,7 @@
 //! Plans the PodGroups for a PodGang (KOORD-01).
 //!
-//! The plan is pure. Every PodGroup contains the whole list and the same topology, because Koordinator takes
-//! both from the PodGroup that it processes first.
+//! Every PodGroup contains the whole list and the same topology, because Koordinator takes both from the
+//! PodGroup that it processes first.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub(super) fn names(pod_gang: &PodGang) -> impl Iterator<Item = String> {
     pod_gang.spec.podgroups.iter().map(|podgroup| pod_group::name(pod_gang, &podgroup.name))
 }
 
-/// The PodGroups of the PodGang, in podgroup order. `current` are the existing ones, regardless of owner.
-/// Returns [`BackendError::Refused`] if a podgroup has no minimum.
+/// In podgroup order. `current` are the existing PodGroups, regardless of owner. Refuses a podgroup without a
+/// minimum.
 pub(super) fn plan(
     config: &KoordinatorConfig,
     state: &GangState<'_>,
@@ -93,8 +93,8 @@ fn annotations(config: &KoordinatorConfig, groups: &[String], gather: &Gather) -
     annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The number of pods. The annotation is absent while that is below the minimum, because Koordinator rejects
-/// such a total.
+/// The annotation is absent while the number of pods is below the minimum, because Koordinator rejects such a
+/// total.
 fn total_number(podgroup: &PodGroup) -> String {
     let total = podgroup.pod_references.len();
     match usize::try_from(podgroup.min_replicas).is_ok_and(|min| total >= min) {

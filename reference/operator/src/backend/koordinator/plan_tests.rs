@@ -22,7 +22,7 @@ fn pod_gang(podgroups: Vec<PodGroup>) -> PodGang {
     pod_gang
 }
 
-/// The plan of a PodGang whose hard gang is released.
+/// The hard gang is released.
 fn plan(
     config: &KoordinatorConfig,
     pod_gang: &PodGang,

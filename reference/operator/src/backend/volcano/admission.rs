@@ -1,8 +1,7 @@
 //! Checks whether Volcano can serve a PodCliqueSet, using only the PodCliqueSet (VOL-03, VOL-05, ADM-09).
 //!
-//! The rules are pure. `backend` checks whether the queue is open, and whether HyperNodes are created from
-//! the topology. It checks these only for new gangs, so that an update never fails because the cluster has
-//! changed (ADM-08).
+//! `backend` checks whether the queue is open, and whether HyperNodes are created from the topology. It
+//! checks these only for new gangs, so that an update never fails because the cluster has changed (ADM-08).
 
 use grove_api::{PodCliqueSet, PodCliqueSetTemplateSpec, PodSpecJson};
 use serde_json::Value;
@@ -44,7 +43,7 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
     findings
 }
 
-/// Whether the queue of `pcs` must be looked up: the PodCliqueSet is new, or its queue has changed.
+/// The PodCliqueSet is new, or its queue has changed.
 pub(super) fn enters_queue(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> bool {
     let name = |pcs| queue::of_pcs(pcs).ok().map(|queue| queue.name);
     old.is_none_or(|old| name(old) != name(pcs))

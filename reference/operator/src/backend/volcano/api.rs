@@ -4,14 +4,13 @@ use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::backend::crd::Crd;
 
-/// The schedulerName of Volcano's pods, and the name of its profile.
+/// Also the name of the profile.
 pub const VOLCANO: &str = "volcano";
 
-/// The oldest release that this backend supports: the first with subgroup policies.
+/// The first release with subgroup policies.
 pub(super) const RELEASE: &str = "Volcano 1.14";
 
-/// The CRDs that must be installed. An older PodGroup would drop the subgroups, and with them the minimum of
-/// each podgroup.
+/// An older PodGroup would drop the subgroups, and with them the minimum of each podgroup.
 pub(super) const CRDS: &[Crd] = &[
     Crd { name: "podgroups.scheduling.volcano.sh", version: "v1beta1", field: Some("spec.subGroupPolicy") },
     Crd { name: "queues.scheduling.volcano.sh", version: "v1beta1", field: None },

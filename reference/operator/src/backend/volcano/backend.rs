@@ -1,5 +1,3 @@
-//! [`SchedulerBackend`] for Volcano, built from the other files of this module.
-
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -37,8 +35,7 @@ impl Volcano {
         }
     }
 
-    /// Refuses a required level of a topology from which no HyperNodes are created: Volcano would never
-    /// honour it.
+    /// Volcano would never honour a required level of a topology from which no HyperNodes are created.
     async fn refuse_unapplied_topology(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
         let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
         let constrained = template::constraints(&pcs.spec.template).find(required)?;
@@ -102,8 +99,8 @@ impl SchedulerBackend for Volcano {
             pod.annotations_mut().insert(key.to_owned(), plan::name(member.pod_gang));
         }
         let spec = pod_spec::set_scheduler_name(self.name(), pod, member)?;
-        // Volcano could otherwise use a node without the label of a required level, if that node is in a
-        // HyperNode of a lower tier.
+        // Volcano could use a node without the label of a required level, if that node is in a HyperNode of a
+        // lower tier.
         pod_spec::require_levels(spec, member)
     }
 

@@ -1,9 +1,9 @@
 //! Plans the PodGroup for a PodGang (VOL-01).
 //!
-//! The plan is pure. Every podgroup is a subgroup policy that selects its pods by PodClique and has one
-//! subgroup with all of them. `minMember` alone would let surplus pods of one clique replace missing pods of
-//! another. The plan omits the fields that Volcano writes after creation (status, minResources, its own
-//! annotations), so they are kept.
+//! Every podgroup is a subgroup policy that selects its pods by PodClique and has one subgroup with all of
+//! them. `minMember` alone would let surplus pods of one clique replace missing pods of another. The plan
+//! omits the fields that Volcano writes after creation (status, minResources, its own annotations), so they
+//! are kept.
 //!
 //! The plan refuses what Volcano cannot express, so that a PodGang that bypassed admission fails closed: it
 //! gets no PodGroup, and none of its pods is ungated.
@@ -23,11 +23,10 @@ use crate::backend::domain::pack_keys;
 use crate::backend::gang_objects::{Pairs, metadata};
 use crate::cache::generation;
 
-/// The tiers of a PodGang's required levels, by node-label key.
+/// By node-label key.
 pub(super) type GangTiers = BTreeMap<String, usize>;
 
-/// Plans the PodGroup of `pod_gang`. `tiers` are the tiers of its required levels. Returns
-/// [`BackendError::Refused`] if Volcano cannot express the PodGang.
+/// `tiers` are the tiers of the required levels.
 pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObject, BackendError> {
     let spec = Planner { pod_gang, tiers }.spec()?;
     let resource = pod_groups();
@@ -38,8 +37,8 @@ pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObjec
     })
 }
 
-/// The PodGroup of the PodGang. Volcano remembers the HyperNode of a PodGroup as long as that exists. So a
-/// gang that was terminated and created again gets a new PodGroup.
+/// Volcano remembers the HyperNode of a PodGroup as long as that exists. So a gang that was terminated and
+/// created again gets a new PodGroup.
 pub(super) fn name(pod_gang: &PodGang) -> String {
     generation::named(pod_gang, pod_gang.name_any())
 }

@@ -17,7 +17,7 @@ use crate::backend::{FieldError, names};
 
 const STATE_OPEN: &str = "Open";
 
-/// The queue of `pcs`. Returns an error for an invalid name, or if cliques resolve to different queues.
+/// Returns an error for an invalid name, or if cliques resolve to different queues.
 pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     let default = named(pcs.annotations());
     let own = default.map(|name| Queue { name, path: path("metadata") });
@@ -41,15 +41,14 @@ pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     Ok(first)
 }
 
-/// The queue of a PodGang: the pinned one, else the one in the annotation mirrored from its PodCliqueSet.
+/// The pinned queue, else the one in the annotation mirrored from the PodCliqueSet.
 pub(super) fn of_gang(pod_gang: &PodGang) -> &str {
     let annotation = |key: &str| pod_gang.annotations().get(key).map(|name| name.trim());
     let pinned = annotation(ANNOTATION_PINNED_QUEUE).or_else(|| annotation(ANNOTATION_QUEUE));
     pinned.filter(|name| !name.is_empty()).unwrap_or(DEFAULT_QUEUE)
 }
 
-/// Why `queue` accepts no gang. A queue that is not open is never served, so a gang in it would stay pending
-/// indefinitely.
+/// A queue that is not open is never served, so a gang in it would stay pending indefinitely.
 pub(super) async fn closed(client: &Client, queue: &Queue<'_>) -> Option<FieldError> {
     let Queue { name, path } = queue;
     match Api::<DynamicObject>::all_with(client.clone(), &queues()).get_opt(name).await {
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
     use crate::backend::fake_api::FakeApi;
 
-    /// A PodCliqueSet and two cliques with these queues; an empty text means none.
+    /// Of a PodCliqueSet and two cliques; an empty text means none.
     fn pcs(queues: [&str; 3]) -> PodCliqueSet {
         let annotations = |queue: &str| match queue {
             "" => json!({}),

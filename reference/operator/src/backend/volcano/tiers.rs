@@ -20,12 +20,12 @@ use super::hyper_tree::topology_label;
 use super::plan::{self, GangTiers};
 use crate::backend::{BackendError, GangState, domain, gang_objects};
 
-/// The tiers of a ClusterTopologyBinding's levels. The narrowest level is tier 1.
+/// The narrowest level is tier 1.
 #[derive(Debug, Default)]
 pub(super) struct Tiers(Vec<TopologyLevel>);
 
 impl Tiers {
-    /// `levels` are ordered from broadest to narrowest.
+    /// Ordered from broadest to narrowest.
     pub(super) fn new(levels: &[TopologyLevel]) -> Self {
         Self(levels.to_vec())
     }
@@ -39,14 +39,13 @@ impl Tiers {
         self.0.len().checked_sub(tier).and_then(|place| self.0.get(place))
     }
 
-    /// The highest tier, which equals the number of levels.
     pub(super) fn highest(&self) -> usize {
         self.0.len()
     }
 }
 
 /// The tiers for the constraints of `gang`, if their HyperNodes exist. Otherwise the tiers of its existing
-/// PodGroup, with a warning. [`gang_objects::read_current`] explains `existing`.
+/// PodGroup, with a warning.
 ///
 /// Returns [`BackendError::Refused`] if a constraint names no topology. Returns [`BackendError::NotReady`] if
 /// the PodGroup does not exist and the binding, its level or its HyperNodes are missing.
@@ -76,7 +75,7 @@ pub(super) async fn of_gang(
     }
 }
 
-/// The tiers in the PodGroup of `pod_gang` for its constraints; `None` if one is missing or they conflict.
+/// `None` if a tier is missing, or if the tiers conflict.
 fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
     let spec = &pod_group.data["spec"];
     let policies = spec["subGroupPolicy"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -98,8 +97,7 @@ fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
     Some(tiers)
 }
 
-/// The tiers of `keys` in the ClusterTopologyBinding `name`. Checks that its HyperNodes exist, unless the
-/// tiers are already `written`.
+/// Checks that the HyperNodes exist, unless the tiers are already `written`.
 async fn of_binding(
     client: &Client,
     gang: &GangState<'_>,
@@ -125,7 +123,6 @@ async fn of_binding(
     }
 }
 
-/// Whether the tree of the binding reaches this tier.
 async fn has_tier(
     client: &Client,
     binding: &ClusterTopologyBinding,
