@@ -1,5 +1,3 @@
-//! Sets and reads conditions of Grove's statuses.
-
 use std::borrow::Cow;
 
 use jiff::Timestamp;
@@ -8,14 +6,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct ConditionUpdate {
     pub type_: &'static str,
-    /// True, False, or `None` for Unknown.
+    /// `None` for Unknown.
     pub status: Option<bool>,
     pub reason: Cow<'static, str>,
     pub message: String,
 }
 
-/// Returns `conditions` with `update`. The transition time changes only with the status. An equal condition
-/// stays as it is, including its observed generation, so that an unchanged status is never written (GANG-11).
+/// The transition time changes only with the status. An equal condition stays as it is, including its
+/// observed generation, so that an unchanged status is never written (GANG-11).
 pub(crate) fn with(
     mut conditions: Vec<Condition>,
     update: ConditionUpdate,
@@ -47,7 +45,6 @@ pub(crate) fn with(
     conditions
 }
 
-/// Returns `conditions` without the one of that type.
 pub(crate) fn without(mut conditions: Vec<Condition>, type_: &str) -> Vec<Condition> {
     conditions.retain(|condition| condition.type_ != type_);
     conditions

@@ -1,7 +1,6 @@
 //! Computes the PodGangs of a PodCliqueSet replica (GANG-01 to GANG-03).
 //!
-//! Names and specs depend only on the template, the current replicas of each scaling group and the topology
-//! levels. Pod references are added later, when pods exist.
+//! Pod references are added later, when pods exist.
 
 use grove_api::{
     PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec, PodGangSpec, PodGangTopologyConstraint,
@@ -18,7 +17,7 @@ pub(crate) struct GangShape {
     pub spec: PodGangSpec,
     /// Podgroups that are scaled to 0 and therefore not in the spec.
     pub idle: Vec<IdlePodGroup>,
-    /// Scaling group and replica index of a scaled PodGang.
+    /// Of a scaled PodGang: the scaling group and the replica index.
     pub scaled: Option<(String, i32)>,
 }
 
@@ -32,15 +31,15 @@ impl GangShape {
     }
 }
 
-/// A named PodClique or PodCliqueScalingGroup. One of each may have the same name.
+/// A PodClique and a PodCliqueScalingGroup may have the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScaledUnit<'a> {
     Clique(&'a str),
     Group(&'a str),
 }
 
-/// The PodGangs of replica `i`, the base PodGang first. `replicas` returns the current replicas of a scaling
-/// group. `is_idle` returns whether a unit is scaled to 0 and has left its PodGang.
+/// The base PodGang comes first. `replicas` returns the current replicas of a scaling group. `is_idle`
+/// returns whether a unit is scaled to 0 and has left its PodGang.
 pub(crate) fn pod_gangs(
     pcs: &PodCliqueSet,
     i: i32,
@@ -67,8 +66,7 @@ struct Composer<'a> {
 }
 
 impl Composer<'_> {
-    /// The base PodGang: the standalone cliques, and the replicas of scaling groups within their minimum.
-    /// Idle podgroups are separate.
+    /// The standalone cliques, and the replicas of scaling groups within their minimum.
     fn base(&self, i: i32, is_idle: impl Fn(ScaledUnit<'_>) -> bool) -> GangShape {
         let template = &self.pcs.spec.template;
         let mut all: Vec<_> = template

@@ -1,10 +1,8 @@
-//! Computes the smallest JSON merge patch (RFC 7386) from the current to the desired state.
-//!
-//! The controller writes only differences; if there is none, it sends nothing (GANG-11).
+//! Computes the smallest JSON merge patch (RFC 7386) from the current to the desired state (GANG-11).
 
 use serde_json::{Map, Value};
 
-/// Returns `None` if both are equal. Lists are replaced as a whole.
+/// `None` if both are equal. Lists are replaced as a whole.
 pub(crate) fn merge_patch(from: &Value, to: &Value) -> Option<Value> {
     match (from, to) {
         (Value::Object(from), Value::Object(to)) => {

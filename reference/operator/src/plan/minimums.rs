@@ -1,5 +1,5 @@
-//! The number of required pods of a PodClique, or of required replicas of a scaling group. It is 0 while the
-//! object is scaled to 0, regardless of `minAvailable` (AUTO-06).
+//! The minimum of a PodClique or a scaling group. It is 0 while the object is scaled to 0, regardless of
+//! `minAvailable` (AUTO-06).
 
 use grove_api::{PodClique, PodCliqueScalingGroup};
 

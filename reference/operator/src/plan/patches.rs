@@ -1,5 +1,3 @@
-//! Patches of existing objects to their desired state, shared by several kinds.
-
 use std::collections::BTreeMap;
 
 use grove_api::PodClique;
@@ -9,8 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::json_diff::merge_patch;
 
-/// The patch of labels, annotations and spec from `existing` to `wanted`; `None` if nothing differs. Labels
-/// and annotations that `wanted` lacks stay.
+/// `None` if nothing differs. Labels and annotations that `wanted` lacks stay.
 pub(crate) fn change<K: ResourceExt>(existing: &K, wanted: &K, [from, to]: [Value; 2]) -> Option<Value> {
     let mut patch = Map::new();
     let labels = differing(existing.labels(), wanted.labels());
@@ -33,9 +30,8 @@ fn differing(existing: &BTreeMap<String, String>, wanted: &BTreeMap<String, Stri
     (!differing.is_empty()).then_some(Value::Object(differing))
 }
 
-/// The patch of a PodClique. It keeps `replicas`, which belong to the client that scales the PodClique. If
-/// the template is new, it removes the labels and annotations that only the old template had, because pods
-/// inherit them from the PodClique.
+/// Keeps `replicas`, which belong to the client that scales the PodClique. A new template removes the labels
+/// and annotations that only the old template had, because pods inherit them from the PodClique.
 pub(crate) fn pod_clique_change(
     existing: &PodClique,
     wanted: &PodClique,

@@ -14,8 +14,7 @@ use super::resource_sharing;
 use super::startup_order::Parent;
 use crate::cache::ownership::owner_reference;
 
-/// The gated pod of that name and index. If `parents` are given, an init container with `init_image` waits
-/// for them.
+/// An init container with `init_image` waits for `parents`.
 pub(crate) fn pod(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
@@ -60,7 +59,7 @@ pub(crate) fn pod(
     pod
 }
 
-/// Adds these ResourceClaims to the pod and to each of the user's containers.
+/// To the pod and to each of the user's containers.
 fn add_claims(spec: &mut Map<String, Value>, claims: &[String]) {
     if claims.is_empty() {
         return;
@@ -85,8 +84,7 @@ fn append(fields: &mut Map<String, Value>, list: &str, items: impl IntoIterator<
     }
 }
 
-/// Adds the init container that waits for `parents`, after the user's init containers. No other container
-/// mounts its volumes.
+/// It comes after the user's init containers. No other container mounts its volumes.
 fn add_init_container(spec: &mut Map<String, Value>, pcs: &str, parents: &[Parent], image: &str) {
     let ((token, token_path), (info, info_path)) = (names::INIT_TOKEN_VOLUME, names::INIT_POD_INFO_VOLUME);
     let mount = |name: &str, path: &str| json!({"name": name, "mountPath": path, "readOnly": true});
@@ -134,7 +132,7 @@ fn environment(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32, namespace: &s
     variables
 }
 
-/// Number of pods of one replica of a scaling group, according to the template.
+/// According to the template.
 fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
     let template = &pcs.spec.template;
     let mut groups = template.pod_clique_scaling_groups.iter();
@@ -148,7 +146,7 @@ fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
         .sum()
 }
 
-/// Puts `variables` first, and drops the user's variables of the same names.
+/// Replaces the user's variables of the same names.
 fn prepend_environment(container: &mut Map<String, Value>, variables: &[Value]) {
     let names: BTreeSet<_> = variables.iter().map(|variable| variable["name"].as_str()).collect();
     let users = container.get("env").and_then(Value::as_array).cloned().unwrap_or_default();

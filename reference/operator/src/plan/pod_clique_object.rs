@@ -12,18 +12,16 @@ use super::startup_order::{Parent, parents};
 
 const HASH_DIGITS: usize = 10;
 
-/// Which PodGang and replicas a PodClique belongs to.
 pub(crate) struct CliquePosition<'a> {
     pub replica: i32,
     pub pod_gang: String,
-    /// The base PodGang, if the PodClique's own PodGang is scaled.
+    /// Only for a PodClique in a scaled PodGang.
     pub base_pod_gang: Option<String>,
-    /// The scaling group, and the index of its replica.
+    /// With the index of the group's replica.
     pub group: Option<(&'a str, i32)>,
 }
 
-/// The PodClique with the template's `replicas`. The caller keeps those of an existing PodClique, which
-/// belong to the client that scales it.
+/// The caller keeps the `replicas` of an existing PodClique, which belong to the client that scales it.
 pub(crate) fn pod_clique(
     pcs: &PodCliqueSet,
     template: &PodCliqueTemplateSpec,
@@ -80,8 +78,8 @@ pub(super) fn parents_of(pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
     template_of(pcs, pclq).map(|template| parents(pcs, template, replica, group)).unwrap_or_default()
 }
 
-/// The index of the PodCliqueSet replica of a PodClique. For a member of a scaling group, also the group and
-/// the index of the group's replica.
+/// The index of the PodCliqueSet replica. For a member of a scaling group, also the group and the index of
+/// its replica.
 pub(crate) fn position_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     let index = |key: &str| pclq.labels().get(key).and_then(|index| index.parse().ok());
     let group = pclq.labels().get(names::LABEL_SCALING_GROUP).map(String::as_str);
@@ -89,7 +87,7 @@ pub(crate) fn position_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     (index(names::LABEL_PCS_REPLICA_INDEX).unwrap_or(0), group)
 }
 
-/// Opaque hash of the fields that determine a pod. Pods with another hash are old.
+/// Of the fields that determine a pod. Pods with another hash are old.
 pub(crate) fn template_hash(pcs: &PodCliqueSet, template: &PodCliqueTemplateSpec) -> String {
     let mut pod_spec = Value::clone(&template.spec.pod_spec.0);
     // An empty name counts as unset, as in admission.

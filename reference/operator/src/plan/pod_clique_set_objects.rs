@@ -1,5 +1,4 @@
-//! Builds the objects directly under a PodCliqueSet: headless Services, standalone PodCliques and scaling
-//! groups. `pod_gang_object` builds PodGangs.
+//! Builds the objects directly under a PodCliqueSet, except PodGangs.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +79,7 @@ fn metadata(
     }
 }
 
-/// Compares only the fields of a Service that Grove sets, because the API server defaults many others.
+/// The API server defaults fields that Grove does not set.
 pub(crate) fn service_change(existing: &Service, wanted: &Service) -> serde_json::Result<Option<Value>> {
     let grove_fields = |service: &Service| {
         let spec = service.spec.as_ref();

@@ -25,8 +25,7 @@ impl PodGangNames {
         }
     }
 
-    /// The scaled PodGang of replica `j` of a scaling group in replica `i`; `pcsg` is the name of the group's
-    /// object.
+    /// Replica `j` of the group is in replica `i`; `pcsg` is the name of the group's object.
     pub(crate) fn scaled(self, pcs: &PodCliqueSet, i: i32, pcsg: &str, j: i32, min_available: i32) -> String {
         match self {
             Self::ByIndex => names::scaled_pod_gang(pcsg, j, min_available),

@@ -1,9 +1,9 @@
 //! Builds PodGangs, and the patch for an existing one.
 //!
-//! Labels and annotations outside `grove.io/` are copied from the PodCliqueSet. Those that the PodCliqueSet
-//! lacks are removed. Keys under `grove.io/` belong to Grove and the backend, and stay. Annotations of
-//! kubectl are not copied: `last-applied-configuration` contains the whole PodCliqueSet, and each apply would
-//! change every PodGang (GANG-24).
+//! Labels and annotations outside `grove.io/` are copied from the PodCliqueSet, and removed with it. Keys
+//! under `grove.io/` belong to Grove and the backend, and stay. Annotations of kubectl are not copied:
+//! `last-applied-configuration` contains the whole PodCliqueSet, and each apply would change every PodGang
+//! (GANG-24).
 //!
 //! Pod references are preserved here; `reconcile::pod_gang` writes them.
 
@@ -21,10 +21,9 @@ use crate::backend::{BackendError, SchedulerBackend, idle};
 use crate::cache::ownership::owner_reference;
 use crate::faults::fault;
 
-/// Prefix of the annotations that kubectl writes when it applies or restarts an object.
+/// kubectl writes these annotations when it applies or restarts an object.
 const KUBECTL_PREFIX: &str = "kubectl.kubernetes.io/";
 
-/// Builds the desired PodGang; `existing` is the current one, if any.
 pub(crate) async fn pod_gang(
     pcs: &PodCliqueSet,
     shape: GangShape,
@@ -69,8 +68,8 @@ pub(crate) async fn pod_gang(
     Ok(pod_gang)
 }
 
-/// The patch from `existing` to `wanted`, or `None` if they are equal. It applies only to this version of
-/// `existing`, because it replaces the whole list of podgroups, and pod references may have changed since.
+/// `None` if nothing differs. The patch applies only to this version of `existing`, because it replaces the
+/// whole list of podgroups, and pod references may have changed since.
 pub(crate) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result<Option<Value>> {
     let part = |pod_gang: &PodGang| {
         Ok::<_, serde_json::Error>(json!({
@@ -84,7 +83,6 @@ pub(crate) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result
     }))
 }
 
-/// The keys of Grove from `existing`, and all other keys from the PodCliqueSet.
 fn mirrored(existing: &BTreeMap<String, String>, pcs: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_grove = |key: &String| key.starts_with(names::GROVE_PREFIX);
     let kept = existing.iter().filter(|(key, _)| is_grove(key));

@@ -14,20 +14,20 @@ pub(crate) struct ExistingPod {
     pub ready: bool,
     /// Whether the pod has the current template.
     pub current: bool,
-    /// Creation time in seconds.
+    /// In seconds.
     pub created: i64,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct PodChanges {
-    /// Indexes of the pods to create, ascending.
+    /// Ascending indexes of pods.
     pub create: Vec<i32>,
-    /// Uids of the pods to delete, in that order.
+    /// Ordered uids of pods.
     pub delete: Vec<String>,
 }
 
-/// Plans for `wanted` pods. `live` are the cached pods that were not deleted. `unseen` are the indexes of
-/// created pods that are not in the cache yet.
+/// `live` are the cached pods that were not deleted. `unseen` are the indexes of created pods that are not in
+/// the cache yet.
 ///
 /// Pods with an index below `hard` belong to the hard gang and are deleted last. The order of the others is:
 /// pods without a node, pods that are not Ready, pods of an old template, the newest (AUTO-07).

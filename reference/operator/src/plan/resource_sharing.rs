@@ -1,8 +1,7 @@
-//! Which ResourceClaims the pods of a PodCliqueSet share: their names, and which pods get them.
+//! Which ResourceClaims the pods of a PodCliqueSet share.
 //!
-//! Each level has its own entries: PodCliqueSet, scaling group, clique. An entry creates one claim for all
-//! replicas of its object, or one claim per replica. A pod gets the claims of its own replicas at every
-//! level.
+//! PodCliqueSet, scaling group and clique have their own entries. An entry creates one claim for all replicas
+//! of its object, or one claim per replica. A pod gets the claims of its own replicas at every level.
 
 use std::slice;
 
@@ -16,12 +15,11 @@ use super::pod_clique_object::{position_of, template_of};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedClaim<'a> {
-    /// Name of the claim, in its namespace and in the pods.
+    /// In the claim's namespace and in the pods.
     pub name: String,
-    /// The owner's replica whose pods use the claim; `None` if all replicas share the claim.
+    /// Only the pods of this replica of the owner use the claim; `None` for all.
     pub replica: Option<i32>,
     pub template: &'a str,
-    /// Namespace of the template, if the entry names one.
     pub namespace: Option<&'a str>,
 }
 
@@ -30,13 +28,12 @@ pub(crate) struct Entry<'a> {
     pub name: &'a str,
     pub namespace: Option<&'a str>,
     pub scope: ResourceSharingScope,
-    /// Names of cliques and of scaling groups that get the claim; `None` for all.
+    /// Names of cliques and of scaling groups; `None` for all.
     filter: Option<[&'a [String]; 2]>,
 }
 
 impl Entry<'_> {
-    /// Whether the filter selects a child. `child` contains the name of the clique and the name of its
-    /// scaling group.
+    /// `child` contains the name of the clique and the name of its scaling group.
     fn selects(&self, child: &[&str]) -> bool {
         self.filter.is_none_or(|names| {
             let mut names = names.into_iter().flatten();
@@ -82,7 +79,6 @@ fn namespace(field: Option<&String>) -> Option<&str> {
     field.map(String::as_str).filter(|namespace| !namespace.is_empty())
 }
 
-/// The claims that these replicas of `owner` share.
 pub(crate) fn claims<'a>(owner: &str, entries: &[Entry<'a>], replicas: &[i32]) -> Vec<SharedClaim<'a>> {
     let claim = |entry: &Entry<'a>, replica: Option<i32>| SharedClaim {
         name: match replica {
@@ -102,7 +98,7 @@ pub(crate) fn claims<'a>(owner: &str, entries: &[Entry<'a>], replicas: &[i32]) -
     claims
 }
 
-/// Names of the claims of the pod with this index, those of the PodCliqueSet first.
+/// Those of the PodCliqueSet first.
 pub(super) fn claim_names(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> Vec<String> {
     let Some(clique) = template_of(pcs, pclq) else { return Vec::new() };
     let (i, group) = position_of(pclq);
@@ -115,7 +111,7 @@ pub(super) fn claim_names(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> V
 pub(crate) struct PodPosition<'a> {
     /// Index of the PodCliqueSet replica.
     pub i: i32,
-    /// The scaling group in the template, the name of its object, and the index of its replica.
+    /// In the template, the name of its object, and the index of its replica.
     pub group: Option<(&'a PodCliqueScalingGroupConfig, &'a str, i32)>,
     pub pclq: &'a str,
     pub index: i32,

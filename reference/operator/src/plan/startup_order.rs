@@ -11,15 +11,14 @@ use std::collections::BTreeSet;
 use grove_api::{CliqueStartupType, PodCliqueSet, PodCliqueTemplateSpec, names};
 use kube::ResourceExt;
 
-/// A PodClique, and how many of its pods must be Ready first.
+/// With the number of pods that must be Ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Parent {
     pub name: String,
     pub ready: i32,
 }
 
-/// The parents of a clique of the template in replica `i`; `group` is its PodCliqueScalingGroup and the
-/// replica index there.
+/// The clique is in replica `i`; `group` is its PodCliqueScalingGroup and the replica index there.
 pub(super) fn parents(
     pcs: &PodCliqueSet,
     clique: &PodCliqueTemplateSpec,
@@ -39,13 +38,12 @@ pub(crate) fn has_order(pcs: &PodCliqueSet) -> bool {
     pcs.spec.template.cliques.iter().any(|clique| starts_after_others(pcs, clique))
 }
 
-/// Whether the pods of a clique wait for others, in an init container of Grove's.
+/// They wait in an init container of Grove's.
 pub(crate) fn starts_after_others(pcs: &PodCliqueSet, clique: &PodCliqueTemplateSpec) -> bool {
     !template_parents(pcs, clique).is_empty()
 }
 
-/// Whether the update unit with `clique` starts after the unit with `other`, directly or indirectly. A unit
-/// is the clique itself, or a replica of its scaling group.
+/// An update unit is a clique, or a replica of its scaling group. It may follow directly or indirectly.
 pub(crate) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
     let template = &pcs.spec.template;
     let unit_of = |clique: &str| {
@@ -67,7 +65,7 @@ pub(crate) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
     reached.contains(other)
 }
 
-/// The cliques of the template that a clique starts after directly.
+/// Only direct ones.
 fn template_parents<'a>(
     pcs: &'a PodCliqueSet,
     clique: &PodCliqueTemplateSpec,
@@ -87,8 +85,7 @@ fn template_parents<'a>(
     }
 }
 
-/// The PodCliques of the clique `parent` that a PodClique waits for. `i` and `group` are the replica and the
-/// scaling group of the waiting PodClique.
+/// `i` and `group` are the replica and the scaling group of the waiting PodClique.
 fn pod_clique_names(pcs: &PodCliqueSet, parent: &str, i: i32, group: Option<(&str, i32)>) -> Vec<String> {
     let pcs_name = pcs.name_any();
     let config_of = |pcsg: &str| {

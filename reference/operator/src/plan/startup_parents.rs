@@ -1,5 +1,3 @@
-//! The PodCliques whose pods the containers of a PodClique wait for.
-
 use grove_api::names::{LABEL_BASE_POD_GANG, LABEL_POD_GANG};
 use grove_api::{PodClique, PodCliqueSet};
 use kube::ResourceExt;
@@ -9,7 +7,7 @@ use super::startup_order::Parent;
 use crate::backend::idle;
 use crate::cache::caches::Caches;
 
-/// The PodCliques that must be Ready before the containers of this one start, except idle ones.
+/// Idle PodCliques do not count.
 pub(crate) fn awaited(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
     let mut parents = parents_of(pcs, pclq);
     if !parents.is_empty() {

@@ -1,7 +1,4 @@
-//! Creates HorizontalPodAutoscalers. Each PodCliqueSet replica has one for each standalone clique and scaling
-//! group with a scale configuration. An autoscaler has the name of its scale target (AUTO-01).
-//!
-//! An autoscaler of another owner is left as it is.
+//! Creates HorizontalPodAutoscalers. An autoscaler has the name of its scale target (AUTO-01).
 
 use futures::FutureExt;
 use grove_api::PodCliqueSet;
@@ -13,11 +10,11 @@ use crate::context::Context;
 use crate::context::children::{Children, Write};
 use crate::plan::autoscaler_objects::{autoscalers, change};
 
-/// Event reason: an autoscaler of another owner has the name of one that the PodCliqueSet needs.
+/// Event reason. The PodCliqueSet needs the name of an autoscaler of another owner.
 const REASON_NOT_OWNED: &str = "HorizontalPodAutoscalerNotOwned";
 const REASON_FAILED: &str = "HorizontalPodAutoscalerFailed";
 
-/// Returns the pending writes of the PodCliqueSet's autoscalers; `key` is its key in the cache index.
+/// `key` is the PodCliqueSet's key in the cache index.
 pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key: &str) -> Vec<Write<'a>> {
     let cache = &context.caches.autoscalers;
     let mut children = Children::new(context, pcs, cache, change);
@@ -47,8 +44,7 @@ pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key:
     children.finish(key).into_iter().map(report).collect()
 }
 
-/// Whether neither this PodCliqueSet nor a predecessor of the same name controls the autoscaler. The garbage
-/// collector deletes the autoscalers of a predecessor.
+/// The garbage collector deletes the autoscalers of a predecessor of the same name.
 fn is_foreign(found: &HorizontalPodAutoscaler, pcs: &PodCliqueSet) -> bool {
     let is_named = |owner: &str, kind: &str| owner == pcs.name_any() && kind == PodCliqueSet::kind(&());
     controller(found).is_none_or(|owner| !is_named(&owner.name, &owner.kind))

@@ -1,5 +1,4 @@
-//! Reconciles a ClusterTopologyBinding: syncs the schedulers' topology resources with it and reports their
-//! state (TOPO-09).
+//! Syncs the schedulers' topology resources with a ClusterTopologyBinding and reports their state (TOPO-09).
 //!
 //! A topology resource that the binding refers to belongs to someone else and is only compared. Otherwise the
 //! backend creates one with the binding as its controller, so the garbage collector deletes it with the
@@ -19,8 +18,7 @@ use crate::plan::json_diff::merge_patch;
 use crate::status::cluster_topology_binding::{Report, SyncState, drift, status};
 
 const REASON_DRIFT_DETECTED: &str = "TopologyDriftDetected";
-/// Interval at which a scheduler that is not ready is checked again. No event reports that its API is
-/// installed.
+/// No event reports that the API of a scheduler is installed.
 const NOT_READY_PAUSE: Duration = Duration::from_secs(5);
 
 /// Writes the status even if a backend fails, then returns the last error that is worth a retry.
@@ -47,7 +45,7 @@ pub(crate) async fn reconcile(
     }
 }
 
-/// State of every scheduler's topology resources, and the last error that is worth a retry.
+/// Also returns the last error that is worth a retry.
 async fn survey(
     binding: &ClusterTopologyBinding,
     context: &Context,

@@ -33,7 +33,7 @@ use crate::plan::conditions;
 use crate::plan::duration::duration;
 use crate::status::held::held_since;
 
-/// Upstream's default, 4 h.
+/// As upstream: 4 h.
 const DEFAULT_DELAY: Duration = Duration::from_secs(4 * 60 * 60);
 /// Statuses store times in whole seconds.
 const ROUNDED: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ const REASON_GROUP_REPLICA_RECYCLED: &str = "PodCliqueScalingGroupReplicaDeleteS
 const BREACHED: &str = "its minimum was not available for the termination delay";
 const HALF_BOUND: &str = "it was bound in part for the termination delay, and gives its room back";
 
-/// Terminates the replicas whose delay has expired, and requeues for the next deadline.
+/// Requeues for the next deadline.
 pub(crate) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -83,7 +83,7 @@ pub(crate) async fn reconcile(
     Ok(next.map_or_else(Action::await_change, Action::requeue))
 }
 
-/// The start of each part's breach; `None` if the part is not breached.
+/// `None` for a part that is not breached.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct BreachTimes {
     standalone: Vec<Option<Timestamp>>,
@@ -97,7 +97,6 @@ struct GroupBreachTimes {
 }
 
 impl BreachTimes {
-    /// Moves breaches that started before the update step to the start of the step.
     fn not_before(mut self, step_start: Option<Timestamp>) -> Self {
         let Some(step_start) = step_start else { return self };
         let group_replicas = self.groups.iter_mut().flat_map(|group| &mut group.replicas);
@@ -112,7 +111,7 @@ fn is_updating(pcs: &PodCliqueSet) -> bool {
     (0..pcs.spec.replicas).any(|i| update_step_start(pcs, i).is_some())
 }
 
-/// Start of the update step of replica `i`, if that is the current one.
+/// `None` unless replica `i` is in the current update step.
 fn update_step_start(pcs: &PodCliqueSet, i: i32) -> Option<Timestamp> {
     let progress = pcs.status.as_ref()?.update_progress.as_ref()?;
     let current = progress.currently_updating.iter().find(|current| current.replica_index == i)?;
@@ -120,8 +119,7 @@ fn update_step_start(pcs: &PodCliqueSet, i: i32) -> Option<Timestamp> {
 }
 
 impl GroupBreachTimes {
-    /// When the number of unbreached replicas fell below the minimum; `None` if enough replicas are
-    /// unbreached.
+    /// `None` if enough replicas are unbreached.
     fn breached_since(&self) -> Option<Timestamp> {
         let mut starts: Vec<_> = self.replicas.iter().flatten().copied().collect();
         starts.sort_unstable();
@@ -133,9 +131,9 @@ impl GroupBreachTimes {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct DueTerminations {
     whole_replica: bool,
-    /// Replica indexes, for each scaling group.
+    /// For each scaling group.
     group_replicas: Vec<Vec<i32>>,
-    /// Time until the next deadline.
+    /// Until the next deadline.
     wait: Option<Duration>,
 }
 
@@ -171,13 +169,12 @@ fn due_terminations(times: &BreachTimes, delay: Duration, now: Timestamp) -> Due
 
 struct Replica {
     i: i32,
-    /// PodCliques with the generation that their pods must have.
+    /// With the generation that their pods must have.
     standalone: Vec<(Arc<PodClique>, u64)>,
     groups: Vec<Group>,
     base: String,
 }
 
-/// A scaling group with the existing PodCliques of each replica.
 struct Group {
     pcsg: Arc<PodCliqueScalingGroup>,
     replicas: Vec<Vec<(Arc<PodClique>, u64)>>,
@@ -196,7 +193,6 @@ async fn delete_controlled<K: Writable>(
 }
 
 impl Replica {
-    /// Collects the existing PodCliques of replica `i` from the caches.
     fn of(context: &Context, pcs: &PodCliqueSet, i: i32) -> Self {
         let (caches, namespace, pcs_name) = (&context.caches, pcs.namespace(), pcs.name_any());
         let base = context.pod_gang_names.base(pcs, i);
@@ -255,8 +251,8 @@ impl Replica {
         }
     }
 
-    /// Starts the next generation of the whole replica. The number exceeds that of every pod, because a
-    /// recreated PodGang has lost its count.
+    /// The number of the next generation exceeds that of every pod, because a recreated PodGang has lost its
+    /// count.
     async fn recycle(&self, context: &Context, pcs: &PodCliqueSet, why: &str) -> Result<(), ReconcileError> {
         let Some(base) = context.caches.own_pod_gang(pcs, &self.base) else { return Ok(()) };
         let cliques = self
@@ -286,8 +282,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Terminates the gangs that have been partially bound for the delay. Returns the time until the next
-    /// deadline.
+    /// Returns the time until the next deadline.
     async fn terminate_half_bound(
         &self,
         context: &Context,
@@ -343,7 +338,7 @@ impl Group {
     }
 }
 
-/// The start of a PodClique's breach, if its minimum was bound in this generation.
+/// `None` if the minimum was not bound in this generation.
 fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
     let conditions = &pclq.status.as_ref()?.conditions;
     let breached = conditions::true_since(conditions, CONDITION_MIN_AVAILABLE_BREACHED)?;
@@ -351,7 +346,7 @@ fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
         let created = pclq.metadata.creation_timestamp.as_ref().map(|created| created.0);
         return Some(breached.max(created.unwrap_or(breached)));
     }
-    // Before the minimum was bound, no pod was lost, so the breach starts at the binding at the earliest.
+    // No pod was lost before the minimum was bound.
     Some(breached.max(held_since(conditions, generation)?))
 }
 

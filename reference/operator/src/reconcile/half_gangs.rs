@@ -1,9 +1,9 @@
 //! Finds PodGangs that are only partially bound. Their scheduler binds podgroups one by one (TERM-17), or a
 //! pod waits for its volume after all pods have got nodes (TERM-21).
 //!
-//! Such a gang is not breached: some of its podgroups are bound, and the others never were. It would keep its
-//! nodes indefinitely, and two gangs that each hold nodes that the other needs would block each other. So a
-//! PodGang that was partially bound for the termination delay is terminated.
+//! Such a gang is not breached, because some of its podgroups were never bound. It would keep its nodes
+//! indefinitely, and two gangs that each hold nodes that the other needs would block each other. So a PodGang
+//! that was partially bound for the termination delay is terminated.
 //!
 //! PodGangs that wait for room are terminated one per delay, the youngest first. If all were terminated at
 //! once, each could bind the same part again. A PodGang that waits for a volume has room, so it is terminated
@@ -23,24 +23,23 @@ use crate::cache::pods::{bound_since, refusal};
 use crate::context::Context;
 use crate::status::held::held_since;
 
-/// How long a scheduler may take to bind all pods of a gang, even if the termination delay is shorter.
+/// For all pods of a gang, even if the termination delay is shorter.
 const MIN_BINDING_TIME: Duration = Duration::from_secs(6);
 
 struct PodGroupBinding {
     /// When the minimum of the podgroup was first reported as bound.
     minimum: Option<Timestamp>,
-    /// When the first pod of the podgroup was bound.
     first_pod: Option<Timestamp>,
 }
 
 struct HalfBound {
     since: Timestamp,
-    /// Whether a scheduler refuses a pod of the PodGang.
+    /// A scheduler refuses a pod of the PodGang.
     waits_for_room: bool,
 }
 
-/// A PodGang that is partially bound, if the minimum of some podgroup was never bound in this generation. A
-/// gang that was fully bound and has lost a pod is breached, which `gang_termination` handles.
+/// The minimum of some podgroup was never bound in this generation. A gang that was fully bound and has lost
+/// a pod is breached, which `gang_termination` handles.
 fn find_half_bound(caches: &Caches, pod_gang: &PodGang) -> Option<HalfBound> {
     let pcs = caches.pod_clique_set_of(pod_gang)?;
     let view = GangView::of(caches, pod_gang);
@@ -68,7 +67,7 @@ fn half_bound_since(pod_gang: &PodGang, bindings: &[PodGroupBinding]) -> Option<
     (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
 }
 
-/// When a PodGang became partially bound, and after how many termination delays it is terminated.
+/// The number is that of termination delays until the PodGang is terminated.
 pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Timestamp, u32)> {
     let HalfBound { since, waits_for_room } = find_half_bound(&context.caches, pod_gang)?;
     if !waits_for_room {
@@ -87,7 +86,6 @@ pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Times
     Some((since, u32::try_from(younger.count()).unwrap_or(u32::MAX).saturating_add(1)))
 }
 
-/// Time until the termination of a gang that [`half_bound`] has found.
 pub(super) fn time_left(half_bound: (Timestamp, u32), delay: Duration, now: Timestamp) -> Duration {
     let (since, delays) = half_bound;
     let elapsed = Duration::try_from(now.duration_since(since)).unwrap_or_default();
@@ -104,7 +102,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// `Scheduled` has had this status since second `since`.
+    /// Since second `since`.
     fn pod_gang(scheduled: &str, since: i64) -> PodGang {
         let condition = json!({"type": CONDITION_POD_GANG_SCHEDULED, "status": scheduled, "reason": "R", "message": "",
                                "lastTransitionTime": at(since)});

@@ -1,10 +1,8 @@
-//! Lets the init containers of a PodCliqueSet with a startup order read its pods (START-03). It creates a
-//! ServiceAccount, its token, a Role for pods and a RoleBinding. The garbage collector deletes them with the
-//! PodCliqueSet.
+//! Lets the init containers of a PodCliqueSet with a startup order read its pods (START-03).
 //!
-//! They are created once and not watched: the controller creates Secrets and never reads them. So an existing
-//! Secret may belong to a deleted predecessor. It is accepted once the PodCliqueSet is older than the
-//! time that garbage collection takes.
+//! The objects are created once and not watched: the controller creates Secrets and never reads them. So an
+//! existing Secret may belong to a deleted predecessor. It is accepted once the PodCliqueSet is older than
+//! the time that garbage collection takes.
 
 use grove_api::{PodCliqueSet, names};
 use jiff::{SignedDuration, Timestamp};
@@ -19,15 +17,13 @@ use crate::context::error::ReconcileError;
 use crate::context::{Context, writes};
 
 const TOKEN: &str = "kubernetes.io/service-account-token";
-/// Annotation of a token Secret: the name of its service account.
+/// Of a token Secret.
 const SERVICE_ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const REASON_FAILED: &str = "InitContainerAccessFailed";
 const RBAC: &str = "rbac.authorization.k8s.io";
-/// After this time, the garbage collector has deleted a predecessor's objects.
 const GARBAGE_COLLECTION_TIME: SignedDuration = SignedDuration::from_secs(60);
 
-/// Creates the missing objects. Without them, pods that wait for others wait indefinitely, so a failure is
-/// published as an event.
+/// Without these objects, pods that wait for others wait indefinitely. So a failure is published as an event.
 pub(super) async fn ensure(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
     context.events.report(pcs, REASON_FAILED, create_missing(context, pcs).await).await
 }

@@ -1,5 +1,4 @@
-//! Reconcilers of objects: one file per kind, gang termination, and the objects that a PodCliqueSet needs in
-//! addition.
+//! Reconcilers of objects.
 //!
 //! They compare the desired objects with the caches and write the difference. They write only two statuses:
 //! `Initialized` of a PodGang, because gates depend on it, and the status of a ClusterTopologyBinding.

@@ -1,5 +1,4 @@
-//! Reconciles a PodClique: creates and deletes pods, then removes gates where allowed. Pods of an earlier
-//! generation are deleted and created again, and so is the pod of the current update step.
+//! Reconciles a PodClique: creates and deletes pods, then removes gates where allowed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,14 +44,12 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     let (claimed, scaled, released) = tokio::join!(claims, scale(&clique, &pods), clique.release(&pods));
     claimed.and(scaled).and(released)?;
     Ok(match context.expectations.any(clique.uid()) {
-        // The cache usually shows the awaited results long before this timeout.
         true => Action::requeue(EXPECTATION_TIMEOUT),
         false => Action::await_change(),
     })
 }
 
-/// Creates missing pods and deletes extra ones. A PodClique that lacks pods first waits for a permit, then
-/// plans with the current cache.
+/// A PodClique that lacks pods first waits for a permit, then plans with the current cache.
 async fn scale(clique: &Clique<'_>, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
     let Clique { context, pclq, .. } = clique;
     let lacking = clique.lacking(pods);
@@ -73,7 +70,7 @@ struct Dependencies {
 }
 
 impl Dependencies {
-    /// `None` if a dependency is missing. The creation of that dependency wakes the PodClique.
+    /// The creation of a missing dependency wakes the PodClique.
     fn of(context: &Context, pclq: &PodClique) -> Option<Self> {
         if pclq.metadata.deletion_timestamp.is_some() {
             return None;
@@ -108,7 +105,6 @@ impl Clique<'_> {
         self.pclq.metadata.uid.as_deref().unwrap_or_default()
     }
 
-    /// Writes that these cached pods do not show yet.
     fn unseen(&self, pods: &[Arc<Pod>]) -> Unseen {
         let cache: Vec<_> = pods.iter().map(|pod| seen(pod)).collect();
         self.context.expectations.unseen(self.uid(), &cache)
@@ -119,8 +115,7 @@ impl Clique<'_> {
         usize::try_from(self.pclq.spec.replicas).unwrap_or(0).saturating_sub(live)
     }
 
-    /// Deletes pods that are finished, of a former generation, surplus or due in an update, and creates
-    /// missing ones. A finished pod no longer belongs to the gang, so it is replaced (AON-11).
+    /// A finished pod no longer belongs to the gang, so it is replaced (AON-11).
     async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let unseen = self.unseen(pods);
         // Expectations of a deleted PodClique are forgotten, so their absence does not mean that the cache is
@@ -187,9 +182,9 @@ impl Clique<'_> {
         result
     }
 
-    /// Whether the PodClique still exists. Earlier pods may have disappeared because the PodClique was
-    /// deleted, which another watch reports later. New pods would then exist alongside the pods of a new
-    /// PodClique with the same name, which have the same hostnames.
+    /// Earlier pods may have disappeared because the PodClique was deleted, which another watch reports
+    /// later. New pods would then exist alongside the pods of a new PodClique with the same name, which have
+    /// the same hostnames.
     async fn still_exists(&self) -> Result<bool, ReconcileError> {
         if !self.context.expectations.has_created(self.uid()) {
             return Ok(true);
@@ -209,8 +204,8 @@ impl Clique<'_> {
             && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
     }
 
-    /// The pods that an update takes down now: the pod of the current update step, and old pods that are not
-    /// Ready. Pods of a scaling group are replaced with their replica.
+    /// The pod of the current update step, and old pods that are not Ready. Pods of a scaling group are
+    /// replaced with their replica.
     fn due_in_update(&self, pods: &[Arc<Pod>], unseen: &Unseen) -> Vec<String> {
         let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
         if !is_standalone || !is_in_update_step(self.pcs, self.pclq) {
@@ -242,8 +237,8 @@ impl Clique<'_> {
         }
     }
 
-    /// Whether the PodGang has reached the generation of the pods. A scaled PodGang follows its base; in a
-    /// base PodGang, a replica of a scaling group may have been terminated alone.
+    /// A scaled PodGang follows its base. In a base PodGang, a replica of a scaling group may have been
+    /// terminated alone.
     fn is_gang_of_this_generation(&self) -> bool {
         let is_scaled = self.pclq.labels().contains_key(LABEL_BASE_POD_GANG);
         !is_scaled || generation::of_gang(self.pod_gang) == self.generation
@@ -276,7 +271,6 @@ impl Clique<'_> {
         Ok(())
     }
 
-    /// Removes the gate of every pod that may be scheduled.
     async fn release(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let mut gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
         if gated.is_empty() {
@@ -361,7 +355,7 @@ impl Clique<'_> {
                 self.context.expectations.expect_release(self.uid(), &pod.uid().unwrap_or_default());
                 Ok(())
             }
-            // The pod was deleted or replaced by another pod, which the cache will show.
+            // The cache will show that the pod was deleted or replaced.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             Err(source) => {
                 Err(ReconcileError::Api { action: format!("ungate Pod {}", pod.name_any()), source })
@@ -379,7 +373,7 @@ fn seen(pod: &Pod) -> Seen<'_> {
     }
 }
 
-/// The error without the pod's name, which differs with every attempt and would be a new reason each time.
+/// Omits the pod's name, which differs with every attempt and would be a new reason each time.
 fn reason(error: &ReconcileError, pod_clique: &str) -> String {
     let ReconcileError::Api { source: kube::Error::Api(status), .. } = error else {
         return error.to_string();

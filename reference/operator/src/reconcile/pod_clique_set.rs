@@ -1,5 +1,4 @@
-//! Reconciles a PodCliqueSet: headless Services, shared ResourceClaims, standalone PodCliques, scaling
-//! groups, their autoscalers, and PodGangs.
+//! Reconciles a PodCliqueSet.
 //!
 //! Scaling groups create their own PodCliques, and PodCliques their pods. `pod_gang` passes PodGangs to the
 //! backend. A PodClique gets a new template at once. A pod gets it only when it is replaced, for any reason.
@@ -31,10 +30,10 @@ use crate::plan::topology_translation::topology_name;
 use crate::plan::{patches, pod_clique_set_objects as objects, pod_gang_object, startup_order};
 use crate::update::previous_template;
 
-/// Event reason: the backend of a PodCliqueSet is not enabled (ADM-22).
+/// Event reason (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 
-/// When to check again whether a PodCliqueSet may be started.
+/// For a PodCliqueSet that may not be started yet.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Makes all writes even if one fails, and returns the first error.
@@ -80,7 +79,7 @@ fn pod_count(pcs: &PodCliqueSet) -> usize {
     template.cliques.iter().map(clique_pods).fold(0, usize::saturating_add)
 }
 
-/// Returns all pending writes. If the backend fails, there are none, so that nothing is deleted by mistake.
+/// If the backend fails, there are none, so that nothing is deleted by mistake.
 async fn writes<'a>(
     context: &'a Context,
     pcs: &'a PodCliqueSet,
@@ -168,8 +167,7 @@ async fn writes<'a>(
     Ok(writes)
 }
 
-/// Whether a podgroup that is scaled to 0 leaves its PodGang. Before the PodGang exists, the annotations of
-/// the PodCliqueSet decide.
+/// Before the PodGang exists, the annotations of the PodCliqueSet decide.
 fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<&PodGang>) -> bool {
     base.map_or_else(
         || {
@@ -181,9 +179,9 @@ fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<
     )
 }
 
-/// Whether members of an unwanted scaled PodGang still have to be deleted. Their scaling group deletes them
-/// and may currently see another number of replicas. A PodGang that is recreated while these members exist
-/// would be stuck. Each deleted member wakes the PodCliqueSet.
+/// Their scaling group deletes the members of an unwanted scaled PodGang, and may currently see another
+/// number of replicas. A PodGang that is recreated while these members exist would be stuck. Each deleted
+/// member wakes the PodCliqueSet.
 fn has_members_to_delete(context: &Context, pod_gang: &PodGang) -> bool {
     let namespace = pod_gang.namespace();
     pod_gang.spec.podgroups.iter().any(|podgroup| {
@@ -215,8 +213,7 @@ fn apply_faults(shape: &mut GangShape) {
     }
 }
 
-/// The levels of the topology that a PodCliqueSet names; none if it names none or its ClusterTopologyBinding
-/// was deleted.
+/// Empty if the PodCliqueSet names no topology or its ClusterTopologyBinding was deleted.
 ///
 /// Reads the binding from the API server if the cache lacks it. Gang resources are immutable, so a PodGang
 /// that is created just before the cache shows the binding would lack its constraints indefinitely.

@@ -24,11 +24,11 @@ use crate::faults::fault;
 use crate::plan::conditions::{self, ConditionUpdate};
 use crate::status::pod_gang::current_status;
 
-/// Event reason: the backend of a PodGang is not enabled (ADM-22).
+/// Event reason (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
-/// Event reason: the gang resources of a PodGang are wrong and cannot be repaired (GANG-12).
+/// Event reason: the gang resources cannot be repaired (GANG-12).
 const REASON_RESOURCES_DRIFTED: &str = "GangResourcesDrifted";
-/// Annotation that the fault `write-on-reconcile` writes.
+/// The fault `write-on-reconcile` writes it.
 const ANNOTATION_RECONCILED_AT: &str = "grove.io/reconciled-at";
 
 pub(crate) async fn reconcile(
@@ -95,7 +95,6 @@ impl Gang<'_> {
         }
     }
 
-    /// Has the backend create missing gang resources, and wakes the PodCliques, which remove the gates.
     /// Returns false if only a change of the PodGang can help.
     async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
         let Context { caches, synced, events, client, .. } = self.context;
@@ -192,7 +191,7 @@ impl Gang<'_> {
         writes::patch_status(self.context, self.pod_gang, &patch).await
     }
 
-    /// The fault `write-on-reconcile`: writes a new value every second.
+    /// The fault `write-on-reconcile`.
     async fn write_every_second(&self) -> Result<Action, ReconcileError> {
         let now = jiff::Timestamp::now().as_second().to_string();
         if self.pod_gang.annotations().get(ANNOTATION_RECONCILED_AT) != Some(&now) {

@@ -1,5 +1,4 @@
-//! Reconciles a PodCliqueScalingGroup: the PodCliques of its replicas, and the ResourceClaims that they
-//! share.
+//! Reconciles a PodCliqueScalingGroup.
 //!
 //! Replicas with an index below `minAvailable` belong to the base PodGang. Each further replica belongs to a
 //! scaled PodGang, whose pods wait for the base (AON-06). `pod_clique_set` creates the PodGangs. An update
@@ -64,9 +63,8 @@ pub(crate) async fn reconcile(
     Ok(Action::await_change())
 }
 
-/// Whether the group is scaled to 0 but this member is still in the base PodGang. Its pods are deleted only
-/// after the podgroup has left the PodGang. Otherwise the other podgroups would be no complete gang, and
-/// later pods could be mistaken for the deleted pods (AUTO-06).
+/// Whether the group is scaled to 0 but this member is still in the base PodGang. The reason to wait is that
+/// of a leaving PodClique (AUTO-06).
 fn is_leaving(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -86,7 +84,7 @@ fn is_leaving(
         })
 }
 
-/// Starts the next generation of the replica in the current update step, and of old replicas that are down.
+/// The replica in the current update step, and old replicas that are down.
 async fn replace_due_replicas(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -108,7 +106,7 @@ async fn replace_due_replicas(
     writes::patch(context, &*group.pcsg, &patch).await
 }
 
-/// The PodCliques of all replicas of the group, each with the PodGang that it belongs to.
+/// Of all replicas of the group, each with the PodGang that it belongs to.
 fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup, gang_names: PodGangNames) -> Vec<PodClique> {
     let group = pcsg.name_any();
     let index = pcsg.labels().get(names::LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());

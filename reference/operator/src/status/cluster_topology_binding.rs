@@ -16,24 +16,22 @@ use kube::api::DynamicObject;
 use crate::backend::{BackendError, TopologyState};
 use crate::plan::conditions::{self, ConditionUpdate};
 
-/// State of a scheduler's topology resources. The summary reports the last variant that occurs.
+/// The summary reports the last variant that occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SyncState {
     InSync,
-    /// The scheduler's API is not installed (yet).
+    /// The scheduler's API is not installed.
     NotReady,
-    /// The topology resources can be synced once another object is deleted.
+    /// Another object must be deleted first.
     Waiting,
-    /// The topology resources differ from the binding, or could not be synced.
     Drifted,
-    /// The scheduler does not accept this binding.
     Refused,
-    /// The scheduler in the binding is not enabled, or has no topology resources.
+    /// The scheduler is not enabled, or has no topology resources.
     Unavailable,
 }
 
 impl SyncState {
-    /// Status and reason of the condition.
+    /// Of the condition.
     fn condition(self) -> (Option<bool>, &'static str) {
         match self {
             Self::InSync => (Some(false), "InSync"),
@@ -49,16 +47,16 @@ impl SyncState {
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
     pub scheduler: String,
-    /// The topology resource that the binding refers to; otherwise the binding's own name.
+    /// The referenced topology resource, otherwise the binding's own name.
     pub reference: String,
-    /// Generation of the referenced topology resource, if it exists.
+    /// Of the referenced topology resource, if it exists.
     pub generation: Option<i64>,
     pub state: SyncState,
     pub message: Option<String>,
 }
 
 impl Report {
-    /// The report about the result of a sync; `existing` are the scheduler's topology resources.
+    /// `existing` are the scheduler's topology resources.
     pub(crate) fn of_result(
         binding: &ClusterTopologyBinding,
         scheduler: &str,
@@ -88,7 +86,7 @@ impl Report {
         }
     }
 
-    /// A scheduler that the binding names but that is not enabled.
+    /// The scheduler is not enabled.
     pub(crate) fn unavailable(bound: &SchedulerTopologyBinding) -> Self {
         let SchedulerTopologyBinding { scheduler_name: scheduler, topology_reference } = bound;
         Self {
@@ -103,8 +101,7 @@ impl Report {
     }
 }
 
-/// Computes the status. The observed generation is set only if `is_done`, which means that nothing remains
-/// to be done for it.
+/// The observed generation is set only if `is_done`, which means that nothing remains to be done for it.
 pub(crate) fn status(
     binding: &ClusterTopologyBinding,
     reports: &[Report],
@@ -125,7 +122,6 @@ pub(crate) fn status(
     }
 }
 
-/// The message about a drift, if the status reports one.
 pub(crate) fn drift(status: &ClusterTopologyBindingStatus) -> Option<&str> {
     let mut conditions = status.conditions.iter();
     conditions

@@ -1,8 +1,7 @@
 //! Reconcilers of statuses: one file per kind, and the conditions that several of them report.
 //!
-//! A status is computed from the caches. It is written after a pause, which collects changes, and only if it
-//! differs. The reconciler of ClusterTopologyBindings writes the status that `cluster_topology_binding`
-//! computes here.
+//! A status is written after a pause, which collects changes, and only if it differs. The reconciler of
+//! ClusterTopologyBindings writes the status that `cluster_topology_binding` computes here.
 
 pub(crate) mod cluster_topology_binding;
 pub(crate) mod held;

@@ -1,6 +1,3 @@
-//! Status of a PodCliqueSet: available and updated replicas, the replica in the current update step, whether
-//! its topology exists, and objects that cannot be created.
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +31,7 @@ use crate::plan::topology_translation::{constraints, topology_name, unknown_doma
 use crate::update::rolling_update::{ReplicaState, next_replica};
 use crate::update::update_view::{CliqueView, GroupView, ReplicaView, rolls};
 
-/// Writes the status if it differs, and counts an update that has ended.
+/// Also counts an update that has ended.
 pub(crate) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -86,8 +83,7 @@ pub(crate) async fn reconcile(
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
-/// Why some objects of a PodCliqueSet cannot be created (STAT-18): a name that is taken, or else the failure
-/// that one of its PodGangs reports.
+/// A name that is taken, or else the failure that one of its PodGangs reports (STAT-18).
 fn failure(context: &Context, pcs: &PodCliqueSet) -> Option<ConditionUpdate> {
     let (caches, events) = (&context.caches, &context.events);
     let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
@@ -117,7 +113,7 @@ fn failure(context: &Context, pcs: &PodCliqueSet) -> Option<ConditionUpdate> {
     })
 }
 
-/// Whether PodCliques or scaling groups of replicas that were scaled in still exist.
+/// Of replicas that were scaled in.
 fn has_excess(context: &Context, pcs: &PodCliqueSet) -> bool {
     let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
     let is_beyond = |labels: &BTreeMap<String, String>| {
@@ -174,7 +170,7 @@ impl Replica {
             && self.0.groups.iter().all(is_group_available)
     }
 
-    /// Checks the statuses of cliques and groups and also their pods, because statuses may be stale.
+    /// Also checks the pods, because statuses of cliques and groups may be stale.
     fn is_updated(&self) -> bool {
         let is_group_updated = |group: &GroupView| {
             let updated = group.pcsg.status.as_ref().map_or(0, |status| status.updated_replicas);
@@ -187,8 +183,7 @@ impl Replica {
     }
 }
 
-/// Progress of an update, and the replica in the current update step. `None` until a template changes for the
-/// first time.
+/// `None` until a template changes for the first time.
 fn progress(
     pcs: &PodCliqueSet,
     replicas: &[Replica],
@@ -254,8 +249,7 @@ fn progress(
     Some(progress)
 }
 
-/// Condition `TopologyLevelsUnavailable`; `levels` are those of the ClusterTopologyBinding `name`, if it
-/// exists.
+/// `levels` are those of the ClusterTopologyBinding `name`, if it exists.
 fn topology_condition(
     template: &PodCliqueSetTemplateSpec,
     name: Option<&str>,

@@ -1,5 +1,3 @@
-//! Conditions and progress in the status of a PodCliqueSet.
-
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
@@ -7,8 +5,7 @@ use super::*;
 use crate::context::test_api::World;
 use crate::plan::pod_clique_object::template_hash;
 
-/// Progress in the first status of a PodCliqueSet with one pod. `hash` is that of the pod's template, and
-/// `generation` is that of the gang.
+/// `hash` is that of the pod's template, and `generation` is that of the gang.
 async fn first_progress(pcs: &PodCliqueSet, hash: &str, generation: u64) -> Value {
     let mut world = World::new();
     let owned = |name: &str, kind: &str, owner: &str| {
@@ -56,7 +53,7 @@ async fn a_template_change_before_the_first_status_starts_an_update() {
     assert_eq!(left_alone, Value::Null, "users delete old pods");
 }
 
-/// The condition `ReplicaFailure` that the status of `wl` gets, as reason and message.
+/// The condition `ReplicaFailure` of `wl`, as reason and message.
 async fn failure_condition(world: &World, before: &Value) -> Option<(String, String)> {
     let pcs = json!({
         "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl", "generation": 1},

@@ -1,5 +1,4 @@
-//! Status of a PodGang except `Initialized`: whether its minimum is bound, ready and healthy, whether its
-//! gang resources exist, and what it waits for.
+//! Status of a PodGang except `Initialized`.
 //!
 //! It is computed from pods, PodCliques and this program's own failures. The status of a scheduler's gang
 //! resource is not used: kube-scheduler may never reset it, and Volcano may reset too much of it. A
@@ -34,10 +33,9 @@ use crate::faults::fault;
 use crate::plan::conditions::{self, ConditionUpdate};
 use crate::plan::json_diff::merge_patch;
 
-/// How old a PodGang must be before its status reports missing pods.
+/// A younger PodGang's status does not report missing pods.
 const CREATION: Duration = Duration::from_secs(3);
 
-/// Writes the status if it differs. Unbound gangs are checked again later, because their message may change.
 pub(crate) async fn reconcile(
     pod_gang: Arc<PodGang>,
     context: Arc<Context>,
@@ -67,15 +65,14 @@ pub(crate) async fn reconcile(
         let was_bound = conditions::is_true(&before.conditions, CONDITION_POD_GANG_SCHEDULED);
         context.metrics.record_bound(&pod_gang, was_bound);
     }
-    // Check an unbound gang again later, because a changed message about an unchanged fact wakes no
-    // reconciler.
+    // A changed message about an unchanged fact wakes no reconciler.
     Ok(match gang.is_scheduled() {
         true => Action::await_change(),
         false => Action::requeue(stable_for.unwrap_or(STABLE)),
     })
 }
 
-/// Computes the status of a PodGang. The caller must write it at once.
+/// The caller must write it at once.
 pub(crate) fn current_status(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
     let before = pod_gang.status.clone().unwrap_or_default();
     let keeps_messages = context.messages.stable_for(pod_gang).is_some();
@@ -87,9 +84,9 @@ struct Gang<'a> {
     context: &'a Context,
     pod_gang: &'a PodGang,
     view: GangView,
-    /// Why its gang resources could not be created, if that failed.
+    /// Why the gang resources could not be created.
     failure: Option<String>,
-    /// The claim that one of its pods waits for, if claims have been listed.
+    /// A pod waits for this claim.
     unbound_claim: Option<UnboundClaim>,
 }
 
@@ -100,7 +97,7 @@ impl<'a> Gang<'a> {
         Self { context, pod_gang, view, failure, unbound_claim: None }
     }
 
-    /// Computes the status from the previous one. `keeps_messages` keeps the messages about unchanged facts.
+    /// `keeps_messages` keeps the messages about unchanged facts.
     fn status(&self, before: &PodGangStatus, keeps_messages: bool) -> PodGangStatus {
         let mut status = before.clone();
         for mut update in self.updates(&before.conditions) {
@@ -209,8 +206,7 @@ impl<'a> Gang<'a> {
         })
     }
 
-    /// Why the PodGang is not scheduled, as reason and message (STAT-09). The checks go from the earliest
-    /// step to the last.
+    /// Reason and message (STAT-09). The checks go from the earliest step to the last.
     fn wait_reason(&self) -> (&'static str, String) {
         if let Some(failure) = &self.failure {
             return (GANG_RESOURCES_MISSING, failure.clone());
@@ -246,7 +242,7 @@ impl<'a> Gang<'a> {
         }
     }
 
-    /// Whether the scheduler could not try any of the pods that wait.
+    /// The scheduler could not try any of the pods that wait.
     fn is_scheduler_error(&self) -> bool {
         let pods = self.view.pods();
         let mut refusals = pods.iter().filter_map(|pod| refusal(pod)).peekable();
@@ -278,8 +274,8 @@ impl<'a> Gang<'a> {
         self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
-    /// The scheduler's message about a pod, or else about the gang resources. The most specific cause comes
-    /// first, then the reason `Unschedulable`.
+    /// About a pod, or else about the gang resources. The most specific cause comes first, then the reason
+    /// `Unschedulable`.
     fn scheduler_message(&self) -> Option<String> {
         let pods = self.view.pods();
         let has_message =
@@ -318,9 +314,9 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// What a pod lacks according to the scheduler's message, the most specific cause first. Messages on the
-/// pods of one gang differ: a small pod may report other tenants' nodes, and a large pod missing GPUs.
-/// Other pods report only that they wait for the gang.
+/// What a pod lacks according to the scheduler's message, the most specific cause first. Messages on the pods
+/// of one gang differ: a small pod may report other tenants' nodes, and a large pod missing GPUs. Other pods
+/// report only that they wait for the gang.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Resource,
@@ -343,7 +339,7 @@ fn cause(message: &str) -> Cause {
     }
 }
 
-/// Whether both have the same type, status and reason.
+/// The message may differ.
 fn is_same_fact(old: &Condition, new: &ConditionUpdate) -> bool {
     let status = if new.status == Some(true) { "True" } else { "False" };
     old.type_ == new.type_ && old.status == status && old.reason == new.reason

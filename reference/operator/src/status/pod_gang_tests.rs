@@ -11,8 +11,7 @@ fn owner(kind: &str, name: &str) -> Value {
     json!([{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid, "controller": true}])
 }
 
-/// A PodCliqueSet with a base PodGang `wl-0` of 2 pods, both needed, and a scaled PodGang `wl-0-sg-0` of 1
-/// pod.
+/// A base PodGang `wl-0` of 2 pods, both needed, and a scaled PodGang `wl-0-sg-0` of 1 pod.
 fn world() -> World {
     let mut world = World::new();
     let pcs = json!({
@@ -71,7 +70,7 @@ fn pod(world: &mut World, name: &str, state: &str) {
     world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
 }
 
-/// The written status: the phase, and status, reason and message of each condition.
+/// The phase, and status, reason and message of each condition.
 async fn written_status(world: &World, pod_gang: PodGang) -> (Value, BTreeMap<String, [String; 3]>) {
     reconcile(Arc::new(pod_gang), Arc::clone(&world.context)).await.unwrap();
     let written = world.written().pop().map(|(_, body)| body["status"].clone()).unwrap_or_default();

@@ -1,6 +1,3 @@
-//! Status of a PodCliqueScalingGroup: scheduled, available and updated replicas, and whether they are enough.
-//! It also reports a gang termination in progress, and the next replica of an update.
-
 use std::sync::Arc;
 
 use grove_api::names::{
@@ -33,7 +30,6 @@ use crate::update::update_view::{
 
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
-/// Writes the status if it differs, and warns when the last scheduled replica was lost.
 pub(crate) async fn reconcile(
     pcsg: Arc<PodCliqueScalingGroup>,
     context: Arc<Context>,
@@ -93,7 +89,6 @@ pub(crate) async fn reconcile(
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
-/// Progress of a scaling group's update, and the replica of the next update step.
 fn progress(
     pcs: &PodCliqueSet,
     group: &GroupView,
@@ -135,9 +130,8 @@ fn progress(
     Some(progress)
 }
 
-/// Whether a gang termination of the group's replicas is in progress. The termination ends when all cliques
-/// have been scheduled and healthy since it started. The reason contains the number of terminations, to
-/// distinguish a new one from a finished one.
+/// The termination ends when all cliques have been scheduled and healthy since it started. The reason
+/// contains the number of terminations, to distinguish a new one from a finished one.
 fn termination_condition(
     pcsg: &PodCliqueScalingGroup,
     base: u64,
@@ -175,8 +169,8 @@ fn termination_condition(
     })
 }
 
-/// Computes the status from the PodCliques. A replica with missing PodCliques is `None`. Statuses of
-/// PodCliques may be stale during an update, so `is_new` checks the pods.
+/// A replica with missing PodCliques is `None`. Statuses of PodCliques may be stale during an update, so
+/// `is_new` checks the pods.
 fn status(
     pcsg: &PodCliqueScalingGroup,
     pcs: &str,

@@ -1,5 +1,5 @@
-//! Reports whether a PodClique's containers wait for other PodCliques, and for which. So users can
-//! distinguish waiting pods from broken ones (START-09).
+//! Reports for which other PodCliques a PodClique's containers wait. So users can distinguish waiting pods
+//! from broken ones (START-09).
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::cache::pods::{is_bound, is_former, is_live, is_ready, own_pods};
 use crate::plan::conditions::ConditionUpdate;
 use crate::plan::startup_parents::awaited;
 
-/// The condition; `None` if the PodClique has never waited.
+/// `None` if the PodClique has never waited.
 pub(super) fn condition(
     caches: &Caches,
     pcs: &PodCliqueSet,
@@ -39,7 +39,6 @@ pub(super) fn condition(
     (is_held || is_known).then_some(condition)
 }
 
-/// A message for each parent that has too few Ready pods.
 fn unready_parents(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<String> {
     let unready = awaited(caches, pcs, pclq).into_iter().filter_map(|parent| {
         let found = caches.pod_cliques.get(pclq.namespace().as_deref(), &parent.name);
@@ -87,8 +86,7 @@ mod tests {
         })
     }
 
-    /// The condition of a clique that starts after 2 pods, of which `ready` are Ready. `own` is the state
-    /// of its own pod.
+    /// The clique starts after 2 pods, of which `ready` are Ready. `own` is the state of its own pod.
     fn reported(ready: usize, own: Value, before: &[Condition]) -> Option<Condition> {
         let mut world = World::new();
         let pcs = json!({"metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"}, "spec": {"replicas": 1, "template": {

@@ -14,15 +14,15 @@ use crate::cache::gang_view::{GangView, PodGroupView};
 use crate::cache::pods::is_bound;
 use crate::context::Context;
 
-/// Annotation in which a scheduler passes the chosen node to the provisioner of a claim.
+/// A scheduler passes the chosen node to the provisioner of a claim in this annotation.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-/// A pod, and one of its claims that has a node but no volume.
+/// The claim has a node but no volume.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnboundClaim {
     pod: String,
     claim: String,
-    /// The storage class, whose provisioner should create the volume.
+    /// The provisioner of this storage class should create the volume.
     class: String,
 }
 
@@ -33,8 +33,7 @@ impl UnboundClaim {
     }
 }
 
-/// The first claim that a pod of a PodGang waits for. If claims cannot be listed, the rest of the status is
-/// still written.
+/// If claims cannot be listed, the rest of the status is still written.
 pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<UnboundClaim> {
     let claims_of_pods = claims_of_pods(context, pod_gang, view);
     if claims_of_pods.is_empty() {
@@ -51,7 +50,7 @@ pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView
     }
 }
 
-/// Pairs of pod and claim, for pods that may already have a chosen node.
+/// Only pods that may already have a chosen node.
 fn claims_of_pods(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
     let pairs_of = |podgroup: &PodGroupView| {
         let clique = context.caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;

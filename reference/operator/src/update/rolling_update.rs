@@ -8,19 +8,19 @@
 //! The status of the clique or group stores the steps. The status of the PodCliqueSet stores the replica in
 //! the current step. So a restart continues the update.
 
-/// What an update replaces as one: a pod of a standalone clique, or a replica of a scaling group.
+/// A pod of a standalone clique, or a replica of a scaling group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unit<K> {
     pub key: K,
-    /// Whether its template is outdated.
+    /// The template is outdated.
     pub old: bool,
-    /// Whether the pod is Ready, or the replica available.
+    /// The pod is Ready, or the replica available.
     pub up: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Units<K> {
-    /// Existing units, in the order in which they are replaced.
+    /// In the order in which they are replaced.
     pub present: Vec<Unit<K>>,
     pub wanted: usize,
     pub min: usize,
@@ -55,14 +55,12 @@ impl<K: Clone + PartialEq> Units<K> {
         self.present.iter().any(|unit| unit.key == *key && unit.old)
     }
 
-    /// The units that are replaced at once.
+    /// They are replaced at once.
     pub(crate) fn old_and_down(&self) -> impl Iterator<Item = &K> {
         self.present.iter().filter(|unit| unit.old && !unit.up).map(|unit| &unit.key)
     }
 
-    /// The unit of the next update step, if one may start.
     pub(crate) fn next(&self, steps: &UpdateSteps<K>) -> Option<&K> {
-        // The current unit must be replaced first.
         if steps.current.as_ref().is_some_and(|current| self.is_old(current)) {
             return None;
         }
@@ -75,33 +73,28 @@ impl<K: Clone + PartialEq> Units<K> {
         self.present.iter().find(|unit| unit.old && unit.up).map(|unit| &unit.key)
     }
 
-    /// Removes the units that are already being deleted.
     pub(crate) fn without(mut self, deleted: &[K]) -> Self {
         self.present.retain(|unit| !deleted.contains(&unit.key));
         self
     }
 
-    /// Whether the unit of the current step may be taken down now. Other units may be down since its
-    /// selection.
+    /// Other units may be down since the selection of the current step's unit.
     pub(crate) fn may_be_taken_down(&self, key: &K) -> bool {
         let is_up = self.present.iter().any(|unit| unit.key == *key && unit.up);
         self.is_old(key) && (!is_up || self.can_spare_one())
     }
 
-    /// Whether enough units stay up if one is taken down.
     fn can_spare_one(&self) -> bool {
         self.count(|unit| unit.up) > self.min.min(self.wanted.saturating_sub(1))
     }
 
-    /// Whether all units are new, and enough of them are up: as many as before the update, and at least the
-    /// minimum.
+    /// As many units are up as before the update, and at least the minimum.
     pub(crate) fn is_done(&self, steps: &UpdateSteps<K>) -> bool {
         let up = self.count(|unit| unit.up);
         self.count(|unit| unit.old) == 0 && up >= self.min.max(steps.count()).min(self.wanted)
     }
 }
 
-/// How far the update of a PodCliqueSet replica is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplicaState {
     /// A pod is old.
@@ -114,8 +107,8 @@ pub(crate) enum ReplicaState {
     Settled,
 }
 
-/// The replica of the next update step. The current replica stays the next one until it is settled. Then
-/// replicas without bound pods come first, followed by breached replicas, and last the others by index.
+/// The current replica stays the next one until it is settled. Then replicas without bound pods come first,
+/// followed by breached replicas, and last the others by index.
 pub(crate) fn next_replica(replicas: &[ReplicaState], current: Option<usize>) -> Option<usize> {
     let is_open = |state: &ReplicaState| matches!(state, ReplicaState::Old { .. } | ReplicaState::Unsettled);
     if let Some(current) = current.filter(|current| replicas.get(*current).is_some_and(is_open)) {

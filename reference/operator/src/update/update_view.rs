@@ -27,13 +27,13 @@ use crate::plan::startup_order::follows;
 use crate::plan::startup_parents::awaited;
 use crate::plan::{conditions, minimums};
 
-/// Whether the controller replaces old pods. With another update strategy, users delete them.
+/// With another update strategy, users delete old pods.
 pub(crate) fn rolls(pcs: &PodCliqueSet) -> bool {
     let strategy = pcs.spec.update_strategy.as_ref().map(|strategy| strategy.type_).unwrap_or_default();
     strategy == UpdateStrategyType::RollingRecreate
 }
 
-/// The replica in the current update step, if the status of the PodCliqueSet refers to its current templates.
+/// `None` if the status of the PodCliqueSet refers to earlier templates.
 pub(super) fn reported_replica_in_step(pcs: &PodCliqueSet) -> Option<i32> {
     let progress = pcs.status.as_ref()?.update_progress.as_ref();
     let progress = progress.filter(|progress| progress.update_ended_at.is_none() && rolls(pcs))?;
@@ -41,14 +41,13 @@ pub(super) fn reported_replica_in_step(pcs: &PodCliqueSet) -> Option<i32> {
     reported_generation(pcs).map(|_| current)
 }
 
-/// The generation hash of a PodCliqueSet, if its status already reports it.
+/// `None` until the status of the PodCliqueSet reports its generation hash.
 pub(crate) fn reported_generation(pcs: &PodCliqueSet) -> Option<String> {
     let reported = pcs.status.as_ref()?.current_generation_hash.as_ref()?;
     (*reported == generation_hash(pcs)).then(|| reported.clone())
 }
 
-/// Whether the PodCliqueSet replica of a PodClique waits for its update step. Also true while the status
-/// does not report the update yet.
+/// Also true while the status does not report the update yet.
 pub(super) fn awaits_update_step(pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
     if !rolls(pcs) || reported_generation(pcs).is_none() {
         return rolls(pcs);
@@ -64,8 +63,7 @@ pub(crate) fn is_in_update_step(pcs: &PodCliqueSet, object: &impl ResourceExt) -
     in_step.is_some() && (fault!("all-replicas-in-turn") || index == in_step)
 }
 
-/// Whether the startup order allows an update step of a PodClique. The PodCliques that it starts after must
-/// be updated and up. There are two exceptions:
+/// The PodCliques that this one starts after must be updated and up. There are two exceptions:
 /// - A parent that also starts after this PodClique cannot be updated first, so only its minimum must be up.
 /// - A parent in the same replica of a scaling group is replaced at the same time, so it does not count.
 pub(crate) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
@@ -97,7 +95,7 @@ pub(crate) struct CliqueView {
     pub pclq: Arc<PodClique>,
     pods: Vec<Arc<Pod>>,
     has_former: bool,
-    /// The template hash that the pods of the PodClique must have.
+    /// The pods of the PodClique must have this template hash.
     template: String,
 }
 
@@ -126,13 +124,11 @@ impl CliqueView {
         self.has_former || self.has_old_template()
     }
 
-    /// Whether a pod has another template and must be updated. Pods of an earlier generation do not count,
-    /// because they are deleted anyway.
+    /// Pods of an earlier generation do not count, because they are deleted anyway.
     fn has_old_template(&self) -> bool {
         self.pods.iter().any(|pod| self.is_old_pod(pod))
     }
 
-    /// Whether every pod exists with the new template.
     pub(crate) fn is_new(&self) -> bool {
         !self.has_old() && self.pods.len() >= self.wanted()
     }
@@ -145,7 +141,7 @@ impl CliqueView {
         self.pods.iter().filter(|pod| is_ready(pod)).count() >= self.min()
     }
 
-    /// Whether every pod exists, and is Ready if its scheduler has found room for it.
+    /// Every pod exists, and is Ready if its scheduler has found room for it.
     fn is_whole(&self) -> bool {
         let now = Timestamp::now();
         self.pods.len() >= self.wanted()
@@ -157,14 +153,13 @@ impl CliqueView {
         status.is_some_and(|status| conditions::is_true(&status.conditions, type_))
     }
 
-    /// Whether its minimum was ever bound. A later generation keeps the condition, but resets its status.
+    /// A later generation keeps the condition, but resets its status.
     fn was_held(&self) -> bool {
         let status = self.pclq.status.as_ref();
         let mut known = status.iter().flat_map(|status| &status.conditions);
         known.any(|known| known.type_ == CONDITION_MIN_AVAILABLE_HELD)
     }
 
-    /// Whether the PodClique itself already has the new template.
     pub(crate) fn creates_new_pods(&self) -> bool {
         self.pclq.labels().get(LABEL_POD_TEMPLATE_HASH) == Some(&self.template)
     }
@@ -185,7 +180,7 @@ impl CliqueView {
         current.map(reported_steps).unwrap_or_default()
     }
 
-    /// Pods that are older than the update but have the new template, for the fault `update-takes-new`.
+    /// For the fault `update-takes-new`: pods that are older than the update but have the new template.
     pub(crate) fn earlier_new_pods(&self) -> Vec<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let Some(started) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
@@ -202,7 +197,7 @@ impl CliqueView {
     }
 }
 
-/// Whether progress with that generation hash belongs to the update that the PodCliqueSet's status reports.
+/// The PodCliqueSet's status reports the update.
 pub(crate) fn is_of_update(pcs: &PodCliqueSet, hash: &String) -> bool {
     pcs.status.as_ref().and_then(|status| status.current_generation_hash.as_ref()) == Some(hash)
 }
@@ -215,7 +210,6 @@ pub(crate) fn reported_steps(progress: &PodCliqueUpdateProgress) -> UpdateSteps<
     })
 }
 
-/// The steps in the form of a PodClique's status.
 pub(crate) fn selected_pods(steps: UpdateSteps<String>) -> Option<PodsSelectedToUpdate> {
     let UpdateSteps { current, completed } = steps;
     current.map(|current| PodsSelectedToUpdate { current, completed })
@@ -223,7 +217,7 @@ pub(crate) fn selected_pods(steps: UpdateSteps<String>) -> Option<PodsSelectedTo
 
 pub(crate) struct GroupView {
     pub pcsg: Arc<PodCliqueScalingGroup>,
-    /// For each replica, the members that exist, and whether all members exist.
+    /// The members that exist, and whether all members exist.
     pub replicas: Vec<(Vec<CliqueView>, bool)>,
 }
 
@@ -243,8 +237,8 @@ impl GroupView {
         Self { replicas: (0..pcsg.spec.replicas).map(replica).collect(), pcsg }
     }
 
-    /// Its replicas, by index. A remaining pod of an earlier generation does not make a replica old,
-    /// because it is being deleted.
+    /// By index. A remaining pod of an earlier generation does not make a replica old, because it is being
+    /// deleted.
     pub(crate) fn units(&self) -> Units<i32> {
         let unit = |(j, (members, are_all)): (usize, &(Vec<CliqueView>, bool))| Unit {
             key: i32::try_from(j).unwrap_or(i32::MAX),
@@ -269,7 +263,7 @@ impl GroupView {
         })
     }
 
-    /// Whether every member of a replica creates new pods, so that the replica may be replaced.
+    /// A replica may be replaced only if every member creates new pods.
     pub(crate) fn creates_new_pods(&self, j: i32) -> bool {
         let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
         replica.is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::creates_new_pods))
@@ -306,11 +300,10 @@ impl GroupView {
     }
 }
 
-/// The cliques and scaling groups of a PodCliqueSet replica that exist.
 pub(crate) struct ReplicaView {
     pub cliques: Vec<CliqueView>,
     pub groups: Vec<GroupView>,
-    /// Whether the base PodGang and every clique and scaling group of the replica exist.
+    /// The base PodGang and every clique and scaling group of the replica exist.
     pub exists: bool,
 }
 
@@ -327,7 +320,7 @@ impl ReplicaView {
         self.all().any(CliqueView::has_old)
     }
 
-    /// Whether a pod must be updated. Pods that gang termination replaces do not count.
+    /// Pods that gang termination replaces do not count.
     pub(crate) fn has_old_template(&self) -> bool {
         self.all().any(CliqueView::has_old_template)
     }
