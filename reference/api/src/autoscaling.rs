@@ -1,5 +1,3 @@
-//! Horizontal autoscaling of a clique or a scaling group.
-
 #[cfg(feature = "schema")]
 use k8s_openapi::api::autoscaling::v2::MetricSpec;
 #[cfg(feature = "schema")]

@@ -36,7 +36,6 @@ pub struct ClusterTopologyBindingSpec {
 }
 
 impl ClusterTopologyBindingSpec {
-    /// Name of the topology resource that the binding references for this scheduler, if any.
     pub fn reference(&self, scheduler: &str) -> Option<&str> {
         let mut bound = self.scheduler_topology_bindings.iter();
         bound.find(|bound| bound.scheduler_name == scheduler).map(|bound| bound.topology_reference.as_str())

@@ -59,7 +59,7 @@ mod tests {
         serde_json::to_value(schema).unwrap()
     }
 
-    /// Calls `visit` with the path and schema of every property, item and map value.
+    /// With the path and schema of every property, item and map value.
     fn walk(path: &str, schema: &Value, visit: &mut dyn FnMut(&str, &Value)) {
         visit(path, schema);
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {

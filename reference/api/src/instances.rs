@@ -3,7 +3,7 @@
 //!
 //! Rust compiles generic code in the first crate that uses it. This crate is optimised in every profile, so
 //! its compiled parsers are fast, and the unoptimised crates above it reuse them. Nothing calls these
-//! functions: they only make this crate compile the parsers.
+//! functions.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;

@@ -1,17 +1,10 @@
 //! Grove's API: types, CustomResourceDefinitions and names.
 //!
-//! - `pod_clique_set`, `pod_clique`, `pod_clique_scaling_group`, `cluster_topology_binding` (group
-//!   `grove.io`) and `pod_gang` (group `scheduler.grove.io`): one file per kind; PodCliqueSet's status has
-//!   its own.
-//! - `topology`, `autoscaling`, `resource_sharing`, `pod_spec`: types that several kinds share.
-//! - `schema`, `core_schema`, `crds`: create CustomResourceDefinitions from the types. They need the feature
-//!   `schema`, because the schemas of all Kubernetes types take a minute to compile. Programs read
-//!   `manifests/controller/crds.yaml` instead.
-//! - `names`: the names and labels of the objects that Grove creates.
-//! - `instances`: parsers, compiled once and optimised.
+//! Types have upstream's Go names; fields have the JSON names in snake case. The modules that create
+//! CustomResourceDefinitions need the feature `schema`, because the schemas of all Kubernetes types take a
+//! minute to compile. Programs read `manifests/controller/crds.yaml` instead.
 //!
-//! Types have upstream's Go names; fields have the JSON names in snake case. The suite does not depend on
-//! this crate: it states the names that it checks itself.
+//! The suite does not depend on this crate: it states the names that it checks itself.
 
 mod autoscaling;
 mod cluster_topology_binding;

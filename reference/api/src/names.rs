@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-/// Group of PodCliqueSet, PodClique, PodCliqueScalingGroup and ClusterTopologyBinding.
+/// Of PodCliqueSet, PodClique, PodCliqueScalingGroup and ClusterTopologyBinding.
 pub const GROVE_GROUP: &str = "grove.io";
-/// Prefix of Grove's label and annotation keys. Such keys are never mirrored from a PodCliqueSet.
+/// Grove's label and annotation keys are never mirrored from a PodCliqueSet.
 pub const GROVE_PREFIX: &str = "grove.io/";
 
 pub const LABEL_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -146,14 +146,13 @@ pub const CONDITION_SCHEDULER_TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
 /// Condition of a PodCliqueSet: some of its objects cannot be created. It is removed when that is over.
 pub const CONDITION_REPLICA_FAILURE: &str = "ReplicaFailure";
 
-/// Whether Grove sets this label of PodCliques and pods itself, so that a clique's own value is not kept.
+/// A clique's own value of such a label is not kept.
 pub fn is_set_by_grove(label: &str) -> bool {
     [LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_NAME, LABEL_COMPONENT].contains(&label)
         || label.starts_with(GROVE_PREFIX)
 }
 
-/// Whether an annotation of a PodClique or PodCliqueScalingGroup holds the operator's own state, so that one
-/// of the template is not copied.
+/// An annotation of the template is not copied if it is the operator's own state.
 pub fn is_operator_state(annotation: &str) -> bool {
     [
         ANNOTATION_TOPOLOGY_NAME,
@@ -184,17 +183,16 @@ pub fn scaling_group(pcs: &str, i: i32, sg: &str) -> String {
     format!("{pcs}-{i}-{sg}")
 }
 
-/// Replica `j` of the PodCliqueScalingGroup object `pcsg`, as a topology group config: `<pcs>-<i>-<sg>-<j>`.
+/// A topology group config: `<pcs>-<i>-<sg>-<j>`.
 pub fn scaling_group_replica(pcsg: &str, j: i32) -> String {
     format!("{pcsg}-{j}")
 }
 
-/// PodClique in replica `j` of the PodCliqueScalingGroup object `pcsg`: `<pcs>-<i>-<sg>-<j>-<clique>`.
+/// `<pcs>-<i>-<sg>-<j>-<clique>`.
 pub fn scaling_group_pod_clique(pcsg: &str, j: i32, clique: &str) -> String {
     format!("{pcsg}-{j}-{clique}")
 }
 
-/// Scaled PodGang of replica `j >= min_available` of the PodCliqueScalingGroup object `pcsg`:
 /// `<pcs>-<i>-<sg>-<j - min_available>`, counted from zero (GANG-03).
 pub fn scaled_pod_gang(pcsg: &str, j: i32, min_available: i32) -> String {
     format!("{pcsg}-{}", j - min_available)
@@ -208,8 +206,7 @@ pub fn pod_generate_name(pclq: &str) -> String {
     format!("{pclq}-")
 }
 
-/// ResourceClaim from `template` that all replicas of `owner` share: `<owner>-all-<template>`. The owner is a
-/// PodCliqueSet, scaling group or PodClique.
+/// The owner is a PodCliqueSet, scaling group or PodClique.
 pub fn claim_of_all_replicas(owner: &str, template: &str) -> String {
     format!("{owner}-all-{template}")
 }
@@ -230,7 +227,6 @@ pub fn init_role(pcs: &str) -> String {
     format!("{GROVE_GROUP}:pcs:{pcs}")
 }
 
-/// Labels of every object created for a PodCliqueSet.
 pub fn managed_labels(pcs: &str) -> BTreeMap<String, String> {
     BTreeMap::from([
         (LABEL_MANAGED_BY.to_owned(), MANAGED_BY_GROVE.to_owned()),

@@ -25,7 +25,7 @@ impl Default for PodSpecJson {
 }
 
 impl PodSpecJson {
-    /// `schedulerName`; empty counts as absent, as in Kubernetes.
+    /// An empty name counts as absent, as in Kubernetes.
     pub fn scheduler_name(&self) -> Option<&str> {
         self.text("schedulerName")
     }
@@ -42,12 +42,12 @@ impl PodSpecJson {
         self.text("preemptionPolicy")
     }
 
-    /// `schedulingGroup`: the `scheduling.k8s.io` PodGroup that the user chose for the pods (KUBE-15).
+    /// The `scheduling.k8s.io` PodGroup that the user chose for the pods (KUBE-15).
     pub fn scheduling_group(&self) -> Option<&Value> {
         self.0.get("schedulingGroup").filter(|group| !group.is_null())
     }
 
-    /// Names of the PersistentVolumeClaims that the volumes of the pod named `pod` use.
+    /// Of the PersistentVolumeClaims that the volumes of the pod named `pod` use.
     pub fn claims(&self, pod: &str) -> Vec<String> {
         let claim = |volume: &Value| match &volume["ephemeral"] {
             Value::Null => volume["persistentVolumeClaim"]["claimName"].as_str().map(str::to_owned),

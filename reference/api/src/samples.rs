@@ -151,8 +151,7 @@ fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).unwrap()
 }
 
-/// The API server's objections to `value`: wrong types and values, missing fields, and fields that it would
-/// prune.
+/// Wrong types and values, missing fields, and fields that the API server would prune.
 fn objections(path: &str, value: &Value, schema: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let has_type = match schema["type"].as_str() {
@@ -193,7 +192,7 @@ fn objections(path: &str, value: &Value, schema: &Value) -> BTreeSet<String> {
     found
 }
 
-/// Objections to spec and status of `object`. Metadata is the API server's own.
+/// Metadata is the API server's own.
 fn objections_to(object: &Value) -> Vec<String> {
     let crds = crds();
     let crd = crds.iter().find(|crd| crd.spec.names.kind == object["kind"]).unwrap();

@@ -38,7 +38,7 @@ where
     serde_json::from_value(root)
 }
 
-/// Replaces references with their types, and rewrites what a structural schema cannot express.
+/// Also rewrites what a structural schema cannot express.
 fn resolve(schema: Value, types: &Map<String, Value>) -> Value {
     let Value::Object(mut schema) = schema else {
         return schema;
@@ -73,8 +73,7 @@ fn resolve(schema: Value, types: &Map<String, Value>) -> Value {
     Value::Object(schema)
 }
 
-/// Removes the reference from `schema` and returns its target. A reference is a plain `$ref`, or the non-null
-/// side of an `Option`'s `anyOf`.
+/// Removes the reference from `schema`: a plain `$ref`, or the non-null side of an `Option`'s `anyOf`.
 fn base_of(schema: &mut Map<String, Value>, types: &Map<String, Value>) -> Option<Value> {
     if let Some(Value::String(reference)) = schema.remove("$ref") {
         return types.get(reference.strip_prefix(TYPES)?).cloned();

@@ -68,7 +68,6 @@ pub struct TopologyPackConstraint {
 }
 
 impl TopologyConstraint {
-    /// The required domain: `pack.required`, or the deprecated `packDomain`.
     pub fn required_domain(&self) -> Option<&str> {
         self.pack.as_ref().and_then(|pack| pack.required.as_deref()).or(self.pack_domain.as_deref())
     }
@@ -77,7 +76,7 @@ impl TopologyConstraint {
         self.pack.as_ref().and_then(|pack| pack.preferred.as_deref())
     }
 
-    /// Both domains without duplicates, the required one first.
+    /// Without duplicates, the required one first.
     pub fn referenced_domains(&self) -> impl Iterator<Item = &str> {
         let required = self.required_domain();
         required.into_iter().chain(self.preferred_domain().filter(move |domain| required != Some(domain)))

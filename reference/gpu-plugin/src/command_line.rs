@@ -1,5 +1,3 @@
-//! Command line of the fake GPU plugin: arguments, logs and exit code.
-
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -55,7 +53,7 @@ struct Arguments {
     fault: Vec<Fault>,
 }
 
-/// Runs the plugin until it receives a signal. The first of `args` is the program's name.
+/// The first of `args` is the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::exit_code(run(Arguments::parse_from(args)))
 }

@@ -1,6 +1,4 @@
-//! The fake GPUs of a node: their number, and which of them are unhealthy.
-//!
-//! This module holds pure state and its textual form. Only the kubelet knows which container uses a GPU.
+//! The fake GPUs of a node. Only the kubelet knows which container uses a GPU.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,7 +18,7 @@ pub(crate) struct Devices {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unhealthy {
-    /// The devices with these indices. An index at or above the count takes effect once the count grows.
+    /// An index at or above the count takes effect once the count grows.
     These(BTreeSet<u16>),
     All,
 }
@@ -42,14 +40,14 @@ pub(crate) enum Malformed {
 }
 
 impl Devices {
-    /// Ids and health states, in index order.
+    /// In index order.
     pub(crate) fn list(&self) -> impl Iterator<Item = (String, &'static str)> {
         (0..self.count).map(move |index| {
             (device_id(index), if self.unhealthy.contains(index) { UNHEALTHY } else { HEALTHY })
         })
     }
 
-    /// Returns an error if a container must not get the device with this id.
+    /// A container must not get a refused device.
     pub(crate) fn check(&self, id: &str) -> Result<(), Refusal> {
         let index = id.strip_prefix(ID_PREFIX).and_then(|index| index.parse::<u16>().ok());
         match index {
@@ -91,7 +89,7 @@ impl Default for Unhealthy {
 impl FromStr for Unhealthy {
     type Err = Malformed;
 
-    /// Parses `all`, or indices separated by commas. An empty text means no device.
+    /// An empty text means no device.
     fn from_str(text: &str) -> Result<Self, Malformed> {
         match text.trim() {
             "" => Ok(Self::default()),

@@ -1,5 +1,4 @@
-//! Faults for mutants. Each breaks one promise, so that a suite can show that it detects the violation. Only
-//! a hidden flag enables them.
+//! Faults for mutants. Each breaks one promise, so that a suite can show that it detects the violation.
 
 use std::str::FromStr;
 

@@ -1,5 +1,3 @@
-//! `/healthz` and `/readyz`, for the probes of the plugin's pod.
-//!
 //! `/healthz` succeeds while the process runs. `/readyz` succeeds while the plugin is registered with the
 //! kubelet, even if it offers no devices.
 

@@ -1,7 +1,6 @@
 //! Registers the plugin with the kubelet, once.
 //!
 //! The kubelet connects to the plugin's socket before it answers, so the plugin must already serve it.
-//! `plugin` retries, and detects when a registration is lost.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use tower::service_fn;
 use super::v1beta1::RegisterRequest;
 use super::v1beta1::registration_client::RegistrationClient;
 
-/// Timeout of a registration. The kubelet waits up to 10 seconds for its connection back to the plugin.
+/// The kubelet waits up to 10 seconds for its connection back to the plugin.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +56,7 @@ pub(crate) async fn dial(socket: &Path) -> Result<Channel, tonic::transport::Err
     Endpoint::from_static("http://localhost").connect_with_connector(connector).await
 }
 
-/// The error with its chain of sources: tonic itself prints only "transport error".
+/// tonic itself prints only "transport error".
 pub(crate) fn with_sources(error: &dyn Error) -> String {
     let mut texts = vec![error.to_string()];
     let mut source = error.source();

@@ -4,17 +4,8 @@
 //! A label and an annotation of the node set how many GPUs exist and which are unhealthy. The plugin sends
 //! each change to the kubelet. A container gets its device ids in an environment variable, but no device.
 //!
-//! - `program`: startup and shutdown; `shutdown`: passes a shutdown request to all parts; `health`:
-//!   `/healthz` and `/readyz`
-//! - `devices`: the pure state; `node`: updates it from the node; `service`: answers the kubelet from it
-//! - `plugin`: serves and registers, again after each restart of the kubelet; `kubelet`: registers once;
-//!   `socket`: socket files
-//! - `resource_name`: the advertised resource; `reasons`: logs each reason once
-//! - `faults`: deliberately broken promises, for mutants
-//! - `v1beta1`: the kubelet's API, generated
-//!
-//! Data flows from `node` through `devices` (a watch channel) and `service` to the kubelet. Nothing here
-//! depends on Grove.
+//! Data flows from `node` through `devices` (a watch channel) and `service` to the kubelet. `plugin` serves
+//! and registers, again after each restart of the kubelet. `v1beta1` is the kubelet's API, generated.
 
 pub mod command_line;
 mod devices;

@@ -1,5 +1,3 @@
-//! The fake GPU plugin as a separate program.
-
 fn main() -> std::process::ExitCode {
     fake_gpu_plugin::command_line::main(std::env::args_os())
 }

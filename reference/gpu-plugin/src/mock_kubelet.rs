@@ -1,5 +1,4 @@
-//! A fake kubelet for tests: it accepts or refuses registrations, connects back to the plugin, and can
-//! restart.
+//! A fake kubelet for tests.
 //!
 //! Like a real kubelet, it requests the plugin's options before it answers a registration, and removes all
 //! sockets when it starts. It allocates nothing itself: a test calls the registered plugin.
@@ -40,12 +39,12 @@ struct Registrar {
 }
 
 impl MockKubelet {
-    /// Starts a kubelet in `plugins_dir` and returns the plugins that register. Requires a tokio runtime.
+    /// Returns the plugins that register. Requires a tokio runtime.
     pub(crate) fn start(plugins_dir: &Path) -> (Self, mpsc::UnboundedReceiver<Registered>) {
         Self::start_with(plugins_dir, None)
     }
 
-    /// Starts a kubelet that refuses every plugin with this message. Requires a tokio runtime.
+    /// Refuses every plugin with this message. Requires a tokio runtime.
     pub(crate) fn refusing(plugins_dir: &Path, message: &'static str) -> Self {
         Self::start_with(plugins_dir, Some(message)).0
     }
@@ -60,7 +59,7 @@ impl MockKubelet {
         (Self { plugins_dir: plugins_dir.to_owned(), registrar, server }, registrations)
     }
 
-    /// Stops the server and starts it again with an empty folder.
+    /// The folder is empty after the restart.
     pub(crate) fn restart(&mut self) {
         self.server.abort();
         self.server = serve(&self.plugins_dir, self.registrar.clone());

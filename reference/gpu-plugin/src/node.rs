@@ -34,19 +34,19 @@ pub struct NodeOptions {
 #[error("cannot connect to the API server: {0}")]
 pub struct ConnectionError(String);
 
-/// One state of the node; `None` if no such node exists.
+/// `None` if no such node exists.
 pub(crate) type View = watcher::Result<Option<PartialObjectMeta<Node>>>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub count_label: String,
-    /// Number of GPUs of a node without the label.
+    /// For a node without the label.
     pub gpus: u16,
     /// The fault `deaf`.
     pub ignores_annotation: bool,
 }
 
-/// Creates a client of the API server, without connecting yet.
+/// Does not connect yet.
 pub(crate) async fn connect(options: &NodeOptions) -> Result<Client, ConnectionError> {
     // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -67,8 +67,7 @@ pub(crate) fn views(client: Client, name: &str) -> BoxStream<'static, View> {
     watcher::watch_object(nodes, name).default_backoff().boxed()
 }
 
-/// Applies `views` to `devices`, and notifies `node_seen` whenever the node exists. Returns when `views`
-/// ends.
+/// Notifies `node_seen` whenever the node exists. Returns when `views` ends.
 pub(crate) async fn follow(
     mut views: impl Stream<Item = View> + Unpin,
     rules: &Rules,
@@ -103,7 +102,7 @@ pub(crate) async fn follow(
 }
 
 impl Rules {
-    /// The devices from the metadata. Keeps the last valid value if a value cannot be parsed.
+    /// Keeps the last valid value if a value cannot be parsed.
     fn devices(
         &self,
         node: &PartialObjectMeta<Node>,

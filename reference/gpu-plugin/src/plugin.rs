@@ -1,8 +1,7 @@
 //! Serves the plugin and registers it, again after each restart of the kubelet.
 //!
 //! A session is one server at one socket and one registration. It starts when the kubelet's socket exists,
-//! and ends when a restarted kubelet has invalidated it. Then the next session starts. Only a shutdown
-//! request ends the plugin.
+//! and ends when a restarted kubelet has invalidated it. Only a shutdown request ends the plugin.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,13 +25,12 @@ use crate::shutdown::stop_requested;
 pub const PLUGINS_DIR: &str = "/var/lib/kubelet/device-plugins";
 
 const KUBELET_SOCKET: &str = "kubelet.sock";
-/// Version of the device plugin API, as the kubelet compares it.
+/// The kubelet compares this version of the device plugin API.
 const API_VERSION: &str = "v1beta1";
-/// Interval between checks of the sockets. They cost two `stat` calls; a watch would need an inotify
-/// dependency.
+/// A check of the sockets costs two `stat` calls; a watch would need an inotify dependency.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// How long calls in flight may take at the end of a session.
+/// For calls in flight at the end of a session.
 const GRACE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Plugin {
@@ -40,7 +38,6 @@ pub(crate) struct Plugin {
     pub plugins_dir: PathBuf,
     /// The sender must outlive the plugin: without it the list of devices ends.
     pub devices: watch::Receiver<Devices>,
-    /// Receives whether the plugin is registered.
     pub registered: watch::Sender<bool>,
     pub faults: Faults,
 }
@@ -63,7 +60,6 @@ enum Failure {
 
 enum Ended {
     Stopped,
-    /// The registration is no longer valid, for this reason.
     Lost(&'static str),
 }
 
@@ -91,7 +87,7 @@ impl Plugin {
         }
     }
 
-    /// Runs one session, from the check of the kubelet's socket to the end of the registration.
+    /// From the check of the kubelet's socket to the end of the registration.
     async fn session(&self, stop: watch::Receiver<bool>) -> Result<Ended, Failure> {
         let kubelet = self.plugins_dir.join(KUBELET_SOCKET);
         // Identify the socket first, so that any later restart of the kubelet is detected.
@@ -165,8 +161,8 @@ impl Plugin {
     }
 }
 
-/// Waits until the kubelet has restarted, and returns the evidence. A starting kubelet removes all sockets in
-/// its folder, including the plugin's, and creates its own again.
+/// Returns the evidence of a restarted kubelet. A starting kubelet removes all sockets in its folder,
+/// including the plugin's, and creates its own again.
 async fn registration_lost(kubelet: &Path, before: FileIdentity, socket: &OwnSocket) -> &'static str {
     loop {
         tokio::time::sleep(CHECK_INTERVAL).await;

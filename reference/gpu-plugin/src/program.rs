@@ -1,6 +1,6 @@
 //! Runs the plugin from start to shutdown.
 //!
-//! If the plugin watches a node, it registers only after it has seen that node. Otherwise a restarted plugin
+//! A plugin that watches a node registers only after it has seen that node. Otherwise a restarted plugin
 //! could briefly offer too few GPUs, which takes capacity from a node with running pods. The plugin keeps
 //! running regardless of the kubelet's state.
 
@@ -20,17 +20,17 @@ use super::plugin::Plugin;
 use super::resource_name::ResourceName;
 use crate::shutdown::{shutdown_signal, stop_requested};
 
-/// How long all parts together may take to end: the process must exit within a second.
+/// For all parts together: the process must exit within a second.
 const GRACE: Duration = Duration::from_millis(800);
 
 #[derive(Clone, Debug)]
 pub struct Options {
     pub resource: ResourceName,
-    /// Number of GPUs, unless the node's label sets it.
+    /// The node's label overrides it.
     pub gpus: u16,
     pub plugins_dir: PathBuf,
     pub health_bind: SocketAddr,
-    /// The node to watch. Without it the plugin needs no API server.
+    /// Without a node the plugin needs no API server.
     pub node: Option<NodeOptions>,
     pub faults: Faults,
 }
@@ -45,13 +45,10 @@ pub enum PluginError {
     Ended(&'static str),
 }
 
-/// Runs until the process receives SIGTERM or SIGINT.
 pub async fn run_plugin(options: Options) -> Result<(), PluginError> {
     run_until(options, shutdown_signal()).await
 }
 
-/// Runs the node's watch, the plugin and the probes as separate tasks, until `shutdown_signal` completes or
-/// one of them fails.
 pub async fn run_until(
     options: Options,
     shutdown_signal: impl Future<Output = ()>,

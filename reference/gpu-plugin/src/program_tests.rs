@@ -1,4 +1,4 @@
-//! The whole program without an API server: start, probes, shutdown.
+//! Tests without an API server.
 
 use std::path::Path;
 use std::time::Instant;
@@ -27,7 +27,7 @@ fn options(plugins_dir: &Path, health_bind: SocketAddr) -> Options {
     }
 }
 
-/// The status line of the response; `None` while nothing listens.
+/// `None` while nothing listens.
 async fn status(address: SocketAddr, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: plugin\r\nconnection: close\r\n\r\n");
@@ -46,7 +46,6 @@ async fn wait_for_status(address: SocketAddr, path: &str, wanted: &str) {
     within(until_wanted).await;
 }
 
-/// An address that was free at the time of the call.
 async fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }

@@ -8,7 +8,7 @@ pub(crate) struct Reasons {
 }
 
 impl Reasons {
-    /// Returns whether `reason` is new, and records it as logged.
+    /// Also records the reason as logged.
     pub(crate) fn is_new(&mut self, reason: &str) -> bool {
         self.logged.insert(reason.to_owned())
     }

@@ -1,9 +1,7 @@
-//! Shutdown signals: the process receives SIGTERM or SIGINT; its parts share a flag that becomes true once.
-
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Returns once `stop` is true or its sender has been dropped.
+/// Also returns when the sender of `stop` has been dropped.
 pub(crate) async fn stop_requested(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }

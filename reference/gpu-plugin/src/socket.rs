@@ -1,7 +1,7 @@
 //! Socket files: creates the plugin's own, and detects whether a socket file has been replaced.
 //!
 //! A starting kubelet removes every socket in its folder and creates its own again. Both changes are visible
-//! in the file system. `plugin` decides when to check.
+//! in the file system.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -25,7 +25,7 @@ impl FileIdentity {
     }
 }
 
-/// The plugin's socket file. Dropping this value removes the file, unless another process has replaced it.
+/// Dropping this value removes the file, unless another process has replaced it.
 #[derive(Debug)]
 pub(crate) struct OwnSocket {
     path: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) struct OwnSocket {
 }
 
 impl OwnSocket {
-    /// Listens at `path`, after removing a socket that a killed plugin has left there.
+    /// First removes a socket that a killed plugin has left there.
     pub(crate) fn bind(path: PathBuf) -> io::Result<(Self, UnixListener)> {
         if let Err(error) = std::fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound

@@ -2,8 +2,7 @@
 //! enough Ready pods at the same time.
 //!
 //! It watches the pods of those PodCliques in its namespace by label, with the token in its mounted volume.
-//! [`parents`] evaluates the pods. A lost connection is retried. Invalid arguments end the program with an
-//! error, which a kubelet shows.
+//! Invalid arguments end the program with an error, which a kubelet shows.
 
 mod parents;
 mod watch;
@@ -30,7 +29,7 @@ struct Arguments {
     pod_info: PathBuf,
 }
 
-/// Runs the program. The first of `arguments` is its name.
+/// The first of `arguments` is the program's name.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     logging::LogFormat::Text.init();
     let arguments = Arguments::parse_from(arguments);

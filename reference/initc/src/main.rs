@@ -1,5 +1,3 @@
-//! The init container as a separate program.
-
 fn main() -> std::process::ExitCode {
     grove_initc::main(std::env::args_os())
 }

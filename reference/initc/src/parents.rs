@@ -1,5 +1,3 @@
-//! The parent PodCliques, and whether they have enough Ready pods.
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -29,7 +27,7 @@ impl FromStr for Parent {
     }
 }
 
-/// All parents, and their known Ready pods by name.
+/// Parents, and their known Ready pods by name.
 #[derive(Debug, Default)]
 pub(crate) struct Parents {
     wanted: BTreeMap<String, usize>,
@@ -47,7 +45,7 @@ impl Parents {
         format!("{POD_CLIQUE} in ({})", names.join(","))
     }
 
-    /// Forgets all pods, because a new list starts.
+    /// A new list starts.
     pub(crate) fn forget(&mut self) {
         self.ready.clear();
     }

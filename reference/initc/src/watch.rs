@@ -1,5 +1,3 @@
-//! Watches pods until the required ones are Ready.
-
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
@@ -8,7 +6,7 @@ use kube::runtime::watcher::{Config, Error, Event, watcher};
 
 use crate::parents::Parents;
 
-/// Returns when all parents are Ready. Retries failures indefinitely.
+/// Retries failures indefinitely.
 pub(crate) async fn until_ready(pods: Api<Pod>, parents: Parents) {
     let config = Config::default().labels(&parents.selector());
     until(Box::pin(watcher(pods, config).default_backoff()), parents).await;
@@ -49,7 +47,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Number of events consumed until two pods are Ready.
+    /// Until two pods are Ready.
     async fn consumed_events(events: Vec<Event<Pod>>) -> usize {
         let mut left = stream::iter(events.into_iter().map(Ok));
         let count = left.size_hint().0;

@@ -1,5 +1,5 @@
-//! The three webhooks. One adds this plugin's entry to a TrainJob and returns warnings about its runtime's
-//! policy. The other two validate TrainJobs and runtimes.
+//! One webhook adds this plugin's entry to a TrainJob and returns warnings about its runtime's policy. Two
+//! others validate TrainJobs and runtimes.
 //!
 //! Objects without `kaiScheduler` pass unchanged: the trainer reports their other errors. A deletion is never
 //! refused, and an update is not refused for errors in the stored object.
@@ -76,8 +76,7 @@ async fn validated(request: &Request, runtimes: &dyn Runtimes) -> Response {
     let mut errors = check_patches(&request.object);
     let known = check_patches(&request.old_object);
     errors.retain(|error| !known.contains(error));
-    // Read the runtime only if there are new errors. The read is a request, and the runtime of an existing
-    // TrainJob may have been deleted.
+    // The read is a request, and the runtime of an existing TrainJob may have been deleted.
     if errors.is_empty() {
         return Response::allowed();
     }

@@ -8,7 +8,7 @@ use tower::ServiceExt;
 
 use super::*;
 
-/// A cluster with one runtime, `r`, in namespace `ns`.
+/// Named `r`, in namespace `ns`.
 struct OneRuntime(Value);
 
 #[async_trait::async_trait]
@@ -19,7 +19,7 @@ impl Runtimes for OneRuntime {
     }
 }
 
-/// A cluster whose API server does not answer.
+/// The API server does not answer.
 struct Unreachable;
 
 #[async_trait::async_trait]
@@ -44,7 +44,7 @@ fn train_job(runtime: &str, patches: Value) -> Value {
     json!({"spec": {"runtimeRef": reference, "runtimePatches": patches}})
 }
 
-/// A TrainJob that is invalid with any runtime that has a policy.
+/// Invalid with any runtime that has a policy.
 fn in_one_rack() -> Value {
     let annotated =
         json!({"metadata": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}}});
@@ -64,7 +64,7 @@ async fn ask(runtimes: impl Runtimes + 'static, path: &str, mut request: Value) 
     serde_json::from_slice::<Value>(&body).unwrap()["response"].take()
 }
 
-/// The patched value of `runtimePatches`; `None` if it does not change.
+/// `None` if the request does not change `runtimePatches`.
 async fn entries(runtimes: impl Runtimes + 'static, request: Value) -> Option<Value> {
     let response = ask(runtimes, PATCH_TRAIN_JOB_PATH, request).await;
     assert_eq!(response["allowed"], true, "{response}");

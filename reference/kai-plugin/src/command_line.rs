@@ -1,5 +1,3 @@
-//! Command line of the plugin: arguments, logs and exit code.
-
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -58,7 +56,7 @@ struct RunArguments {
     log_format: LogFormat,
 }
 
-/// Runs the program. The first of `args` is its name.
+/// The first of `args` is the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::exit_code(match Arguments::parse_from(args).command {
         Command::Run(arguments) => run(arguments),

@@ -1,12 +1,11 @@
-//! The manifests that the program needs in a cluster, except for the field in the trainer's CRDs: the files
-//! of `manifests/trainer-kai-plugin`, in the order to apply them.
+//! The manifests that the program needs in a cluster, except for the field in the trainer's CRDs. They are in
+//! the order to apply them.
 
 use grove_yaml::{YamlError, documents};
 use serde_json::Value;
 use webhook_server::certificates::CertificateObjects;
 
 pub const NAMESPACE: &str = "trainer-kai-plugin";
-/// The certificate, and the webhook configurations that contain its authority.
 pub(crate) const CERTIFICATE_OBJECTS: CertificateObjects = CertificateObjects {
     secret: "trainer-kai-plugin-webhook",
     mutating: &["trainer-kai-plugin"],
@@ -20,7 +19,7 @@ const FILES: [&str; 4] = [
     include_str!("../../../manifests/trainer-kai-plugin/webhooks.yaml"),
 ];
 
-/// All manifests. `image` replaces the image of the Deployment.
+/// `image` replaces the image of the Deployment.
 pub fn objects(image: Option<&str>) -> Result<Vec<Value>, YamlError> {
     let mut objects = Vec::new();
     for file in FILES {
@@ -67,8 +66,7 @@ mod tests {
         );
     }
 
-    /// Least privilege: no access to TrainJobs and gang resources, only its own Secret, and runtimes only by
-    /// get.
+    /// No access to TrainJobs and gang resources, only its own Secret, and runtimes only by get.
     #[test]
     fn permissions_are_limited_to_runtimes_and_the_certificate() {
         let roles = [of_kind("ClusterRole"), of_kind("Role")].concat();

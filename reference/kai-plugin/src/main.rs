@@ -1,5 +1,3 @@
-//! The plugin as a separate program, as in its image.
-
 fn main() -> std::process::ExitCode {
     trainer_kai_plugin::command_line::main(std::env::args_os())
 }

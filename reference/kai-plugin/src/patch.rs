@@ -11,10 +11,10 @@ use crate::policy::{Policy, QUEUE_LABEL};
 
 /// The `manager` of the entry. The trainer requires a domain and a path.
 pub const MANAGER: &str = "kai.scheduler/trainer-plugin";
-/// Maximum number of entries in the trainer's CRD.
+/// The limit in the trainer's CRD.
 const MAX_ENTRIES: usize = 16;
 
-/// The entry that sets the queue of `policy` on the pods of every replicated Job; `None` without a queue.
+/// Sets the queue on the pods of every replicated Job; `None` without a queue.
 pub fn entry(policy: Policy<'_>) -> Option<Value> {
     let queue = policy.queue()?;
     let labels = json!({"metadata": {"labels": {QUEUE_LABEL: queue}}});
@@ -26,12 +26,11 @@ pub fn entry(policy: Policy<'_>) -> Option<Value> {
     }))
 }
 
-/// This program's entry in a TrainJob.
 pub fn own_entry(train_job: &Value) -> Option<&Value> {
     entries(train_job).iter().find(|entry| entry["manager"] == MANAGER)
 }
 
-/// The patch after which `wanted` is this program's only entry. Returns an error if the list is full.
+/// `wanted` becomes this program's only entry. Returns an error if the list is full.
 pub fn set_entry(train_job: &Value, wanted: Option<Value>) -> Result<Vec<PatchOperation>, FieldError> {
     let entries = entries(train_job);
     let is_ours = |entry: &&Value| entry["manager"] == MANAGER;
@@ -59,7 +58,7 @@ fn entries(train_job: &Value) -> &[Value] {
     train_job.pointer("/spec/runtimePatches").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Removes the time of the last change, which the trainer writes into each entry.
+/// The trainer writes the time of the last change into each entry.
 fn without_time(entry: &Value) -> Value {
     let mut entry = entry.clone();
     if let Some(fields) = entry.as_object_mut() {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use webhook_server::{FieldError, Validation};
 
-/// The label from which KAI reads a pod's queue.
+/// KAI reads a pod's queue from it.
 pub const QUEUE_LABEL: &str = "kai.scheduler/queue";
 const SCHEDULER: &str = "kai-scheduler";
 /// With this annotation JobSet creates most pods of a Job only after its first pod is bound.
@@ -21,13 +21,13 @@ pub struct Policy<'a> {
 }
 
 impl<'a> Policy<'a> {
-    /// The policy of `runtime`; `None` if it does not use KAI.
+    /// `None` if the runtime does not use KAI.
     pub fn of(runtime: &'a Value) -> Option<Self> {
         let fields = runtime.pointer("/spec/podGroupPolicy/kaiScheduler")?;
         (!fields.is_null()).then_some(Self { runtime, fields })
     }
 
-    /// The queue. `None` if it is empty or missing, which means KAI's default queue.
+    /// `None` means KAI's default queue.
     pub fn queue(self) -> Option<&'a str> {
         self.fields["queue"].as_str().filter(|queue| !queue.is_empty())
     }
@@ -41,7 +41,6 @@ impl<'a> Policy<'a> {
         jobs.and_then(Value::as_array).into_iter().flatten()
     }
 
-    /// Errors and warnings in the runtime.
     pub fn check(self) -> Validation {
         let mut errors = Vec::new();
         if let Some(error) =
@@ -81,7 +80,7 @@ impl<'a> Policy<'a> {
     }
 }
 
-/// Errors in the patches of a TrainJob whose runtime has a policy.
+/// The runtime of the TrainJob has a policy.
 pub fn check_patches(train_job: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let patches = train_job.pointer("/spec/runtimePatches").and_then(Value::as_array);
@@ -101,8 +100,8 @@ pub fn check_patches(train_job: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Refuses the annotation on the JobSet or on one of its Jobs: the gang and some of its pods would wait for
-/// each other.
+/// On the JobSet or on one of its Jobs, the annotation makes the gang and some of its pods wait for each
+/// other.
 fn exclusive_topology(template: &Value, path: &str) -> Vec<FieldError> {
     let of_jobs = jobs_of(template).map(|(index, job)| {
         (&job["template"]["metadata"], format!("{path}.spec.replicatedJobs[{index}].template.metadata"))

@@ -1,4 +1,4 @@
-//! The process: webhooks over TLS, and the probes.
+//! Serves the webhooks over TLS, and the probes.
 //!
 //! `/readyz` reports whether the webhooks' certificate is served and in the webhook configurations, and
 //! whether the trainer's CRDs have the field. Without the field the API server drops policies before any
@@ -28,14 +28,14 @@ use webhook_server::{serve, serve_tls, shutdown_signal};
 use crate::install::CERTIFICATE_OBJECTS;
 use crate::{admission, crd};
 
-/// How long running work may take after a shutdown signal.
+/// For running work after a shutdown signal.
 const GRACE: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Without it, the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
-    /// The namespace with the Service and the Secret of the webhooks.
+    /// With the Service and the Secret of the webhooks.
     pub namespace: String,
     pub webhook_bind: SocketAddr,
     pub certificates: CertificateOptions,
@@ -48,7 +48,6 @@ struct Readiness {
     certificates: Option<watch::Receiver<Result<(), String>>>,
 }
 
-/// Runs until the process receives SIGTERM or SIGINT.
 pub async fn run(options: Options) -> anyhow::Result<()> {
     // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();

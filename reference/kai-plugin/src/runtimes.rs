@@ -17,14 +17,13 @@ pub struct Reference<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// TrainingRuntime, in the namespace of its TrainJobs.
+    /// In the namespace of its TrainJobs.
     Namespaced,
     Cluster,
 }
 
 impl<'a> Reference<'a> {
-    /// The runtime of a TrainJob in `namespace`. `None` if the TrainJob references something else, which the
-    /// trainer refuses.
+    /// The TrainJob is in `namespace`. `None` if it references something else, which the trainer refuses.
     pub fn of(train_job: &'a Value, namespace: &'a str) -> Option<Self> {
         let reference = train_job.pointer("/spec/runtimeRef")?;
         if reference["apiGroup"].as_str().is_some_and(|group| group != GROUP) {
@@ -41,7 +40,7 @@ impl<'a> Reference<'a> {
 
 #[async_trait::async_trait]
 pub trait Runtimes: Send + Sync {
-    /// The runtime; `None` if it does not exist.
+    /// `None` if the runtime does not exist.
     async fn get(&self, reference: Reference<'_>) -> Result<Option<Value>, kube::Error>;
 }
 

@@ -1,5 +1,4 @@
-//! Log output of the programs that run in a cluster. Logs go to stderr, filtered by `RUST_LOG` (default
-//! `info`).
+//! Logs of the programs that run in a cluster. They go to stderr, filtered by `RUST_LOG` (default `info`).
 
 use std::fmt::Display;
 use std::io::Write;
@@ -18,7 +17,7 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// Sets the format of all further logs. Call it once per process.
+    /// Call it once per process.
     pub fn init(self) {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
@@ -31,7 +30,7 @@ impl LogFormat {
     }
 }
 
-/// The exit code of a program. An error is written to stderr even when logging is off.
+/// An error is written to stderr even when logging is off.
 pub fn exit_code(result: Result<(), impl Display>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     let _ = writeln!(std::io::stderr(), "error: {error:#}");

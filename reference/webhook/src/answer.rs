@@ -1,4 +1,4 @@
-//! Answers a review, from the request body to the response.
+//! Answers a review.
 //!
 //! No failure admits an object. A body that is not a review returns 400, and the API server then refuses the
 //! object (failurePolicy `Fail`). A failed lookup or a panic of a rule becomes a refusal with code 500.
@@ -13,10 +13,9 @@ use futures::FutureExt;
 
 use crate::{Request, Response};
 
-/// Maximum size of a body: an update contains the object twice, and etcd accepts 1.5 MiB of each.
+/// In bytes. An update contains the object twice, and etcd accepts 1.5 MiB of each.
 pub const REVIEW_LIMIT: usize = 8 << 20;
 
-/// Answers the review in `body` with the response that `respond` returns for its request.
 pub async fn answer<R, F>(body: impl AsRef<[u8]>, respond: R) -> HttpResponse
 where
     R: FnOnce(Request) -> F,

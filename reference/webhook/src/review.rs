@@ -26,10 +26,10 @@ pub struct Request {
     #[serde(default)]
     pub sub_resource: String,
     pub operation: Operation,
-    /// The object as it would be stored; null on deletion.
+    /// Null on deletion.
     #[serde(default)]
     pub object: Value,
-    /// The stored object; null on creation.
+    /// Null on creation.
     #[serde(default)]
     pub old_object: Value,
 }
@@ -49,7 +49,6 @@ pub enum Operation {
     Connect,
 }
 
-/// A body that is not an AdmissionReview request in the supported version.
 #[derive(Debug, thiserror::Error)]
 pub enum MalformedReview {
     #[error("not an AdmissionReview: {0}")]
@@ -58,7 +57,7 @@ pub enum MalformedReview {
     Type { api_version: String, kind: String },
 }
 
-/// One operation of a JSON patch (RFC 6902).
+/// RFC 6902.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PatchOperation {
     op: &'static str,
@@ -67,7 +66,7 @@ pub struct PatchOperation {
 }
 
 impl PatchOperation {
-    /// Adds a member, or replaces an existing one.
+    /// Replaces an existing member.
     pub fn add(path: impl Into<String>, value: Value) -> Self {
         Self { op: "add", path: path.into(), value }
     }
@@ -121,14 +120,14 @@ impl Response {
         }
     }
 
-    /// Sets warnings, which the API server passes on to the client.
+    /// The API server passes warnings on to the client.
     #[must_use]
     pub fn warning(self, warnings: Vec<String>) -> Self {
         Self { warnings, ..self }
     }
 
-    /// The response for an object of `kind`. An error becomes a 422 `Invalid` with a cause per field, and its
-    /// text is the list of field errors as Kubernetes prints it.
+    /// An error becomes a 422 `Invalid` with a cause per field, and its text is the list of field errors as
+    /// Kubernetes prints it.
     pub fn from_findings(group: &str, kind: &str, name: &str, findings: Validation) -> Self {
         if findings.admits() {
             return Self { warnings: findings.warnings, ..Self::allowed() };
@@ -153,12 +152,11 @@ impl Response {
         Self { warnings: findings.warnings, ..denied }
     }
 
-    /// Refuses an object of an unexpected type.
     pub fn unreadable(error: &serde_json::Error) -> Self {
         Self::denied(400, "BadRequest", format!("cannot read the object: {error}"), None)
     }
 
-    /// Refuses the object because the check itself failed.
+    /// The check itself failed.
     pub fn failed(message: String) -> Self {
         Self::denied(500, "InternalError", message, None)
     }

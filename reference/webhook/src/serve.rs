@@ -1,5 +1,3 @@
-//! The servers: webhooks over TLS, health in plain text.
-
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +10,7 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// How long requests in flight may take at shutdown.
+/// For requests in flight at shutdown.
 const GRACE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +27,7 @@ impl ServerError {
     }
 }
 
-/// Completes on SIGTERM or SIGINT. It listens from the call on, even before it is awaited.
+/// Listens for the signals from the call on, even before it is awaited.
 pub fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
@@ -46,7 +44,7 @@ pub fn shutdown_signal() -> impl Future<Output = ()> {
     }
 }
 
-/// Serves `router` at `address` until `stop` is cancelled.
+/// Until `stop` is cancelled.
 pub async fn serve(
     what: &'static str,
     address: SocketAddr,
@@ -66,7 +64,7 @@ pub(crate) async fn tls_of_files(
     RustlsConfig::from_pem_file(certificate, key).await.map_err(ServerError::webhooks(address))
 }
 
-/// Serves the webhooks `router` over TLS at `address` until `stop` is cancelled.
+/// Until `stop` is cancelled.
 pub async fn serve_tls(
     address: SocketAddr,
     tls: RustlsConfig,

@@ -1,17 +1,14 @@
-//! The result of a validation: errors that refuse the object, and warnings that are returned with an
-//! admission.
+//! The result of a validation.
 //!
-//! All rules of a program use these types, so that one rejection can contain all findings. The webhook
-//! converts them to an AdmissionReview.
+//! All rules of a program use these types, so that one rejection can contain all findings.
 
 use std::fmt;
 
-/// The result of a check. Without errors the object is admitted.
+/// Without errors the object is admitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validation {
-    /// Errors that refuse the object, in the order of its fields.
+    /// In the order of the object's fields.
     pub errors: Vec<FieldError>,
-    /// Findings that are only reported to the user, as AdmissionReview warnings.
     pub warnings: Vec<String>,
 }
 
@@ -28,7 +25,7 @@ impl Validation {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// JSON path from the object's root, such as `spec.template.cliques[0].spec.replicas`.
+    /// From the object's root, such as `spec.template.cliques[0].spec.replicas`.
     pub path: String,
     pub reason: FieldErrorReason,
     pub message: String,
@@ -39,7 +36,7 @@ impl FieldError {
         Self::new(path, FieldErrorReason::Invalid, message)
     }
 
-    /// A value that may not be set or changed.
+    /// Must not be set or changed.
     pub fn forbidden(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(path, FieldErrorReason::Forbidden, message)
     }
@@ -52,7 +49,7 @@ impl FieldError {
         Self::new(path, FieldErrorReason::Duplicate, message)
     }
 
-    /// A value outside its enumeration.
+    /// Outside its enumeration.
     pub fn not_supported(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(path, FieldErrorReason::NotSupported, message)
     }
@@ -72,7 +69,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// The classes of errors in Kubernetes' `metav1.CauseType`.
+/// As in Kubernetes' `metav1.CauseType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorReason {
     Invalid,
@@ -96,7 +93,7 @@ impl FieldErrorReason {
         }
     }
 
-    /// The text of the class in Kubernetes messages.
+    /// As in Kubernetes messages.
     pub fn as_text(self) -> &'static str {
         match self {
             Self::Invalid => "Invalid value",

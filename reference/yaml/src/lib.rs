@@ -10,7 +10,7 @@ mod scan;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A document that is invalid YAML or does not fit the type. The message contains line and column.
+/// The document may also not fit the type. The message contains line and column.
 #[derive(Debug, thiserror::Error)]
 pub enum YamlError {
     #[error("{0}")]
@@ -18,16 +18,15 @@ pub enum YamlError {
     #[error("line {line} column {column}: the key {key:?} is in this mapping twice, first in line {first}")]
     DuplicateKey {
         key: String,
-        /// Line of the second occurrence, from 1.
+        /// Of the second occurrence, from 1.
         line: usize,
-        /// Column of the second occurrence, from 1.
+        /// Of the second occurrence, from 1.
         column: usize,
-        /// Line of the first occurrence.
         first: usize,
     },
 }
 
-/// All documents of a stream, without empty ones.
+/// Without empty ones.
 pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     let mut all = Vec::new();
     for document in serde_yaml::Deserializer::from_str(&scan::as_kubectl_reads(text)?) {
@@ -39,7 +38,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     Ok(all)
 }
 
-/// Writes a value as a document that kubectl reads back unchanged: strings such as `yes` are quoted.
+/// kubectl reads the same value back: strings such as `yes` are quoted.
 pub fn write(value: &impl serde::Serialize) -> Result<String, YamlError> {
     scan::quoted_for_kubectl(&serde_yaml::to_string(value)?)
 }

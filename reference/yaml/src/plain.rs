@@ -1,8 +1,7 @@
 //! Resolves plain scalars by the rules of go-yaml 2 (`resolve.go`), with which kubectl (`sigs.k8s.io/yaml`)
 //! reads manifests.
 
-/// Rewrites a plain scalar so that YAML 1.2 reads the value that kubectl reads. `None` if YAML 1.2 already
-/// reads that value.
+/// The result is a scalar that YAML 1.2 reads as kubectl reads `plain`. `None` if `plain` is already one.
 pub(crate) fn in_yaml_1_2(plain: &str) -> Option<String> {
     match plain {
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some("true".into()),
@@ -17,7 +16,7 @@ pub(crate) fn in_yaml_1_2(plain: &str) -> Option<String> {
     (read != plain).then_some(read)
 }
 
-/// Parses an integer like Go's base 0: `0x`, `0o`, `0b`, or octal after a leading 0.
+/// Like Go's base 0: `0x`, `0o`, `0b`, or octal after a leading 0.
 fn integer(text: &str) -> Option<String> {
     let (sign, number) = match text.strip_prefix('-') {
         Some(number) => ("-", number),

@@ -1,5 +1,3 @@
-//! The certificate authority in the webhook configurations: reads, compares and patches it.
-
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
@@ -24,7 +22,7 @@ impl Configurations {
         Self(all)
     }
 
-    /// The current configurations, in a fixed order. `None` stands for a configuration that is not installed.
+    /// In a fixed order. `None` stands for a configuration that is not installed.
     pub(super) async fn read(&self) -> Result<Vec<Option<DynamicObject>>, CertificateError> {
         let mut found = Vec::with_capacity(self.0.len());
         for &Named { ref api, name } in &self.0 {
@@ -33,7 +31,6 @@ impl Configurations {
         Ok(found)
     }
 
-    /// Patches the `found` configurations so that all of them contain `bundle`.
     pub(super) async fn write_authority(
         &self,
         found: &[Option<DynamicObject>],
@@ -59,7 +56,7 @@ fn named<K: Resource<DynamicType = ()>>(client: &Client, names: &[&'static str])
     names.iter().map(|&name| Named { api: api.clone(), name }).collect()
 }
 
-/// The strategic merge patch that puts `bundle` into `configuration`; `None` if it is already there.
+/// A strategic merge patch; `None` if `configuration` already contains `bundle`.
 ///
 /// Webhooks are merged by name, so their other fields are kept. The resourceVersion makes the patch fail
 /// after a concurrent change.

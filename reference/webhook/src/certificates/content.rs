@@ -31,7 +31,7 @@ const KEY: &str = "tls.key";
 
 /// A certificate is replaced when less than one third of its lifetime is left.
 const RENEWAL_FRACTION: u32 = 3;
-/// Tolerated clock skew: a certificate is valid from this long before its creation.
+/// Of clocks. A certificate is valid from this long before its creation.
 const SKEW: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Debug)]
@@ -43,14 +43,14 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// The DNS names of the Service. API servers use the last one.
+    /// API servers use the last one.
     fn names(&self) -> [String; 3] {
         let Self { service, namespace, .. } = self;
         [service.clone(), format!("{service}.{namespace}"), format!("{service}.{namespace}.svc")]
     }
 }
 
-/// A certificate with its key and its authority, all in PEM.
+/// All in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Content {
     authority: Vec<u8>,
@@ -68,14 +68,12 @@ pub(super) enum CertificateState {
     Invalid(String),
 }
 
-/// A key that the Secret lacks.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it has no {0}")]
 pub(super) struct MissingKey(&'static str);
 
 impl Content {
-    /// Creates an authority and a certificate signed by it, valid from `now`. The authority of `old` is kept
-    /// as the previous one.
+    /// The certificate is valid from `now`. The authority of `old` is kept as the previous one.
     pub(super) fn issue(old: Option<&Self>, subject: &Subject, now: UnixTime) -> Result<Self, rcgen::Error> {
         let now = OffsetDateTime::UNIX_EPOCH + Duration::from_secs(now.as_secs());
         let valid = |mut params: CertificateParams| {
@@ -132,8 +130,8 @@ impl Content {
         (self.certificate.clone(), self.key.clone())
     }
 
-    /// The authorities that callers should trust: the current one, and the previous one, whose certificate
-    /// another replica may still serve.
+    /// Callers should trust the current authority and the previous one, whose certificate another replica may
+    /// still serve.
     pub(super) fn bundle(&self) -> Vec<u8> {
         let mut bundle = self.authority.clone();
         if let Some(previous) = self.previous.as_ref().filter(|previous| authorities(previous).is_ok()) {
@@ -156,8 +154,8 @@ impl Content {
         }
     }
 
-    /// Verifies like a caller: the key belongs to the certificate, and the authority has signed it for the
-    /// names of the Service and for the time `at`.
+    /// As a caller does: the key belongs to the certificate, and the authority has signed it for the names of
+    /// the Service and for the time `at`.
     fn verify(&self, subject: &Subject, at: UnixTime) -> Result<(), rustls::Error> {
         let provider = Arc::new(default_provider());
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(general)?;
@@ -174,7 +172,7 @@ impl Content {
     }
 }
 
-/// The authorities in a PEM text; at least one.
+/// At least one.
 fn authorities(pem: &[u8]) -> Result<RootCertStore, rustls::Error> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(pem)? {

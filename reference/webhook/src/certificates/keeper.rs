@@ -25,12 +25,12 @@ use super::content::{CertificateState, Content, Subject};
 use super::{CertificateError, CertificateObjects};
 
 const SECRET_TYPE: &str = "kubernetes.io/tls";
-/// The longest pause between two checks, and so the time until a removed authority is restored.
+/// Also the longest time until a removed authority is restored.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(1);
 /// How long API servers may take to read a new authority from the webhook configurations.
 const PROPAGATION: Duration = Duration::from_secs(2);
-/// Number of immediate retries after a concurrent change of the Secret.
+/// After a concurrent change of the Secret.
 const MAX_RACES: usize = 3;
 
 pub struct Keeper {
@@ -46,7 +46,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Creates a keeper without starting it. A crypto provider must be installed.
+    /// Does not start the keeper. A crypto provider must be installed.
     pub(super) fn new(client: &Client, subject: Subject, kept: CertificateObjects) -> Self {
         let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
         // Without a certificate, handshakes fail.
@@ -65,7 +65,7 @@ impl Keeper {
         }
     }
 
-    /// The TLS configuration of the webhooks' server. It follows the Secret.
+    /// Follows the Secret.
     pub fn tls(&self) -> RustlsConfig {
         self.tls.clone()
     }
@@ -81,12 +81,11 @@ impl Keeper {
         let period = (self.subject.lifetime / 30).clamp(RETRY, LONGEST_PAUSE);
         loop {
             let pause = if self.check().await { period } else { RETRY };
-            // Check again after a change or after the pause.
             let _ = tokio::time::timeout(pause, changed(&mut changes)).await;
         }
     }
 
-    /// Runs one check, publishes its result, and returns whether it succeeded.
+    /// Returns whether the check succeeded.
     async fn check(&mut self) -> bool {
         let Err(error) = self.attempt().await else {
             let _ = self.state.send_replace(Ok(()));
@@ -122,8 +121,7 @@ impl Keeper {
         }
     }
 
-    /// The content of the Secret. Creates a new certificate first if the current one is missing, invalid or
-    /// due for renewal.
+    /// Creates a new certificate first if the current one is missing, invalid or due for renewal.
     async fn content(&self) -> Result<Content, CertificateError> {
         for _ in 0..MAX_RACES {
             let secret =
@@ -160,7 +158,7 @@ impl Keeper {
         Err(CertificateError::Contended)
     }
 
-    /// Replaces `old` with `content`. Returns false after a concurrent change.
+    /// Returns false after a concurrent change.
     async fn write(&self, old: Option<Secret>, content: &Content) -> Result<bool, CertificateError> {
         let (params, data) = (PostParams::default(), Some(content.data()));
         let (verb, written) = match old {
@@ -186,7 +184,7 @@ impl Keeper {
         }
     }
 
-    /// Serves `content`. Its authority must already be in the webhook configurations.
+    /// The authority must already be in the webhook configurations.
     async fn serve(&mut self, content: Content) -> Result<(), CertificateError> {
         if self.served.as_ref() == Some(&content) {
             return Ok(());

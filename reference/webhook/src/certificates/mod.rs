@@ -19,14 +19,14 @@ mod options;
 pub use keeper::Keeper;
 pub use options::CertificateOptions;
 
-/// Names of the objects with the certificate and its authority.
+/// The objects with the certificate and its authority.
 #[derive(Clone, Copy, Debug)]
 pub struct CertificateObjects {
-    /// The Secret, in the namespace of the webhooks' Service.
+    /// In the namespace of the webhooks' Service.
     pub secret: &'static str,
-    /// The MutatingWebhookConfigurations that contain the authority.
+    /// They contain the authority.
     pub mutating: &'static [&'static str],
-    /// The ValidatingWebhookConfigurations that contain the authority.
+    /// They contain the authority.
     pub validating: &'static [&'static str],
 }
 
@@ -53,7 +53,7 @@ impl CertificateError {
         move |source| Self::Api { verb, name, source }
     }
 
-    /// Whether another replica wrote first. This deserves no warning.
+    /// This deserves no warning.
     fn is_lost_race(&self) -> bool {
         match self {
             Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),

@@ -1,5 +1,3 @@
-//! Command-line options for the source of the certificate.
-
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +11,7 @@ use super::content::Subject;
 use super::{CertificateObjects, Keeper};
 use crate::serve::{ServerError, tls_of_files};
 
-/// Default lifetime of a certificate.
+/// 90 days.
 const LIFETIME_SECONDS: u64 = 90 * 24 * 3600;
 
 /// The certificate of the webhooks: files read at start, or a Secret that the program maintains.
@@ -35,9 +33,8 @@ pub struct CertificateOptions {
 }
 
 impl CertificateOptions {
-    /// Returns the TLS configuration of the webhooks at `address`, and the keeper unless the certificate
-    /// comes from files. `namespace` contains the Service and the Secret. A crypto provider must be
-    /// installed.
+    /// The keeper is `None` if the certificate comes from files. `namespace` contains the Service and the
+    /// Secret. A crypto provider must be installed.
     pub async fn open(
         self,
         client: &Client,
