@@ -1,15 +1,13 @@
-//! Test helper: a history in which every admission attempt gets the expected response, except for the ones
-//! listed.
+//! Test helper: every admission attempt gets the expected response, except for the ones listed.
 
 use conformance_facts::attempts::{Attempt, Wanted};
 use conformance_history::SharedMark;
 use conformance_history::testing::Story;
 use serde_json::json;
 
-/// A response that differs from the expected one: the attempt's title, the HTTP status and the message.
+/// The attempt's title, the HTTP status and the message.
 pub(crate) type Override<'a> = (&'a str, u16, &'a str);
 
-/// Appends the responses to these attempts to a story.
 pub(crate) fn answered(story: Story, attempts: &[Attempt], overrides: &[Override<'_>]) -> Story {
     attempts.iter().fold(story, |story, attempt| {
         let words: Vec<_> = attempt.words.iter().filter_map(|word| word.split('|').next()).collect();

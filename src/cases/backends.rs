@@ -10,19 +10,19 @@ use crate::prelude::*;
 
 pub(crate) struct Backend {
     pub(crate) targets: &'static [Target],
-    /// An update that switches another backend's PodCliqueSet to this backend (ADM-03).
+    /// Another backend's PodCliqueSet is switched to this backend (ADM-03).
     pub(crate) switch_to_it: Attempt,
-    /// What is specific to this backend; `None` for a profile of type External, which has no rules.
+    /// `None` for a profile of type External, which has no rules.
     pub(crate) own: Option<Own>,
 }
 
 pub(crate) struct Own {
     pub(crate) rules: Rules,
-    /// Topology levels, honoured or not (ADM-09, ADM-17).
+    /// Honoured or not (ADM-09, ADM-17).
     pub(crate) levels: &'static [Level],
-    /// The CRD that the backend requires (ADM-18); `None` if it requires an API of Kubernetes instead.
+    /// `None` if the backend requires an API of Kubernetes instead (ADM-18).
     pub(crate) crd: Option<Crd>,
-    /// A new PodCliqueSet for the backend while it is disabled (ADM-23); `None` if it cannot be disabled.
+    /// `None` if the backend cannot be disabled (ADM-23).
     pub(crate) disabled: Option<Attempt>,
 }
 
@@ -33,22 +33,20 @@ impl Own {
     }
 }
 
-/// Rules of a backend, and PodCliqueSets to which they do not apply.
 pub(crate) struct Rules {
-    /// Each rule of this backend, tried on its own PodCliqueSet: the clause that demands the rule, and the
-    /// attempt.
+    /// Tried on this backend's PodCliqueSet. The clause demands the rule.
     pub(crate) own: &'static [(&'static str, Attempt)],
-    /// Other backends' rules that do not apply to this backend's PodCliqueSets, nor to those of an unknown
+    /// Other backends' rules do not apply to this backend's PodCliqueSets, nor to those of an unknown
     /// scheduler.
     pub(crate) others: &'static [Attempt],
-    /// This backend's rules, tried on a PodCliqueSet of another backend.
+    /// Tried on a PodCliqueSet of another backend.
     pub(crate) elsewhere: &'static [Attempt],
     /// Targets of other backends that do not have these rules.
     pub(crate) targets_without: &'static [Target],
 }
 
 pub(crate) struct Crd {
-    /// The name of the PodGroup CRD.
+    /// Of the PodGroup CRD.
     pub(crate) name: &'static str,
     pub(crate) missing: Attempt,
     /// A field that the CRD of an older release lacks, and the expected answer with that CRD.
@@ -59,15 +57,14 @@ pub(crate) fn of(target: Target) -> Option<&'static Backend> {
     BACKENDS.into_iter().find(|backend| backend.targets.contains(&target))
 }
 
-/// What is specific to the target's backend. Undecided (`NotReached`) for a target without an entry or
-/// without rules.
+/// Undecided (`NotReached`) for a target without an entry or without rules.
 pub(crate) fn own(target: Target) -> Result<&'static Own, Broken> {
     let own = of(target).and_then(|backend| backend.own.as_ref());
     own.ok_or_else(|| Broken::NotReached(format!("no admission rules of {target} are known")))
 }
 
-/// The text that a refused change of the gang shape must contain. The leading space keeps the pattern from
-/// matching the update strategy RollingRecreate.
+/// A refused change of the gang shape must say this. The leading space keeps the pattern from matching the
+/// update strategy RollingRecreate.
 pub(crate) const RECREATE: &[&str] = &[" recreat| re-creat"];
 
 pub(crate) const fn switch_to(edit: fn(&mut Value)) -> Attempt {

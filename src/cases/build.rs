@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Appends a line for each file of a group's folder that has this constant.
+/// Only files with this constant get a line.
 fn registered(
     group: &Path,
     constant: &str,

@@ -1,16 +1,15 @@
-//! Crash points: the writes after which the operator is killed, and the crash itself.
+//! The writes after which the operator is killed, and the crash itself.
 
 use conformance_driver::context::{Stop, TestContext};
 use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
 use sha2::{Digest, Sha256};
 
-/// Number of PodCliqueSets whose controller is killed, in a run that does not try every crash point.
+/// In a run that does not try every crash point.
 pub(crate) const KILLED_SETS: usize = 2;
 
-/// For each PodCliqueSet and step, the write after which the operator is killed. `writes` is the undisturbed
-/// number of writes per step. A run tries every crash point on request. Otherwise its seed chooses
-/// [`KILLED_SETS`] per step.
+/// For each PodCliqueSet and step. `writes` is the undisturbed number of writes per step. A run tries every
+/// crash point on request. Otherwise its seed chooses [`KILLED_SETS`] per step.
 pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     match test.test_cluster.thorough.every_crash_point {
         true => every(writes),
@@ -18,34 +17,31 @@ pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option
     }
 }
 
-/// Whether to run a long part: always if every crash point is requested, otherwise with every second seed.
+/// A long part runs always if every crash point is requested, otherwise with every second seed.
 pub(crate) fn is_chosen(test: &TestContext, what: &str) -> bool {
     let thorough = test.test_cluster.thorough;
     let chance = Sha256::digest(format!("{}/{what}", thorough.seed));
     thorough.every_crash_point || chance[0] % 2 == 0
 }
 
-/// The requests that count as writes of the operator.
 pub(crate) fn writes_of(test: &TestContext) -> Match {
     Match::writes().in_namespace(&test.namespace)
 }
 
-/// A crash of the controller, prepared by a fault proxy: the n-th write is applied, and the response never
-/// arrives.
+/// A fault proxy applies the n-th write, and the response never arrives.
 pub(crate) struct Crash<'a> {
     proxy: &'a ProxyHandle,
     halt: RuleId,
 }
 
 impl<'a> Crash<'a> {
-    /// Crashes after the n-th write from now on.
+    /// `n` counts from now on.
     pub(crate) fn after(test: &TestContext, proxy: &'a ProxyHandle, n: u64, of: &str) -> Result<Self, Stop> {
         let rule = Rule::new(format!("killed after write {n} of {of}"), writes_of(test), Action::Halt);
         Ok(Self { proxy, halt: proxy.add(rule.nth(n))? })
     }
 
-    /// Whether the crash point is reached before `end` completes. Otherwise the step took fewer writes, and
-    /// nothing is killed.
+    /// If `end` completes first, the step took fewer writes, and nothing is killed.
     pub(crate) async fn is_reached_before(
         &self,
         end: impl Future<Output = Result<(), Stop>>,
@@ -61,7 +57,6 @@ impl<'a> Crash<'a> {
         }
     }
 
-    /// Replaces the crashed controller by a new one.
     pub(crate) async fn replace_controller(self, test: &mut TestContext) -> Result<(), Stop> {
         test.kill_part(Part::Controller).await?;
         self.proxy.release(self.halt);
@@ -69,7 +64,7 @@ impl<'a> Crash<'a> {
     }
 }
 
-/// Every crash point: as many PodCliqueSets as the step with the most writes needs.
+/// As many PodCliqueSets as the step with the most writes needs.
 fn every(writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     let sets = writes.iter().max().copied().unwrap_or(0);
     (1..=sets).map(|n| writes.iter().map(|count| (n <= *count).then_some(n)).collect()).collect()

@@ -1,5 +1,5 @@
-//! Common network and API server faults for an operator, as rules of its fault proxy. Each ends after a
-//! number of requests, so that an operator that retries reaches the undisturbed end state.
+//! Common network and API server faults for an operator. Each ends after a number of requests, so that an
+//! operator that retries reaches the undisturbed end state.
 
 use conformance_expect::schedulers;
 use conformance_history::Kind;
@@ -12,7 +12,7 @@ marks! { DISTURBED = "the operator disturbed"; }
 
 pub(crate) const COUNT: usize = 8;
 
-/// The faults for an operator's writes in a namespace, and for its watches there.
+/// For an operator's writes in a namespace, and for its watches there.
 fn all(namespace: &str) -> [Rule; COUNT] {
     // Every second write is affected, starting with the first, so an immediate retry succeeds.
     let writes = |name: &str, action| {
@@ -33,7 +33,7 @@ fn all(namespace: &str) -> [Rule; COUNT] {
     ]
 }
 
-/// The operator under test behind its proxy, with one fault at a time.
+/// With one fault at a time.
 pub(crate) struct Disturbed {
     proxy: ProxyHandle,
     remaining: std::vec::IntoIter<Rule>,
@@ -47,7 +47,7 @@ impl Disturbed {
         Ok(Self { proxy, remaining, current: None })
     }
 
-    /// Ends the current fault, marks how often it was applied, and starts the next one, if any.
+    /// Marks how often the current fault was applied. Returns false after the last fault.
     pub(crate) async fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
         if let Some((name, rule)) = self.current.take() {
             // The case may see the written object before the proxy counts the fault.
@@ -95,7 +95,6 @@ fn rules_per_kind(
     rules.collect()
 }
 
-/// Every fault was applied at least once.
 pub(crate) fn all_applied(history: &History) -> Ruling {
     let applied: Vec<&Value> = history.marks(DISTURBED).map(|(_, mark)| &mark.detail).collect();
     let idle = applied.iter().find(|detail| detail["times"] == 0).map(|detail| detail["by"].to_string());

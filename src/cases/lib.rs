@@ -52,7 +52,7 @@ pub static SUITE: Suite = Suite {
     quick: include_str!("quick.txt"),
 };
 
-/// What differs between backends in admission. Each target has one entry.
+/// Each target has one entry.
 static BACKENDS: [&Backend; 6] = [
     &ext::admission::BACKEND,
     &kube::admission::FLAT,

@@ -1,5 +1,3 @@
-//! The names that most cases import.
-
 pub(crate) use conformance_check::admission::answers;
 pub(crate) use conformance_check::binding::{self, scheduler_passed};
 pub(crate) use conformance_check::lifecycle::{termination, updates};

@@ -65,8 +65,7 @@ fn without_topology(target: Target) -> &'static [Attempt] {
     declared(target, if target == Target::KUBE_TREE { WITHOUT_TREES } else { WITHOUT_TOPOLOGY })
 }
 
-/// The attempts, without the last one (about a topology constraint) if the operator honours no topology
-/// constraints.
+/// The last attempt is about a topology constraint, which the operator may not honour.
 fn declared(target: Target, attempts: &'static [Attempt]) -> &'static [Attempt] {
     match attempts.split_last() {
         Some((_, others)) if !target.declares(Feature::TopologyRequired) => others,

@@ -27,7 +27,7 @@ marks! {
     STILL_LIVE = "still live";
 }
 
-/// The scheduler that is disabled, and the expected answer to a new PodCliqueSet for it.
+/// With the expected answer to a new PodCliqueSet for the disabled scheduler.
 fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
     match backends::own(target).ok().and_then(|own| own.disabled) {
         Some(attempt) => (target.backend(), [attempt]),

@@ -21,8 +21,7 @@ const NOT_ENABLED: &[Attempt] = &[
     refused("a backend that is not enabled", &["lpx-scheduler"], |pcs| on(pcs, "lpx-scheduler")),
 ];
 
-/// The schedulers that are certainly not enabled. A foreign operator may have enabled any of Grove's own
-/// backends.
+/// A foreign operator may have enabled any of Grove's own backends.
 fn not_enabled(is_foreign: bool) -> &'static [Attempt] {
     if is_foreign { &NOT_ENABLED[..1] } else { NOT_ENABLED }
 }

@@ -89,7 +89,7 @@ static CONSTRAINTS: LazyLock<Vec<(Place, bool, Row)>> = LazyLock::new(|| {
     PLACES.into_iter().flat_map(of_place).collect()
 });
 
-/// The rows for the places where the target honours a constraint.
+/// Only for places where the target honours a constraint.
 fn constraints(target: Target, is_meant: impl Fn(Place, bool) -> bool) -> Vec<Attempt> {
     let rows = CONSTRAINTS
         .iter()
@@ -160,8 +160,7 @@ fn nothing_recreated(history: &History) -> Ruling {
     history.reached(PASSED).map(drop)
 }
 
-/// Decides on the answers to changes of the shape, and to a change of the backend if another is enabled.
-/// Which backend that is does not affect the expected answer.
+/// The expected answer to a change of the backend does not depend on which other one is enabled.
 fn answered_by(history: &History, rule: impl Fn(&[Attempt]) -> Ruling) -> Ruling {
     let target = history.header.target;
     let scope = if target == Target::KUBE_POD_GANG { SCOPE } else { &[] };
@@ -205,7 +204,7 @@ mod tests {
         [SHAPE, &constraints(target, |_, _| true), REORDERED, &[SWITCHED]].concat()
     }
 
-    /// The history of `reordered`, in which reordering its cliques recreates nothing.
+    /// Reordering the cliques recreates nothing.
     fn reordered(target: Target) -> Story {
         Story::on(target)
             .added(object("PodGang", "reordered-0"))

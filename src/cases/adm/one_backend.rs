@@ -42,8 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.attempt_creates(&pair, about_the_default(test.target)).await
 }
 
-/// The attempts on a clique that names no scheduler: whether the default is the target's scheduler or another
-/// one.
+/// The default may be the target's scheduler or another one.
 fn about_the_default(target: Target) -> &'static [Attempt] {
     if KUBE.contains(&target) { DEFAULT } else { OTHER_THAN_DEFAULT }
 }

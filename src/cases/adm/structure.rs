@@ -22,7 +22,7 @@ struct Count {
     row: Row,
 }
 
-/// Changes of counts. The stored PodCliqueSet has 3 replicas and minAvailable 2 everywhere.
+/// The stored PodCliqueSet has 3 replicas and minAvailable 2 everywhere.
 static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| {
     const PLACES: [(&str, &str, bool); 3] = [
         ("a clique", "/spec/template/cliques/0/spec", true),
@@ -132,10 +132,9 @@ const LONE: &[Attempt] = &[
     admitted("two names of 45 characters in total", |pcs| pcs["metadata"]["name"] = "l".repeat(39).into()),
 ];
 
-/// The message about `startsAfter` with a clique that does not exist.
+/// About `startsAfter` with a clique that does not exist.
 const UNKNOWN: &str = "unknown|not found|not defined|undefined|does not exist|no such";
-/// The message about a cycle in the startup order. The leading space keeps the pattern from matching
-/// "lifecycle".
+/// About a cycle in the startup order. The leading space keeps the pattern from matching "lifecycle".
 const CYCLE: &str = "circular|cyclic| cycle";
 
 /// An operator may refuse every startup order for now, so these attempts check the message: a valid order
@@ -155,7 +154,7 @@ const ORDER: &[Attempt] = &[
         .silent_about(&["unknown clique", CYCLE]),
 ];
 
-/// Attempts like those in [`ORDER`], on update. An operator may refuse every change of startup order.
+/// An operator may refuse every change of startup order.
 const ORDER_CHANGED: &[Attempt] = &[
     refused("update: startsAfter an unknown clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
     refused("update: startsAfter the clique itself", &[], |pcs| starts_after(pcs, 1, "worker")),
@@ -212,7 +211,7 @@ mod tests {
     use super::*;
     use crate::answered::{Override, answered};
 
-    /// A target without ScaleToZero, so that every answer is checked.
+    /// Without ScaleToZero, every answer is checked.
     const TARGET: Target = Target::KUBE_POD_GANG;
 
     fn ruling(overrides: &[Override<'_>]) -> Ruling {

@@ -16,7 +16,7 @@ pub(crate) const CASE: Case =
 
 const FIELDS: [&str; 2] = ["required", "preferred"];
 
-/// An attempt, and the PodCliqueSet that it changes.
+/// With the PodCliqueSet that the attempt changes.
 struct Cell {
     base: &'static str,
     is_update: bool,
@@ -26,7 +26,7 @@ struct Cell {
     row: Row,
 }
 
-/// The attempts for every rule, place and field. Updates add the constraint to a PodCliqueSet that has none.
+/// For every rule, place and field. Updates add the constraint to a PodCliqueSet that has none.
 static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     let mut cells = Vec::new();
     for field in FIELDS {

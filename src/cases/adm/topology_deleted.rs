@@ -79,7 +79,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     edit_and_delete(test, "held").await
 }
 
-/// Submits a PodCliqueSet of 2 pods and another like it, and waits for their pods.
+/// With another PodCliqueSet like it. Waits for the pods of both.
 pub(super) async fn submit_two(test: &mut TestContext, pcs: Value) -> Result<(), Stop> {
     let mut other = pcs.clone();
     other["metadata"]["name"] = in_foreground(pcs["metadata"]["name"].as_str().unwrap_or_default()).into();
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::answered::{Override, answered};
 
-    /// Rulings on deletion and on updates. All PodCliqueSets except `left` are deleted; all answers except
+    /// On deletion and on updates. All PodCliqueSets except `left` are deleted; all answers except
     /// `overrides` are as expected.
     fn rulings(left: &str, overrides: &[Override<'_>]) -> [Ruling; 2] {
         let sets = ["held", "held-foreground"].map(|name| object("PodCliqueSet", name));

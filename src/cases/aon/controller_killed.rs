@@ -19,13 +19,13 @@ use crate::crash_points::{Crash, crash_points, writes_of};
 use crate::prelude::*;
 
 marks! {
-    /// The writes after which the controller is to be killed, per PodCliqueSet and step.
+    /// Per PodCliqueSet and step, the controller is killed after these writes.
     POINTS = "crash points";
-    /// A PodCliqueSet has finished a step. The mark records whether the controller was killed during it.
+    /// The mark records whether the controller was killed during a step.
     ENDED = "step ended";
 }
 
-/// The control PodCliqueSet. The comparison replaces its name in all texts, so no other text may contain it.
+/// The comparison replaces the control's name in all texts, so no other text may contain it.
 const CONTROL: &str = "undisturbed";
 
 pub(crate) const CASE: Case =
@@ -34,7 +34,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1).pods(60)])
         .isolation(Isolation::Dedicated);
 
-/// The steps of a PodCliqueSet's lifecycle, in order.
+/// Of a PodCliqueSet's lifecycle, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Created,
@@ -91,7 +91,7 @@ impl Step {
         }
     }
 
-    /// Waits for the end of the step, from any intermediate state.
+    /// From any intermediate state.
     async fn end(self, test: &TestContext, set: &str) -> Result<(), Stop> {
         let existing =
             |live: &Live| live.get("PodCliqueSet", set).filter(|pcs| !Pod(pcs).is_terminating()).cloned();
@@ -161,8 +161,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Runs a step and kills the controller after its n-th write, if the step has that many. The clause of the
-/// step fails if the step then times out.
+/// The step may have fewer than n writes. The clause of the step fails if the step times out after the kill.
 async fn run_step(
     test: &mut TestContext,
     proxy: &ProxyHandle,

@@ -54,8 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(5).await
 }
 
-/// Everything the scheduler reports about the gang: pod bindings, reasons for pending, and the status of gang
-/// resources.
+/// Pod bindings, reasons for pending, and the status of gang resources.
 fn reports(live: &Live, kinds: &[&str]) -> BTreeSet<String> {
     let of_gang = |object: &&Value| name(object).contains("late-0");
     let pods = live.of("Pod").filter(of_gang).map(|pod| {

@@ -1,5 +1,3 @@
-//! All-or-nothing scheduling.
-
 pub(crate) mod binding_refused;
 pub(crate) mod cliques_fit_separately;
 pub(crate) mod competing_two_clique_gangs;

@@ -37,8 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until four other pods are bound. The failed pod may stay. If nothing replaces it, the checks of the
-/// other losses still apply.
+/// The failed pod may stay. If nothing replaces it, the checks of the other losses still apply.
 async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<(), Stop> {
     let replaced = Awaited::demanded_by(AON_20, format!("Pod {lost} (failed) replaced"));
     let wait = test.until(replaced, limits::SCHEDULING, |live| {
@@ -79,7 +78,7 @@ fn is_failure(lost: &Mark) -> bool {
     lost.detail["by"] == Disruption::Failed.name()
 }
 
-/// Checks the part of the history from each selected loss to the next one.
+/// The rule applies to the part of the history from each selected loss to the next one.
 fn after_losses(
     history: &History,
     is_meant: impl Fn(&Mark) -> bool,
@@ -105,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// Pod `number` is lost in the way `LOSSES[number]`.
+    /// In the way `LOSSES[number]`.
     fn lost(story: Story, number: usize) -> Story {
         let name = format!("steady-0-worker-{number}");
         story.mark(SharedMark::PodLost, json!({"name": name, "by": LOSSES[number].name()}))

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 marks! { KILLED = "scheduler killed"; }
 
-/// Bindings that are forwarded before the scheduler is killed.
+/// The proxy forwards these bindings and holds the rest.
 const PASSING: usize = 2;
 
 pub(crate) const CASE: Case =

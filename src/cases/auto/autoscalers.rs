@@ -28,7 +28,7 @@ const CHANGES: &[Attempt] = &[
     }),
 ];
 
-/// The PodCliqueSet with this many replicas, after the first `changes` changes.
+/// After the first `changes` changes.
 fn with_changes(sent: &Value, replicas: usize, changes: usize) -> Value {
     let mut pcs = sent.clone();
     pcs["spec"]["replicas"] = replicas.into();
@@ -36,7 +36,7 @@ fn with_changes(sent: &Value, replicas: usize, changes: usize) -> Value {
     pcs
 }
 
-/// The replicas and the changes at each mark.
+/// At each mark.
 const STEPS: [(usize, usize); 5] = [(1, 0), (2, 0), (1, 0), (1, 1), (1, 2)];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

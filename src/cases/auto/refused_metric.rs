@@ -17,7 +17,7 @@ marks! {
 }
 
 const SET: &str = "mistuned";
-/// The pods of two replicas: a clique of 2, and a scaling group of one.
+/// Of two replicas: a clique of 2, and a scaling group of one.
 const PODS: usize = 6;
 
 pub(crate) const CASE: Case =
@@ -103,8 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// The ruling after this response to the update with the invalid metric, and after this object was
-    /// observed.
+    /// `code` and `message` answer the update with the invalid metric.
     fn ruling(code: u16, message: &str, observed: Option<Value>) -> Ruling {
         let reply = json!({"name": SET, "verb": "update", "code": code, "message": message, "warnings": []});
         let story = Story::flat().mark(SharedMark::Attempt, json!({"title": METRIC.title, "reply": reply}));

@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// Every pod is bound, and the one that was scaled to 0 and back has this status of condition Ready.
+    /// `ready` is the status of condition Ready of the pod that was scaled to 0 and back. Every pod is bound.
     fn ruling(ready: &str) -> Ruling {
         let manifests =
             grove_yaml::documents(crate::manifest("auto/scale-to-zero-briefly")).expect("the manifest");

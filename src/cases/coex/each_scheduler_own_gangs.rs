@@ -20,7 +20,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(2).gpus(32)])
         .needs(&[Need::AuditLog, Need::SeveralSchedulers]);
 
-/// Poll interval for the audit log, which has no watch.
+/// The audit log has no watch.
 const PACE: Duration = Duration::from_millis(50);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -39,14 +39,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     note_binders(test).await
 }
 
-/// The name of a scheduler's PodCliqueSet in a target's test. The names differ between targets, because KAI
-/// identifies PodGroups by name alone.
+/// The names differ between targets, because KAI identifies PodGroups by name alone.
 fn name(target: Target, scheduler: &str) -> String {
     let number = TARGETS.into_iter().take_while(|other| *other != target).count();
     format!("alongside-{number}-{scheduler}")
 }
 
-/// A target for each running scheduler; for the test's own scheduler, the test's target.
+/// One per running scheduler; for the test's own scheduler, the test's target.
 pub(super) fn targets(test: &TestContext) -> Vec<Target> {
     let mut targets = Vec::new();
     for &scheduler in &test.test_cluster.schedulers {
@@ -62,7 +61,7 @@ pub(super) fn targets(test: &TestContext) -> Vec<Target> {
     targets
 }
 
-/// Waits until the audit log has the binding of every bound pod, and marks who bound which pod.
+/// Waits until the audit log has the binding of every bound pod.
 async fn note_binders(test: &TestContext) -> Result<(), Stop> {
     let cluster = test.local()?;
     let begin = Instant::now();

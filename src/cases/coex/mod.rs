@@ -1,4 +1,2 @@
-//! Several backends in one cluster.
-
 pub(crate) mod each_scheduler_own_gangs;
 pub(crate) mod nodes_filled_by_other;

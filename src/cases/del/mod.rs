@@ -1,5 +1,3 @@
-//! Deletion and cleanup.
-
 pub(crate) mod all_objects_deleted;
 pub(crate) mod capacity_freed;
 pub(crate) mod controller_down;

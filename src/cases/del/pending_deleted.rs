@@ -43,8 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// Rulings on what is left and on what is bound: this many pods are bound before and after the deletion,
-    /// and these objects are left.
+    /// On what is left and on what is bound: this many pods before and after the deletion.
     fn rulings(before: usize, after: usize, left: Value) -> [Ruling; 2] {
         let waits = Story::flat().submitted(one_clique("pending", 5)).workers("pending", 5, before);
         let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("pending", 5, after);

@@ -55,7 +55,7 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The uids of the PodCliqueSet and of all objects that belong to it.
+/// With the uids of all objects that belong to the PodCliqueSet.
 pub(super) fn uids_of(live: &Live, set: &str) -> BTreeSet<String> {
     end_state::objects(live, set).map(|object| Version::of(object).uid().to_owned()).collect()
 }
@@ -85,8 +85,8 @@ mod tests {
 
     use super::*;
 
-    /// Rulings on how the second PodCliqueSet is scheduled and on what it adopts. It keeps the first PodGang
-    /// or gets a new one, and this many of its pods are bound.
+    /// The second PodCliqueSet keeps the first PodGang or gets a new one, and this many of its pods are
+    /// bound.
     fn rulings(is_gang_kept: bool, bound: usize) -> [Ruling; 2] {
         let numbered = |mut object: Value, uid: &str| {
             object["metadata"]["uid"] = uid.into();

@@ -86,7 +86,7 @@ fn kind(test: &TestContext) -> Result<&'static Kind, Stop> {
     })
 }
 
-/// A topology resource without a controller, with content that no binding would produce.
+/// Without a controller, and with content that no binding would produce.
 fn foreign_resource(kind: &Kind, name: &str, pool: &str) -> Value {
     let spec = match kind.name {
         hyper_nodes::KIND => {
@@ -128,7 +128,7 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The third party's resource is not changed while the binding cannot create its own.
+/// The binding cannot create its own resource meanwhile.
 fn foreign_is_untouched(history: &History) -> Ruling {
     let (_, taken) = history.reached(TAKEN)?;
     untouched(history, taken.detail.as_str().unwrap_or_default(), history.waited_for(OUT_OF_SYNC)?)

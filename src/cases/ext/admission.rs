@@ -1,5 +1,3 @@
-//! Admission attempts for profiles of type External.
-
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_contract::target::Target;
 use conformance_driver::admission_attempts::on;

@@ -13,7 +13,6 @@ pub(super) fn uid(test: &TestContext, kind: &str, name: &str) -> Option<String> 
     test.look(|live| live.get(kind, name)?["metadata"]["uid"].as_str().map(str::to_owned))
 }
 
-/// Waits until a new object with the name of the deleted one exists.
 pub(super) async fn until_restored(
     test: &TestContext,
     kind: &str,
@@ -33,7 +32,7 @@ pub(super) async fn delete_until_restored(test: &TestContext, kind: &str, name: 
     until_restored(test, kind, name, deleted_uid).await
 }
 
-/// Deletes the gang resources of a PodGang one after the other, waiting for each to be restored.
+/// One after the other, waiting for each to be restored.
 pub(super) async fn delete_all(test: &TestContext, gang: &Gang) -> Result<(), Stop> {
     for resource in schedulers::resources_of(test.target, gang) {
         delete_until_restored(test, resource.kind, &resource.name.wanted).await?;
@@ -41,7 +40,7 @@ pub(super) async fn delete_all(test: &TestContext, gang: &Gang) -> Result<(), St
     Ok(())
 }
 
-/// Removes the finalizers of a terminating PodGroup, so that it is deleted although it has pods.
+/// A terminating PodGroup is then deleted although it has pods.
 pub(super) async fn release(test: &TestContext, pod_group: &str) -> Result<(), Stop> {
     test.patch("PodGroup", pod_group, json!({"metadata": {"finalizers": Value::Null}})).await.map(drop)
 }

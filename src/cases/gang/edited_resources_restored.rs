@@ -93,8 +93,7 @@ mod tests {
     use super::*;
     use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
 
-    /// The ruling on a running gang of one clique with these gang resources, one of which is deleted and not
-    /// restored.
+    /// On a running gang of one clique. One of `resources` is deleted and not restored.
     fn ruling(resources: &[Value]) -> Ruling {
         let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(one_clique_gang(SET, 3));
         let with_resources = sent.all_added(resources.iter().cloned());

@@ -1,5 +1,3 @@
-//! Gang creation.
-
 pub(crate) mod by_hand;
 pub(crate) mod edited_resources_restored;
 pub(crate) mod foreign_changes;

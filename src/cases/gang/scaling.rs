@@ -14,7 +14,7 @@ pub(crate) const CASE: Case =
         .clauses(&[GANG_10, GANG_24])
         .nodes(&[nodes(1)]);
 
-/// The PodCliqueSet of the manifest, of which the others are copies.
+/// The others are copies of this PodCliqueSet of the manifest.
 const SET: &str = "scaled";
 const SETS: [&str; 3] = [SET, "grouped", "whole"];
 
@@ -76,7 +76,7 @@ async fn until_all_converged(test: &TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Applies a rule to each round, from its start to the state afterwards.
+/// From the start of each round to the state afterwards.
 fn in_each_round(history: &History, rule: impl Fn(usize, usize) -> Ruling) -> Ruling {
     let mut rounds = history.marks(ROUND).map(|(start, _)| start);
     let mut ends = history.marks(FOLLOWED).map(|(end, _)| end);

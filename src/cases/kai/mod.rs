@@ -1,5 +1,3 @@
-//! Cases about KAI: its PodGroups, queues, node pools and Topologies.
-
 pub(crate) mod admission;
 pub(crate) mod managed_fields;
 pub(crate) mod no_topology_name;

@@ -32,7 +32,7 @@ const NEW: &[Attempt] = &[
     }),
 ];
 
-/// A PodCliqueSet, and the edit that names its pool.
+/// With the edit that names the pool of the PodCliqueSet.
 type Named = (&'static str, fn(&mut Value));
 
 const LIVE: [Named; 2] = [

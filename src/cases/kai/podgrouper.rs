@@ -78,7 +78,7 @@ fn only_expected_pod_groups(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// Whether the podgrouper created an object, according to its field managers; `None` if it lists none.
+/// `None` if the object lists no field managers.
 fn is_created_by_podgrouper(object: &Value) -> Option<bool> {
     let managers = object["metadata"]["managedFields"].as_array()?;
     Some(managers.iter().any(|entry| PODGROUPER.contains(&text(&entry["manager"]))))

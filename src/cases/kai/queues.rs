@@ -34,7 +34,7 @@ const NEW: &[Attempt] = &[
     }),
 ];
 
-/// A PodCliqueSet, and the edit that names its queue.
+/// With the edit that names the queue of the PodCliqueSet.
 type Named = (&'static str, fn(&mut Value));
 
 const LIVE: [Named; 5] = [

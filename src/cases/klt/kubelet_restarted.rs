@@ -14,7 +14,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1).gpus(4)])
         .needs(&[Need::Kubelets]);
 
-/// The GPUs of the node, including the one added after the restart.
+/// Including the one added after the restart.
 const GPUS: u64 = 5;
 
 const RUNNING: &str = "running";
@@ -71,7 +71,6 @@ mod tests {
         running(&format!("{clique}-{index}"), &gang, &clique, "n")
     }
 
-    /// The history up to the kubelet's restart.
     fn after_restart() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("klt/kubelet-restarted")).expect("the manifest");

@@ -1,5 +1,3 @@
-//! Behaviour that only real kubelets show.
-
 pub(crate) mod containers_run;
 pub(crate) mod controller_rolled;
 pub(crate) mod gpus_allocated_once;

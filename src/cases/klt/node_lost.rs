@@ -100,7 +100,7 @@ mod tests {
         json!({"kind": "PodGang", "metadata": {"name": "moving-0"}, "spec": {"podgroups": [podgroup]}})
     }
 
-    /// The history up to the deletion of the pod on the lost node.
+    /// Of the pod on the lost node.
     fn after_deletion() -> Story {
         let manifests = grove_yaml::documents(crate::manifest("klt/node-lost")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted);

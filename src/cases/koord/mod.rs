@@ -1,5 +1,3 @@
-//! Cases about Koordinator: its PodGroups, GangGroups and topology layers.
-
 pub(crate) mod admission;
 pub(crate) mod gang_group;
 pub(crate) mod gang_list_complete;

@@ -34,7 +34,7 @@ const NO_TREES: &[Attempt] = &[
     }),
 ];
 
-/// The gates declared off, one after the other, and the attempts made with each.
+/// One gate is declared off after the other, with the attempts made then.
 type Declared = &'static [(&'static str, &'static [Attempt])];
 
 const FLAT: Declared = &[(GANGS, WITHOUT_GANGS), (TOPOLOGY, WITHOUT_TOPOLOGY)];

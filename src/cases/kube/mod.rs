@@ -1,5 +1,3 @@
-//! kube-scheduler on the Workload API.
-
 pub(crate) mod admission;
 pub(crate) mod composite_api_enabled_later;
 pub(crate) mod gang_resources;

@@ -72,7 +72,7 @@ fn cliques(pcs: &mut Value, count: usize) {
     template(pcs)["cliques"] = numbered.collect();
 }
 
-/// `count` cliques in `replicas` replicas of a scaling group, all of them in the base PodGang.
+/// All of them in the base PodGang.
 fn grouped(pcs: &mut Value, count: usize, replicas: usize) {
     cliques(pcs, count);
     let members: Vec<_> = (0..count).map(|number| format!("c{number}")).collect();

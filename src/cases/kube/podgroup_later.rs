@@ -61,8 +61,7 @@ fn pod(name: &str, pool: &str) -> Value {
     })
 }
 
-/// No pod is bound before the entry at `passed`, because the PodGroup does not exist; all are bound once it
-/// does.
+/// The PodGroup does not exist before the entry at `passed`.
 fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
     let bound: Vec<Version<'_>> = binding::bindings(history).collect();
     let early = bound.iter().filter(|version| version.index < passed);

@@ -1,5 +1,3 @@
-//! Checks for workloads whose gangs the backend must leave alone.
-
 use conformance_check::none;
 use conformance_expect::schedulers;
 
@@ -9,8 +7,8 @@ const CREATED_UNASKED: Code = Code::new("created-without-request");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 const NOT_LABELLED_EXTERNAL: Code = Code::new("not-labelled-external");
 
-/// No backend's gang resources ever existed, except kube-scheduler's PodGroups named in `except`. Undecided
-/// (`NotReached`) if there never was a PodGang.
+/// Except kube-scheduler's PodGroups named in `except`. Undecided (`NotReached`) if there never was a
+/// PodGang.
 pub(crate) fn no_gang_resources(history: &History, except: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
         return Err(Broken::NotReached("no PodGang was created".into()));
@@ -44,8 +42,7 @@ pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     }))
 }
 
-/// At the end, every PodGang is labelled as externally managed. Undecided (`NotReached`) if there is no
-/// PodGang.
+/// Undecided (`NotReached`) if there is no PodGang at the end.
 pub(crate) fn marked_external(history: &History) -> Ruling {
     let end = history.end();
     let mut pod_gangs = end.of("PodGang").peekable();

@@ -15,7 +15,7 @@ pub(crate) const CASE: Case =
 
 const RUNNING: &str = "steady";
 const PENDING: &str = "short";
-/// The numbers of writes after which the new operator is killed.
+/// Writes after which the new operator is killed.
 const STOPS: [usize; 3] = [0, 1, 3];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -91,8 +91,8 @@ mod tests {
         set
     }
 
-    /// A running PodCliqueSet and a pending one. The new operator is stopped `stops` times; `afterwards` adds
-    /// what it does after the last stop.
+    /// A running PodCliqueSet and a pending one. The new operator is stopped `stops` times, and then does
+    /// what `afterwards` adds.
     fn story(stops: usize, afterwards: fn(Story) -> Story) -> Story {
         let pending = pending_objects(PENDING);
         let existing = [

@@ -17,10 +17,10 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Upgrade);
 
 const SETS: [&str; 3] = ["steady", "idle", "asleep"];
-/// Scaled to zero by the old operator, if it admits that.
+/// By the old operator, if it admits that.
 const GROUP_AT_ZERO: (&str, &str, &str) = ("asleep", "PodCliqueScalingGroup", "asleep-0-model");
 const SET_AT_ZERO: (&str, &str, &str) = ("idle", "PodCliqueSet", "idle");
-/// Scaled under the new operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
+/// Under the new operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
 const STEPS: [((&str, &str, &str), u32); 7] = [
     (SET_AT_ZERO, 1),
     (("steady", "PodClique", "steady-0-router"), 3),
@@ -71,8 +71,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-/// Scales a scaling group to zero and returns whether the old operator supports that. If it does not, the
-/// replicas are restored.
+/// Returns whether the old operator supports that. If it does not, the replicas are restored.
 async fn scale_group_to_zero(test: &TestContext) -> Result<bool, Stop> {
     let (set, kind, name) = GROUP_AT_ZERO;
     let zero = json!({"spec": {"replicas": 0}});
@@ -151,7 +150,7 @@ mod tests {
             "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
     }
 
-    /// A clique of a PodCliqueSet taken over by the new operator is scaled from 1 pod to 2.
+    /// The new operator has taken over the PodCliqueSet. A clique is scaled from 1 pod to 2.
     fn scaled() -> Story {
         let story = Story::flat().submitted(one_clique("steady", 1)).added(gang(&["a"])).added(pod("a"));
         let scaled = json!({"kind": "PodClique", "name": CLIQUE, "replicas": 2});

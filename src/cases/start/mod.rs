@@ -1,5 +1,3 @@
-//! Startup order.
-
 pub(crate) mod bound_first;
 pub(crate) mod containers_wait;
 pub(crate) mod init_container_dependencies;

@@ -1,5 +1,3 @@
-//! Status.
-
 pub(crate) mod counts_match_pods;
 pub(crate) mod foreign_gate;
 pub(crate) mod gang_resources_refused;

@@ -16,7 +16,7 @@ marks! {
 
 const SET: &str = "obstructed";
 const POD_CLIQUE: &str = "obstructed-0-worker";
-/// The owner of the other PodClique: an autoscaler whose target does not exist.
+/// An autoscaler whose target does not exist owns the other PodClique.
 const HOLDER: &str = "holder";
 const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 

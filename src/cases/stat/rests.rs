@@ -11,7 +11,7 @@ marks! {
     REST = "rest";
 }
 
-/// Waits until every status equals a recount, with all changes of the case. A timeout violates `clause`.
+/// With all changes of the case. A timeout violates `clause`.
 pub(super) async fn rest(
     test: &TestContext,
     set: &str,
@@ -76,8 +76,7 @@ fn places(history: &History) -> impl Iterator<Item = usize> {
     history.marks(REST).chain(history.marks(SharedMark::WaitTimedOut)).map(|(index, _)| index)
 }
 
-/// The differences that a recount of the existing replicas finds at every rest, and at a timeout while
-/// waiting for one. Undecided (`NotReached`) if there were fewer rests.
+/// Also at a timeout while waiting for a rest. Undecided (`NotReached`) if there were fewer rests.
 pub(super) fn at_every_rest(
     history: &History,
     set: &str,
@@ -92,7 +91,7 @@ pub(super) fn at_every_rest(
     all_reached(history, rests)
 }
 
-/// Like [`at_every_rest`], for the statuses of PodGangs.
+/// For the statuses of PodGangs.
 pub(super) fn gangs_at_every_rest(history: &History, set: &str, rests: usize) -> Ruling {
     let pcs = history.submitted(set)?;
     all(places(history)
@@ -100,7 +99,6 @@ pub(super) fn gangs_at_every_rest(history: &History, set: &str, rests: usize) ->
     all_reached(history, rests)
 }
 
-/// Like [`at_every_rest`], for the phases of PodGangs.
 pub(super) fn phases_at_every_rest(history: &History, set: &str, rests: usize) -> Ruling {
     let pcs = history.submitted(set)?;
     all(places(history)

@@ -86,7 +86,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.read_metrics().await
 }
 
-/// Why a gang waits: a base gang for the scheduler, a scaled one for its base.
+/// A base gang waits for the scheduler, a scaled one for its base.
 fn why(gang: &Gang, gangs: &[Gang]) -> Option<Why> {
     match gang.is_base {
         true => Some(Why::Scheduler),

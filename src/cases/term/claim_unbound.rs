@@ -18,11 +18,11 @@ marks! {
     WHOLE = "the stuck gang is whole";
 }
 
-/// The name of the PodCliqueSet, and of its claim, whose volume is created within the delay.
+/// The PodCliqueSet and its claim, whose volume is created within the delay.
 const CONTROL: &str = "volume-in-time";
-/// The name of the PodCliqueSet, and of its claim, whose volume is created after the termination.
+/// The PodCliqueSet and its claim, whose volume is created after the termination.
 const STUCK: &str = "volume-missing";
-/// The termination delay of the manifest, in seconds.
+/// In seconds, as in the manifest.
 const DELAY: u32 = 30;
 
 pub(crate) const CASE: Case =
@@ -54,8 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until the PodGang reports the pod and its claim, but not so long that the control's volume would be
-/// late.
+/// The wait is short, so that the control's volume is not late.
 async fn until_reported(test: &TestContext) -> Result<(), Stop> {
     let history = test.history();
     let (gangs, why) = (history.gangs(STUCK).unwrap_or_default(), why(&history));

@@ -23,10 +23,9 @@ marks! {
 }
 
 const CONTROL: &str = "control";
-/// The PodCliqueSet whose delay runs while the controller is down.
+/// Its delay runs while the controller is down.
 const CLOCK: &str = "long-delay";
-/// Its termination delay. It is long enough that a delay restarted by the new controller cannot pass as
-/// slowness.
+/// Long enough that a delay restarted by the new controller cannot pass as slowness.
 const LONG_DELAY: Duration = Duration::from_secs(12);
 
 pub(crate) const CASE: Case =

@@ -21,7 +21,7 @@ const SET: &str = "scaled-in";
 const GROUP: &str = "scaled-in-0-pool";
 const WORKERS: [&str; 2] = ["scaled-in-0-pool-0-worker", "scaled-in-0-pool-1-worker"];
 
-/// The termination delay: long enough to scale in before it expires.
+/// Long enough to scale in before it expires.
 const DELAY: &str = "6s";
 const DELAY_LASTS: SignedDuration = SignedDuration::from_secs(6);
 
@@ -47,7 +47,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.stop_clock(clock).await
 }
 
-/// No scope of the PodCliqueSet is terminated and created again.
 fn never_recycled(history: &History) -> Ruling {
     let replica = replica(history, SET, 0)?;
     let replicas = [0, 1].map(|index| Scope::GroupReplica { group: GROUP.into(), index });
@@ -57,8 +56,7 @@ fn never_recycled(history: &History) -> Ruling {
         .map(|scope| termination::times(history, &replica, &scope, 0)))
 }
 
-/// Nothing is terminated while the delay of the last replica runs. Undecided (`NotReached`) if the group was
-/// scaled in after the delay.
+/// Undecided (`NotReached`) if the group was scaled in after the delay.
 fn scaled_in_time(history: &History) -> Ruling {
     let (crashed, _) = history.reached(CRASHED)?;
     let since = history.entries[crashed].at;

@@ -1,5 +1,3 @@
-//! Gang termination.
-
 pub(crate) mod another_replica_never_bound;
 pub(crate) mod breached_at_start;
 pub(crate) mod breached_replica_recreated;
@@ -30,7 +28,7 @@ use jiff::SignedDuration;
 
 use crate::prelude::*;
 
-/// The termination delay of the manifests: just long enough to detect a deletion that happens at once.
+/// Of the manifests: just long enough to detect a deletion that happens at once.
 const DELAY: Duration = Duration::from_secs(2);
 
 pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetReplica, Broken> {
@@ -41,8 +39,7 @@ pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetR
     })
 }
 
-/// The pods of each terminated PodCliqueSet replica were created again. If not, TERM-02 is violated, and no
-/// clause about what follows.
+/// TERM-02 demands that the pods of each terminated PodCliqueSet replica are created again.
 fn requires_recreation(history: &History, replica: &SetReplica) -> Ruling {
     precondition(TERM_02, termination::recreated(history, replica, &replica.scope()))
 }
@@ -53,8 +50,8 @@ fn is_bound(live: &Live, clique: &str) -> bool {
     live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
 }
 
-/// A partially bound gang was terminated no earlier than a termination delay after its first pod was bound.
-/// The check allows one second less, because API times have whole seconds.
+/// The delay starts when the first pod of a partially bound gang is bound. The check allows one second less,
+/// because API times have whole seconds.
 fn not_recycled_early(history: &History, termination: &GangTermination<'_>, delay: u32) -> Ruling {
     let mut pods = history.pods().filter(|version| termination.old.contains(version.uid()));
     let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };

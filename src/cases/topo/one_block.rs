@@ -23,7 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 
 const SETS: Sets = Sets { filler: "block-filler", too_large: "no-block", fits: "one-block" };
 
-/// The PodCliqueSets to submit, in this order.
+/// In the order of their submission.
 #[derive(Clone, Copy)]
 pub(crate) struct Sets {
     pub filler: &'static str,
@@ -31,7 +31,7 @@ pub(crate) struct Sets {
     pub fits: &'static str,
 }
 
-/// Submits all three; the last one has `pods` pods.
+/// The last one has `pods` pods.
 pub(crate) async fn drive(test: &mut TestContext, sets: Sets, pods: usize) -> Result<(), Stop> {
     test.submit(sets.filler).await?;
     test.until_bound(1).await?;

@@ -15,9 +15,9 @@ marks! {
 
 const SET: &str = "updated";
 const CLIQUE: &str = "updated-0-worker";
-/// The gang whose pod fits on the node that an update step frees.
+/// Its pod fits on the node that an update step frees.
 const SINGLE: &str = "one-pod";
-/// The gang that does not fit on that node.
+/// Does not fit on that node.
 const PAIR: &str = "two-pods";
 const CONTROL: &str = "control-updated";
 

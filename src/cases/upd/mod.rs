@@ -1,5 +1,3 @@
-//! Updates.
-
 pub(crate) mod broken_then_repaired;
 pub(crate) mod changed_before_first_status;
 pub(crate) mod changed_during_update;
@@ -25,7 +23,7 @@ use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 
-/// Waits until the update has created a pod of this revision in the clique. A timeout violates `clause`.
+/// A timeout violates `clause`.
 async fn until_first_new_pod(
     test: &TestContext,
     clause: &'static str,
@@ -39,7 +37,7 @@ async fn until_first_new_pod(
     .await
 }
 
-/// The findings on the order and the status of a rolling update, whichever of its pods are replaced.
+/// On the order and the status of a rolling update, whichever of its pods are replaced.
 fn rolling_rules(history: &History, set: &str, end: MarkName) -> [Finding; 5] {
     [
         finding(UPD_03, || at_any_time(history, end, || updates::one_replica_at_a_time(history, set))),
@@ -50,7 +48,7 @@ fn rolling_rules(history: &History, set: &str, end: MarkName) -> [Finding; 5] {
     ]
 }
 
-/// A rule that applies regardless of how far the update came. Undecided (`NotReached`) if it is satisfied but
+/// The rule applies regardless of how far the update came. Undecided (`NotReached`) if it is satisfied but
 /// the case did not reach the mark `end`.
 fn at_any_time(history: &History, end: MarkName, rule: impl FnOnce() -> Ruling) -> Ruling {
     updates::are_admitted(history)?;

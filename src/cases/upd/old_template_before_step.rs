@@ -10,7 +10,7 @@ use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 
-/// The marks that the lost pods are bound again, after the first change and after the second.
+/// After the first change and after the second.
 const RESTORED: [MarkName; 2] = [
     MarkName::of_case("what was lost is bound again"),
     MarkName::of_case("what was lost is bound again after a second change"),

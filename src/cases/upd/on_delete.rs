@@ -77,7 +77,6 @@ async fn until_ready(test: &TestContext, count: usize, clause: &'static str) -> 
     .await
 }
 
-/// Waits until the status of the PodCliqueSet reports that its update has ended.
 pub(super) async fn until_ended(test: &TestContext, set: &str, clause: &'static str) -> Result<(), Stop> {
     let ended = Awaited::demanded_by(clause, format!("updateEndedAt of PodCliqueSet {set}"));
     test.until(ended, limits::REACTION, |live| {

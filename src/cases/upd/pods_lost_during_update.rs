@@ -9,7 +9,6 @@ marks! { REPLACED = "the update with lost pods has ended"; }
 
 const SET: &str = "pods-lost";
 const FIRST: &str = "pods-lost-0-worker";
-/// Each of these cliques loses a pod.
 const LOSING: [&str; 2] = ["pods-lost-1-worker", "pods-lost-1-pool-1-member"];
 
 pub(crate) const CASE: Case = case!("Pods lost in replicas that an update has not reached are replaced once")

@@ -67,7 +67,7 @@ async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usiz
     .await
 }
 
-/// Waits until an update has ended and everything, including the statuses, matches the last scaling.
+/// Everything, including the statuses, matches the last scaling.
 async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
     let owed = |stop: Stop| stop.owed_by(UPD_13);
     test.until_updated(SET.1, UPD_13).await?;
@@ -99,8 +99,7 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// Whether a pod belongs to the clique whose update has started, or was added during an update. Elsewhere,
-/// the operator may still finish earlier work with the old template.
+/// Elsewhere, the operator may still finish earlier work with the old template.
 fn must_be_new(pod: Pod<'_>) -> bool {
     let is_added = [(names::REPLICA_INDEX, "2"), (names::SCALING_GROUP_REPLICA_INDEX, "3")];
     pod.pod_clique() == Some(CLIQUE.1)

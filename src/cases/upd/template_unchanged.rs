@@ -70,8 +70,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The scaling group with other autoscaler limits and 2 replicas. Only replicas of the PodCliqueSet that are
-/// created later get the 2 replicas.
+/// Only replicas of the PodCliqueSet that are created later get the 2 replicas.
 fn larger(test: &TestContext) -> Result<Value, Stop> {
     let mut group = test.manifest(SET)?["spec"]["template"]["podCliqueScalingGroups"][0].clone();
     group["replicas"] = json!(2);

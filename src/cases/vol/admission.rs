@@ -1,5 +1,4 @@
-//! Admission attempts for Volcano's backend: it requires an existing queue, and honours a clique's required
-//! level.
+//! Volcano requires an existing queue, and honours a clique's required level.
 
 use conformance_driver::admission_attempts::on;
 

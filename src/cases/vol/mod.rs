@@ -1,5 +1,3 @@
-//! Cases about Volcano: its PodGroups, queues and HyperNodes.
-
 pub(crate) mod admission;
 pub(crate) mod network_topology;
 pub(crate) mod own_fields;
