@@ -17,20 +17,20 @@ use crate::InvalidMutant;
 
 pub type Given = BTreeMap<Scheduler, Arc<GivenScheduler>>;
 
-/// What a mutant breaks. Several fields can be set.
+/// Several fields can be set.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Breakage {
     pub faults: Vec<String>,
-    /// In cases with an upgrade: the faults of the reference controller that replaces one without faults.
+    /// The faults of the reference controller that replaces one without faults, in cases with an upgrade.
     pub upgrade: Option<Vec<String>>,
-    /// Fault proxy rules between the reference controller and the API server.
+    /// Between the reference controller and the API server.
     pub controller: Vec<Rule>,
-    /// Fault proxy rules between the API server and the processes of the target's scheduler or stand-in.
+    /// Between the API server and the processes of the target's scheduler or stand-in.
     pub scheduler: Vec<Rule>,
     /// The PodCliqueSet requests that bypass the webhook, as CEL over `object`, `oldObject` and `request`.
     pub unasked: Option<String>,
-    /// Changes to the objects that are installed with the controller or the trainer. Keys are kind and name.
+    /// To the objects that are installed with the controller or the trainer. Keys are kind and name.
     pub altered: BTreeMap<String, Patch>,
     /// The `config` of the target's profile in the controller's configuration.
     pub profile: Option<Value>,
@@ -38,22 +38,22 @@ pub struct Breakage {
     pub api_gates: BTreeMap<String, bool>,
     /// Plugins (or arguments of plugins) that are disabled in the target's scheduler.
     pub plugins_off: Vec<String>,
-    /// KWOK stages in addition to those of the suite.
+    /// In addition to the KWOK stages of the suite.
     pub stages: Vec<Value>,
     /// Schedulers in addition to that of the target.
     pub beside: Vec<String>,
     /// Faults of the device plugin that provides the GPUs of kubelets.
     pub gpu_plugin: Vec<String>,
-    /// For a TrainJob target: fault proxy rules between the trainer and the API server.
+    /// Between the trainer and the API server, for a TrainJob target.
     pub trainer: Vec<Rule>,
-    /// For a TrainJob target: fault proxy rules between JobSet and the API server.
+    /// Between JobSet and the API server, for a TrainJob target.
     pub job_set: Vec<Rule>,
-    /// For a TrainJob target: whether the trainer's KAI plugin is left out.
+    /// The trainer's KAI plugin is left out, for a TrainJob target.
     pub without_plugin: bool,
 }
 
 impl Breakage {
-    /// The cluster for the target, with everything that is broken in it.
+    /// Everything is broken in the cluster.
     pub(crate) fn spec(&self, target: Target, given: Given) -> ClusterSpec {
         let additional = self.beside.iter().filter_map(|name| scheduler(name));
         let target_scheduler = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
@@ -107,7 +107,7 @@ impl Breakage {
     }
 }
 
-/// The change to the webhook configuration that exempts these requests.
+/// The webhook configuration exempts these requests.
 fn unasked(requests: &str) -> (String, Patch) {
     let condition = json!([{"name": "mutant", "expression": format!("!({requests})")}]);
     let edit = Edit { at: "/webhooks/0/matchConditions".into(), to: Change::Set(condition) };

@@ -6,8 +6,7 @@
 //! other clause fails, the suite is defective. If a required clause does not fail, the mutant survives, and a
 //! case or a check has a gap.
 //!
-//! Mutants are data in the tables next to this file, one table per place of the defect. `breakage` describes
-//! what they can break, `outcome` the result of one mutant, and `ratio` the results of all.
+//! Mutants are data in the tables next to this file, one table per place of the defect.
 
 mod breakage;
 mod outcome;
@@ -33,13 +32,12 @@ pub use ratio::{StoredResult, ratios, report};
 /// The provider of the clusters on which a mutant runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MutantTier {
-    /// Local processes.
     Local,
     /// Containers, for mutants of kubelets.
     Kind,
 }
 
-/// The tables, each with the provider of its mutants' clusters.
+/// With the provider of the mutants' clusters.
 const TABLES: &[(MutantTier, &str, &str)] = &[
     (MutantTier::Local, "schedulers.yaml", include_str!("schedulers.yaml")),
     (MutantTier::Local, "operator.yaml", include_str!("operator.yaml")),
@@ -75,7 +73,6 @@ pub struct TableError {
     reason: String,
 }
 
-/// Why an entry of a table is not a valid mutant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidMutant {
     #[error("there is no clause or group {0:?}")]
@@ -92,7 +89,7 @@ pub(crate) enum InvalidMutant {
     NothingBroken,
 }
 
-/// Reads a table of mutants. An error names the file and the entry.
+/// An error names the file and the entry.
 pub fn table(file: &str, text: &str) -> Result<Vec<Mutant>, TableError> {
     let wrong = |reason: String| TableError { file: file.to_owned(), reason };
     // serde_yaml expects enum variants as tags. In the tables they are maps, as in JSON.
@@ -127,7 +124,7 @@ impl MutantTier {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mutant {
     pub id: String,
-    /// What is broken, in one line.
+    /// In one line.
     pub breaks: String,
     pub by: Breakage,
     #[serde(default = "kube")]
@@ -138,16 +135,14 @@ pub struct Mutant {
     /// Clauses or whole groups that may fail, each with the reason.
     #[serde(default)]
     pub may: BTreeMap<String, String>,
-    /// The cases to run, by id or group. By default, they are those of the clauses that must fail.
+    /// By id or group. By default, they are those of the clauses that must fail.
     #[serde(default)]
     pub cases: Vec<String>,
-    /// Clauses that stay undecided.
     pub unproven: Option<Unproven>,
-    /// Whether the mutant needs the real scheduler of its target, which the user must provide. No stand-in is
-    /// used.
+    /// The mutant needs the real scheduler of its target, which the user must provide.
     #[serde(default)]
     pub given: bool,
-    /// Why the mutant breaks no clause at all. Then no clause may fail.
+    /// The mutant breaks no clause at all, and no clause may fail.
     pub equivalent: Option<String>,
 }
 
@@ -166,8 +161,8 @@ impl From<String> for AnyOf {
     }
 }
 
-/// None of these clauses may pass, because the run ends in an error. The mutant makes the scheduler exit, or
-/// the controller reject every request, instead of breaking a clause.
+/// None of these clauses may pass, because the run ends in an error: the mutant makes the scheduler exit, or
+/// the controller reject every request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Unproven {
@@ -176,14 +171,13 @@ pub struct Unproven {
     pub because: String,
 }
 
-/// Whether the case has its own control plane. Such a case configures the controller, which could repair the
-/// defect.
+/// Such a case configures the controller, which could repair the defect.
 fn has_own_control_plane(case: &Case) -> bool {
     matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade)
 }
 
 impl Mutant {
-    /// Whether a case is run. A case with its own control plane must be named.
+    /// A case with its own control plane must be named.
     pub fn runs(&self, case: &Case) -> bool {
         let is_separate = has_own_control_plane(case);
         let is_selected = match self.cases.as_slice() {
@@ -193,17 +187,16 @@ impl Mutant {
         is_selected && case.is_for(self.target)
     }
 
-    /// Whether a case is run with `--every-case`. A case with its own control plane must be named here too.
+    /// With `--every-case`. A case with its own control plane must be named here too.
     pub fn runs_with_all(&self, case: &Case) -> bool {
         self.runs(case) || (!has_own_control_plane(case) && case.is_for(self.target))
     }
 
-    /// The clauses of all `must` entries.
     pub fn musts(&self) -> impl Iterator<Item = &str> {
         self.must.iter().flat_map(|set| &set.0).map(String::as_str)
     }
 
-    /// The groups of the clauses that must fail or stay undecided.
+    /// Of the clauses that must fail or stay undecided.
     pub fn groups(&self) -> BTreeSet<&str> {
         let unproven = self.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
         self.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect()
@@ -218,7 +211,7 @@ impl Mutant {
         self.by.spec(self.target, given)
     }
 
-    /// Whether the user must provide this scheduler.
+    /// The user must provide this scheduler.
     pub fn needs(&self, scheduler: Scheduler) -> bool {
         self.given && self.target.scheduler() == scheduler
     }

@@ -1,15 +1,13 @@
-//! Compares the run of a mutant with what its table entry expects.
-
 use serde::{Deserialize, Serialize};
 
 use crate::Mutant;
 
-/// What a run of a mutant found, by the ids of clauses.
+/// By the ids of clauses.
 #[derive(Debug, Clone, Default)]
 pub struct RunFindings {
     pub failed: Vec<String>,
     pub passed: Vec<String>,
-    /// Clauses that ended in an error, each with the reason.
+    /// With the reason.
     pub errors: Vec<(String, String)>,
     /// Fault proxy rules that were never applied, so that they broke nothing.
     pub idle_rules: Vec<String>,
@@ -34,13 +32,12 @@ pub struct MutantResult {
     pub verdict: MutantVerdict,
     #[serde(rename = "red")]
     pub failed: Vec<String>,
-    /// Why the mutant is not killed, one sentence each.
+    /// One sentence each, if the mutant is not killed.
     #[serde(rename = "because")]
     pub reasons: Vec<String>,
 }
 
 impl Mutant {
-    /// Compares a run with the entry: the clauses that must fail, may fail, or must stay undecided.
     pub fn evaluate(&self, found: &RunFindings) -> MutantResult {
         let mut reasons = Vec::new();
         let mut verdict = MutantVerdict::Killed;
@@ -100,7 +97,7 @@ impl MutantVerdict {
         }
     }
 
-    /// Whether the suite detected the defect, or there was none to detect.
+    /// The suite detected the defect, or there was none to detect.
     pub fn is_as_expected(self) -> bool {
         matches!(self, Self::Killed | Self::Equivalent)
     }

@@ -1,5 +1,3 @@
-//! The page of a comparison of two reports.
-
 use askama::Template;
 use conformance_report::{ChangeKind, ClauseResult, Comparison, Exit, Standing, matrix};
 
@@ -54,8 +52,7 @@ impl Cell {
     }
 }
 
-/// Renders the page of a comparison. `page` is the relative path of the newer report's page, to which clauses
-/// link.
+/// Clauses link to `page`, the relative path of the newer report's page.
 pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unrendered> {
     let changes = comparison.listed().into_iter().map(|(kind, changed)| {
         let rows = changed.into_iter().map(|changed| Row {

@@ -1,13 +1,9 @@
 //! The page: renders a report and its histories as `report.html`, one file that a browser opens from disk.
 //!
-//! The templates ([`view`]) render everything that is readable without scripts: verdict, findings, matrix,
-//! clauses, cases and the time [`chart`]. Each case has a compressed ([`pack`]) [`sheet`] with its history as
-//! a [`timeline`]. `assets/page.js` draws it when the case is opened. The page loads nothing: its policy
-//! allows only its own style and script, by their digests.
-//!
-//! `compared` and `tabled` are the pages of a comparison and of a feature table.
-//!
-//! The page decides no verdict. A case without a readable history has no timeline.
+//! The templates ([`view`]) render everything that is readable without scripts. Each case has a compressed
+//! ([`pack`]) [`sheet`] with its history as a [`timeline`]. `assets/page.js` draws it when the case is
+//! opened. The page loads nothing: its policy allows only its own style and script, by their digests. The
+//! page decides no verdict. A case without a readable history has no timeline.
 
 mod chart;
 mod compared;
@@ -31,15 +27,14 @@ pub use tabled::tabled;
 use sheet::Sheet;
 use timeline::{Readable, Timeline};
 
-/// File name of the page in a report's folder.
+/// In a report's folder.
 pub const PAGE: &str = "report.html";
 
-/// Longest history that gets a timeline, in bytes. Rendering a longer one takes gigabytes of memory.
+/// In bytes. Rendering the timeline of a longer history takes gigabytes of memory.
 const LONGEST: u64 = 64 << 20;
-/// Size limit of a page, in bytes: below 5 MB.
+/// In bytes: below 5 MB.
 const LONGEST_PAGE: usize = 4_990_000;
 
-/// A template could not be rendered.
 #[derive(Debug)]
 pub struct Unrendered(askama::Error);
 
@@ -51,7 +46,7 @@ impl std::fmt::Display for Unrendered {
 
 impl std::error::Error for Unrendered {}
 
-/// Renders the page of a report whose artifacts are in `folder`.
+/// `folder` has the artifacts of the report.
 pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
     let cases: Vec<(usize, &TargetReport, &CaseResult)> = report
         .targets
@@ -69,7 +64,7 @@ pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
     view::render(report, &cases, pack::limited(packed, limit, without)).map_err(Unrendered)
 }
 
-/// Packs a case's sheet, with its timeline if the case has a history.
+/// Without a timeline if the case has no history.
 fn packed(target: &TargetReport, case: &CaseResult, folder: &Path) -> pack::Packed {
     let violations = sheet::violations(target, case);
     let (history, missing) = match read(case, folder) {
@@ -83,7 +78,7 @@ fn packed(target: &TargetReport, case: &CaseResult, folder: &Path) -> pack::Pack
     pack::Packed::of(&Sheet::of(target, case, &violations, timeline, missing), begin, is_failure)
 }
 
-/// Reads the history of a case, or returns why it has none.
+/// Or returns why the case has no history.
 fn read(case: &CaseResult, folder: &Path) -> Result<History, String> {
     let Some(artifacts) = &case.artifacts else {
         return Err(match case.attempts {
@@ -104,7 +99,7 @@ fn read(case: &CaseResult, folder: &Path) -> Result<History, String> {
     }
 }
 
-/// Applies `act` to each item on all processors and keeps the order.
+/// On all processors. The order is kept.
 fn in_parallel<T: Sync, R: Send>(list: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = std::sync::atomic::AtomicUsize::new(0);

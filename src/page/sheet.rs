@@ -1,5 +1,4 @@
-//! The sheet of a case: its judgements, its timeline, and its violations. Each observation in a proof links
-//! to its event in the timeline.
+//! The sheet of a case. Each observation in a proof links to its event in the timeline.
 
 use conformance_contract::clauses::clause;
 use conformance_report::{CaseResult, Proof, TargetReport, Violation, matrix};
@@ -65,7 +64,7 @@ impl Observation {
     }
 }
 
-/// The violations that a case found, each with its clause.
+/// With the clause of each violation.
 pub(crate) fn violations<'a>(target: &'a TargetReport, case: &CaseResult) -> Vec<FoundViolation<'a>> {
     let all =
         target.clauses.iter().flat_map(|of| of.violations.iter().map(move |found| (of.id.as_str(), found)));
@@ -73,7 +72,7 @@ pub(crate) fn violations<'a>(target: &'a TargetReport, case: &CaseResult) -> Vec
 }
 
 impl<'a> Sheet<'a> {
-    /// The sheet of a case. `missing` is the reason why it has no timeline.
+    /// `missing` is the reason why the case has no timeline.
     pub(crate) fn of(
         target: &'a TargetReport,
         case: &'a CaseResult,
@@ -120,7 +119,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// The sheet of a case whose timeline would make the page too large.
+/// The timeline would make the page too large.
 pub(crate) fn without_timeline<'a>(target: &'a TargetReport, case: &'a CaseResult) -> Sheet<'a> {
     let missing = format!(
         "left out to keep the page small; it is in {}/history.jsonl",

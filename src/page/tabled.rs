@@ -1,5 +1,3 @@
-//! The page of a feature table made from several reports.
-
 use askama::Template;
 use conformance_report::{Standing, Table};
 
@@ -19,7 +17,7 @@ pub fn tabled(table: &Table) -> Result<String, Unrendered> {
 }
 
 impl Page<'_> {
-    /// The verdict whose color a cell uses.
+    /// The cell has the color of this verdict.
     #[expect(clippy::unused_self, reason = "templates call methods")]
     fn verdict(&self, standing: &Option<Standing>) -> &'static str {
         match standing {

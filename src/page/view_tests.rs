@@ -1,5 +1,3 @@
-//! Tests of the rendered page, with texts that try to inject scripts.
-
 use conformance_report::{Component, ComponentSource, Features, Judgement, Outcome, Violation, testing};
 use rstest::rstest;
 
@@ -7,7 +5,7 @@ use super::cases::slug;
 use super::clauses::{is_beside, prose};
 use super::*;
 
-/// A report whose texts try to inject scripts.
+/// Its texts try to inject scripts.
 fn hostile() -> Report {
     let evil = "<script>alert(1)</script>\"'";
     let proof = serde_json::json!({"what": evil, "kind": "Pod", "name": evil, "resourceVersion": "7"});

@@ -1,4 +1,4 @@
-//! Gangs of plain pods without an operator: all pods bound and Ready, or none bound.
+//! Checks of gangs without an operator: all pods bound and Ready, or none bound.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use conformance_history::{History, Live, Pod, SharedMark, Version};
 
 use crate::plain_gang::PlainGang;
 
-/// All pods of a gang are bound, but some are not Ready.
+/// All pods of the gang are bound.
 const NOT_READY: Code = Code::new("not-ready");
 
-/// A gang that its case has submitted.
+/// Its case has submitted the gang.
 pub(crate) fn gang(history: &History, name: &str) -> Result<PlainGang, Broken> {
     history.submitted(name).map(PlainGang::of)
 }
@@ -24,7 +24,6 @@ fn bound<'a>(live: &'a Live, gang: &'a PlainGang) -> impl Iterator<Item = Pod<'a
     live.pods().filter(|pod| gang.has(*pod) && pod.node().is_some() && !pod.is_terminating())
 }
 
-/// All pods of a gang are bound and Ready.
 pub(crate) fn runs(live: &Live, gang: &PlainGang) -> Ruling {
     let on_nodes = bound(live, gang).count();
     ensure(on_nodes == gang.pods, || {
@@ -43,8 +42,8 @@ pub(crate) fn runs(live: &Live, gang: &PlainGang) -> Ruling {
     }))
 }
 
-/// No pod of a gang was bound before the entry `until`, or before the end if `None`. Returns `NotReached` if
-/// not all pods existed by then, because then the check proves nothing.
+/// Before the entry `until`, or before the end if `None`. Returns `NotReached` if not all pods existed by
+/// then, because then the check proves nothing.
 pub(crate) fn never(history: &History, gang: &PlainGang, until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let is_of_gang = |version: &Version<'_>| version.index < until && gang.has(version.pod());
@@ -57,12 +56,11 @@ pub(crate) fn never(history: &History, gang: &PlainGang, until: Option<usize>) -
     Ok(())
 }
 
-/// The entry of this mark, or the end of the history.
+/// The end of the history if the mark was not reached.
 fn place(history: &History, mark: SharedMark) -> usize {
     history.marks(mark).next().map_or(history.entries.len(), |(place, _)| place)
 }
 
-/// The scheduler made a pass before this entry.
 fn passed_before(history: &History, place: usize) -> Ruling {
     let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
     if passed < place {
@@ -72,22 +70,22 @@ fn passed_before(history: &History, place: usize) -> Ruling {
     }
 }
 
-/// A gang that did not fit had no bound pod until capacity became available, although the scheduler had made
-/// a full pass (AIC-02).
+/// The gang had no bound pod until capacity became available, although the scheduler had made a full pass
+/// (AIC-02).
 pub(crate) fn waits(history: &History, name: &str) -> Ruling {
     let gang = gang(history, name)?;
     let room_available = place(history, SharedMark::RoomAvailable);
     all([never(history, &gang, Some(room_available)), passed_before(history, room_available)])
 }
 
-/// A gang that waited for capacity runs at the end (AIC-04). The wait itself is a precondition (AIC-02).
+/// AIC-04. The wait for capacity itself is a precondition (AIC-02).
 pub(crate) fn runs_in_new_capacity(history: &History, name: &str) -> Ruling {
     precondition("AIC-02", waits(history, name))?;
     history.reached(SharedMark::RoomAvailable)?;
     runs(&history.end(), &gang(history, name)?)
 }
 
-/// The gangs that run before the entry `place`, and the others.
+/// Before the entry `place`.
 fn running_and_others(
     history: &History,
     names: &[&str],
@@ -111,8 +109,7 @@ pub(crate) fn one_of(history: &History, names: &[&str]) -> Ruling {
     all(never_bound.chain([wrong_number, passed_before(history, room_available)]))
 }
 
-/// The running gang was deleted, and another one runs at the end (AIC-04). Returns `NotReached` if pods of
-/// the deleted gang still exist.
+/// AIC-04. Returns `NotReached` if pods of the deleted gang still exist.
 pub(crate) fn another_runs_in_freed_capacity(history: &History, names: &[&str]) -> Ruling {
     precondition("AIC-03", one_of(history, names))?;
     let (deleted, _) = history.reached(SharedMark::Deleted)?;
@@ -130,7 +127,7 @@ pub(crate) fn another_runs_in_freed_capacity(history: &History, names: &[&str]) 
     })
 }
 
-/// After a scheduler pass, a gang that was never whole has no bound pod.
+/// A gang that was never whole has no bound pod after a scheduler pass.
 pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
     let gangs: Vec<_> = history.header.submitted.values().map(PlainGang::of).collect();
     let mut violations = Vec::new();

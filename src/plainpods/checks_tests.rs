@@ -1,5 +1,3 @@
-//! Gangs of plain pods in hand-written histories.
-
 use conformance_check::{message, messages};
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -8,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Gangs with these numbers of pods were submitted.
+/// With these numbers of pods.
 fn story(gangs: &[(&str, usize)]) -> Story {
     gangs.iter().fold(Story::on(Target::AI_CONFORMANCE_VOLCANO), |story, (name, pods)| {
         let size = json!({names::GANG_SIZE: pods.to_string()});
@@ -25,12 +23,11 @@ fn pod(gang: &str, index: usize, node: Option<&str>, ready: &str) -> Value {
     })
 }
 
-/// The unbound pods of a gang.
 fn waiting(gang: &str, pods: usize) -> impl Iterator<Item = Value> {
     (0..pods).map(move |index| pod(gang, index, None, "False"))
 }
 
-/// Lets the first `pods` pods of the gang run.
+/// The first `pods` pods of the gang.
 fn run(story: Story, gang: &str, pods: usize) -> Story {
     (0..pods).fold(story, |story, index| story.modified(pod(gang, index, Some("n"), "True")))
 }
@@ -113,7 +110,7 @@ fn two(first: usize, second: usize) -> Story {
     passed(run(run(both, "a", first), "b", second))
 }
 
-/// Deletes this many pods of the first gang.
+/// This many pods of the first gang.
 fn deleted(story: Story, pods: usize) -> Story {
     let marked = story.mark(SharedMark::Deleted, json!({"kind": "Pod", "name": "a-0"}));
     (0..pods).fold(marked, |story, index| story.deleted(pod("a", index, Some("n"), "True")))

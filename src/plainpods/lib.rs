@@ -1,9 +1,6 @@
 //! Plain pods without an operator, as the AI conformance programme requires their gang scheduling
-//! (`ai-conformance`). The harness creates each gang with the scheduler's own gang resource.
-//!
-//! - `aic`: the cases, one `.rs` file and its manifest each
-//! - `steps`: what a case does with gangs. `checks`: what it decides.
-//! - `plain_gang`: the size and pod names of a gang, which both use
+//! (`ai-conformance`). The harness creates each gang with the scheduler's own gang resource. `steps` are what
+//! a case does with gangs, and `checks` what it decides.
 
 mod aic;
 mod checks;

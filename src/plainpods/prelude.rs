@@ -1,5 +1,3 @@
-//! The names that the cases import.
-
 pub(crate) use conformance_check::finding;
 pub(crate) use conformance_contract::clauses::ids::*;
 pub(crate) use conformance_contract::ruling::Finding;

@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 use crate::plain_gang::PlainGang;
 
 pub(crate) trait PlainGangSteps {
-    /// Creates a gang of the manifest on the case's nodes: the target's gang resource, then the pods.
+    /// Creates the target's gang resource on the case's nodes, then the pods.
     async fn submit_plain_gang(&mut self, name: &str) -> Result<PlainGang, Stop>;
 
-    /// Adds the nodes of this step, so that a pending gang fits. The mark precedes the change.
+    /// A pending gang then fits. The mark precedes the change.
     async fn add_capacity(&mut self, step: u32) -> Result<(), Stop>;
 
-    /// Waits until all pods of a gang are Ready. A timeout violates `clause`.
+    /// A timeout violates `clause`.
     async fn until_gang_ready(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop>;
 
-    /// Waits until all pods of one of these gangs are Ready. Returns the index of that gang.
+    /// Returns the index of the gang.
     async fn until_one_gang_ready(&self, clause: &'static str, gangs: &[PlainGang]) -> Result<usize, Stop>;
 
-    /// Deletes the pods of a gang, then its gang resource, and waits until the pods are deleted.
+    /// Then deletes its gang resource, and waits until the pods are deleted.
     async fn delete_plain_gang(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop>;
 }
 
@@ -82,7 +82,7 @@ impl PlainGangSteps for TestContext {
     }
 }
 
-/// A pod of a gang: the membership fields that the scheduler reads, and the containers of the manifest.
+/// With the membership fields that the scheduler reads, and the containers of the manifest.
 fn plain_pod(test: &TestContext, gang: &PlainGang, name: &str, mut pod: Value, manifest: &Value) -> Value {
     pod["metadata"]["name"] = name.into();
     pod["metadata"]["labels"][names::GANG] = gang.name.as_str().into();

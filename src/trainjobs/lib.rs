@@ -1,9 +1,6 @@
-//! TrainJobs of the Kubeflow Trainer (`trainjobs`).
-//!
-//! - `trn`: the cases, one `.rs` file and its manifest each
-//! - `steps`: what a case does with TrainJobs. `checks`: what it decides.
-//! - `train_job`: the pods that a TrainJob should have, and `schedulers`: what differs between schedulers.
-//!   Steps and checks use both.
+//! TrainJobs of the Kubeflow Trainer (`trainjobs`). `steps` are what a case does with TrainJobs, and `checks`
+//! what it decides. `train_job` has the pods that a TrainJob should have, and `schedulers` what differs
+//! between schedulers.
 
 mod checks;
 mod prelude;

@@ -1,5 +1,3 @@
-//! The names that most cases import.
-
 pub(crate) use conformance_check::admission::answers;
 pub(crate) use conformance_check::{all, cleanup, finding, precondition};
 pub(crate) use conformance_contract::clauses::Feature;

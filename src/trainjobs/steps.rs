@@ -1,5 +1,3 @@
-//! Creates TrainJobs of the Kubeflow Trainer with their runtimes, and waits for their pods.
-
 use conformance_contract::names;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{self, Limit};
@@ -10,24 +8,24 @@ use crate::schedulers;
 use crate::train_job::{JOB_SET, TrainJob};
 
 pub(crate) trait TrainJobSteps {
-    /// A training runtime of the manifest, on the case's nodes, for the target's scheduler by default.
+    /// On the case's nodes, for the target's scheduler by default.
     fn runtime(&self, name: &str) -> Result<Value, Stop>;
 
-    /// Creates a TrainJob of the manifest. Its runtime is created first unless it exists.
+    /// The runtime is created first unless it exists.
     async fn submit_train_job(&mut self, name: &str) -> Result<TrainJob, Stop>;
 
-    /// Waits until a TrainJob has `count` pods that are neither terminating nor gated.
+    /// Neither terminating nor gated.
     async fn until_pods_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
-    /// Waits until the scheduler considers `count` pods of a TrainJob, so that its next pass includes them.
+    /// The scheduler's next pass then includes the pods.
     async fn until_considered(&self, clause: &'static str, train_job: &str, count: usize)
     -> Result<(), Stop>;
 
-    /// Waits until at least `count` pods of a TrainJob are bound. A timeout violates `clause`.
+    /// At least `count` pods. A timeout violates `clause`.
     async fn until_bound_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
-    /// Waits until `count` pods of a TrainJob are bound that the scheduler has already tried. The limit is
-    /// that of one retry ([`TestContext::limit_of_next_try`]).
+    /// The scheduler has already tried the TrainJob, so the limit is that of one retry
+    /// ([`TestContext::limit_of_next_try`]).
     async fn until_tried_again(
         &self,
         clause: &'static str,
@@ -110,8 +108,8 @@ impl TrainJobSteps for TestContext {
     }
 }
 
-/// Waits until the trainer's webhook knows the runtime of a TrainJob. The webhook reads from a watch that
-/// may lag, and refuses TrainJobs of an unknown runtime. The actual request returns any other refusal.
+/// The trainer's webhook reads from a watch that may lag, and refuses TrainJobs of an unknown runtime. The
+/// actual request returns any other refusal.
 async fn until_runtime_known(test: &TestContext, train_job: &Value, runtime: &str) -> Result<(), Stop> {
     let known = Awaited::of_harness(format!("runtime {runtime} known to the trainer"));
     test.poll_until(known, limits::REACTION, || async {
@@ -136,7 +134,7 @@ async fn until_bound_within(
     .await
 }
 
-/// Whether the trainer's webhook refuses a TrainJob because it does not know the runtime.
+/// Of the trainer's webhook.
 fn says_unknown(message: &str, runtime: &str) -> bool {
     message.contains(&format!("{runtime:?} not found"))
 }

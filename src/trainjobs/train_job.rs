@@ -1,10 +1,9 @@
-//! The pods that a TrainJob of the Kubeflow Trainer should have, calculated from the submitted TrainJob and
-//! runtime.
+//! The pods that a TrainJob should have, calculated from the submitted TrainJob and runtime.
 
 use conformance_history::{list, text};
 use serde_json::Value;
 
-/// Label by which a runtime marks the replicated Job to which the trainer's `numNodes` applies.
+/// A runtime marks the replicated Job to which the trainer's `numNodes` applies with this label.
 const STEP: &str = "trainer.kubeflow.org/trainjob-ancestor-step";
 
 /// The pod label with the name of the JobSet, which is the TrainJob's name.
@@ -12,9 +11,9 @@ pub(crate) const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TrainJob {
-    /// Name of the TrainJob and of its JobSet.
+    /// Also the name of the JobSet.
     pub name: String,
-    /// Its replicated Jobs, in the runtime's order.
+    /// In the runtime's order.
     pub jobs: Vec<ReplicatedJob>,
 }
 
@@ -22,14 +21,14 @@ pub(crate) struct TrainJob {
 pub(crate) struct ReplicatedJob {
     pub name: String,
     pub replicas: usize,
-    /// Pods per Job at a time.
+    /// Per Job at a time.
     pub parallelism: usize,
-    /// Whether it is created only after another replicated Job has made progress.
+    /// The Job is created only after another replicated Job has made progress.
     pub waits: bool,
     pub gpus: usize,
 }
 
-/// Pods that must be bound all together or not at all.
+/// Must be bound all together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TrainUnit {
     pub train_job: String,
@@ -60,7 +59,7 @@ impl TrainJob {
         self.jobs.iter().any(|job| job.waits)
     }
 
-    /// The units: the TrainJob if all its pods are bound together, otherwise each replicated Job.
+    /// The TrainJob if all its pods are bound together, otherwise each replicated Job.
     pub(crate) fn units(&self, is_atomic: bool) -> Vec<TrainUnit> {
         let unit = |jobs: &[ReplicatedJob]| TrainUnit {
             train_job: self.name.clone(),

@@ -47,7 +47,6 @@ fn history() -> History {
     history
 }
 
-/// The resourceVersion at which a pod was bound.
 fn bound(name: &str) -> String {
     let history = history();
     let version = history.named("Pod", name).find(|version| version.pod().node().is_some()).unwrap();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::phase::Phase;
 
-/// A group of lanes, in display order.
+/// In display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Section {
@@ -16,10 +16,9 @@ pub(crate) enum Section {
     Driver,
     Sets,
     Gangs,
-    /// The gang resources of the scheduler.
+    /// Of the scheduler.
     Resources,
     Pods,
-    /// The pods that prove the scheduler has made a full pass.
     Canaries,
     /// Other namespaced objects.
     Others,
@@ -44,7 +43,7 @@ impl Section {
     }
 }
 
-/// A time span that an object spent in one phase, in milliseconds.
+/// The time that an object spent in one phase, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct PhaseSpan {
     pub from: u64,
@@ -56,18 +55,18 @@ pub(crate) struct PhaseSpan {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Lane<'a> {
     pub section: Section,
-    /// Kind of the object. Empty for the driver's lane.
+    /// Empty for the driver's lane.
     pub kind: &'a str,
     pub name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<&'a str>,
-    /// The object's phases in order, without the times in which the object does not exist.
+    /// In order, without the times in which the object does not exist.
     pub stretches: Vec<PhaseSpan>,
     #[serde(skip)]
     order: Order<'a>,
 }
 
-/// Sort key within a section: pods by gang, clique and index, other objects by first appearance.
+/// Pods by gang, clique and index, other objects by first appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Order<'a> {
     gang: &'a str,
@@ -80,7 +79,7 @@ struct Order<'a> {
 pub(super) struct Lanes<'a> {
     lanes: Vec<Lane<'a>>,
     places: BTreeMap<(&'a str, &'a str), usize>,
-    /// The current phase of each lane's object and its start.
+    /// By lane, with the start of the phase.
     current: BTreeMap<usize, (u64, Phase)>,
 }
 
@@ -110,7 +109,7 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// The lane of the object that a Kubernetes Event refers to.
+    /// The object that a Kubernetes Event refers to.
     pub(super) fn involved(&mut self, event: &'a Value) -> usize {
         let involved = event_about(event);
         let named = Kind::of_object(involved).map(|kind| kind.name).or(involved["kind"].as_str());
@@ -134,7 +133,7 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// Sets the phase of a lane's object from `at` on, or ends it with `None`.
+    /// From `at` on; `None` ends the phase.
     pub(super) fn phase(&mut self, lane: usize, at: u64, phase: Option<Phase>) {
         match self.current.get(&lane).copied() {
             Some((_, current)) if Some(current) == phase => return,
@@ -149,7 +148,7 @@ impl<'a> Lanes<'a> {
         };
     }
 
-    /// Sorts the lanes and returns the new index of each.
+    /// Returns the new index of each lane.
     pub(super) fn in_order(mut self, end: u64) -> (Vec<Lane<'a>>, Vec<usize>) {
         for (lane, (from, phase)) in std::mem::take(&mut self.current) {
             self.lanes[lane].stretches.push(PhaseSpan { from, to: end, phase });

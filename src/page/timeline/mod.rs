@@ -1,5 +1,5 @@
-//! The timeline of a history for human readers: one lane per object with its phases, and all events in order.
-//! Events that prove a violation are marked. The functions are pure and decide no verdict.
+//! The timeline of a history: one lane per object with its phases, and all events in order. Events that prove
+//! a violation are marked. The functions decide no verdict.
 
 mod edit;
 mod lane;
@@ -24,7 +24,7 @@ use words::EventKind;
 pub(crate) struct Timeline<'a> {
     /// Time of the first entry. All other times are relative to it.
     pub begin: Timestamp,
-    /// Time of the last entry, in milliseconds.
+    /// Of the last entry, in milliseconds.
     pub length: u64,
     pub lanes: Vec<Lane<'a>>,
     pub events: Vec<Event<'a>>,
@@ -33,7 +33,7 @@ pub(crate) struct Timeline<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event<'a> {
-    /// Arrival time in milliseconds.
+    /// Arrival, in milliseconds.
     pub at: u64,
     pub lane: usize,
     pub sort: EventKind,
@@ -57,13 +57,13 @@ pub(crate) struct Event<'a> {
     object: Option<&'a Value>,
 }
 
-/// A violation that the case found, with its clause.
+/// With its clause.
 pub(crate) type FoundViolation<'a> = (&'a str, &'a Violation);
 
-/// Kind, name and resourceVersion of an observation in a proof.
+/// Kind, name and resourceVersion.
 type Observed<'a> = (&'a str, &'a str, &'a str);
 
-/// The clauses whose violations each observation proves.
+/// By the observation that proves a violation.
 fn proofs<'a>(violations: &[FoundViolation<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
     let mut proofs: BTreeMap<Observed<'a>, Vec<&'a str>> = BTreeMap::new();
     for (clause, violation) in violations {
@@ -78,8 +78,7 @@ fn proofs<'a>(violations: &[FoundViolation<'a>]) -> BTreeMap<Observed<'a>, Vec<&
 }
 
 impl<'a> Timeline<'a> {
-    /// The timeline of a history in which these violations were found. Each entry of the history becomes one
-    /// event.
+    /// Each entry of the history becomes one event.
     pub(crate) fn of(history: &'a Readable, violations: &[FoundViolation<'a>]) -> Self {
         let entries = &history.history.entries;
         let begin = entries.iter().map(|entry| entry.at).min().unwrap_or(Timestamp::UNIX_EPOCH);
@@ -164,7 +163,7 @@ impl<'a> Timeline<'a> {
         Self { begin, length, lanes, events }
     }
 
-    /// The index of the event that an observation refers to.
+    /// An observation refers to the event.
     pub(crate) fn find(&self, kind: &str, name: &str, revision: &str) -> Option<usize> {
         self.events.iter().position(|event| {
             let lane = &self.lanes[event.lane];
@@ -179,11 +178,11 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// A history whose `managedFields` are reduced to the names of the writers.
+/// The `managedFields` are reduced to the names of the writers.
 #[derive(Debug)]
 pub(crate) struct Readable {
     history: History,
-    /// The writers by index of the entry.
+    /// By index of the entry.
     writers: BTreeMap<usize, String>,
 }
 

@@ -1,5 +1,3 @@
-//! Tests of a timeline on a history with a gang that is partly bound.
-
 use conformance_history::SharedMark;
 use conformance_history::testing::{Story, canary, gated, object, one_clique, one_clique_gang, worker};
 use conformance_report::{Proof, Violation};
@@ -198,7 +196,7 @@ fn an_empty_history_is_an_empty_timeline() {
     assert_eq!((timeline.length, timeline.lanes.len(), timeline.events.len()), (0, 0, 0));
 }
 
-/// Rebuilds an object as page.js does.
+/// As page.js does.
 fn object_of(events: &Value, index: usize) -> Value {
     let event = &events[index];
     let before = (0..index).rev().find(|of| {

@@ -1,4 +1,4 @@
-//! Describes the change from one version of an object to the next in words, and finds its writer.
+//! Describes a change of an object in words, and finds its writer.
 
 use conformance_history::{Change, Version};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::edit::Edit;
 
-/// The kind of an event, which determines its symbol. If several apply, the last one in this order counts.
+/// Determines the symbol of an event. If several kinds apply, the last one in this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum EventKind {
@@ -25,13 +25,13 @@ pub(crate) enum EventKind {
     Deleted,
 }
 
-/// Fields that change with every write.
+/// They change with every write.
 const IGNORED: [&str; 4] = ["resourceVersion", "generation", "observedGeneration", "managedFields"];
 
-/// Maximum number of fields that a description lists. A rewritten status has many.
+/// Of fields in a description. A rewritten status has many.
 const NAMED: usize = 4;
 
-/// Describes everything that changed in a version, and returns its most important kind.
+/// Returns the most important kind of the changes.
 pub(super) fn of_version(
     before: Option<&Value>,
     version: &Version<'_>,
@@ -76,7 +76,7 @@ fn gates(old: &Version<'_>, new: &Version<'_>) -> Option<(EventKind, String)> {
     (!removed.is_empty()).then(|| (kind, format!("gate {} removed", removed.join(", "))))
 }
 
-/// Conditions whose status, reason or message changed.
+/// Whose status, reason or message changed.
 fn conditions(old: &Value, new: &Value) -> Vec<(EventKind, String)> {
     let known = |of_type: &Value| list(old).find(|condition| condition["type"] == *of_type);
     let changed = list(new).filter_map(|condition| {
@@ -141,7 +141,7 @@ fn simple(value: &Value) -> Option<String> {
     }
 }
 
-/// A path as text: `metadata.labels[grove.io/podgang]`.
+/// `metadata.labels[grove.io/podgang]`.
 fn dotted(path: &[&str]) -> String {
     let mut text = String::new();
     for key in path {
@@ -154,8 +154,8 @@ fn dotted(path: &[&str]) -> String {
     text
 }
 
-/// The field managers whose entries differ from the previous version. Two writes of one manager within one
-/// second cannot be distinguished.
+/// The managers whose entries differ from the previous version. Two writes of one manager within one second
+/// cannot be distinguished.
 pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -173,7 +173,7 @@ pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<St
     (!managers.is_empty()).then(|| managers.join(", "))
 }
 
-/// Text and reporting component of a Kubernetes Event.
+/// With the reporting component.
 pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let reason = text(&event["reason"]).unwrap_or_else(|| "Event".to_owned());
@@ -184,7 +184,7 @@ pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     (format!("{reason}{message}{times}"), by)
 }
 
-/// Name of a mark, with the scalar fields of its detail.
+/// With the scalar fields of the mark's detail.
 pub(super) fn of_mark(name: &str, detail: &Value) -> String {
     let simple: Vec<String> = match detail {
         Value::Object(fields) => fields

@@ -1,11 +1,9 @@
-//! The cases: their addresses in the page, and those that took longest.
-
 use conformance_contract::clauses::group;
 use conformance_report::{CaseResult, Report, Seconds, TargetReport};
 
 use super::filters::Facts;
 
-/// Number of cases in the list of the slowest.
+/// In the list of the slowest.
 const SLOWEST: usize = 15;
 
 pub(super) struct Case<'a> {
@@ -22,7 +20,7 @@ pub(super) struct Case<'a> {
     pub(super) sheet: String,
 }
 
-/// A case in the list of the slowest.
+/// In the list of the slowest.
 pub(super) struct Slow {
     pub(super) address: String,
     pub(super) case: String,
@@ -33,22 +31,21 @@ pub(super) struct Slow {
     pub(super) width: f64,
 }
 
-/// Statistics of the times to prove that something does not happen.
+/// Of the times to prove that something does not happen.
 pub(super) struct Negatives {
     pub(super) count: usize,
     pub(super) median: Seconds,
     pub(super) most: Seconds,
 }
 
-/// The group of a case, with its title.
+/// With its title.
 pub(super) fn group_of(case: &str) -> String {
     let id = case.split_once('/').map_or(case, |(group, _)| group).to_uppercase();
     let title = group(&format!("{id}-01")).map(|group| format!(": {}", group.title)).unwrap_or_default();
     format!("{id}{title}")
 }
 
-/// Addresses of cases in the page. Target titles are unique unless the report was edited; then the first one
-/// is used.
+/// Target titles are unique unless the report was edited; then the first one is used.
 pub(super) struct Addresses(Vec<String>);
 
 impl Addresses {

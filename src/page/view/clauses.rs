@@ -1,5 +1,3 @@
-//! The clauses: violated ones with their proof, the matrix, and the reasons of undecided ones.
-
 use conformance_contract::clauses::Source;
 use conformance_report::matrix::{self, Row};
 use conformance_report::overview::{self, ListedViolation};
@@ -9,7 +7,6 @@ use conformance_report::{ClauseResult, Outcome, Report, Seconds, TargetReport, V
 use super::cases::Addresses;
 use super::filters::{Facts, class_name, facts};
 
-/// A violated clause on one target.
 pub(super) struct Finding<'a> {
     pub(super) number: usize,
     pub(super) target: String,
@@ -22,7 +19,7 @@ pub(super) struct Finding<'a> {
     pub(super) artifacts: Option<&'a str>,
 }
 
-/// A violation, with a link to the case that found it.
+/// With a link to the case that found the violation.
 pub(super) struct FoundIn<'a> {
     pub(super) case: &'a str,
     pub(super) address: Option<String>,
@@ -37,7 +34,7 @@ pub(super) struct Group<'a> {
     pub(super) clauses: Vec<Clause<'a>>,
 }
 
-/// A row of the matrix and the view of its clause.
+/// Used for a row of the matrix and for the view of its clause.
 pub(super) struct Clause<'a> {
     pub(super) result: &'a ClauseResult,
     pub(super) promise: String,
@@ -54,7 +51,6 @@ pub(super) struct Cell {
     pub(super) verdict: &'static str,
 }
 
-/// The result of a clause on one target.
 pub(super) struct Judged<'a> {
     pub(super) target: String,
     pub(super) cell: Cell,
@@ -65,7 +61,7 @@ pub(super) struct Judged<'a> {
     pub(super) reproduce: Option<&'a str>,
 }
 
-/// Outcomes of one type, each with its reason and clauses.
+/// With their reason and clauses.
 pub(super) struct ReasonGroup {
     pub(super) title: &'static str,
     pub(super) rows: Vec<(String, String, String)>,
@@ -117,7 +113,7 @@ pub(super) fn findings<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Fin
     found.collect()
 }
 
-/// Converts a clause's text to HTML. The contract puts names between backticks.
+/// The contract puts names between backticks.
 pub(super) fn prose(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     let parts = escaped.split('`').enumerate().map(|(part, text)| match part % 2 {
@@ -127,12 +123,11 @@ pub(super) fn prose(text: &str) -> String {
     parts.collect()
 }
 
-/// Whether a path is relative. The page links to no other paths.
+/// A relative path. The page links to no others.
 pub(super) fn is_beside(path: &str) -> bool {
     !path.starts_with(['/', '\\']) && !path.contains(':')
 }
 
-/// The rows of the matrix, by group.
 pub(super) fn groups<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Group<'a>> {
     let groups = matrix::matrix(report).into_iter().map(|section| Group {
         id: section.id,
@@ -142,7 +137,7 @@ pub(super) fn groups<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Group
     groups.collect()
 }
 
-/// A row of the matrix, with the result of the clause on each target that has it.
+/// With the result of the clause on each target that has it.
 fn clause<'a>(report: &'a Report, row: &Row<'a>, addresses: &Addresses) -> Clause<'a> {
     let id = &row.clause.id;
     let judged = report.targets.iter().enumerate().filter_map(|(number, target)| {

@@ -1,11 +1,9 @@
-//! The filter, and the values of clauses and cases by which it selects.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::clauses::{Class, Feature, Tier};
 use conformance_report::{CaseResult, ClauseResult, Report, TargetReport, Verdict};
 
-/// The choices of the filter, with counts for verdicts.
+/// With counts for verdicts.
 pub(super) struct Filters {
     pub(super) verdicts: Vec<(&'static str, usize)>,
     pub(super) tiers: Vec<&'static str>,
@@ -14,7 +12,7 @@ pub(super) struct Filters {
     pub(super) features: Vec<Feature>,
 }
 
-/// The values by which a row is filtered, in addition to its text.
+/// A row is filtered by these values and its text.
 pub(super) struct Facts {
     pub(super) tiers: String,
     pub(super) levels: String,
@@ -58,7 +56,6 @@ impl Filters {
     }
 }
 
-/// The filter values of a clause.
 pub(super) fn facts(clause: &ClauseResult) -> Facts {
     Facts {
         tiers: format!("{} {}", tier_name(clause.judged_on), class_name(clause.class)),
@@ -70,7 +67,7 @@ pub(super) fn facts(clause: &ClauseResult) -> Facts {
     }
 }
 
-/// The filter values of a case: those of all clauses that it checks.
+/// Those of all clauses that the case checks.
 pub(super) fn facts_of_case(target: &TargetReport, case: &CaseResult) -> Facts {
     let clause = |id: &str| target.clauses.iter().find(|clause| clause.id == id);
     let all: Vec<Facts> =

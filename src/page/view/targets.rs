@@ -1,5 +1,3 @@
-//! The targets: their headlines, the shares of verdicts, and the results of features.
-
 use conformance_report::{Report, Standing, TargetReport, Verdict, overview};
 
 pub(super) struct Target {
@@ -12,7 +10,7 @@ pub(super) struct Target {
     pub(super) segments: Vec<Segment>,
 }
 
-/// The share of a verdict in a target's clauses. `x` and `width` are in percent.
+/// `x` and `width` are in percent.
 pub(super) struct Segment {
     pub(super) verdict: &'static str,
     pub(super) count: usize,
@@ -20,7 +18,6 @@ pub(super) struct Segment {
     pub(super) width: f64,
 }
 
-/// The result of a feature on one target.
 pub(super) struct Shown {
     pub(super) word: String,
     pub(super) is_failure: bool,
@@ -52,7 +49,7 @@ impl Target {
     }
 }
 
-/// Each feature with its result on every target.
+/// With the result on every target.
 pub(super) fn features(report: &Report) -> Vec<(String, Vec<Option<Shown>>)> {
     let evidence: Vec<_> = report.targets.iter().map(TargetReport::evidence).collect();
     let rows = overview::features(report).into_iter().map(|(feature, _)| {

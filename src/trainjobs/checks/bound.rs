@@ -23,7 +23,6 @@ fn bound<'a>(live: &'a Live, unit: &'a TrainUnit) -> impl Iterator<Item = Pod<'a
     live.pods().filter(move |pod| is_of(*pod, unit) && pod.node().is_some() && !pod.is_terminating())
 }
 
-/// Each unit is bound whole.
 pub(crate) fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
     none(units.iter().filter_map(|unit| {
         let bound = bound(live, unit).count();
@@ -36,8 +35,7 @@ pub(crate) fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
     }))
 }
 
-/// No pod of these units was bound before the entry `until`, or before the end if `None`. Returns
-/// `NotReached` if a unit never had pods.
+/// Before the entry `until`, or before the end if `None`. Returns `NotReached` if a unit never had pods.
 pub(crate) fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let mut violations = Vec::new();
@@ -52,7 +50,7 @@ pub(crate) fn never(history: &History, units: &[TrainUnit], until: Option<usize>
     none(violations)
 }
 
-/// A pod or the gang resource of the TrainJob reports why it is not bound, with a message (TRN-19).
+/// TRN-19: with a message, by a pod or by the gang resource.
 pub(crate) fn reports_why_pending(history: &History, name: &str) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let has_message = |condition: &Value| !text(&condition["message"]).is_empty();
@@ -89,7 +87,7 @@ pub(crate) fn one_is_whole(history: &History, names: &[&str]) -> Ruling {
     })
 }
 
-/// A TrainJob that is not bound whole at the end never had a bound pod (TRN-03).
+/// TRN-03.
 pub(crate) fn whole_or_never(history: &History, names: &[&str]) -> Ruling {
     let units = units_of_each(history, names)?;
     let end = history.end();
@@ -101,7 +99,7 @@ fn units_of_each(history: &History, names: &[&str]) -> Result<Vec<Vec<TrainUnit>
     names.iter().map(|name| units(history, name)).collect()
 }
 
-/// The replicated Jobs of a TrainJob that do not wait for another one are bound whole (TRN-13).
+/// The replicated Jobs that do not wait for another one (TRN-13).
 pub(crate) fn first_stage_is_whole(history: &History, live: &Live, name: &str) -> Ruling {
     let train_job = train_job(history, name)?;
     let waits = train_job.jobs.iter().map(|job| job.waits);
@@ -110,7 +108,7 @@ pub(crate) fn first_stage_is_whole(history: &History, live: &Live, name: &str) -
     whole(live, &first)
 }
 
-/// After a scheduler pass, a unit that was never whole has no bound pod.
+/// A unit that was never whole has no bound pod after a scheduler pass.
 pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
     let names = history.header.submitted.keys().filter(|name| !name.starts_with("runtime "));
     let is_atomic = history.header.target.declares(Feature::AtomicTrainJob);
@@ -142,13 +140,12 @@ pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Every pod of a TrainJob that was ever bound was bound in one domain of a level (TRN-05).
+/// TRN-05: every pod that was ever bound, in one domain of the level.
 pub(crate) fn in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
     placement::in_one_domain(history, key, name, |pod| pod.label(JOB_SET) == Some(name))
 }
 
-/// The pods of each replicated Job of a TrainJob were bound in one domain. The Jobs may be in different
-/// domains (TRN-20).
+/// TRN-20. The Jobs may be in different domains.
 pub(crate) fn each_job_in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
     all(train_job(history, name)?
         .units(false)

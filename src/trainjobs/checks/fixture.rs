@@ -1,5 +1,3 @@
-//! Hand-written TrainJobs for the tests of the checks.
-
 use conformance_contract::target::Target;
 use conformance_history::testing::Story;
 use serde_json::{Value, json};
@@ -7,7 +5,7 @@ use serde_json::{Value, json};
 use super::jobs::REPLICATED_JOB;
 use crate::train_job::JOB_SET;
 
-/// A TrainJob with 3 pods of `node`, plus one leader pod if `with_leader`.
+/// 3 pods of `node`, plus one leader pod if `with_leader`.
 pub(super) fn story(target: Target, with_leader: bool) -> Story {
     let trainer = json!({"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
         "spec": {"template": {"metadata": {"labels": {"team": "red"}}, "spec": {"schedulerName": "s",
@@ -22,7 +20,7 @@ pub(super) fn story(target: Target, with_leader: bool) -> Story {
     Story::on(target).submitted(runtime).submitted(train_job)
 }
 
-/// A pod of TrainJob `t`; bound if it has a node.
+/// Of TrainJob `t`; bound if the pod has a node.
 pub(super) fn pod(job: &str, index: usize, node: Option<&str>) -> Value {
     json!({"kind": "Pod",
         "metadata": {"name": format!("t-{job}-0-{index}"),

@@ -1,5 +1,3 @@
-//! The units of a TrainJob, and which pods belong to them.
-
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Broken;
 use conformance_history::{History, Live, Pod, text};
@@ -7,15 +5,15 @@ use serde_json::Value;
 
 use crate::train_job::{JOB_SET, TrainJob, TrainUnit};
 
-/// The pod label with the name of the replicated Job.
+/// The name of the replicated Job is in this pod label.
 pub(super) const REPLICATED_JOB: &str = "jobset.sigs.k8s.io/replicatedjob-name";
 
-/// A TrainJob that its case has submitted, with its runtime.
+/// With its runtime.
 pub(crate) fn train_job(history: &History, name: &str) -> Result<TrainJob, Broken> {
     Ok(TrainJob::of(runtime(history, name)?, history.submitted(name)?))
 }
 
-/// The runtime of a TrainJob that its case has submitted.
+/// The case has submitted the TrainJob.
 pub(super) fn runtime<'a>(history: &'a History, name: &str) -> Result<&'a Value, Broken> {
     let runtime = text(&history.submitted(name)?["spec"]["runtimeRef"]["name"]);
     history.submitted(&format!("runtime {runtime}"))

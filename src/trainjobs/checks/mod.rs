@@ -1,12 +1,3 @@
-//! TrainJobs of the Kubeflow Trainer: which pods were bound, which gang resources were created, and what pods
-//! contain.
-//!
-//! - `jobs`: the units of a TrainJob and their pods
-//! - `bound`: bindings and placement
-//! - `gangs`: gang resources
-//! - `plugin`: the queue label, and what the trainer must not write
-//! - `pods`: replacement, eviction and suspension
-
 mod bound;
 mod gangs;
 mod jobs;

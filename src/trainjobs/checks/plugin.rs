@@ -1,5 +1,3 @@
-//! What the trainer and its KAI plugin write: the queue label, and nothing else.
-
 use conformance_check::{Shown, none, violation};
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
@@ -10,7 +8,7 @@ use super::gangs::{is_owned_by, is_pod_group};
 use super::jobs::{REPLICATED_JOB, runtime, train_job};
 use crate::train_job::JOB_SET;
 
-/// The label with KAI's queue, on pods and TrainJobs.
+/// On pods and TrainJobs.
 pub(crate) const QUEUE: &str = "kai.scheduler/queue";
 
 /// A pod has the wrong queue label, or should not have one.
@@ -20,7 +18,7 @@ const LABEL_LOST: Code = Code::new("label-lost");
 const GANG_CREATED_BY_TRAINER: Code = Code::new("gang-created-by-trainer");
 const FORBIDDEN: Code = Code::new("forbidden");
 
-/// The pods of a TrainJob as created. Returns `NotReached` if it never had all its pods.
+/// As created. Returns `NotReached` if the TrainJob never had all its pods.
 fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>, Broken> {
     let wanted = train_job(history, name)?.pods();
     let pods: Vec<_> = history
@@ -33,7 +31,7 @@ fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>
     Ok(pods)
 }
 
-/// Every pod of a TrainJob was created with the label of this queue, or without one if `None` (TRN-01).
+/// TRN-01: at the creation of every pod. `None` means no label.
 pub(crate) fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ruling {
     none(created_pods(history, name)?.into_iter().filter_map(|version| {
         let found = version.pod().label(QUEUE);
@@ -44,8 +42,8 @@ pub(crate) fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ru
     }))
 }
 
-/// Every pod of a TrainJob was created with the scheduler and the labels of its runtime, and the trainer
-/// created no gang resource (TRN-17).
+/// The pods were created with the scheduler and the labels of the runtime, and the trainer created no gang
+/// resource (TRN-17).
 pub(crate) fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
     let runtime = runtime(history, name)?;
     let mut violations = Vec::new();
@@ -83,8 +81,8 @@ pub(crate) fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// The PodGroup of a TrainJob was in this queue from its creation. KAI's podgrouper (TRN-06, TRN-21) or the
-/// trainer (TRN-26) created it. The check passes without a PodGroup; another check covers its existence.
+/// From its creation. KAI's podgrouper (TRN-06, TRN-21) or the trainer (TRN-26) created the PodGroup. The
+/// check passes without one; another check covers its existence.
 pub(crate) fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
     let pod_groups = history.versions().filter(|version| {
         let owners = ["JobSet", "TrainJob"];
@@ -101,8 +99,7 @@ pub(crate) fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Rul
     }))
 }
 
-/// No request of the trainer, JobSet or the plugin was denied for missing permissions (TRN-10). `forbidden`
-/// comes from the API server's audit log.
+/// To the trainer, JobSet or the plugin (TRN-10). `forbidden` comes from the API server's audit log.
 pub(crate) fn nothing_forbidden(forbidden: &Value) -> Ruling {
     none(list(forbidden).iter().map(|request| {
         let message =
