@@ -5,7 +5,6 @@ use conformance_history::SharedMark;
 use conformance_history::testing::Story;
 use serde_json::json;
 
-/// The attempt's title, the HTTP status and the message.
 pub(crate) type Override<'a> = (&'a str, u16, &'a str);
 
 pub(crate) fn answered(story: Story, attempts: &[Attempt], overrides: &[Override<'_>]) -> Story {

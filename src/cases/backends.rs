@@ -10,19 +10,18 @@ use crate::prelude::*;
 
 pub(crate) struct Backend {
     pub(crate) targets: &'static [Target],
-    /// Another backend's PodCliqueSet is switched to this backend (ADM-03).
+    /// An update that switches another backend's PodCliqueSet to this backend (ADM-03).
     pub(crate) switch_to_it: Attempt,
-    /// `None` for a profile of type External, which has no rules.
+    /// What is specific to this backend; `None` for a profile of type External, which has no rules.
     pub(crate) own: Option<Own>,
 }
 
 pub(crate) struct Own {
     pub(crate) rules: Rules,
-    /// Honoured or not (ADM-09, ADM-17).
     pub(crate) levels: &'static [Level],
-    /// `None` if the backend requires an API of Kubernetes instead (ADM-18).
+    /// The CRD that the backend requires (ADM-18); `None` if it requires an API of Kubernetes instead.
     pub(crate) crd: Option<Crd>,
-    /// `None` if the backend cannot be disabled (ADM-23).
+    /// A new PodCliqueSet for the backend while it is disabled (ADM-23); `None` if it cannot be disabled.
     pub(crate) disabled: Option<Attempt>,
 }
 
@@ -36,17 +35,16 @@ impl Own {
 pub(crate) struct Rules {
     /// Tried on this backend's PodCliqueSet. The clause demands the rule.
     pub(crate) own: &'static [(&'static str, Attempt)],
-    /// Other backends' rules do not apply to this backend's PodCliqueSets, nor to those of an unknown
+    /// Other backends' rules that do not apply to this backend's PodCliqueSets, nor to those of an unknown
     /// scheduler.
     pub(crate) others: &'static [Attempt],
-    /// Tried on a PodCliqueSet of another backend.
+    /// This backend's rules, tried on a PodCliqueSet of another backend.
     pub(crate) elsewhere: &'static [Attempt],
     /// Targets of other backends that do not have these rules.
     pub(crate) targets_without: &'static [Target],
 }
 
 pub(crate) struct Crd {
-    /// Of the PodGroup CRD.
     pub(crate) name: &'static str,
     pub(crate) missing: Attempt,
     /// A field that the CRD of an older release lacks, and the expected answer with that CRD.
@@ -63,8 +61,8 @@ pub(crate) fn own(target: Target) -> Result<&'static Own, Broken> {
     own.ok_or_else(|| Broken::NotReached(format!("no admission rules of {target} are known")))
 }
 
-/// A refused change of the gang shape must say this. The leading space keeps the pattern from matching the
-/// update strategy RollingRecreate.
+/// The text that a refused change of the gang shape must contain. The leading space keeps the pattern from
+/// matching the update strategy RollingRecreate.
 pub(crate) const RECREATE: &[&str] = &[" recreat| re-creat"];
 
 pub(crate) const fn switch_to(edit: fn(&mut Value)) -> Attempt {

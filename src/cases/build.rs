@@ -39,7 +39,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Only files with this constant get a line.
 fn registered(
     group: &Path,
     constant: &str,

@@ -5,7 +5,7 @@ use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
 use sha2::{Digest, Sha256};
 
-/// In a run that does not try every crash point.
+/// Number of PodCliqueSets whose controller is killed, in a run that does not try every crash point.
 pub(crate) const KILLED_SETS: usize = 2;
 
 /// For each PodCliqueSet and step. `writes` is the undisturbed number of writes per step. A run tries every
@@ -17,7 +17,7 @@ pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option
     }
 }
 
-/// A long part runs always if every crash point is requested, otherwise with every second seed.
+/// Whether to run a long part: always if every crash point is requested, otherwise with every second seed.
 pub(crate) fn is_chosen(test: &TestContext, what: &str) -> bool {
     let thorough = test.test_cluster.thorough;
     let chance = Sha256::digest(format!("{}/{what}", thorough.seed));
@@ -35,7 +35,6 @@ pub(crate) struct Crash<'a> {
 }
 
 impl<'a> Crash<'a> {
-    /// `n` counts from now on.
     pub(crate) fn after(test: &TestContext, proxy: &'a ProxyHandle, n: u64, of: &str) -> Result<Self, Stop> {
         let rule = Rule::new(format!("killed after write {n} of {of}"), writes_of(test), Action::Halt);
         Ok(Self { proxy, halt: proxy.add(rule.nth(n))? })
@@ -64,7 +63,6 @@ impl<'a> Crash<'a> {
     }
 }
 
-/// As many PodCliqueSets as the step with the most writes needs.
 fn every(writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     let sets = writes.iter().max().copied().unwrap_or(0);
     (1..=sets).map(|n| writes.iter().map(|count| (n <= *count).then_some(n)).collect()).collect()

@@ -12,7 +12,6 @@ marks! { DISTURBED = "the operator disturbed"; }
 
 pub(crate) const COUNT: usize = 8;
 
-/// For an operator's writes in a namespace, and for its watches there.
 fn all(namespace: &str) -> [Rule; COUNT] {
     // Every second write is affected, starting with the first, so an immediate retry succeeds.
     let writes = |name: &str, action| {
@@ -33,7 +32,6 @@ fn all(namespace: &str) -> [Rule; COUNT] {
     ]
 }
 
-/// With one fault at a time.
 pub(crate) struct Disturbed {
     proxy: ProxyHandle,
     remaining: std::vec::IntoIter<Rule>,
@@ -47,7 +45,7 @@ impl Disturbed {
         Ok(Self { proxy, remaining, current: None })
     }
 
-    /// Marks how often the current fault was applied. Returns false after the last fault.
+    /// Ends the current fault, marks how often it was applied, and starts the next one, if any.
     pub(crate) async fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
         if let Some((name, rule)) = self.current.take() {
             // The case may see the written object before the proxy counts the fault.

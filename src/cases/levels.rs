@@ -12,18 +12,18 @@ use crate::prelude::*;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level {
-    /// Unique.
+    /// Each level has a different title.
     title: &'static str,
     edit: fn(&mut Value),
-    /// Without these features, the required level cannot be honoured.
+    /// The features without which the required level cannot be honoured.
     required: &'static [Feature],
-    /// Without these features, the preferred level has no effect.
+    /// The features without which the preferred level has no effect.
     preferred: &'static [Feature],
 }
 
 impl Level {
-    /// A required level that the target does not honour is refused (ADM-09). A preferred one without effect
-    /// is refused or reported (ADM-17).
+    /// The attempt on a target, depending on what its operator declares: a required level that is not
+    /// honoured is refused (ADM-09), and a preferred one without effect is refused or reported (ADM-17).
     pub(crate) fn on(&self, target: Target) -> Attempt {
         let &Level { title, edit, required, preferred } = self;
         let lacks_any = |features: &[Feature]| features.iter().any(|feature| !target.declares(*feature));
@@ -38,13 +38,13 @@ impl Level {
         }
     }
 
-    /// The target can honour every required level.
+    /// Whether the target's answer is about a preferred level: it can honour every required one.
     pub(crate) fn is_about_preference(&self, target: Target) -> bool {
         !self.preferred.is_empty() && self.required.iter().all(|feature| target.declares(*feature))
     }
 }
 
-/// The field of a preferred level, or the level of these attempts.
+/// What a warning about a preferred level must name: the field, or the level of these attempts.
 pub(crate) const PREFERENCE: &[&str] = &["preferred|host"];
 
 const fn required_level(title: &'static str, required: &'static [Feature], edit: fn(&mut Value)) -> Level {
@@ -97,7 +97,7 @@ pub(crate) const PREFERRED_AND_REQUIRED: Level = Level {
     preferred: &[TopologyPreferred],
 };
 
-/// For a backend that may honour a level on the PodCliqueSet, on a scaling group and on a clique.
+/// The levels of a backend that may honour one on the PodCliqueSet, on a scaling group and on a clique.
 pub(crate) const EVERY_PLACE: &[Level] = &[
     REQUIRED,
     OF_A_GROUP,

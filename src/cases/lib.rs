@@ -52,7 +52,6 @@ pub static SUITE: Suite = Suite {
     quick: include_str!("quick.txt"),
 };
 
-/// Each target has one entry.
 static BACKENDS: [&Backend; 6] = [
     &ext::admission::BACKEND,
     &kube::admission::FLAT,

@@ -72,7 +72,6 @@ fn the_page_matches_the_map() {
     assert_eq!(std::fs::read_to_string(PAGE).unwrap_or_default(), page, "UPDATE_DOCS=1 writes it");
 }
 
-/// The totals, then a table for each file of tests.
 fn page(map: &Value) -> String {
     let (repository, commit) = (map["repository"].as_str().unwrap(), map["commit"].as_str().unwrap());
     let count = |covered: &str| tests(map).filter(|(_, test)| test["covered"] == covered).count();

@@ -25,7 +25,7 @@ use super::{Broken, Finding, Ruling, pods};
 type Check = fn(&Course<'_>) -> Ruling;
 
 /// All invariants, each with the clause that demands it.
-const ALL: [(Invariant, &str, Check); 14] = [
+const ALL: [(Invariant, &str, Check); 15] = [
     (Invariant::Capacity, "AON-14", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
     (Invariant::LeavesOtherGates, "GANG-17", release::leaves_other_gates),

@@ -17,20 +17,19 @@ use crate::InvalidMutant;
 
 pub type Given = BTreeMap<Scheduler, Arc<GivenScheduler>>;
 
-/// Several fields can be set.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Breakage {
     pub faults: Vec<String>,
-    /// The faults of the reference controller that replaces one without faults, in cases with an upgrade.
+    /// In cases with an upgrade: the faults of the reference controller that replaces one without faults.
     pub upgrade: Option<Vec<String>>,
-    /// Between the reference controller and the API server.
+    /// Fault proxy rules between the reference controller and the API server.
     pub controller: Vec<Rule>,
-    /// Between the API server and the processes of the target's scheduler or stand-in.
+    /// Fault proxy rules between the API server and the processes of the target's scheduler or stand-in.
     pub scheduler: Vec<Rule>,
     /// The PodCliqueSet requests that bypass the webhook, as CEL over `object`, `oldObject` and `request`.
     pub unasked: Option<String>,
-    /// To the objects that are installed with the controller or the trainer. Keys are kind and name.
+    /// Changes to the objects that are installed with the controller or the trainer. Keys are kind and name.
     pub altered: BTreeMap<String, Patch>,
     /// The `config` of the target's profile in the controller's configuration.
     pub profile: Option<Value>,
@@ -38,22 +37,21 @@ pub struct Breakage {
     pub api_gates: BTreeMap<String, bool>,
     /// Plugins (or arguments of plugins) that are disabled in the target's scheduler.
     pub plugins_off: Vec<String>,
-    /// In addition to the KWOK stages of the suite.
+    /// KWOK stages in addition to those of the suite.
     pub stages: Vec<Value>,
     /// Schedulers in addition to that of the target.
     pub beside: Vec<String>,
     /// Faults of the device plugin that provides the GPUs of kubelets.
     pub gpu_plugin: Vec<String>,
-    /// Between the trainer and the API server, for a TrainJob target.
+    /// For a TrainJob target: fault proxy rules between the trainer and the API server.
     pub trainer: Vec<Rule>,
-    /// Between JobSet and the API server, for a TrainJob target.
+    /// For a TrainJob target: fault proxy rules between JobSet and the API server.
     pub job_set: Vec<Rule>,
-    /// The trainer's KAI plugin is left out, for a TrainJob target.
+    /// For a TrainJob target: whether the trainer's KAI plugin is left out.
     pub without_plugin: bool,
 }
 
 impl Breakage {
-    /// Everything is broken in the cluster.
     pub(crate) fn spec(&self, target: Target, given: Given) -> ClusterSpec {
         let additional = self.beside.iter().filter_map(|name| scheduler(name));
         let target_scheduler = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
@@ -107,7 +105,6 @@ impl Breakage {
     }
 }
 
-/// The webhook configuration exempts these requests.
 fn unasked(requests: &str) -> (String, Patch) {
     let condition = json!([{"name": "mutant", "expression": format!("!({requests})")}]);
     let edit = Edit { at: "/webhooks/0/matchConditions".into(), to: Change::Set(condition) };

@@ -37,7 +37,6 @@ pub enum MutantTier {
     Kind,
 }
 
-/// With the provider of the mutants' clusters.
 const TABLES: &[(MutantTier, &str, &str)] = &[
     (MutantTier::Local, "schedulers.yaml", include_str!("schedulers.yaml")),
     (MutantTier::Local, "operator.yaml", include_str!("operator.yaml")),
@@ -89,7 +88,6 @@ pub(crate) enum InvalidMutant {
     NothingBroken,
 }
 
-/// An error names the file and the entry.
 pub fn table(file: &str, text: &str) -> Result<Vec<Mutant>, TableError> {
     let wrong = |reason: String| TableError { file: file.to_owned(), reason };
     // serde_yaml expects enum variants as tags. In the tables they are maps, as in JSON.
@@ -124,7 +122,6 @@ impl MutantTier {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Mutant {
     pub id: String,
-    /// In one line.
     pub breaks: String,
     pub by: Breakage,
     #[serde(default = "kube")]
@@ -135,14 +132,14 @@ pub struct Mutant {
     /// Clauses or whole groups that may fail, each with the reason.
     #[serde(default)]
     pub may: BTreeMap<String, String>,
-    /// By id or group. By default, they are those of the clauses that must fail.
+    /// The cases to run, by id or group. By default, they are those of the clauses that must fail.
     #[serde(default)]
     pub cases: Vec<String>,
     pub unproven: Option<Unproven>,
     /// The mutant needs the real scheduler of its target, which the user must provide.
     #[serde(default)]
     pub given: bool,
-    /// The mutant breaks no clause at all, and no clause may fail.
+    /// Why the mutant breaks no clause at all. Then no clause may fail.
     pub equivalent: Option<String>,
 }
 
@@ -177,7 +174,7 @@ fn has_own_control_plane(case: &Case) -> bool {
 }
 
 impl Mutant {
-    /// A case with its own control plane must be named.
+    /// Whether a case is run. A case with its own control plane must be named.
     pub fn runs(&self, case: &Case) -> bool {
         let is_separate = has_own_control_plane(case);
         let is_selected = match self.cases.as_slice() {
@@ -187,7 +184,7 @@ impl Mutant {
         is_selected && case.is_for(self.target)
     }
 
-    /// With `--every-case`. A case with its own control plane must be named here too.
+    /// Whether a case is run with `--every-case`. A case with its own control plane must be named here too.
     pub fn runs_with_all(&self, case: &Case) -> bool {
         self.runs(case) || (!has_own_control_plane(case) && case.is_for(self.target))
     }
@@ -196,7 +193,6 @@ impl Mutant {
         self.must.iter().flat_map(|set| &set.0).map(String::as_str)
     }
 
-    /// Of the clauses that must fail or stay undecided.
     pub fn groups(&self) -> BTreeSet<&str> {
         let unproven = self.unproven.iter().flat_map(|unproven| &unproven.clauses).map(String::as_str);
         self.musts().chain(unproven).filter_map(|id| id.split('-').next()).collect()
@@ -211,7 +207,7 @@ impl Mutant {
         self.by.spec(self.target, given)
     }
 
-    /// The user must provide this scheduler.
+    /// Whether the user must provide this scheduler.
     pub fn needs(&self, scheduler: Scheduler) -> bool {
         self.given && self.target.scheduler() == scheduler
     }

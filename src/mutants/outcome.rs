@@ -2,12 +2,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Mutant;
 
-/// By the ids of clauses.
 #[derive(Debug, Clone, Default)]
 pub struct RunFindings {
     pub failed: Vec<String>,
     pub passed: Vec<String>,
-    /// With the reason.
     pub errors: Vec<(String, String)>,
     /// Fault proxy rules that were never applied, so that they broke nothing.
     pub idle_rules: Vec<String>,
@@ -32,7 +30,6 @@ pub struct MutantResult {
     pub verdict: MutantVerdict,
     #[serde(rename = "red")]
     pub failed: Vec<String>,
-    /// One sentence each, if the mutant is not killed.
     #[serde(rename = "because")]
     pub reasons: Vec<String>,
 }
@@ -97,7 +94,7 @@ impl MutantVerdict {
         }
     }
 
-    /// The suite detected the defect, or there was none to detect.
+    /// Whether the suite detected the defect, or there was none to detect.
     pub fn is_as_expected(self) -> bool {
         matches!(self, Self::Killed | Self::Equivalent)
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Mutant, MutantResult, MutantVerdict};
 
-/// As stored next to its report.
+/// The last result of a mutant, as stored next to its report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredResult {
     pub id: String,
@@ -17,7 +17,7 @@ pub struct StoredResult {
     pub seconds: f64,
 }
 
-/// Killed and run mutants by group. A mutant belongs to the groups of its `must` clauses.
+/// The numbers of killed and of run mutants by group. A mutant belongs to the groups of its `must` clauses.
 pub fn ratios(mutants: &[Mutant], results: &[StoredResult]) -> BTreeMap<String, (usize, usize)> {
     let mut ratios = BTreeMap::new();
     let known = mutants.iter().filter_map(|mutant| Some((mutant, result_of(mutant, results)?)));
@@ -35,19 +35,16 @@ fn result_of<'a>(mutant: &Mutant, results: &'a [StoredResult]) -> Option<&'a Sto
     results.iter().find(|result| result.id == mutant.id)
 }
 
-/// In the order of the contract.
 #[cfg(test)]
 pub(crate) fn without_mutant(mutants: &[Mutant]) -> Vec<&'static str> {
     let covered: std::collections::BTreeSet<&str> = mutants.iter().flat_map(Mutant::musts).collect();
     CLAUSES.iter().map(|clause| clause.id).filter(|id| !covered.contains(id)).collect()
 }
 
-/// With the reason why a clause cannot have a mutant.
 pub(crate) fn excused() -> impl Iterator<Item = (&'static str, &'static str)> {
     include_str!("clauses-without-mutant.txt").lines().filter_map(|line| line.split_once(": "))
 }
 
-/// In Markdown.
 pub fn report(mutants: &[Mutant], results: &[StoredResult]) -> String {
     let mut page = String::from(
         "# Kill ratio\n\nThe last run of each mutant. A mutant belongs to the groups of the clauses that it must make fail. \

@@ -5,14 +5,14 @@ use std::time::Duration;
 use conformance_report::{Report, Seconds};
 use jiff::{SignedDuration, Timestamp};
 
-/// Lengths are in percent of the chart.
+/// The bar of a case. Lengths are in percent of the chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bar {
     pub case: usize,
     pub row: usize,
     pub x: f64,
     pub width: f64,
-    /// Of `width`. It was not spent on the workload.
+    /// The part of `width` that was not spent on the workload.
     pub overhead: f64,
 }
 
@@ -21,30 +21,29 @@ pub(crate) struct Span {
     pub case: usize,
     pub begin: Timestamp,
     pub length: Duration,
-    /// Of `length`. It was not spent on the workload.
+    /// The part of `length` that was not spent on the workload.
     pub overhead: Duration,
 }
 
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Chart {
-    /// In order of their start.
     pub bars: Vec<Bar>,
     pub rows: usize,
-    /// Position in percent, and seconds since the start of the chart.
+    /// Marks of the time axis: position in percent, and seconds since the start of the chart.
     pub ticks: Vec<(f64, u64)>,
-    /// From the start of the first case to the end of the last one.
+    /// Time from the start of the first case to the end of the last one.
     pub length: Duration,
-    /// From the start of the run to the first case. `None` if the report's times contradict each other.
+    /// Time from the start of the run to the first case. `None` if the report's times contradict each other.
     pub before: Option<Duration>,
-    /// From the last case to the end of the run.
+    /// Time from the last case to the end of the run.
     pub after: Option<Duration>,
 }
 
-/// Between the marks of the time axis, in seconds.
+/// Distances between the marks of the time axis, in seconds.
 const STEPS: [u64; 11] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 impl Chart {
-    /// Each case is in the first row that is free when it starts.
+    /// The chart of these cases. Each case is in the first row that is free when it starts.
     pub(crate) fn of(report: &Report, mut spans: Vec<Span>) -> Self {
         spans.sort_by_key(|span| (span.begin, span.case));
         let end = |span: &Span| span.begin + SignedDuration::try_from(span.length).unwrap_or_default();
@@ -95,11 +94,11 @@ pub(crate) struct Share {
     pub name: String,
     pub cases: usize,
     pub seconds: Seconds,
-    /// Of `seconds`. It was not spent on the workload.
+    /// The part of `seconds` that was not spent on the workload.
     pub overhead: Seconds,
 }
 
-/// Only cases that ran. The longest group is first.
+/// Groups the cases that ran by `name` and sums their time. The longest group is first.
 pub(crate) fn shares(report: &Report, name: impl Fn(usize, &str) -> String) -> Vec<Share> {
     let mut shares: Vec<Share> = Vec::new();
     for (number, target) in report.targets.iter().enumerate() {

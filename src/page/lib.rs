@@ -27,12 +27,12 @@ pub use tabled::tabled;
 use sheet::Sheet;
 use timeline::{Readable, Timeline};
 
-/// In a report's folder.
+/// File name of the page in a report's folder.
 pub const PAGE: &str = "report.html";
 
-/// In bytes. Rendering the timeline of a longer history takes gigabytes of memory.
+/// Longest history that gets a timeline, in bytes. Rendering a longer one takes gigabytes of memory.
 const LONGEST: u64 = 64 << 20;
-/// In bytes: below 5 MB.
+/// Size limit of a page, in bytes: below 5 MB.
 const LONGEST_PAGE: usize = 4_990_000;
 
 #[derive(Debug)]
@@ -46,7 +46,6 @@ impl std::fmt::Display for Unrendered {
 
 impl std::error::Error for Unrendered {}
 
-/// `folder` has the artifacts of the report.
 pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
     let cases: Vec<(usize, &TargetReport, &CaseResult)> = report
         .targets
@@ -64,7 +63,6 @@ pub fn page(report: &Report, folder: &Path) -> Result<String, Unrendered> {
     view::render(report, &cases, pack::limited(packed, limit, without)).map_err(Unrendered)
 }
 
-/// Without a timeline if the case has no history.
 fn packed(target: &TargetReport, case: &CaseResult, folder: &Path) -> pack::Packed {
     let violations = sheet::violations(target, case);
     let (history, missing) = match read(case, folder) {
@@ -78,7 +76,6 @@ fn packed(target: &TargetReport, case: &CaseResult, folder: &Path) -> pack::Pack
     pack::Packed::of(&Sheet::of(target, case, &violations, timeline, missing), begin, is_failure)
 }
 
-/// Or returns why the case has no history.
 fn read(case: &CaseResult, folder: &Path) -> Result<History, String> {
     let Some(artifacts) = &case.artifacts else {
         return Err(match case.attempts {
@@ -99,7 +96,7 @@ fn read(case: &CaseResult, folder: &Path) -> Result<History, String> {
     }
 }
 
-/// On all processors. The order is kept.
+/// Applies `act` to each item on all processors and keeps the order.
 fn in_parallel<T: Sync, R: Send>(list: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = std::sync::atomic::AtomicUsize::new(0);

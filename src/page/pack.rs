@@ -15,7 +15,7 @@ use super::sheet::Sheet;
 pub(crate) struct Packed {
     pub text: String,
     pub begin: Option<Timestamp>,
-    /// The case makes the run non-conformant. It loses its timeline last.
+    /// Whether the case makes the run non-conformant. Such a case loses its timeline last.
     is_failure: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn length(sheets: &[Packed]) -> usize {
     sheets.iter().map(|sheet| sheet.text.len()).sum()
 }
 
-/// Until the sheets take at most `limit` bytes, drops the largest timeline first. Failing cases come last.
+/// Drops timelines until the sheets take at most `limit` bytes: the largest first, failing cases last.
 pub(crate) fn limited<'a>(
     mut sheets: Vec<Packed>,
     limit: usize,

@@ -1,5 +1,5 @@
-//! The Content-Security-Policy allows only the style and the script of the page, by their digests, so text of
-//! a report cannot run as a script.
+//! The style and the script of a page, and its Content-Security-Policy. The policy allows only these two, by
+//! their digests, so text of a report cannot run as a script.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -64,7 +64,6 @@ impl Observation {
     }
 }
 
-/// With the clause of each violation.
 pub(crate) fn violations<'a>(target: &'a TargetReport, case: &CaseResult) -> Vec<FoundViolation<'a>> {
     let all =
         target.clauses.iter().flat_map(|of| of.violations.iter().map(move |found| (of.id.as_str(), found)));
@@ -72,7 +71,6 @@ pub(crate) fn violations<'a>(target: &'a TargetReport, case: &CaseResult) -> Vec
 }
 
 impl<'a> Sheet<'a> {
-    /// `missing` is the reason why the case has no timeline.
     pub(crate) fn of(
         target: &'a TargetReport,
         case: &'a CaseResult,
@@ -119,7 +117,6 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// The timeline would make the page too large.
 pub(crate) fn without_timeline<'a>(target: &'a TargetReport, case: &'a CaseResult) -> Sheet<'a> {
     let missing = format!(
         "left out to keep the page small; it is in {}/history.jsonl",

@@ -17,7 +17,6 @@ pub fn tabled(table: &Table) -> Result<String, Unrendered> {
 }
 
 impl Page<'_> {
-    /// The cell has the color of this verdict.
     #[expect(clippy::unused_self, reason = "templates call methods")]
     fn verdict(&self, standing: &Option<Standing>) -> &'static str {
         match standing {

@@ -5,7 +5,6 @@ use super::cases::slug;
 use super::clauses::{is_beside, prose};
 use super::*;
 
-/// Its texts try to inject scripts.
 fn hostile() -> Report {
     let evil = "<script>alert(1)</script>\"'";
     let proof = serde_json::json!({"what": evil, "kind": "Pod", "name": evil, "resourceVersion": "7"});

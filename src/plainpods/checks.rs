@@ -1,4 +1,4 @@
-//! Checks of gangs without an operator: all pods bound and Ready, or none bound.
+//! Gangs of plain pods without an operator: all pods bound and Ready, or none bound.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,8 @@ use conformance_history::{History, Live, Pod, SharedMark, Version};
 
 use crate::plain_gang::PlainGang;
 
-/// All pods of the gang are bound.
 const NOT_READY: Code = Code::new("not-ready");
 
-/// Its case has submitted the gang.
 pub(crate) fn gang(history: &History, name: &str) -> Result<PlainGang, Broken> {
     history.submitted(name).map(PlainGang::of)
 }
@@ -42,8 +40,8 @@ pub(crate) fn runs(live: &Live, gang: &PlainGang) -> Ruling {
     }))
 }
 
-/// Before the entry `until`, or before the end if `None`. Returns `NotReached` if not all pods existed by
-/// then, because then the check proves nothing.
+/// No pod of a gang was bound before the entry `until`, or before the end if `None`. Returns `NotReached` if
+/// not all pods existed by then, because then the check proves nothing.
 pub(crate) fn never(history: &History, gang: &PlainGang, until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let is_of_gang = |version: &Version<'_>| version.index < until && gang.has(version.pod());
@@ -56,7 +54,7 @@ pub(crate) fn never(history: &History, gang: &PlainGang, until: Option<usize>) -
     Ok(())
 }
 
-/// The end of the history if the mark was not reached.
+/// The entry of this mark, or the end of the history.
 fn place(history: &History, mark: SharedMark) -> usize {
     history.marks(mark).next().map_or(history.entries.len(), |(place, _)| place)
 }
@@ -70,22 +68,21 @@ fn passed_before(history: &History, place: usize) -> Ruling {
     }
 }
 
-/// The gang had no bound pod until capacity became available, although the scheduler had made a full pass
-/// (AIC-02).
+/// A gang that did not fit had no bound pod until capacity became available, although the scheduler had made
+/// a full pass (AIC-02).
 pub(crate) fn waits(history: &History, name: &str) -> Ruling {
     let gang = gang(history, name)?;
     let room_available = place(history, SharedMark::RoomAvailable);
     all([never(history, &gang, Some(room_available)), passed_before(history, room_available)])
 }
 
-/// AIC-04. The wait for capacity itself is a precondition (AIC-02).
+/// A gang that waited for capacity runs at the end (AIC-04). The wait itself is a precondition (AIC-02).
 pub(crate) fn runs_in_new_capacity(history: &History, name: &str) -> Ruling {
     precondition("AIC-02", waits(history, name))?;
     history.reached(SharedMark::RoomAvailable)?;
     runs(&history.end(), &gang(history, name)?)
 }
 
-/// Before the entry `place`.
 fn running_and_others(
     history: &History,
     names: &[&str],
@@ -127,7 +124,7 @@ pub(crate) fn another_runs_in_freed_capacity(history: &History, names: &[&str]) 
     })
 }
 
-/// A gang that was never whole has no bound pod after a scheduler pass.
+/// After a scheduler pass, a gang that was never whole has no bound pod.
 pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
     let gangs: Vec<_> = history.header.submitted.values().map(PlainGang::of).collect();
     let mut violations = Vec::new();

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// With these numbers of pods.
 fn story(gangs: &[(&str, usize)]) -> Story {
     gangs.iter().fold(Story::on(Target::AI_CONFORMANCE_VOLCANO), |story, (name, pods)| {
         let size = json!({names::GANG_SIZE: pods.to_string()});
@@ -27,7 +26,6 @@ fn waiting(gang: &str, pods: usize) -> impl Iterator<Item = Value> {
     (0..pods).map(move |index| pod(gang, index, None, "False"))
 }
 
-/// The first `pods` pods of the gang.
 fn run(story: Story, gang: &str, pods: usize) -> Story {
     (0..pods).fold(story, |story, index| story.modified(pod(gang, index, Some("n"), "True")))
 }
@@ -110,7 +108,6 @@ fn two(first: usize, second: usize) -> Story {
     passed(run(run(both, "a", first), "b", second))
 }
 
-/// This many pods of the first gang.
 fn deleted(story: Story, pods: usize) -> Story {
     let marked = story.mark(SharedMark::Deleted, json!({"kind": "Pod", "name": "a-0"}));
     (0..pods).fold(marked, |story, index| story.deleted(pod("a", index, Some("n"), "True")))

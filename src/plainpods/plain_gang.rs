@@ -4,7 +4,7 @@ use conformance_contract::names;
 use conformance_history::{Pod, name, text};
 use serde_json::Value;
 
-/// Must be bound all together or not at all.
+/// Plain pods that must be bound all together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlainGang {
     pub name: String,
@@ -12,7 +12,7 @@ pub(crate) struct PlainGang {
 }
 
 impl PlainGang {
-    /// The size is in an annotation and defaults to 1.
+    /// The gang of this pod; its size is in an annotation and defaults to 1.
     pub(crate) fn of(pod: &Value) -> Self {
         let pods = text(&pod["metadata"]["annotations"][names::GANG_SIZE]).parse();
         Self { name: name(pod).to_owned(), pods: pods.unwrap_or(1) }

@@ -10,19 +10,16 @@ use serde_json::{Value, json};
 use crate::plain_gang::PlainGang;
 
 pub(crate) trait PlainGangSteps {
-    /// Creates the target's gang resource on the case's nodes, then the pods.
     async fn submit_plain_gang(&mut self, name: &str) -> Result<PlainGang, Stop>;
 
-    /// A pending gang then fits. The mark precedes the change.
+    /// Adds the nodes of this step, so that a pending gang fits. The mark precedes the change.
     async fn add_capacity(&mut self, step: u32) -> Result<(), Stop>;
 
-    /// A timeout violates `clause`.
+    /// Waits until all pods of a gang are Ready. A timeout violates `clause`.
     async fn until_gang_ready(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop>;
 
-    /// Returns the index of the gang.
     async fn until_one_gang_ready(&self, clause: &'static str, gangs: &[PlainGang]) -> Result<usize, Stop>;
 
-    /// Then deletes its gang resource, and waits until the pods are deleted.
     async fn delete_plain_gang(&self, clause: &'static str, gang: &PlainGang) -> Result<(), Stop>;
 }
 
@@ -82,7 +79,7 @@ impl PlainGangSteps for TestContext {
     }
 }
 
-/// With the membership fields that the scheduler reads, and the containers of the manifest.
+/// A pod of a gang: the membership fields that the scheduler reads, and the containers of the manifest.
 fn plain_pod(test: &TestContext, gang: &PlainGang, name: &str, mut pod: Value, manifest: &Value) -> Value {
     pod["metadata"]["name"] = name.into();
     pod["metadata"]["labels"][names::GANG] = gang.name.as_str().into();

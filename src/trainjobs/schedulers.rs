@@ -8,12 +8,12 @@ use conformance_expect::schedulers::{self, volcano};
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-/// On a case's runtime: the level, as node label key, in whose domain a TrainJob must fit. The harness
-/// translates it for each scheduler.
+/// Annotation of a case's runtime: the level, as node label key, in whose domain a TrainJob must fit. The
+/// harness translates it for each scheduler.
 const REQUIRED_LEVEL: &str = "conformance.grove.io/required-level";
 
-/// With the policy by which the trainer creates a gang for the target's scheduler, if it can. A policy in the
-/// manifest takes precedence; `null` there means no policy.
+/// Assigns a runtime to the target's scheduler, with the policy by which the trainer creates a gang for it,
+/// if it can. A policy in the manifest takes precedence; `null` there means no policy.
 pub(crate) fn claim(runtime: &mut Value, target: Target) {
     let level = runtime["metadata"]["annotations"][REQUIRED_LEVEL].as_str().map(str::to_owned);
     let spec = &mut runtime["spec"];
@@ -47,7 +47,7 @@ pub(crate) fn claim(runtime: &mut Value, target: Target) {
     }
 }
 
-/// The trainer's gang resource that the pod joins.
+/// The gang resource of the trainer that a pod joins.
 pub(crate) fn joined<'a>(target: Target, pod: Pod<'a>) -> Option<&'a str> {
     if target.scheduler() == Scheduler::VOLCANO {
         // The trainer writes only the older annotation.

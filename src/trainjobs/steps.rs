@@ -8,24 +8,23 @@ use crate::schedulers;
 use crate::train_job::{JOB_SET, TrainJob};
 
 pub(crate) trait TrainJobSteps {
-    /// On the case's nodes, for the target's scheduler by default.
     fn runtime(&self, name: &str) -> Result<Value, Stop>;
 
-    /// The runtime is created first unless it exists.
+    /// Creates a TrainJob of the manifest. Its runtime is created first unless it exists.
     async fn submit_train_job(&mut self, name: &str) -> Result<TrainJob, Stop>;
 
-    /// Neither terminating nor gated.
+    /// Waits until a TrainJob has `count` pods that are neither terminating nor gated.
     async fn until_pods_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
-    /// The scheduler's next pass then includes the pods.
+    /// Waits until the scheduler considers `count` pods of a TrainJob, so that its next pass includes them.
     async fn until_considered(&self, clause: &'static str, train_job: &str, count: usize)
     -> Result<(), Stop>;
 
-    /// At least `count` pods. A timeout violates `clause`.
+    /// Waits until at least `count` pods of a TrainJob are bound. A timeout violates `clause`.
     async fn until_bound_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
-    /// The scheduler has already tried the TrainJob, so the limit is that of one retry
-    /// ([`TestContext::limit_of_next_try`]).
+    /// Waits until `count` pods of a TrainJob are bound that the scheduler has already tried. The limit is
+    /// that of one retry ([`TestContext::limit_of_next_try`]).
     async fn until_tried_again(
         &self,
         clause: &'static str,
@@ -108,8 +107,8 @@ impl TrainJobSteps for TestContext {
     }
 }
 
-/// The trainer's webhook reads from a watch that may lag, and refuses TrainJobs of an unknown runtime. The
-/// actual request returns any other refusal.
+/// Waits until the trainer's webhook knows the runtime of a TrainJob. The webhook reads from a watch that
+/// may lag, and refuses TrainJobs of an unknown runtime. The actual request returns any other refusal.
 async fn until_runtime_known(test: &TestContext, train_job: &Value, runtime: &str) -> Result<(), Stop> {
     let known = Awaited::of_harness(format!("runtime {runtime} known to the trainer"));
     test.poll_until(known, limits::REACTION, || async {
@@ -134,7 +133,6 @@ async fn until_bound_within(
     .await
 }
 
-/// Of the trainer's webhook.
 fn says_unknown(message: &str, runtime: &str) -> bool {
     message.contains(&format!("{runtime:?} not found"))
 }

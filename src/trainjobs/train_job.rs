@@ -3,7 +3,7 @@
 use conformance_history::{list, text};
 use serde_json::Value;
 
-/// A runtime marks the replicated Job to which the trainer's `numNodes` applies with this label.
+/// Label by which a runtime marks the replicated Job to which the trainer's `numNodes` applies.
 const STEP: &str = "trainer.kubeflow.org/trainjob-ancestor-step";
 
 /// The pod label with the name of the JobSet, which is the TrainJob's name.
@@ -11,9 +11,9 @@ pub(crate) const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TrainJob {
-    /// Also the name of the JobSet.
+    /// Name of the TrainJob and of its JobSet.
     pub name: String,
-    /// In the runtime's order.
+    /// Its replicated Jobs, in the runtime's order.
     pub jobs: Vec<ReplicatedJob>,
 }
 
@@ -21,14 +21,14 @@ pub(crate) struct TrainJob {
 pub(crate) struct ReplicatedJob {
     pub name: String,
     pub replicas: usize,
-    /// Per Job at a time.
+    /// Pods per Job at a time.
     pub parallelism: usize,
-    /// The Job is created only after another replicated Job has made progress.
+    /// Whether it is created only after another replicated Job has made progress.
     pub waits: bool,
     pub gpus: usize,
 }
 
-/// Must be bound all together or not at all.
+/// Pods that must be bound all together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TrainUnit {
     pub train_job: String,
@@ -59,7 +59,7 @@ impl TrainJob {
         self.jobs.iter().any(|job| job.waits)
     }
 
-    /// The TrainJob if all its pods are bound together, otherwise each replicated Job.
+    /// The units: the TrainJob if all its pods are bound together, otherwise each replicated Job.
     pub(crate) fn units(&self, is_atomic: bool) -> Vec<TrainUnit> {
         let unit = |jobs: &[ReplicatedJob]| TrainUnit {
             train_job: self.name.clone(),

@@ -1,12 +1,12 @@
 //! Completes the published schemas of Kubernetes types for use in a CustomResourceDefinition.
 //!
-//! The published schemas omit defaults, list keys and most limits, which upstream Grove's CRDs contain.
-//! Descriptions are removed: Kubernetes documents its own types, and a CRD must stay small enough for
-//! `kubectl apply`.
+//! The published schemas omit defaults, list keys and most limits. Upstream Grove's CRDs contain them; the
+//! tables here state each once, by type. Descriptions are removed: Kubernetes documents its own types, and a
+//! CRD must stay small enough for `kubectl apply`.
 
 use serde_json::{Map, Value, json};
 
-/// Type (without `io.k8s.api.`), property, keys. All other lists are atomic.
+/// Lists that are maps: type (without `io.k8s.api.`), property, keys. All other lists are atomic.
 const MAP_LISTS: &[(&str, &str, &[&str])] = &[
     ("core.v1.PodSpec", "containers", &["name"]),
     ("core.v1.PodSpec", "ephemeralContainers", &["name"]),
@@ -28,7 +28,7 @@ const MAP_LISTS: &[(&str, &str, &[&str])] = &[
     ("core.v1.ResourceRequirements", "claims", &["name"]),
 ];
 
-/// Type (without `io.k8s.api.`), property, value.
+/// Defaults: type (without `io.k8s.api.`), property, value.
 fn defaults() -> [(&'static str, &'static str, Value); 20] {
     [
         ("core.v1.ContainerPort", "protocol", "TCP".into()),
@@ -54,7 +54,6 @@ fn defaults() -> [(&'static str, &'static str, Value); 20] {
     ]
 }
 
-/// `types` maps type names to schemas.
 pub(super) fn annotate(types: &mut Map<String, Value>) {
     for (name, schema) in types.iter_mut().filter(|(name, _)| name.starts_with("io.k8s.")) {
         drop_descriptions(schema);
@@ -99,7 +98,7 @@ fn int_or_string() -> Value {
     json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }], "x-kubernetes-int-or-string": true })
 }
 
-/// The Go type declares these limits in markers, and the published schema omits them.
+/// Adds the limits that the Go type declares in markers and the published schema omits.
 fn limit_condition(condition: &mut Value) {
     let limits = json!({
         "message": { "maxLength": 32768 },
@@ -121,7 +120,7 @@ fn limit_condition(condition: &mut Value) {
     }
 }
 
-/// Keeps a property with the name `description`.
+/// Removes `description` from a schema and its subschemas, but keeps a property with that name.
 fn drop_descriptions(schema: &mut Value) {
     let Value::Object(schema) = schema else { return };
     schema.remove("description");

@@ -59,7 +59,6 @@ mod tests {
         serde_json::to_value(schema).unwrap()
     }
 
-    /// With the path and schema of every property, item and map value.
     fn walk(path: &str, schema: &Value, visit: &mut dyn FnMut(&str, &Value)) {
         visit(path, schema);
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-/// Of PodCliqueSet, PodClique, PodCliqueScalingGroup and ClusterTopologyBinding.
+/// Group of PodCliqueSet, PodClique, PodCliqueScalingGroup and ClusterTopologyBinding.
 pub const GROVE_GROUP: &str = "grove.io";
-/// Grove's label and annotation keys are never mirrored from a PodCliqueSet.
+/// Prefix of Grove's label and annotation keys. Such keys are never mirrored from a PodCliqueSet.
 pub const GROVE_PREFIX: &str = "grove.io/";
 
 pub const LABEL_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -146,7 +146,7 @@ pub const CONDITION_SCHEDULER_TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
 /// Condition of a PodCliqueSet: some of its objects cannot be created. It is removed when that is over.
 pub const CONDITION_REPLICA_FAILURE: &str = "ReplicaFailure";
 
-/// A clique's own value of such a label is not kept.
+/// Whether Grove sets this label of PodCliques and pods itself, so that a clique's own value is not kept.
 pub fn is_set_by_grove(label: &str) -> bool {
     [LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_NAME, LABEL_COMPONENT].contains(&label)
         || label.starts_with(GROVE_PREFIX)
@@ -183,12 +183,12 @@ pub fn scaling_group(pcs: &str, i: i32, sg: &str) -> String {
     format!("{pcs}-{i}-{sg}")
 }
 
-/// A topology group config: `<pcs>-<i>-<sg>-<j>`.
+/// Replica `j` of the PodCliqueScalingGroup object `pcsg`, as a topology group config: `<pcs>-<i>-<sg>-<j>`.
 pub fn scaling_group_replica(pcsg: &str, j: i32) -> String {
     format!("{pcsg}-{j}")
 }
 
-/// `<pcs>-<i>-<sg>-<j>-<clique>`.
+/// PodClique in replica `j` of the PodCliqueScalingGroup object `pcsg`: `<pcs>-<i>-<sg>-<j>-<clique>`.
 pub fn scaling_group_pod_clique(pcsg: &str, j: i32, clique: &str) -> String {
     format!("{pcsg}-{j}-{clique}")
 }

@@ -79,7 +79,7 @@ pub struct PodCliqueSetSpec {
     pub template: PodCliqueSetTemplateSpec,
 }
 
-/// An existing object may keep `packDomain`, but a new one may not set it.
+/// CEL rules on a whole PodCliqueSet: an existing object may keep `packDomain`, but a new one may not set it.
 #[cfg(feature = "schema")]
 pub(super) fn creation_rules() -> [Rule; 3] {
     [

@@ -25,7 +25,7 @@ impl Default for PodSpecJson {
 }
 
 impl PodSpecJson {
-    /// An empty name counts as absent, as in Kubernetes.
+    /// `schedulerName`; empty counts as absent, as in Kubernetes.
     pub fn scheduler_name(&self) -> Option<&str> {
         self.text("schedulerName")
     }
@@ -42,12 +42,11 @@ impl PodSpecJson {
         self.text("preemptionPolicy")
     }
 
-    /// The `scheduling.k8s.io` PodGroup that the user chose for the pods (KUBE-15).
+    /// `schedulingGroup`: the `scheduling.k8s.io` PodGroup that the user chose for the pods (KUBE-15).
     pub fn scheduling_group(&self) -> Option<&Value> {
         self.0.get("schedulingGroup").filter(|group| !group.is_null())
     }
 
-    /// Of the PersistentVolumeClaims that the volumes of the pod named `pod` use.
     pub fn claims(&self, pod: &str) -> Vec<String> {
         let claim = |volume: &Value| match &volume["ephemeral"] {
             Value::Null => volume["persistentVolumeClaim"]["claimName"].as_str().map(str::to_owned),

@@ -192,7 +192,6 @@ fn objections(path: &str, value: &Value, schema: &Value) -> BTreeSet<String> {
     found
 }
 
-/// Metadata is the API server's own.
 fn objections_to(object: &Value) -> Vec<String> {
     let crds = crds();
     let crd = crds.iter().find(|crd| crd.spec.names.kind == object["kind"]).unwrap();

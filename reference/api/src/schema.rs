@@ -38,7 +38,6 @@ where
     serde_json::from_value(root)
 }
 
-/// Also rewrites what a structural schema cannot express.
 fn resolve(schema: Value, types: &Map<String, Value>) -> Value {
     let Value::Object(mut schema) = schema else {
         return schema;

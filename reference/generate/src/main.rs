@@ -45,7 +45,7 @@ fn crds(root: &Path) -> anyhow::Result<GeneratedFile> {
     Ok(GeneratedFile { path: root.join("manifests/controller/crds.yaml"), content })
 }
 
-/// protox reads the `.proto` file, so protoc is not needed.
+/// The kubelet's device plugin API in Rust. protox reads the `.proto` file, so protoc is not needed.
 fn device_plugin_api(root: &Path) -> anyhow::Result<GeneratedFile> {
     let folder = root.join("reference/gpu-plugin/src");
     let files = protox::compile([PROTO], [&folder])?;

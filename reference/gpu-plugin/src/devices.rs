@@ -18,7 +18,7 @@ pub(crate) struct Devices {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unhealthy {
-    /// An index at or above the count takes effect once the count grows.
+    /// The devices with these indices. An index at or above the count takes effect once the count grows.
     These(BTreeSet<u16>),
     All,
 }
@@ -40,14 +40,12 @@ pub(crate) enum Malformed {
 }
 
 impl Devices {
-    /// In index order.
     pub(crate) fn list(&self) -> impl Iterator<Item = (String, &'static str)> {
         (0..self.count).map(move |index| {
             (device_id(index), if self.unhealthy.contains(index) { UNHEALTHY } else { HEALTHY })
         })
     }
 
-    /// A container must not get a refused device.
     pub(crate) fn check(&self, id: &str) -> Result<(), Refusal> {
         let index = id.strip_prefix(ID_PREFIX).and_then(|index| index.parse::<u16>().ok());
         match index {
@@ -89,7 +87,6 @@ impl Default for Unhealthy {
 impl FromStr for Unhealthy {
     type Err = Malformed;
 
-    /// An empty text means no device.
     fn from_str(text: &str) -> Result<Self, Malformed> {
         match text.trim() {
             "" => Ok(Self::default()),

@@ -14,7 +14,7 @@ use tower::service_fn;
 use super::v1beta1::RegisterRequest;
 use super::v1beta1::registration_client::RegistrationClient;
 
-/// The kubelet waits up to 10 seconds for its connection back to the plugin.
+/// Timeout of a registration. The kubelet waits up to 10 seconds for its connection back to the plugin.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub(crate) async fn dial(socket: &Path) -> Result<Channel, tonic::transport::Err
     Endpoint::from_static("http://localhost").connect_with_connector(connector).await
 }
 
-/// tonic itself prints only "transport error".
+/// The error with its chain of sources: tonic itself prints only "transport error".
 pub(crate) fn with_sources(error: &dyn Error) -> String {
     let mut texts = vec![error.to_string()];
     let mut source = error.source();

@@ -39,12 +39,11 @@ struct Registrar {
 }
 
 impl MockKubelet {
-    /// Returns the plugins that register. Requires a tokio runtime.
+    /// Starts a kubelet in `plugins_dir` and returns the plugins that register. Requires a tokio runtime.
     pub(crate) fn start(plugins_dir: &Path) -> (Self, mpsc::UnboundedReceiver<Registered>) {
         Self::start_with(plugins_dir, None)
     }
 
-    /// Refuses every plugin with this message. Requires a tokio runtime.
     pub(crate) fn refusing(plugins_dir: &Path, message: &'static str) -> Self {
         Self::start_with(plugins_dir, Some(message)).0
     }
@@ -59,7 +58,6 @@ impl MockKubelet {
         (Self { plugins_dir: plugins_dir.to_owned(), registrar, server }, registrations)
     }
 
-    /// The folder is empty after the restart.
     pub(crate) fn restart(&mut self) {
         self.server.abort();
         self.server = serve(&self.plugins_dir, self.registrar.clone());

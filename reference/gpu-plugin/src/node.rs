@@ -34,19 +34,17 @@ pub struct NodeOptions {
 #[error("cannot connect to the API server: {0}")]
 pub struct ConnectionError(String);
 
-/// `None` if no such node exists.
 pub(crate) type View = watcher::Result<Option<PartialObjectMeta<Node>>>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub count_label: String,
-    /// For a node without the label.
+    /// Number of GPUs of a node without the label.
     pub gpus: u16,
     /// The fault `deaf`.
     pub ignores_annotation: bool,
 }
 
-/// Does not connect yet.
 pub(crate) async fn connect(options: &NodeOptions) -> Result<Client, ConnectionError> {
     // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -102,7 +100,7 @@ pub(crate) async fn follow(
 }
 
 impl Rules {
-    /// Keeps the last valid value if a value cannot be parsed.
+    /// The devices from the metadata. Keeps the last valid value if a value cannot be parsed.
     fn devices(
         &self,
         node: &PartialObjectMeta<Node>,

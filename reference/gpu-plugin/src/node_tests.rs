@@ -20,7 +20,6 @@ fn devices(count: u16, unhealthy: &[u16]) -> Devices {
     Devices { count, unhealthy: Unhealthy::These(unhealthy.iter().copied().collect::<BTreeSet<_>>()) }
 }
 
-/// With whether the plugin may start.
 async fn after(before: Devices, views: Vec<View>) -> (Devices, bool) {
     let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, ignores_annotation: false };
     after_by(&rules, before, views).await

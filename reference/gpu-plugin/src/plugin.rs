@@ -25,12 +25,11 @@ use crate::shutdown::stop_requested;
 pub const PLUGINS_DIR: &str = "/var/lib/kubelet/device-plugins";
 
 const KUBELET_SOCKET: &str = "kubelet.sock";
-/// The kubelet compares this version of the device plugin API.
 const API_VERSION: &str = "v1beta1";
 /// A check of the sockets costs two `stat` calls; a watch would need an inotify dependency.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// For calls in flight at the end of a session.
+/// How long calls in flight may take at the end of a session.
 const GRACE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Plugin {
@@ -87,7 +86,6 @@ impl Plugin {
         }
     }
 
-    /// From the check of the kubelet's socket to the end of the registration.
     async fn session(&self, stop: watch::Receiver<bool>) -> Result<Ended, Failure> {
         let kubelet = self.plugins_dir.join(KUBELET_SOCKET);
         // Identify the socket first, so that any later restart of the kubelet is detected.
@@ -161,8 +159,8 @@ impl Plugin {
     }
 }
 
-/// Returns the evidence of a restarted kubelet. A starting kubelet removes all sockets in its folder,
-/// including the plugin's, and creates its own again.
+/// Waits until the kubelet has restarted, and returns the evidence. A starting kubelet removes all sockets in
+/// its folder, including the plugin's, and creates its own again.
 async fn registration_lost(kubelet: &Path, before: FileIdentity, socket: &OwnSocket) -> &'static str {
     loop {
         tokio::time::sleep(CHECK_INTERVAL).await;

@@ -1,4 +1,4 @@
-//! Tests over real sockets in a temporary folder.
+//! The plugin and a fake kubelet, over real sockets in a temporary folder.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use super::super::mock_kubelet::{MockKubelet, Registered};
 use super::super::v1beta1::{AllocateRequest, ContainerAllocateRequest, Empty, ListAndWatchResponse};
 use super::*;
 
-/// The slowest step waits for two checks of the sockets.
+/// Timeout of a step, longer than any step takes. The slowest step waits for two checks of the sockets.
 const BOUND: Duration = Duration::from_secs(20);
 const SOCKET: &str = "fake-gpu-nvidia.com_gpu.sock";
 
@@ -79,7 +79,6 @@ fn expected(list: &[(&str, &str)]) -> Vec<(String, String)> {
     list.iter().map(|(id, health)| ((*id).to_owned(), (*health).to_owned())).collect()
 }
 
-/// Returns the value of each container's variable.
 async fn allocate(registered: &mut Registered, containers: &[&[&str]]) -> Result<Vec<String>, Status> {
     let mut request = AllocateRequest::default();
     for container in containers {

@@ -20,17 +20,17 @@ use super::plugin::Plugin;
 use super::resource_name::ResourceName;
 use crate::shutdown::{shutdown_signal, stop_requested};
 
-/// For all parts together: the process must exit within a second.
+/// How long all parts together may take to end: the process must exit within a second.
 const GRACE: Duration = Duration::from_millis(800);
 
 #[derive(Clone, Debug)]
 pub struct Options {
     pub resource: ResourceName,
-    /// The node's label overrides it.
+    /// Number of GPUs, unless the node's label sets it.
     pub gpus: u16,
     pub plugins_dir: PathBuf,
     pub health_bind: SocketAddr,
-    /// Without a node the plugin needs no API server.
+    /// The node to watch. Without it the plugin needs no API server.
     pub node: Option<NodeOptions>,
     pub faults: Faults,
 }

@@ -1,5 +1,3 @@
-//! Tests without an API server.
-
 use std::path::Path;
 use std::time::Instant;
 
@@ -27,7 +25,6 @@ fn options(plugins_dir: &Path, health_bind: SocketAddr) -> Options {
     }
 }
 
-/// `None` while nothing listens.
 async fn status(address: SocketAddr, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).await.ok()?;
     let request = format!("GET {path} HTTP/1.1\r\nhost: plugin\r\nconnection: close\r\n\r\n");

@@ -8,7 +8,6 @@ pub(crate) struct Reasons {
 }
 
 impl Reasons {
-    /// Also records the reason as logged.
     pub(crate) fn is_new(&mut self, reason: &str) -> bool {
         self.logged.insert(reason.to_owned())
     }

@@ -6,10 +6,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// After the slash, in characters.
+/// Maximum length of the name after the slash, in characters.
 const NAME_MAX: usize = 63;
 
-/// Such as `nvidia.com/gpu`.
+/// An extended resource, such as `nvidia.com/gpu`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceName(String);
 
@@ -58,7 +58,7 @@ impl FromStr for ResourceName {
     }
 }
 
-/// `inside` allows characters between the first and the last one, which must be a letter or digit.
+/// Whether `text` consists of characters that `inside` allows and starts and ends with a letter or digit.
 fn well_formed(text: &str, inside: impl Fn(u8) -> bool) -> bool {
     let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();

@@ -1,7 +1,7 @@
 //! Answers the kubelet's calls from the devices.
 //!
 //! The kubelet chooses the devices of a container; this service only refuses unknown and unhealthy ones. A
-//! container gets no device files, because none exist.
+//! container gets the ids in an environment variable. It gets no device files, because none exist.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use super::v1beta1::{
 };
 use crate::shutdown::stop_requested;
 
-/// The ids of a container's devices, separated by commas.
+/// The container's environment variable with the ids of its devices, separated by commas.
 pub(crate) const DEVICES_VARIABLE: &str = "FAKE_GPU_DEVICES";
 
 pub(crate) struct FakeGpus {

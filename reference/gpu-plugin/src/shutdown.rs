@@ -1,7 +1,6 @@
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Also returns when the sender of `stop` has been dropped.
 pub(crate) async fn stop_requested(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }

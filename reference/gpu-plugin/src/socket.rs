@@ -25,7 +25,7 @@ impl FileIdentity {
     }
 }
 
-/// Dropping this value removes the file, unless another process has replaced it.
+/// The plugin's socket file. Dropping this value removes the file, unless another process has replaced it.
 #[derive(Debug)]
 pub(crate) struct OwnSocket {
     path: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) struct OwnSocket {
 }
 
 impl OwnSocket {
-    /// First removes a socket that a killed plugin has left there.
+    /// Listens at `path`, after removing a socket that a killed plugin has left there.
     pub(crate) fn bind(path: PathBuf) -> io::Result<(Self, UnixListener)> {
         if let Err(error) = std::fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound

@@ -27,7 +27,6 @@ impl FromStr for Parent {
     }
 }
 
-/// Parents, and their known Ready pods by name.
 #[derive(Debug, Default)]
 pub(crate) struct Parents {
     wanted: BTreeMap<String, usize>,
@@ -45,7 +44,6 @@ impl Parents {
         format!("{POD_CLIQUE} in ({})", names.join(","))
     }
 
-    /// A new list starts.
     pub(crate) fn forget(&mut self) {
         self.ready.clear();
     }

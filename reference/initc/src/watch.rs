@@ -6,7 +6,6 @@ use kube::runtime::watcher::{Config, Error, Event, watcher};
 
 use crate::parents::Parents;
 
-/// Retries failures indefinitely.
 pub(crate) async fn until_ready(pods: Api<Pod>, parents: Parents) {
     let config = Config::default().labels(&parents.selector());
     until(Box::pin(watcher(pods, config).default_backoff()), parents).await;
@@ -47,7 +46,6 @@ mod tests {
         .unwrap()
     }
 
-    /// Until two pods are Ready.
     async fn consumed_events(events: Vec<Event<Pod>>) -> usize {
         let mut left = stream::iter(events.into_iter().map(Ok));
         let count = left.size_hint().0;

@@ -8,7 +8,6 @@ use tower::ServiceExt;
 
 use super::*;
 
-/// Named `r`, in namespace `ns`.
 struct OneRuntime(Value);
 
 #[async_trait::async_trait]
@@ -19,7 +18,6 @@ impl Runtimes for OneRuntime {
     }
 }
 
-/// The API server does not answer.
 struct Unreachable;
 
 #[async_trait::async_trait]
@@ -44,7 +42,7 @@ fn train_job(runtime: &str, patches: Value) -> Value {
     json!({"spec": {"runtimeRef": reference, "runtimePatches": patches}})
 }
 
-/// Invalid with any runtime that has a policy.
+/// A TrainJob that is invalid with any runtime that has a policy.
 fn in_one_rack() -> Value {
     let annotated =
         json!({"metadata": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}}});
@@ -64,7 +62,7 @@ async fn ask(runtimes: impl Runtimes + 'static, path: &str, mut request: Value) 
     serde_json::from_slice::<Value>(&body).unwrap()["response"].take()
 }
 
-/// `None` if the request does not change `runtimePatches`.
+/// The patched value of `runtimePatches`; `None` if it does not change.
 async fn entries(runtimes: impl Runtimes + 'static, request: Value) -> Option<Value> {
     let response = ask(runtimes, PATCH_TRAIN_JOB_PATH, request).await;
     assert_eq!(response["allowed"], true, "{response}");

@@ -10,11 +10,11 @@ use serde::de::IgnoredAny;
 pub const CRDS: [&str; 2] =
     ["trainingruntimes.trainer.kubeflow.org", "clustertrainingruntimes.trainer.kubeflow.org"];
 
-/// For each of the [`CRDS`], as in `kubectl patch crd NAME --type=json`.
+/// The patch for each of the [`CRDS`], for `kubectl patch crd NAME --type=json`.
 pub const PATCH: &str = include_str!("../../../manifests/trainer-kai-plugin/crd-patch.json");
 
-/// A runtime's schema contains the pod schema ten times; parsed as a whole it would take most of this
-/// program's memory.
+/// The only fields of a CRD that are parsed. A runtime's schema contains the pod schema ten times; parsed as
+/// a whole it would take most of this program's memory.
 #[derive(Clone, Debug, Deserialize)]
 struct Crd {
     #[serde(default)]
@@ -60,7 +60,7 @@ struct Policies {
 }
 
 impl Crd {
-    /// The API server drops the field from runtimes if a served version lacks it.
+    /// Whether every served version has the field. Otherwise the API server drops it from runtimes.
     fn has_field(&self) -> bool {
         let mut served = self.versions.iter().filter(|version| version.served).peekable();
         let has = |version: &Version| {
@@ -71,7 +71,6 @@ impl Crd {
     }
 }
 
-/// The error names the first of the [`CRDS`] that lacks the field or cannot be read.
 pub async fn have_field(client: &Client) -> anyhow::Result<()> {
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let api: Api<Object<Crd, NotUsed>> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
@@ -116,8 +115,8 @@ mod tests {
         assert!(!has_field(crd(json!([{"name": "v1alpha1", "served": true}]))));
     }
 
-    /// As in the proposal, the patch adds an object with one optional string, without default, pattern or
-    /// timeout.
+    /// The patch adds one object at the checked path. As in the proposal it contains one optional string,
+    /// without default, pattern or timeout.
     #[test]
     fn the_patch_adds_the_field() {
         let patch: Value = serde_json::from_str(PATCH).unwrap();

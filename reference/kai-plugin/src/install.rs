@@ -1,5 +1,5 @@
-//! The manifests that the program needs in a cluster, except for the field in the trainer's CRDs. They are in
-//! the order to apply them.
+//! The manifests that the program needs in a cluster, except for the field in the trainer's CRDs: the files
+//! of `manifests/trainer-kai-plugin`, in the order to apply them.
 
 use grove_yaml::{YamlError, documents};
 use serde_json::Value;
@@ -19,7 +19,6 @@ const FILES: [&str; 4] = [
     include_str!("../../../manifests/trainer-kai-plugin/webhooks.yaml"),
 ];
 
-/// `image` replaces the image of the Deployment.
 pub fn objects(image: Option<&str>) -> Result<Vec<Value>, YamlError> {
     let mut objects = Vec::new();
     for file in FILES {

@@ -14,7 +14,7 @@ pub const MANAGER: &str = "kai.scheduler/trainer-plugin";
 /// The limit in the trainer's CRD.
 const MAX_ENTRIES: usize = 16;
 
-/// Sets the queue on the pods of every replicated Job; `None` without a queue.
+/// The entry that sets the queue of `policy` on the pods of every replicated Job; `None` without a queue.
 pub fn entry(policy: Policy<'_>) -> Option<Value> {
     let queue = policy.queue()?;
     let labels = json!({"metadata": {"labels": {QUEUE_LABEL: queue}}});
@@ -30,7 +30,7 @@ pub fn own_entry(train_job: &Value) -> Option<&Value> {
     entries(train_job).iter().find(|entry| entry["manager"] == MANAGER)
 }
 
-/// `wanted` becomes this program's only entry. Returns an error if the list is full.
+/// The patch after which `wanted` is this program's only entry. Returns an error if the list is full.
 pub fn set_entry(train_job: &Value, wanted: Option<Value>) -> Result<Vec<PatchOperation>, FieldError> {
     let entries = entries(train_job);
     let is_ours = |entry: &&Value| entry["manager"] == MANAGER;
@@ -58,7 +58,7 @@ fn entries(train_job: &Value) -> &[Value] {
     train_job.pointer("/spec/runtimePatches").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The trainer writes the time of the last change into each entry.
+/// Removes the time of the last change, which the trainer writes into each entry.
 fn without_time(entry: &Value) -> Value {
     let mut entry = entry.clone();
     if let Some(fields) = entry.as_object_mut() {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use webhook_server::{FieldError, Validation};
 
-/// KAI reads a pod's queue from it.
+/// The label from which KAI reads a pod's queue.
 pub const QUEUE_LABEL: &str = "kai.scheduler/queue";
 const SCHEDULER: &str = "kai-scheduler";
 /// With this annotation JobSet creates most pods of a Job only after its first pod is bound.
@@ -21,13 +21,12 @@ pub struct Policy<'a> {
 }
 
 impl<'a> Policy<'a> {
-    /// `None` if the runtime does not use KAI.
     pub fn of(runtime: &'a Value) -> Option<Self> {
         let fields = runtime.pointer("/spec/podGroupPolicy/kaiScheduler")?;
         (!fields.is_null()).then_some(Self { runtime, fields })
     }
 
-    /// `None` means KAI's default queue.
+    /// The queue. `None` if it is empty or missing, which means KAI's default queue.
     pub fn queue(self) -> Option<&'a str> {
         self.fields["queue"].as_str().filter(|queue| !queue.is_empty())
     }
@@ -80,7 +79,6 @@ impl<'a> Policy<'a> {
     }
 }
 
-/// The runtime of the TrainJob has a policy.
 pub fn check_patches(train_job: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let patches = train_job.pointer("/spec/runtimePatches").and_then(Value::as_array);
@@ -100,8 +98,8 @@ pub fn check_patches(train_job: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// On the JobSet or on one of its Jobs, the annotation makes the gang and some of its pods wait for each
-/// other.
+/// Refuses the annotation on the JobSet or on one of its Jobs: the gang and some of its pods would wait for
+/// each other.
 fn exclusive_topology(template: &Value, path: &str) -> Vec<FieldError> {
     let of_jobs = jobs_of(template).map(|(index, job)| {
         (&job["template"]["metadata"], format!("{path}.spec.replicatedJobs[{index}].template.metadata"))

@@ -28,14 +28,13 @@ use webhook_server::{serve, serve_tls, shutdown_signal};
 use crate::install::CERTIFICATE_OBJECTS;
 use crate::{admission, crd};
 
-/// For running work after a shutdown signal.
+/// How long running work may take after a shutdown signal.
 const GRACE: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Without it, the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
-    /// With the Service and the Secret of the webhooks.
     pub namespace: String,
     pub webhook_bind: SocketAddr,
     pub certificates: CertificateOptions,

@@ -17,7 +17,6 @@ pub struct Reference<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// In the namespace of its TrainJobs.
     Namespaced,
     Cluster,
 }
@@ -40,7 +39,6 @@ impl<'a> Reference<'a> {
 
 #[async_trait::async_trait]
 pub trait Runtimes: Send + Sync {
-    /// `None` if the runtime does not exist.
     async fn get(&self, reference: Reference<'_>) -> Result<Option<Value>, kube::Error>;
 }
 

@@ -17,7 +17,7 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// Call it once per process.
+    /// Sets the format of all further logs. Call it once per process.
     pub fn init(self) {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
@@ -30,7 +30,7 @@ impl LogFormat {
     }
 }
 
-/// An error is written to stderr even when logging is off.
+/// The exit code of a program. An error is written to stderr even when logging is off.
 pub fn exit_code(result: Result<(), impl Display>) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     let _ = writeln!(std::io::stderr(), "error: {error:#}");

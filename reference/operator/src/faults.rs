@@ -26,7 +26,7 @@ macro_rules! fault {
 
 pub(crate) use fault;
 
-/// Only faults read it.
+/// When the controller started. Only faults read it.
 pub(crate) static STARTED: LazyLock<Timestamp> = LazyLock::new(Timestamp::now);
 
 #[cfg(mutants)]

@@ -13,7 +13,7 @@ use futures::FutureExt;
 
 use crate::{Request, Response};
 
-/// In bytes. An update contains the object twice, and etcd accepts 1.5 MiB of each.
+/// Maximum size of a body: an update contains the object twice, and etcd accepts 1.5 MiB of each.
 pub const REVIEW_LIMIT: usize = 8 << 20;
 
 pub async fn answer<R, F>(body: impl AsRef<[u8]>, respond: R) -> HttpResponse

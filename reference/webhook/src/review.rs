@@ -26,10 +26,10 @@ pub struct Request {
     #[serde(default)]
     pub sub_resource: String,
     pub operation: Operation,
-    /// Null on deletion.
+    /// The object as it would be stored; null on deletion.
     #[serde(default)]
     pub object: Value,
-    /// Null on creation.
+    /// The stored object; null on creation.
     #[serde(default)]
     pub old_object: Value,
 }
@@ -57,7 +57,7 @@ pub enum MalformedReview {
     Type { api_version: String, kind: String },
 }
 
-/// RFC 6902.
+/// One operation of a JSON patch (RFC 6902).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PatchOperation {
     op: &'static str,
@@ -66,7 +66,7 @@ pub struct PatchOperation {
 }
 
 impl PatchOperation {
-    /// Replaces an existing member.
+    /// Adds a member, or replaces an existing one.
     pub fn add(path: impl Into<String>, value: Value) -> Self {
         Self { op: "add", path: path.into(), value }
     }
@@ -120,14 +120,14 @@ impl Response {
         }
     }
 
-    /// The API server passes warnings on to the client.
+    /// Sets warnings, which the API server passes on to the client.
     #[must_use]
     pub fn warning(self, warnings: Vec<String>) -> Self {
         Self { warnings, ..self }
     }
 
-    /// An error becomes a 422 `Invalid` with a cause per field, and its text is the list of field errors as
-    /// Kubernetes prints it.
+    /// The response for an object of `kind`. An error becomes a 422 `Invalid` with a cause per field, and its
+    /// text is the list of field errors as Kubernetes prints it.
     pub fn from_findings(group: &str, kind: &str, name: &str, findings: Validation) -> Self {
         if findings.admits() {
             return Self { warnings: findings.warnings, ..Self::allowed() };
@@ -156,7 +156,6 @@ impl Response {
         Self::denied(400, "BadRequest", format!("cannot read the object: {error}"), None)
     }
 
-    /// The check itself failed.
     pub fn failed(message: String) -> Self {
         Self::denied(500, "InternalError", message, None)
     }

@@ -10,7 +10,6 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// For requests in flight at shutdown.
 const GRACE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +26,7 @@ impl ServerError {
     }
 }
 
-/// Listens for the signals from the call on, even before it is awaited.
+/// Completes on SIGTERM or SIGINT. It listens from the call on, even before it is awaited.
 pub fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
@@ -44,7 +43,6 @@ pub fn shutdown_signal() -> impl Future<Output = ()> {
     }
 }
 
-/// Until `stop` is cancelled.
 pub async fn serve(
     what: &'static str,
     address: SocketAddr,
@@ -64,7 +62,6 @@ pub(crate) async fn tls_of_files(
     RustlsConfig::from_pem_file(certificate, key).await.map_err(ServerError::webhooks(address))
 }
 
-/// Until `stop` is cancelled.
 pub async fn serve_tls(
     address: SocketAddr,
     tls: RustlsConfig,

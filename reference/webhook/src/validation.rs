@@ -4,10 +4,9 @@
 
 use std::fmt;
 
-/// Without errors the object is admitted.
+/// The result of a check. Without errors the object is admitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validation {
-    /// In the order of the object's fields.
     pub errors: Vec<FieldError>,
     pub warnings: Vec<String>,
 }
@@ -25,7 +24,7 @@ impl Validation {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// From the object's root, such as `spec.template.cliques[0].spec.replicas`.
+    /// JSON path from the object's root, such as `spec.template.cliques[0].spec.replicas`.
     pub path: String,
     pub reason: FieldErrorReason,
     pub message: String,
@@ -36,7 +35,6 @@ impl FieldError {
         Self::new(path, FieldErrorReason::Invalid, message)
     }
 
-    /// Must not be set or changed.
     pub fn forbidden(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(path, FieldErrorReason::Forbidden, message)
     }
@@ -49,7 +47,6 @@ impl FieldError {
         Self::new(path, FieldErrorReason::Duplicate, message)
     }
 
-    /// Outside its enumeration.
     pub fn not_supported(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(path, FieldErrorReason::NotSupported, message)
     }
@@ -69,7 +66,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// As in Kubernetes' `metav1.CauseType`.
+/// The classes of errors in Kubernetes' `metav1.CauseType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorReason {
     Invalid,
@@ -93,7 +90,6 @@ impl FieldErrorReason {
         }
     }
 
-    /// As in Kubernetes messages.
     pub fn as_text(self) -> &'static str {
         match self {
             Self::Invalid => "Invalid value",

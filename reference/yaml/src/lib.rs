@@ -10,7 +10,7 @@ mod scan;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The document may also not fit the type. The message contains line and column.
+/// A document that is invalid YAML or does not fit the type. The message contains line and column.
 #[derive(Debug, thiserror::Error)]
 pub enum YamlError {
     #[error("{0}")]
@@ -18,15 +18,14 @@ pub enum YamlError {
     #[error("line {line} column {column}: the key {key:?} is in this mapping twice, first in line {first}")]
     DuplicateKey {
         key: String,
-        /// Of the second occurrence, from 1.
+        /// Line of the second occurrence, from 1.
         line: usize,
-        /// Of the second occurrence, from 1.
+        /// Column of the second occurrence, from 1.
         column: usize,
         first: usize,
     },
 }
 
-/// Without empty ones.
 pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     let mut all = Vec::new();
     for document in serde_yaml::Deserializer::from_str(&scan::as_kubectl_reads(text)?) {
@@ -38,7 +37,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     Ok(all)
 }
 
-/// kubectl reads the same value back: strings such as `yes` are quoted.
+/// Writes a value as a document that kubectl reads back unchanged: strings such as `yes` are quoted.
 pub fn write(value: &impl serde::Serialize) -> Result<String, YamlError> {
     scan::quoted_for_kubectl(&serde_yaml::to_string(value)?)
 }

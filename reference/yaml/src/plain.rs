@@ -16,7 +16,7 @@ pub(crate) fn in_yaml_1_2(plain: &str) -> Option<String> {
     (read != plain).then_some(read)
 }
 
-/// Like Go's base 0: `0x`, `0o`, `0b`, or octal after a leading 0.
+/// Parses an integer like Go's base 0: `0x`, `0o`, `0b`, or octal after a leading 0.
 fn integer(text: &str) -> Option<String> {
     let (sign, number) = match text.strip_prefix('-') {
         Some(number) => ("-", number),

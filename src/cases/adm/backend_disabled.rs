@@ -27,7 +27,7 @@ marks! {
     STILL_LIVE = "still live";
 }
 
-/// With the expected answer to a new PodCliqueSet for the disabled scheduler.
+/// The scheduler that is disabled, and the expected answer to a new PodCliqueSet for it.
 fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
     match backends::own(target).ok().and_then(|own| own.disabled) {
         Some(attempt) => (target.backend(), [attempt]),

@@ -59,7 +59,6 @@ mod tests {
         TARGETS.into_iter().filter(|target| target.external().is_none())
     }
 
-    /// A foreign operator has another backend enabled.
     fn ruling(target: Target, overrides: &[Override<'_>]) -> Ruling {
         let story = Story::on(target)
             .mark(SharedMark::AnotherBackend, json!({"scheduler": "lpx-scheduler", "foreign": true}));

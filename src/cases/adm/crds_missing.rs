@@ -79,7 +79,6 @@ async fn while_crd_is_missing(test: &mut TestContext, needed: &Crd, crd: &Value)
     Ok(true)
 }
 
-/// The field is one of `spec`, in all versions.
 fn without_field(crd: &Value, field: &str) -> Value {
     let mut crd = crd.clone();
     for version in crd["spec"]["versions"].as_array_mut().into_iter().flatten() {
@@ -97,7 +96,6 @@ async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
     test.until(&condition, limits::SCHEDULING, |live| live.pods().filter(of_set).count() == 2).await
 }
 
-/// `None` if the controller started without the CRD.
 fn exit(history: &History) -> Option<&str> {
     let (_, controller) = history.reached(SharedMark::Controller).ok()?;
     let exited = &controller.detail["exited"];
@@ -152,8 +150,8 @@ mod tests {
 
     use super::*;
 
-    /// The operator exits without the CRD, with this last line in its log. The API server answers an attempt
-    /// to create a gang with this code.
+    /// The rulings about an operator that exits without the CRD, with this last line in its log. The API
+    /// server answers an attempt to create a gang with this code.
     fn rulings(logged: &str, code: u16) -> Vec<(&'static str, &'static str)> {
         let controller = json!({"exited": "ended with exit status: 5", "said": ["starting", logged]});
         let message = if code == 201 { "" } else { "failed calling webhook: connection refused" };

@@ -89,7 +89,6 @@ static CONSTRAINTS: LazyLock<Vec<(Place, bool, Row)>> = LazyLock::new(|| {
     PLACES.into_iter().flat_map(of_place).collect()
 });
 
-/// Only for places where the target honours a constraint.
 fn constraints(target: Target, is_meant: impl Fn(Place, bool) -> bool) -> Vec<Attempt> {
     let rows = CONSTRAINTS
         .iter()
@@ -204,7 +203,6 @@ mod tests {
         [SHAPE, &constraints(target, |_, _| true), REORDERED, &[SWITCHED]].concat()
     }
 
-    /// Reordering the cliques recreates nothing.
     fn reordered(target: Target) -> Story {
         Story::on(target)
             .added(object("PodGang", "reordered-0"))

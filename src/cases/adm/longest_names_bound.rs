@@ -21,7 +21,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The PodCliqueSet breaks no structural rule (ADM-04).
+/// The API server admitted a PodCliqueSet that breaks no structural rule (ADM-04).
 fn was_admitted(history: &History, set: &str) -> Ruling {
     history.submitted(set)?;
     ensure(history.named("PodCliqueSet", set).next().is_some(), || {
@@ -62,7 +62,6 @@ mod tests {
         }
     }
 
-    /// Two PodCliqueSets are submitted, and none has a bound pod.
     fn ruling(admitted: usize) -> Ruling {
         let story = sets().into_iter().fold(Story::flat(), Story::submitted);
         let history = sets().into_iter().take(admitted).fold(story, Story::added).end();

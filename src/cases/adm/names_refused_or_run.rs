@@ -101,7 +101,7 @@ fn with_group_replicas(mut pcs: Value, replicas: u64) -> Value {
     pcs
 }
 
-/// Fewer pods than all parts of that name need.
+/// The PodCliques that have fewer pods than all parts of that name need.
 fn lacking(live: &Live, pcs: &Value) -> Vec<String> {
     let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
     for group in expect::gangs(pcs).into_iter().flat_map(|gang| gang.groups) {
@@ -193,7 +193,7 @@ fn both_parts_named(history: &History) -> Ruling {
     if is_refused { Ok(()) } else { Err(nothing_to_name()) }
 }
 
-/// Not only as a part of a longer name.
+/// Whether a message contains this name, not only as a part of a longer one.
 fn has_word(message: &str, name: &str) -> bool {
     message.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| word == name)
 }
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(codes(one)[0], "part-not-named");
     }
 
-    /// The two parts of the first variation need two pods of one PodClique.
+    /// The first variation was admitted. Its two parts need two pods of one PodClique.
     #[rstest]
     #[case::both_pods(2, false)]
     #[case::one_pod(1, true)]

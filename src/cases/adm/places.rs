@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 pub(crate) struct Place {
     pub(crate) title: &'static str,
     pub(crate) pointer: &'static str,
-    /// The name of the manifest's PodCliqueSet that has this place, or the end of that name.
+    /// The PodCliqueSet of the manifest that has this place: its name, or the end of its name.
     pub(crate) base: &'static str,
-    /// Of targets that honour a required level here.
+    /// The feature of targets that honour a required level here.
     pub(crate) feature: Feature,
 }
 
@@ -38,11 +38,9 @@ pub(crate) const MEMBER: Place =
 
 pub(crate) const PLACES: [Place; 4] = [SET, GROUP, CLIQUE, MEMBER];
 
-/// An outer place and a place within it.
 pub(crate) const NESTED: [(Place, Place); 4] = [(SET, GROUP), (SET, CLIQUE), (SET, MEMBER), (GROUP, MEMBER)];
 
 impl Place {
-    /// For a row of a table.
     pub(crate) fn with(self, constraint: Value) -> (String, Value) {
         (self.pointer.to_owned(), constraint)
     }
@@ -54,13 +52,11 @@ impl Place {
         }
     }
 
-    /// The target then admits the level.
     pub(crate) fn is_honoured(self, target: Target, field: &str) -> bool {
         target.declares(self.feature) && (field == "required" || target.declares(Feature::TopologyPreferred))
     }
 }
 
-/// In the topology that all cases share.
 pub(crate) fn packed(field: &str, domain: &str) -> Value {
     json!({"topologyName": TOPOLOGY, "pack": {field: domain}})
 }

@@ -22,7 +22,7 @@ struct Count {
     row: Row,
 }
 
-/// The stored PodCliqueSet has 3 replicas and minAvailable 2 everywhere.
+/// Changes of counts. The stored PodCliqueSet has 3 replicas and minAvailable 2 everywhere.
 static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| {
     const PLACES: [(&str, &str, bool); 3] = [
         ("a clique", "/spec/template/cliques/0/spec", true),
@@ -132,7 +132,6 @@ const LONE: &[Attempt] = &[
     admitted("two names of 45 characters in total", |pcs| pcs["metadata"]["name"] = "l".repeat(39).into()),
 ];
 
-/// About `startsAfter` with a clique that does not exist.
 const UNKNOWN: &str = "unknown|not found|not defined|undefined|does not exist|no such";
 /// About a cycle in the startup order. The leading space keeps the pattern from matching "lifecycle".
 const CYCLE: &str = "circular|cyclic| cycle";
@@ -154,7 +153,7 @@ const ORDER: &[Attempt] = &[
         .silent_about(&["unknown clique", CYCLE]),
 ];
 
-/// An operator may refuse every change of startup order.
+/// Attempts like those in [`ORDER`], on update. An operator may refuse every change of startup order.
 const ORDER_CHANGED: &[Attempt] = &[
     refused("update: startsAfter an unknown clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
     refused("update: startsAfter the clique itself", &[], |pcs| starts_after(pcs, 1, "worker")),
@@ -211,7 +210,6 @@ mod tests {
     use super::*;
     use crate::answered::{Override, answered};
 
-    /// Without ScaleToZero, every answer is checked.
     const TARGET: Target = Target::KUBE_POD_GANG;
 
     fn ruling(overrides: &[Override<'_>]) -> Ruling {

@@ -16,7 +16,6 @@ pub(crate) const CASE: Case =
 
 const FIELDS: [&str; 2] = ["required", "preferred"];
 
-/// With the PodCliqueSet that the attempt changes.
 struct Cell {
     base: &'static str,
     is_update: bool,
@@ -26,7 +25,7 @@ struct Cell {
     row: Row,
 }
 
-/// For every rule, place and field. Updates add the constraint to a PodCliqueSet that has none.
+/// The attempts for every rule, place and field. Updates add the constraint to a PodCliqueSet that has none.
 static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     let mut cells = Vec::new();
     for field in FIELDS {

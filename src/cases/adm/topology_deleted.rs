@@ -79,7 +79,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     edit_and_delete(test, "held").await
 }
 
-/// With another PodCliqueSet like it. Waits for the pods of both.
 pub(super) async fn submit_two(test: &mut TestContext, pcs: Value) -> Result<(), Stop> {
     let mut other = pcs.clone();
     other["metadata"]["name"] = in_foreground(pcs["metadata"]["name"].as_str().unwrap_or_default()).into();
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
     use crate::answered::{Override, answered};
 
-    /// On deletion and on updates. All PodCliqueSets except `left` are deleted; all answers except
+    /// Rulings on deletion and on updates. All PodCliqueSets except `left` are deleted; all answers except
     /// `overrides` are as expected.
     fn rulings(left: &str, overrides: &[Override<'_>]) -> [Ruling; 2] {
         let sets = ["held", "held-foreground"].map(|name| object("PodCliqueSet", name));

@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 marks! { REFUSED = "a binding refused"; }
 
-/// For gang k, binding k is refused with the k-th of these status codes.
+/// The API server refuses binding k of gang k with the k-th of these status codes.
 const CODES: [u16; 4] = [409, 500, 409, 500];
 
 pub(crate) const CASE: Case = case!("A gang is bound whole although one binding is refused once", restored)

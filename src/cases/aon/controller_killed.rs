@@ -19,13 +19,13 @@ use crate::crash_points::{Crash, crash_points, writes_of};
 use crate::prelude::*;
 
 marks! {
-    /// Per PodCliqueSet and step, the controller is killed after these writes.
+    /// The writes after which the controller is to be killed, per PodCliqueSet and step.
     POINTS = "crash points";
-    /// The mark records whether the controller was killed during a step.
+    /// A PodCliqueSet has finished a step. The mark records whether the controller was killed during it.
     ENDED = "step ended";
 }
 
-/// The comparison replaces the control's name in all texts, so no other text may contain it.
+/// The control PodCliqueSet. The comparison replaces its name in all texts, so no other text may contain it.
 const CONTROL: &str = "undisturbed";
 
 pub(crate) const CASE: Case =
@@ -34,7 +34,6 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1).pods(60)])
         .isolation(Isolation::Dedicated);
 
-/// Of a PodCliqueSet's lifecycle, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Created,
@@ -91,7 +90,6 @@ impl Step {
         }
     }
 
-    /// From any intermediate state.
     async fn end(self, test: &TestContext, set: &str) -> Result<(), Stop> {
         let existing =
             |live: &Live| live.get("PodCliqueSet", set).filter(|pcs| !Pod(pcs).is_terminating()).cloned();

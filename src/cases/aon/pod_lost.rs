@@ -78,7 +78,7 @@ fn is_failure(lost: &Mark) -> bool {
     lost.detail["by"] == Disruption::Failed.name()
 }
 
-/// The rule applies to the part of the history from each selected loss to the next one.
+/// Checks the part of the history from each selected loss to the next one.
 fn after_losses(
     history: &History,
     is_meant: impl Fn(&Mark) -> bool,
@@ -104,7 +104,6 @@ mod tests {
 
     use super::*;
 
-    /// In the way `LOSSES[number]`.
     fn lost(story: Story, number: usize) -> Story {
         let name = format!("steady-0-worker-{number}");
         story.mark(SharedMark::PodLost, json!({"name": name, "by": LOSSES[number].name()}))

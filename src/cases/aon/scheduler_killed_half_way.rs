@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 marks! { KILLED = "scheduler killed"; }
 
-/// The proxy forwards these bindings and holds the rest.
+/// Bindings that are forwarded before the scheduler is killed.
 const PASSING: usize = 2;
 
 pub(crate) const CASE: Case =

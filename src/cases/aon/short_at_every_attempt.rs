@@ -16,7 +16,7 @@ pub(crate) const CASE: Case = case!("A gang one pod short is not bound at any re
 const ATTEMPTS: &[Retry] =
     &[Retry::NodesJoin(1), Retry::PodReplaced, Retry::GangResourcesRestored, Retry::AnotherGang];
 
-/// After the gang timeout.
+/// How long the scheduler's passes continue after its gang timeout.
 const BEYOND: Duration = Duration::from_secs(10);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -28,7 +28,6 @@ const CHANGES: &[Attempt] = &[
     }),
 ];
 
-/// After the first `changes` changes.
 fn with_changes(sent: &Value, replicas: usize, changes: usize) -> Value {
     let mut pcs = sent.clone();
     pcs["spec"]["replicas"] = replicas.into();
@@ -36,7 +35,6 @@ fn with_changes(sent: &Value, replicas: usize, changes: usize) -> Value {
     pcs
 }
 
-/// At each mark.
 const STEPS: [(usize, usize); 5] = [(1, 0), (2, 0), (1, 0), (1, 1), (1, 2)];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -15,7 +15,7 @@ marks! {
 
 const SET: &str = "contested";
 const TAKEN: &str = "contested-1-front";
-/// Of two replicas: a clique of 2, and a scaling group of one.
+/// The pods of two replicas: a clique of 2, and a scaling group of one.
 const PODS: usize = 6;
 
 pub(crate) const CASE: Case =
@@ -48,7 +48,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The autoscaler whose name is taken does not count.
 fn missing_part(live: &Live, sent: &Value) -> Option<String> {
     let mut grown = sent.clone();
     grown["spec"]["replicas"] = 2.into();
@@ -94,7 +93,6 @@ mod tests {
         found
     }
 
-    /// About AUTO-11 and AUTO-13. `own` are additional autoscalers.
     fn rulings(pods: usize, own: &[Value]) -> [Ruling; 2] {
         let mut foreign = object(KIND, TAKEN);
         foreign["spec"] = json!({"maxReplicas": 2});

@@ -17,7 +17,7 @@ marks! {
 }
 
 const SET: &str = "mistuned";
-/// Of two replicas: a clique of 2, and a scaling group of one.
+/// The pods of two replicas: a clique of 2, and a scaling group of one.
 const PODS: usize = 6;
 
 pub(crate) const CASE: Case =

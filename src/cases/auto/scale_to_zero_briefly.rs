@@ -57,7 +57,6 @@ mod tests {
 
     use super::*;
 
-    /// `ready` is the status of condition Ready of the pod that was scaled to 0 and back. Every pod is bound.
     fn ruling(ready: &str) -> Ruling {
         let manifests =
             grove_yaml::documents(crate::manifest("auto/scale-to-zero-briefly")).expect("the manifest");

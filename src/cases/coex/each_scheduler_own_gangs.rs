@@ -20,7 +20,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(2).gpus(32)])
         .needs(&[Need::AuditLog, Need::SeveralSchedulers]);
 
-/// The audit log has no watch.
+/// Poll interval for the audit log, which has no watch.
 const PACE: Duration = Duration::from_millis(50);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -45,7 +45,7 @@ fn name(target: Target, scheduler: &str) -> String {
     format!("alongside-{number}-{scheduler}")
 }
 
-/// One per running scheduler; for the test's own scheduler, the test's target.
+/// A target for each running scheduler; for the test's own scheduler, the test's target.
 pub(super) fn targets(test: &TestContext) -> Vec<Target> {
     let mut targets = Vec::new();
     for &scheduler in &test.test_cluster.schedulers {
@@ -61,7 +61,6 @@ pub(super) fn targets(test: &TestContext) -> Vec<Target> {
     targets
 }
 
-/// Waits until the audit log has the binding of every bound pod.
 async fn note_binders(test: &TestContext) -> Result<(), Stop> {
     let cluster = test.local()?;
     let begin = Instant::now();

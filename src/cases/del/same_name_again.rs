@@ -55,7 +55,6 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// With the uids of all objects that belong to the PodCliqueSet.
 pub(super) fn uids_of(live: &Live, set: &str) -> BTreeSet<String> {
     end_state::objects(live, set).map(|object| Version::of(object).uid().to_owned()).collect()
 }
@@ -85,8 +84,8 @@ mod tests {
 
     use super::*;
 
-    /// The second PodCliqueSet keeps the first PodGang or gets a new one, and this many of its pods are
-    /// bound.
+    /// Rulings on how the second PodCliqueSet is scheduled and on what it adopts. It keeps the first PodGang
+    /// or gets a new one, and this many of its pods are bound.
     fn rulings(is_gang_kept: bool, bound: usize) -> [Ruling; 2] {
         let numbered = |mut object: Value, uid: &str| {
             object["metadata"]["uid"] = uid.into();

@@ -86,7 +86,6 @@ fn kind(test: &TestContext) -> Result<&'static Kind, Stop> {
     })
 }
 
-/// Without a controller, and with content that no binding would produce.
 fn foreign_resource(kind: &Kind, name: &str, pool: &str) -> Value {
     let spec = match kind.name {
         hyper_nodes::KIND => {
@@ -128,7 +127,7 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The binding cannot create its own resource meanwhile.
+/// The third party's resource is not changed while the binding cannot create its own.
 fn foreign_is_untouched(history: &History) -> Ruling {
     let (_, taken) = history.reached(TAKEN)?;
     untouched(history, taken.detail.as_str().unwrap_or_default(), history.waited_for(OUT_OF_SYNC)?)

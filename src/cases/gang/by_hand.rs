@@ -32,7 +32,6 @@ pub(super) async fn delete_until_restored(test: &TestContext, kind: &str, name: 
     until_restored(test, kind, name, deleted_uid).await
 }
 
-/// One after the other, waiting for each to be restored.
 pub(super) async fn delete_all(test: &TestContext, gang: &Gang) -> Result<(), Stop> {
     for resource in schedulers::resources_of(test.target, gang) {
         delete_until_restored(test, resource.kind, &resource.name.wanted).await?;
@@ -40,7 +39,7 @@ pub(super) async fn delete_all(test: &TestContext, gang: &Gang) -> Result<(), St
     Ok(())
 }
 
-/// A terminating PodGroup is then deleted although it has pods.
+/// Removes the finalizers of a terminating PodGroup, so that it is deleted although it has pods.
 pub(super) async fn release(test: &TestContext, pod_group: &str) -> Result<(), Stop> {
     test.patch("PodGroup", pod_group, json!({"metadata": {"finalizers": Value::Null}})).await.map(drop)
 }

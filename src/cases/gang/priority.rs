@@ -79,7 +79,6 @@ async fn with_classes(test: &mut TestContext, [class, next]: &[String; 2]) -> Re
     Ok(())
 }
 
-/// For the target's gang resources.
 async fn keeps_the_field(test: &TestContext, class: &str) -> Result<bool, Stop> {
     if schedulers::of(test.target).kinds().is_empty() {
         return Ok(true);
@@ -95,7 +94,7 @@ async fn keeps_the_field(test: &TestContext, class: &str) -> Result<bool, Stop> 
     Ok(true)
 }
 
-/// The API server's cache of priority classes may lag.
+/// Creates the object, and retries because the API server's cache of priority classes may lag.
 async fn create_once_known(test: &TestContext, kind: &str, probe: &Value) -> Result<Value, Stop> {
     let begin = Instant::now();
     loop {

@@ -55,8 +55,6 @@ mod tests {
 
     const KIND: &str = "PodGroup.scheduling.volcano.sh";
 
-    /// On a gang of one clique with this many bound pods, when its gang resources are deleted and not
-    /// restored.
     fn ruling(resources: &[Value], bound: usize) -> Ruling {
         let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(one_clique_gang(SET, 3));
         let with_resources = sent.all_added(resources.iter().cloned());

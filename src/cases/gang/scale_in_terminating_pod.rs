@@ -107,7 +107,6 @@ mod tests {
         pod
     }
 
-    /// The first of three pods terminates.
     fn scaled() -> Story {
         let all = ["a", "b", "c"].map(|name| pod(name, false));
         Story::flat().all_added(all).modified(pod("a", true)).mark(SharedMark::Scaled, Value::Null)

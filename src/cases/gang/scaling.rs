@@ -14,7 +14,7 @@ pub(crate) const CASE: Case =
         .clauses(&[GANG_10, GANG_24])
         .nodes(&[nodes(1)]);
 
-/// The others are copies of this PodCliqueSet of the manifest.
+/// The PodCliqueSet of the manifest, of which the others are copies.
 const SET: &str = "scaled";
 const SETS: [&str; 3] = [SET, "grouped", "whole"];
 
@@ -76,7 +76,6 @@ async fn until_all_converged(test: &TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// From the start of each round to the state afterwards.
 fn in_each_round(history: &History, rule: impl Fn(usize, usize) -> Ruling) -> Ruling {
     let mut rounds = history.marks(ROUND).map(|(start, _)| start);
     let mut ends = history.marks(FOLLOWED).map(|(end, _)| end);

@@ -48,7 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// Only a later event can be a warning about the next step.
+/// The resourceVersion of the newest event. Only a later event can be a warning about the next step.
 fn newest_event(test: &TestContext) -> u64 {
     test.look(|live| live.of("Event").map(revision).max().unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! KAI takes one queue for all cliques, and every topology level.
+//! Admission attempts for KAI's backend: one queue for all cliques, and every topology level.
 
 use conformance_contract::names::KAI_QUEUE;
 use conformance_driver::admission_attempts::on;

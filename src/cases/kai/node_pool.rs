@@ -32,7 +32,6 @@ const NEW: &[Attempt] = &[
     }),
 ];
 
-/// With the edit that names the pool of the PodCliqueSet.
 type Named = (&'static str, fn(&mut Value));
 
 const LIVE: [Named; 2] = [

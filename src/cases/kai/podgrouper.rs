@@ -78,7 +78,6 @@ fn only_expected_pod_groups(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// `None` if the object lists no field managers.
 fn is_created_by_podgrouper(object: &Value) -> Option<bool> {
     let managers = object["metadata"]["managedFields"].as_array()?;
     Some(managers.iter().any(|entry| PODGROUPER.contains(&text(&entry["manager"]))))

@@ -34,7 +34,6 @@ const NEW: &[Attempt] = &[
     }),
 ];
 
-/// With the edit that names the queue of the PodCliqueSet.
 type Named = (&'static str, fn(&mut Value));
 
 const LIVE: [Named; 5] = [

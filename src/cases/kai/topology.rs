@@ -37,7 +37,6 @@ enum Place {
     Leaf(&'static str),
 }
 
-/// With the required key and the preferred key of each constraint.
 const WANTED: [(Place, Option<&str>, Option<&str>); 5] = [
     (Place::Root, Some(BLOCK), Some(RACK)),
     (Place::Above("tree-0-model-0-leader"), Some(RACK), Some(HOST)),
@@ -88,7 +87,6 @@ fn pod_group(live: &Live) -> Option<&Value> {
     live.of(POD_GROUP).find(|found| is_gang_resource(found))
 }
 
-/// Also those of its subgroups, exactly.
 fn constrained(live: &Live) -> Ruling {
     let Some(found) = pod_group(live) else {
         return Err(violation(GANG_RESOURCE_MISSING, "no PodGroup exists").into());

@@ -94,7 +94,6 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// As under one leader.
 fn has_converged(history: &History, until: usize, set: &str) -> Ruling {
     let live = history.before(until);
     let all = scaling::gangs(history, history.submitted(set)?, until);
@@ -125,7 +124,6 @@ mod tests {
 
     use super::*;
 
-    /// Gang resources do not matter here.
     fn submitted() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("klt/controller-rolled")).expect("the manifest");
@@ -168,7 +166,6 @@ mod tests {
         final_gangs(set).iter().flat_map(of_gang).collect()
     }
 
-    /// As the PodCliqueSet has them once it has converged.
     fn whole(set: &str) -> Vec<Value> {
         let all = final_gangs(set);
         let replicas = all.iter().filter(|gang| gang.is_base).count();
@@ -207,7 +204,7 @@ mod tests {
         objects
     }
 
-    /// The next leader has waited, and the second scaling step follows.
+    /// The history up to the second scaling step. The next leader has waited.
     fn rolled() -> Story {
         let unbound = pods(PENDING).into_iter().map(|mut pod| {
             pod["spec"]["nodeName"] = Value::Null;

@@ -78,7 +78,6 @@ mod tests {
     use conformance_contract::ruling::Ruling;
     use conformance_history::testing::{Story, node, running};
 
-    /// A test may replace any of them.
     fn steps() -> Vec<Step> {
         let gang = |set: &str| {
             let (gang, clique) = (format!("{set}-0"), format!("{set}-0-worker"));

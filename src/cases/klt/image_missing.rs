@@ -64,7 +64,7 @@ mod tests {
         json!({"kind": "PodClique", "metadata": {"name": format!("imageless-0-{name}")}, "status": status})
     }
 
-    /// `state` is that of the missing image's pod. All pods are bound, and those of the sound clique run.
+    /// All pods are bound; those of the sound clique run, and the other is in this state.
     fn bound(state: Value) -> Story {
         let pod =
             |name: &str, clique: &str| running(name, "imageless-0", &format!("imageless-0-{clique}"), "n");

@@ -14,7 +14,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1).gpus(4)])
         .needs(&[Need::Kubelets]);
 
-/// Including the one added after the restart.
+/// The GPUs of the node, including the one added after the restart.
 const GPUS: u64 = 5;
 
 const RUNNING: &str = "running";

@@ -100,7 +100,6 @@ mod tests {
         json!({"kind": "PodGang", "metadata": {"name": "moving-0"}, "spec": {"podgroups": [podgroup]}})
     }
 
-    /// Of the pod on the lost node.
     fn after_deletion() -> Story {
         let manifests = grove_yaml::documents(crate::manifest("klt/node-lost")).expect("the manifest");
         let story = manifests.into_iter().fold(Story::flat(), Story::submitted);

@@ -24,7 +24,7 @@ pub(crate) const CASE: Case =
 const LAYERS: [(&str, &str); 3] =
     [("host", "hostLayer|NodeTopologyLayer"), ("rack", "rackLayer"), ("block", "blockLayer")];
 
-/// Only this case uses the topology. The keys of the first and the last level map to no layer.
+/// Levels of the topology that only this case uses. The keys of the first and the last map to no layer.
 const OWN: [(&str, &str); 3] =
     [("zone", "topology.kubernetes.io/zone"), ("rack", names::RACK), ("host", "example.com/host")];
 
@@ -68,7 +68,6 @@ fn named(test: &TestContext, name: &str, constraint: Value) -> Result<Value, Sto
     Ok(pcs)
 }
 
-/// With the layers of their PodGroups.
 fn sets() -> impl Iterator<Item = (String, &'static str)> {
     let by_domain = LAYERS.into_iter().map(|(domain, layer)| (format!("by-{domain}"), layer));
     by_domain.chain([(NEAR.to_owned(), "rackLayer")])

@@ -39,7 +39,7 @@ async fn while_undeclared(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// Children of the removed layer move to its parent.
+/// The layers without this one; its children move to its parent.
 fn without_layer(layers: &Value) -> Value {
     let all = layers.as_array().cloned().unwrap_or_default();
     let removed = all.iter().find(|layer| layer["topologyLayer"] == LAYER).cloned().unwrap_or_default();

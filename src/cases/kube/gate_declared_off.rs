@@ -34,7 +34,6 @@ const NO_TREES: &[Attempt] = &[
     }),
 ];
 
-/// One gate is declared off after the other, with the attempts made then.
 type Declared = &'static [(&'static str, &'static [Attempt])];
 
 const FLAT: Declared = &[(GANGS, WITHOUT_GANGS), (TOPOLOGY, WITHOUT_TOPOLOGY)];

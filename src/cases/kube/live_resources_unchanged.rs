@@ -46,7 +46,7 @@ fn larger_minimum(pcs: &Value) -> Value {
     json!({"spec": {"template": {"cliques": cliques}}})
 }
 
-/// A change of them would have been visible.
+/// Gang resources existed, so a change of them would have been visible.
 fn gang_resources_existed(history: &History) -> Ruling {
     history.waited_for(SharedMark::Converged)?;
     gang_resources::were_created(history, &history.gangs(SET)?)

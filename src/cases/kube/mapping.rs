@@ -10,7 +10,6 @@ pub(crate) const CASE: Case = case!("A PodGang is mapped by the served APIs, and
     .clauses(&[KUBE_09])
     .nodes(&[nodes(1)]);
 
-/// With the gang scope that each PodCliqueSet requests.
 fn sets(target: Target) -> &'static [(&'static str, Option<&'static str>)] {
     match target.scope() {
         Some("PodGang") => &[("asked", Some("PodGang"))],

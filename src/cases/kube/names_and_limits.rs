@@ -72,7 +72,6 @@ fn cliques(pcs: &mut Value, count: usize) {
     template(pcs)["cliques"] = numbered.collect();
 }
 
-/// All of them in the base PodGang.
 fn grouped(pcs: &mut Value, count: usize, replicas: usize) {
     cliques(pcs, count);
     let members: Vec<_> = (0..count).map(|number| format!("c{number}")).collect();

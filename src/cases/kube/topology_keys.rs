@@ -18,7 +18,6 @@ pub(crate) const CASE: Case = case!("A topology constraint becomes a PodGroup's 
     .clauses(&[KUBE_07])
     .nodes(&[nodes(1).rack("r")]);
 
-/// Attempts by name of a PodCliqueSet.
 type Table = &'static [(&'static str, &'static [Attempt])];
 
 const FLAT: Table = &[
@@ -88,7 +87,7 @@ fn on_group(pcs: &mut Value) {
     group(pcs, 0)["topologyConstraint"] = required("rack");
 }
 
-/// For each PodCliqueSet, the keys of its PodGroups in order.
+/// The expected keys: for each PodCliqueSet, those of its PodGroups in order.
 fn keys_of(target: Target) -> &'static [(&'static str, &'static [&'static str])] {
     match target.scope() {
         Some("PodGang") => &[("packed", &[names::RACK])],
@@ -96,7 +95,6 @@ fn keys_of(target: Target) -> &'static [(&'static str, &'static [&'static str])]
     }
 }
 
-/// By PodGroup.
 fn wanted(history: &History) -> Result<BTreeMap<String, &'static str>, Broken> {
     let target = history.header.target;
     let mut wanted = BTreeMap::new();

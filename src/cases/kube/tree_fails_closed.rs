@@ -12,7 +12,7 @@ pub(crate) const CASE: Case = case!("A PodGang that no tree can represent gets a
     .in_scope("Tree")
     .needs(&[Need::PodGangsByHand]);
 
-/// The warning about each PodGang must contain this text.
+/// PodGangs, and what the warning about each must contain.
 const REFUSED: [(&str, &str); 2] = [("wide", "9"), ("empty", "minReplicas 0")];
 const PLAIN: &str = "plain";
 

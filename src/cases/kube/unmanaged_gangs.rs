@@ -7,8 +7,8 @@ const CREATED_UNASKED: Code = Code::new("created-without-request");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 const NOT_LABELLED_EXTERNAL: Code = Code::new("not-labelled-external");
 
-/// Except kube-scheduler's PodGroups named in `except`. Undecided (`NotReached`) if there never was a
-/// PodGang.
+/// No backend's gang resources ever existed, except kube-scheduler's PodGroups named in `except`. Undecided
+/// (`NotReached`) if there never was a PodGang.
 pub(crate) fn no_gang_resources(history: &History, except: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
         return Err(Broken::NotReached("no PodGang was created".into()));

@@ -15,7 +15,7 @@ pub(crate) const CASE: Case =
 
 const RUNNING: &str = "steady";
 const PENDING: &str = "short";
-/// Writes after which the new operator is killed.
+/// The numbers of writes after which the new operator is killed.
 const STOPS: [usize; 3] = [0, 1, 3];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

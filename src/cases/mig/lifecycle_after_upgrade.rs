@@ -17,10 +17,10 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Upgrade);
 
 const SETS: [&str; 3] = ["steady", "idle", "asleep"];
-/// By the old operator, if it admits that.
+/// Scaled to zero by the old operator, if it admits that.
 const GROUP_AT_ZERO: (&str, &str, &str) = ("asleep", "PodCliqueScalingGroup", "asleep-0-model");
 const SET_AT_ZERO: (&str, &str, &str) = ("idle", "PodCliqueSet", "idle");
-/// Under the new operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
+/// Scaled under the new operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
 const STEPS: [((&str, &str, &str), u32); 7] = [
     (SET_AT_ZERO, 1),
     (("steady", "PodClique", "steady-0-router"), 3),
@@ -150,7 +150,6 @@ mod tests {
             "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
     }
 
-    /// The new operator has taken over the PodCliqueSet. A clique is scaled from 1 pod to 2.
     fn scaled() -> Story {
         let story = Story::flat().submitted(one_clique("steady", 1)).added(gang(&["a"])).added(pod("a"));
         let scaled = json!({"kind": "PodClique", "name": CLIQUE, "replicas": 2});

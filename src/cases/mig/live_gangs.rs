@@ -18,7 +18,7 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Upgrade);
 
 const PENDING: &str = "short";
-/// By the old operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
+/// Scaled by the old operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
 const SCALED: [(&str, &str, &str, u32); 3] = [
     ("grown", "PodClique", "grown-0-router", 2),
     ("grown", "PodCliqueScalingGroup", "grown-0-model", 3),

@@ -20,7 +20,7 @@ marks! {
 const STILL_GATED: Code = Code::new("scaled-gang-still-gated");
 
 const SET: &str = "ordered";
-/// The next clique in the order waits for it.
+/// The clique that the next one in the order waits for.
 const FIRST: &str = "ordered-0-leader";
 const ALL: [&str; 4] = [FIRST, "ordered-0-pool-0-worker", "ordered-0-pool-1-worker", "ordered-0-last"];
 
@@ -77,8 +77,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Although no container has started. A scaled PodGang that is gated while its base is bound does not wait
-/// for the order: AON-16 requires its release.
+/// Every unit is bound, although no container has started. A scaled PodGang that is gated while its base is
+/// bound does not wait for the order: AON-16 requires its release.
 fn bound_whole(history: &History, live: &Live) -> Ruling {
     let gangs = history.gangs(SET)?;
     let (bases, scaled): (Vec<_>, Vec<_>) = gangs.iter().partition(|gang| gang.is_base);

@@ -20,7 +20,6 @@ marks! {
 }
 
 const SET: &str = "dependent";
-/// In the first replica and in the second.
 const PARENTS: [&str; 2] = ["dependent-0-a", "dependent-1-a"];
 const NAMESAKES: [&str; 2] = ["dependent-0-a-b", "dependent-1-a-b"];
 const WAITING: [&str; 2] = ["dependent-0-c", "dependent-1-c"];
@@ -78,7 +77,6 @@ async fn until_ready(test: &TestContext, pods: &[String]) -> Result<(), Stop> {
     test.until(ready, limits::CONTAINERS, |live| pods.iter().all(|name| is_ready(live, name))).await
 }
 
-/// The pods of these cliques run their init containers, and all other pods run their containers.
 async fn until_held(test: &TestContext, waiting: &[&str]) -> Result<(), Stop> {
     let held = Awaited::demanded_by(
         START_04,

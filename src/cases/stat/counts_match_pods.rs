@@ -17,7 +17,6 @@ const ROUTER: &str = "recounted-0-router";
 const GROUP: &str = "recounted-0-pool";
 
 const RESTS: usize = 12;
-/// During and after the update.
 const RESTS_WITH_UPDATES: usize = 2;
 
 pub(crate) const CASE: Case = case!("Counts and conditions equal a recount of the pods after every change")

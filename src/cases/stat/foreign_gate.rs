@@ -52,13 +52,11 @@ async fn remove_gate_once_reported(test: &TestContext, former: Option<&str>) -> 
     test.patch("Pod", &pod, json!({"spec": {"schedulingGates": null}})).await.map(drop)
 }
 
-/// Its only gate is the foreign one.
 fn gated_pod(live: &Live) -> Option<String> {
     let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(HELD) && !pod.is_terminating());
     pods.find(|pod| pod.gates() == [FOREIGN_GATE]).map(|pod| pod.name().to_owned())
 }
 
-/// With the position in the history, and the reason to report.
 fn at_each_opening(history: &History, rule: impl Fn(&History, &Gang, &Why, usize) -> Ruling) -> Ruling {
     let gangs = history.gangs(SET)?;
     let gang = gangs.first().ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;

@@ -16,7 +16,7 @@ marks! {
 
 const SET: &str = "obstructed";
 const POD_CLIQUE: &str = "obstructed-0-worker";
-/// An autoscaler whose target does not exist owns the other PodClique.
+/// The owner of the other PodClique: an autoscaler whose target does not exist.
 const HOLDER: &str = "holder";
 const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 

@@ -11,7 +11,7 @@ marks! {
     REST = "rest";
 }
 
-/// With all changes of the case. A timeout violates `clause`.
+/// Waits until every status equals a recount, with all changes of the case. A timeout violates `clause`.
 pub(super) async fn rest(
     test: &TestContext,
     set: &str,
@@ -91,7 +91,6 @@ pub(super) fn at_every_rest(
     all_reached(history, rests)
 }
 
-/// For the statuses of PodGangs.
 pub(super) fn gangs_at_every_rest(history: &History, set: &str, rests: usize) -> Ruling {
     let pcs = history.submitted(set)?;
     all(places(history)

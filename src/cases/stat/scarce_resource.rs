@@ -10,8 +10,8 @@ pub(crate) const CASE: Case = case!("A pending gang reports the resource that it
     .clauses(&[STAT_16])
     .nodes(&[nodes(2).gpus(8)]);
 
-/// The names that kube-scheduler's framework and KAI use, for nodes that are full and for nodes that are too
-/// small.
+/// The resource names of kube-scheduler's framework, and KAI's names: for nodes that are full, and for nodes
+/// that are too small.
 const GPUS: Why = Why::Lack(&["nvidia.com/gpu", "GPUs", "Max GPU resources available"]);
 const CPUS: Why = Why::Lack(&["cpu", "CPU cores", "Max CPU resources available"]);
 

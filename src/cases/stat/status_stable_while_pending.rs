@@ -86,7 +86,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.read_metrics().await
 }
 
-/// A base gang waits for the scheduler, a scaled one for its base.
 fn why(gang: &Gang, gangs: &[Gang]) -> Option<Why> {
     match gang.is_base {
         true => Some(Why::Scheduler),

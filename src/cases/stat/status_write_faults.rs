@@ -21,7 +21,7 @@ const CLIQUE: &str = "write-faults-0-router";
 const GROUP: &str = "write-faults-0-pool";
 
 const RESTS: usize = 4;
-/// A rule must have been applied in the rounds whose names start with this.
+/// The names of the rounds in which a rule must have been applied start with this.
 const HALF: &str = "half of the writes";
 
 pub(crate) const CASE: Case =

@@ -18,11 +18,11 @@ marks! {
     WHOLE = "the stuck gang is whole";
 }
 
-/// The PodCliqueSet and its claim, whose volume is created within the delay.
+/// The name of the PodCliqueSet, and of its claim, whose volume is created within the delay.
 const CONTROL: &str = "volume-in-time";
-/// The PodCliqueSet and its claim, whose volume is created after the termination.
+/// The name of the PodCliqueSet, and of its claim, whose volume is created after the termination.
 const STUCK: &str = "volume-missing";
-/// In seconds, as in the manifest.
+/// The termination delay of the manifest, in seconds.
 const DELAY: u32 = 30;
 
 pub(crate) const CASE: Case =

@@ -23,7 +23,7 @@ marks! {
 }
 
 const CONTROL: &str = "control";
-/// Its delay runs while the controller is down.
+/// The PodCliqueSet whose delay runs while the controller is down.
 const CLOCK: &str = "long-delay";
 /// Long enough that a delay restarted by the new controller cannot pass as slowness.
 const LONG_DELAY: Duration = Duration::from_secs(12);

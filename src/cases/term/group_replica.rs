@@ -13,8 +13,8 @@ use crate::prelude::*;
 
 marks! { HANDLED = "every loss answered"; }
 
-/// Longer than the time for which the base PodGang stays partially bound without room, because some backends
-/// terminate such a gang too (TERM-17).
+/// The termination delay. It is longer than the time for which the base PodGang stays partially bound without
+/// room, because some backends terminate such a gang too (TERM-17).
 const DELAY: Duration = Duration::from_secs(9);
 
 const SET: &str = "breached-group";

@@ -21,7 +21,7 @@ const SET: &str = "scaled-in";
 const GROUP: &str = "scaled-in-0-pool";
 const WORKERS: [&str; 2] = ["scaled-in-0-pool-0-worker", "scaled-in-0-pool-1-worker"];
 
-/// Long enough to scale in before it expires.
+/// The termination delay: long enough to scale in before it expires.
 const DELAY: &str = "6s";
 const DELAY_LASTS: SignedDuration = SignedDuration::from_secs(6);
 

@@ -28,7 +28,7 @@ use jiff::SignedDuration;
 
 use crate::prelude::*;
 
-/// Of the manifests: just long enough to detect a deletion that happens at once.
+/// The termination delay of the manifests: just long enough to detect a deletion that happens at once.
 const DELAY: Duration = Duration::from_secs(2);
 
 pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetReplica, Broken> {
@@ -50,8 +50,8 @@ fn is_bound(live: &Live, clique: &str) -> bool {
     live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
 }
 
-/// The delay starts when the first pod of a partially bound gang is bound. The check allows one second less,
-/// because API times have whole seconds.
+/// A partially bound gang was terminated no earlier than a termination delay after its first pod was bound.
+/// The check allows one second less, because API times have whole seconds.
 fn not_recycled_early(history: &History, termination: &GangTermination<'_>, delay: u32) -> Ruling {
     let mut pods = history.pods().filter(|version| termination.old.contains(version.uid()));
     let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };

@@ -15,7 +15,7 @@ marks! {
 
 const SET: &str = "lopsided";
 const CLIQUES: [&str; 2] = ["lopsided-0-narrow", "lopsided-0-wide"];
-/// In seconds, as in the manifest.
+/// The termination delay of the manifest, in seconds.
 const DELAY: u32 = 6;
 
 const NOT_GIVEN_BACK: Code = Code::new("capacity-not-released");

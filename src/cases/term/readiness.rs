@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 marks! { WAITED = "two delays of unreadiness"; }
 
-/// With the way in which a pod fails.
+/// The gangs whose pod fails, and how.
 const FAILING: [(&str, Containers); 2] =
     [("crashes", Containers::Crashing), ("not-ready", Containers::Unready)];
 const STARTS: &str = "starts-0-worker";

@@ -14,7 +14,7 @@ marks! {
 
 const CLIQUE: &str = "tolerates-loss-0-worker";
 const RECOVERS: &str = "recovers-0-worker";
-/// A pod recovers within it even on a slow machine.
+/// The delay is long enough that a pod recovers within it on a slow machine.
 const LONG_DELAY: Duration = Duration::from_secs(10);
 
 pub(crate) const CASE: Case = case!("A short breach or a loss above the minimum terminates no gang")

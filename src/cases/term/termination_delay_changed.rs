@@ -32,7 +32,7 @@ const SET: &str = "revised";
 const WORKER: &str = "revised-0-worker";
 const SIDE: &str = "revised-0-side";
 
-/// Long enough to delete the PodCliqueSet before the delay expires.
+/// The delay when the PodCliqueSet is deleted: long enough to delete it before the delay expires.
 const LONG: &str = "8s";
 const SHORT: SignedDuration = SignedDuration::from_secs(2);
 
@@ -87,7 +87,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-/// The first termination must follow within the time that a new delay would take.
+/// The first termination follows the change of the delay, within the time that a new delay would take.
 fn follows_the_change(history: &History) -> Ruling {
     let scope = replica(history, SET, 0)?.scope();
     let (cut, _) = history.reached(CUT)?;
@@ -117,7 +117,6 @@ fn recycled_once(history: &History) -> Ruling {
     termination::times(history, &first, &first.scope(), 1)
 }
 
-/// The resourceVersion at which the deletion of the PodCliqueSet is visible.
 fn deleted_at(history: &History, scope: &Scope, from: usize) -> Result<u64, Broken> {
     let not_reached = |why: &str| Broken::NotReached(why.into());
     let is_deleted = |version: &Version<'_>| {
@@ -208,7 +207,6 @@ mod tests {
         object
     }
 
-    /// Of the first replica.
     fn bound() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("term/termination-delay-changed")).expect("the manifest");

@@ -23,7 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 
 const SETS: Sets = Sets { filler: "block-filler", too_large: "no-block", fits: "one-block" };
 
-/// In the order of their submission.
+/// The PodCliqueSets to submit, in this order.
 #[derive(Clone, Copy)]
 pub(crate) struct Sets {
     pub filler: &'static str,
@@ -31,7 +31,6 @@ pub(crate) struct Sets {
     pub fits: &'static str,
 }
 
-/// The last one has `pods` pods.
 pub(crate) async fn drive(test: &mut TestContext, sets: Sets, pods: usize) -> Result<(), Stop> {
     test.submit(sets.filler).await?;
     test.until_bound(1).await?;

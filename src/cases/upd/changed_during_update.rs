@@ -36,7 +36,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Both pods of the replica's clique have this revision and are Ready.
 async fn until_replica_updated(test: &TestContext, revision: &str) -> Result<(), Stop> {
     let updated = Awaited::demanded_by(UPD_02, format!("a replica of revision {revision}"));
     test.until(updated, limits::SCHEDULING, |live| {

@@ -19,7 +19,7 @@ marks! {
 
 const SET: &str = "updated";
 const CONTROL: &str = "control";
-/// Before the controller is rolled.
+/// The cliques that the update has reached when the controller is rolled.
 const REACHED: [&str; 2] = ["updated-0-worker", "updated-1-worker"];
 
 pub(crate) const CASE: Case =

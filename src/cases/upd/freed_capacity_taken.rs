@@ -15,9 +15,8 @@ marks! {
 
 const SET: &str = "updated";
 const CLIQUE: &str = "updated-0-worker";
-/// Its pod fits on the node that an update step frees.
+/// The gang whose pod fits on the node that an update step frees.
 const SINGLE: &str = "one-pod";
-/// Does not fit on that node.
 const PAIR: &str = "two-pods";
 const CONTROL: &str = "control-updated";
 

@@ -23,7 +23,7 @@ use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 
-/// A timeout violates `clause`.
+/// Waits until the update has created a pod of this revision in the clique. A timeout violates `clause`.
 async fn until_first_new_pod(
     test: &TestContext,
     clause: &'static str,
@@ -37,7 +37,7 @@ async fn until_first_new_pod(
     .await
 }
 
-/// On the order and the status of a rolling update, whichever of its pods are replaced.
+/// The findings on the order and the status of a rolling update, whichever of its pods are replaced.
 fn rolling_rules(history: &History, set: &str, end: MarkName) -> [Finding; 5] {
     [
         finding(UPD_03, || at_any_time(history, end, || updates::one_replica_at_a_time(history, set))),
@@ -48,7 +48,7 @@ fn rolling_rules(history: &History, set: &str, end: MarkName) -> [Finding; 5] {
     ]
 }
 
-/// The rule applies regardless of how far the update came. Undecided (`NotReached`) if it is satisfied but
+/// A rule that applies regardless of how far the update came. Undecided (`NotReached`) if it is satisfied but
 /// the case did not reach the mark `end`.
 fn at_any_time(history: &History, end: MarkName, rule: impl FnOnce() -> Ruling) -> Ruling {
     updates::are_admitted(history)?;

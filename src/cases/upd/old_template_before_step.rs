@@ -10,7 +10,6 @@ use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 
-/// After the first change and after the second.
 const RESTORED: [MarkName; 2] = [
     MarkName::of_case("what was lost is bound again"),
     MarkName::of_case("what was lost is bound again after a second change"),

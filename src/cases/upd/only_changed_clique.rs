@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// The pod of this clique is replaced after the change.
+    /// A pod of each clique runs. After the change, the pod of this clique is replaced.
     #[rstest::rstest]
     #[case::changed("partly-0-changed", &[])]
     #[case::standalone(KEPT[0], &["replaced-though-its-template-is-unchanged"])]

@@ -14,7 +14,7 @@ marks! {
 }
 
 const SET: &str = "in-rack";
-/// In rack `home`; the other nodes are in `away`.
+/// Number of nodes in rack `home`; the others are in `away`.
 const HOME: usize = 2;
 
 pub(crate) const CASE: Case = Case::new(

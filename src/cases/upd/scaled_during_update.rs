@@ -67,7 +67,6 @@ async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usiz
     .await
 }
 
-/// Everything, including the statuses, matches the last scaling.
 async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
     let owed = |stop: Stop| stop.owed_by(UPD_13);
     test.until_updated(SET.1, UPD_13).await?;

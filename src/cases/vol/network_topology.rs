@@ -21,7 +21,7 @@ pub(crate) const CASE: Case =
         .clauses(&[VOL_05, VOL_10])
         .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")]);
 
-/// The keys for the PodGroup and for its podgroup a; b has no constraint.
+/// A PodCliqueSet, and the keys for its PodGroup and for its podgroup a; b has no constraint.
 const SETS: [(&str, Option<&str>, Option<&str>); 3] =
     [("whole", Some(RACK), None), ("parts", None, Some(HOST)), ("both", Some(BLOCK), Some(RACK))];
 
@@ -59,7 +59,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// Taken from the HyperNodes of each level's domains.
+/// The tier of each level, taken from the HyperNodes of its domains.
 fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str, &'a Value)>, Broken> {
     let found = hyper_nodes::of_domains(live, domains)
         .map_err(|missing| violation(HYPER_NODE_MISSING, missing.to_string()))?;
@@ -91,7 +91,6 @@ fn limits(found: &Value, key: Option<&str>, tiers: &[(&str, &Value)]) -> bool {
     found["mode"] == "hard" && (found["highestTierAllowed"] == spec["tier"] || by_name)
 }
 
-/// Also the two subgroups.
 fn has_constraints(
     live: &Live,
     gang: &Gang,

@@ -61,7 +61,7 @@ const MOVED_CLIQUES: &[Attempt] =
         on_cliques(pcs, ["other", "other"])
     })];
 
-/// With the queue of the PodGroup; empty for Volcano's default.
+/// A live PodCliqueSet, and the queue of its PodGroup; empty for Volcano's default.
 const LIVE: [(&str, &str); 3] = [("by-set", "open"), (BY_CLIQUES, "open"), ("by-nobody", "")];
 const BY_CLIQUES: &str = "by-cliques";
 
@@ -77,7 +77,7 @@ fn on_cliques(pcs: &mut Value, queues: [&str; 2]) {
     }
 }
 
-/// As [`TestContext::domain`] forms it.
+/// The full name of a queue of this case, as [`TestContext::domain`] forms it.
 fn full_name(pcs: &Value, queue: &str) -> String {
     format!("{}-{queue}", pcs["metadata"]["namespace"].as_str().unwrap_or_default())
 }

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// In a copy of the page, whose policy allows this one script in addition.
+/// Opens a copy of the page that runs a check. The page's policy allows this one script in addition.
 fn check(browser: &str, name: &str, options: &[&str], page: &str) -> Result<(), Failed> {
     let script = format!("const CHECK = {name:?};\n{CHECKS}");
     let policy = format!("script-src 'sha256-{}' ", STANDARD.encode(Sha256::digest(&script)));
@@ -86,7 +86,7 @@ fn without_scripts() -> Result<(), Failed> {
     }
 }
 
-/// Below 5 MB, loaded within 1 s, every case opens.
+/// Checks a real report: below 5 MB, loaded within 1 s, every case opens.
 fn real(browser: &str) -> Result<(), Failed> {
     let folder = std::env::var_os("GROVE_CONFORMANCE_REPORT").unwrap_or_default();
     let folder = Path::new(&folder);

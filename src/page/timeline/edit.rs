@@ -6,12 +6,12 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// From the root to a field.
+/// The keys from the root to a field.
 pub(super) type Path<'a> = Vec<&'a str>;
 
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Edit<'a> {
-    /// By path. An empty path replaces the whole object.
+    /// New values by path. An empty path replaces the whole object.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<(Path<'a>, &'a Value)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -56,7 +56,6 @@ mod tests {
 
     use super::*;
 
-    /// As page.js does.
     fn applied(mut object: Value, edit: &Edit<'_>) -> Value {
         for path in &edit.unset {
             let (last, above) = path.split_last().unwrap();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::phase::Phase;
 
-/// In display order.
+/// A group of lanes, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Section {
@@ -16,7 +16,6 @@ pub(crate) enum Section {
     Driver,
     Sets,
     Gangs,
-    /// Of the scheduler.
     Resources,
     Pods,
     Canaries,
@@ -43,7 +42,7 @@ impl Section {
     }
 }
 
-/// The time that an object spent in one phase, in milliseconds.
+/// A time span that an object spent in one phase, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct PhaseSpan {
     pub from: u64,
@@ -55,18 +54,17 @@ pub(crate) struct PhaseSpan {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Lane<'a> {
     pub section: Section,
-    /// Empty for the driver's lane.
     pub kind: &'a str,
     pub name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<&'a str>,
-    /// In order, without the times in which the object does not exist.
+    /// The object's phases in order, without the times in which the object does not exist.
     pub stretches: Vec<PhaseSpan>,
     #[serde(skip)]
     order: Order<'a>,
 }
 
-/// Pods by gang, clique and index, other objects by first appearance.
+/// Sort key within a section: pods by gang, clique and index, other objects by first appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Order<'a> {
     gang: &'a str,
@@ -79,7 +77,6 @@ struct Order<'a> {
 pub(super) struct Lanes<'a> {
     lanes: Vec<Lane<'a>>,
     places: BTreeMap<(&'a str, &'a str), usize>,
-    /// By lane, with the start of the phase.
     current: BTreeMap<usize, (u64, Phase)>,
 }
 
@@ -109,7 +106,6 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// The object that a Kubernetes Event refers to.
     pub(super) fn involved(&mut self, event: &'a Value) -> usize {
         let involved = event_about(event);
         let named = Kind::of_object(involved).map(|kind| kind.name).or(involved["kind"].as_str());
@@ -133,7 +129,7 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// From `at` on; `None` ends the phase.
+    /// Sets the phase of a lane's object from `at` on, or ends it with `None`.
     pub(super) fn phase(&mut self, lane: usize, at: u64, phase: Option<Phase>) {
         match self.current.get(&lane).copied() {
             Some((_, current)) if Some(current) == phase => return,
@@ -148,7 +144,6 @@ impl<'a> Lanes<'a> {
         };
     }
 
-    /// Returns the new index of each lane.
     pub(super) fn in_order(mut self, end: u64) -> (Vec<Lane<'a>>, Vec<usize>) {
         for (lane, (from, phase)) in std::mem::take(&mut self.current) {
             self.lanes[lane].stretches.push(PhaseSpan { from, to: end, phase });

@@ -24,7 +24,6 @@ use words::EventKind;
 pub(crate) struct Timeline<'a> {
     /// Time of the first entry. All other times are relative to it.
     pub begin: Timestamp,
-    /// Of the last entry, in milliseconds.
     pub length: u64,
     pub lanes: Vec<Lane<'a>>,
     pub events: Vec<Event<'a>>,
@@ -33,7 +32,7 @@ pub(crate) struct Timeline<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event<'a> {
-    /// Arrival, in milliseconds.
+    /// Arrival time in milliseconds.
     pub at: u64,
     pub lane: usize,
     pub sort: EventKind,
@@ -57,13 +56,11 @@ pub(crate) struct Event<'a> {
     object: Option<&'a Value>,
 }
 
-/// With its clause.
 pub(crate) type FoundViolation<'a> = (&'a str, &'a Violation);
 
-/// Kind, name and resourceVersion.
+/// Kind, name and resourceVersion of an observation in a proof.
 type Observed<'a> = (&'a str, &'a str, &'a str);
 
-/// By the observation that proves a violation.
 fn proofs<'a>(violations: &[FoundViolation<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
     let mut proofs: BTreeMap<Observed<'a>, Vec<&'a str>> = BTreeMap::new();
     for (clause, violation) in violations {
@@ -163,7 +160,6 @@ impl<'a> Timeline<'a> {
         Self { begin, length, lanes, events }
     }
 
-    /// An observation refers to the event.
     pub(crate) fn find(&self, kind: &str, name: &str, revision: &str) -> Option<usize> {
         self.events.iter().position(|event| {
             let lane = &self.lanes[event.lane];
@@ -178,11 +174,10 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// The `managedFields` are reduced to the names of the writers.
+/// A history whose `managedFields` are reduced to the names of the writers.
 #[derive(Debug)]
 pub(crate) struct Readable {
     history: History,
-    /// By index of the entry.
     writers: BTreeMap<usize, String>,
 }
 

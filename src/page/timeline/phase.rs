@@ -1,4 +1,4 @@
-//! Determines the color of a lane.
+//! The phase of an object version, which determines the color of its lane.
 
 use conformance_history::{Version, condition};
 use serde::Serialize;
@@ -8,7 +8,6 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Phase {
-    /// No other phase applies.
     Exists,
     /// A pod with a scheduling gate.
     Gated,

@@ -196,7 +196,6 @@ fn an_empty_history_is_an_empty_timeline() {
     assert_eq!((timeline.length, timeline.lanes.len(), timeline.events.len()), (0, 0, 0));
 }
 
-/// As page.js does.
 fn object_of(events: &Value, index: usize) -> Value {
     let event = &events[index];
     let before = (0..index).rev().find(|of| {

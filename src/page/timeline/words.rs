@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::edit::Edit;
 
-/// Determines the symbol of an event. If several kinds apply, the last one in this order counts.
+/// The kind of an event, which determines its symbol. If several apply, the last one in this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum EventKind {
@@ -25,13 +25,12 @@ pub(crate) enum EventKind {
     Deleted,
 }
 
-/// They change with every write.
 const IGNORED: [&str; 4] = ["resourceVersion", "generation", "observedGeneration", "managedFields"];
 
-/// Of fields in a description. A rewritten status has many.
+/// Maximum number of fields that a description lists. A rewritten status has many.
 const NAMED: usize = 4;
 
-/// Returns the most important kind of the changes.
+/// Describes everything that changed in a version, and returns its most important kind.
 pub(super) fn of_version(
     before: Option<&Value>,
     version: &Version<'_>,
@@ -76,7 +75,6 @@ fn gates(old: &Version<'_>, new: &Version<'_>) -> Option<(EventKind, String)> {
     (!removed.is_empty()).then(|| (kind, format!("gate {} removed", removed.join(", "))))
 }
 
-/// Whose status, reason or message changed.
 fn conditions(old: &Value, new: &Value) -> Vec<(EventKind, String)> {
     let known = |of_type: &Value| list(old).find(|condition| condition["type"] == *of_type);
     let changed = list(new).filter_map(|condition| {
@@ -141,7 +139,7 @@ fn simple(value: &Value) -> Option<String> {
     }
 }
 
-/// `metadata.labels[grove.io/podgang]`.
+/// A path as text: `metadata.labels[grove.io/podgang]`.
 fn dotted(path: &[&str]) -> String {
     let mut text = String::new();
     for key in path {
@@ -154,8 +152,8 @@ fn dotted(path: &[&str]) -> String {
     text
 }
 
-/// The managers whose entries differ from the previous version. Two writes of one manager within one second
-/// cannot be distinguished.
+/// The field managers whose entries differ from the previous version. Two writes of one manager within one
+/// second cannot be distinguished.
 pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -173,7 +171,7 @@ pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<St
     (!managers.is_empty()).then(|| managers.join(", "))
 }
 
-/// With the reporting component.
+/// Text and reporting component of a Kubernetes Event.
 pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let reason = text(&event["reason"]).unwrap_or_else(|| "Event".to_owned());
@@ -184,7 +182,7 @@ pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     (format!("{reason}{message}{times}"), by)
 }
 
-/// With the scalar fields of the mark's detail.
+/// Name of a mark, with the scalar fields of its detail.
 pub(super) fn of_mark(name: &str, detail: &Value) -> String {
     let simple: Vec<String> = match detail {
         Value::Object(fields) => fields

@@ -3,7 +3,6 @@ use conformance_report::{CaseResult, Report, Seconds, TargetReport};
 
 use super::filters::Facts;
 
-/// In the list of the slowest.
 const SLOWEST: usize = 15;
 
 pub(super) struct Case<'a> {
@@ -20,7 +19,6 @@ pub(super) struct Case<'a> {
     pub(super) sheet: String,
 }
 
-/// In the list of the slowest.
 pub(super) struct Slow {
     pub(super) address: String,
     pub(super) case: String,
@@ -31,14 +29,13 @@ pub(super) struct Slow {
     pub(super) width: f64,
 }
 
-/// Of the times to prove that something does not happen.
+/// Statistics of the times to prove that something does not happen.
 pub(super) struct Negatives {
     pub(super) count: usize,
     pub(super) median: Seconds,
     pub(super) most: Seconds,
 }
 
-/// With its title.
 pub(super) fn group_of(case: &str) -> String {
     let id = case.split_once('/').map_or(case, |(group, _)| group).to_uppercase();
     let title = group(&format!("{id}-01")).map(|group| format!(": {}", group.title)).unwrap_or_default();

@@ -19,7 +19,7 @@ pub(super) struct Finding<'a> {
     pub(super) artifacts: Option<&'a str>,
 }
 
-/// With a link to the case that found the violation.
+/// A violation, with a link to the case that found it.
 pub(super) struct FoundIn<'a> {
     pub(super) case: &'a str,
     pub(super) address: Option<String>,
@@ -34,7 +34,7 @@ pub(super) struct Group<'a> {
     pub(super) clauses: Vec<Clause<'a>>,
 }
 
-/// Used for a row of the matrix and for the view of its clause.
+/// A row of the matrix and the view of its clause.
 pub(super) struct Clause<'a> {
     pub(super) result: &'a ClauseResult,
     pub(super) promise: String,
@@ -61,7 +61,6 @@ pub(super) struct Judged<'a> {
     pub(super) reproduce: Option<&'a str>,
 }
 
-/// With their reason and clauses.
 pub(super) struct ReasonGroup {
     pub(super) title: &'static str,
     pub(super) rows: Vec<(String, String, String)>,
@@ -113,7 +112,7 @@ pub(super) fn findings<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Fin
     found.collect()
 }
 
-/// The contract puts names between backticks.
+/// Converts a clause's text to HTML. The contract puts names between backticks.
 pub(super) fn prose(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     let parts = escaped.split('`').enumerate().map(|(part, text)| match part % 2 {
@@ -123,7 +122,7 @@ pub(super) fn prose(text: &str) -> String {
     parts.collect()
 }
 
-/// A relative path. The page links to no others.
+/// Whether a path is relative. The page links to no other paths.
 pub(super) fn is_beside(path: &str) -> bool {
     !path.starts_with(['/', '\\']) && !path.contains(':')
 }
@@ -137,7 +136,6 @@ pub(super) fn groups<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Group
     groups.collect()
 }
 
-/// With the result of the clause on each target that has it.
 fn clause<'a>(report: &'a Report, row: &Row<'a>, addresses: &Addresses) -> Clause<'a> {
     let id = &row.clause.id;
     let judged = report.targets.iter().enumerate().filter_map(|(number, target)| {

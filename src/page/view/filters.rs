@@ -3,7 +3,6 @@ use std::collections::BTreeSet;
 use conformance_contract::clauses::{Class, Feature, Tier};
 use conformance_report::{CaseResult, ClauseResult, Report, TargetReport, Verdict};
 
-/// With counts for verdicts.
 pub(super) struct Filters {
     pub(super) verdicts: Vec<(&'static str, usize)>,
     pub(super) tiers: Vec<&'static str>,
@@ -12,7 +11,7 @@ pub(super) struct Filters {
     pub(super) features: Vec<Feature>,
 }
 
-/// A row is filtered by these values and its text.
+/// The values by which a row is filtered, in addition to its text.
 pub(super) struct Facts {
     pub(super) tiers: String,
     pub(super) levels: String,
@@ -67,7 +66,7 @@ pub(super) fn facts(clause: &ClauseResult) -> Facts {
     }
 }
 
-/// Those of all clauses that the case checks.
+/// The filter values of a case: those of all clauses that it checks.
 pub(super) fn facts_of_case(target: &TargetReport, case: &CaseResult) -> Facts {
     let clause = |id: &str| target.clauses.iter().find(|clause| clause.id == id);
     let all: Vec<Facts> =

@@ -10,7 +10,7 @@ pub(super) struct Target {
     pub(super) segments: Vec<Segment>,
 }
 
-/// `x` and `width` are in percent.
+/// The share of a verdict in a target's clauses. `x` and `width` are in percent.
 pub(super) struct Segment {
     pub(super) verdict: &'static str,
     pub(super) count: usize,
@@ -49,7 +49,6 @@ impl Target {
     }
 }
 
-/// With the result on every target.
 pub(super) fn features(report: &Report) -> Vec<(String, Vec<Option<Shown>>)> {
     let evidence: Vec<_> = report.targets.iter().map(TargetReport::evidence).collect();
     let rows = overview::features(report).into_iter().map(|(feature, _)| {

@@ -50,7 +50,7 @@ pub(crate) fn never(history: &History, units: &[TrainUnit], until: Option<usize>
     none(violations)
 }
 
-/// TRN-19: with a message, by a pod or by the gang resource.
+/// A pod or the gang resource of the TrainJob reports why it is not bound, with a message (TRN-19).
 pub(crate) fn reports_why_pending(history: &History, name: &str) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let has_message = |condition: &Value| !text(&condition["message"]).is_empty();
@@ -87,7 +87,7 @@ pub(crate) fn one_is_whole(history: &History, names: &[&str]) -> Ruling {
     })
 }
 
-/// TRN-03.
+/// A TrainJob that is not bound whole at the end never had a bound pod (TRN-03).
 pub(crate) fn whole_or_never(history: &History, names: &[&str]) -> Ruling {
     let units = units_of_each(history, names)?;
     let end = history.end();
@@ -99,7 +99,7 @@ fn units_of_each(history: &History, names: &[&str]) -> Result<Vec<Vec<TrainUnit>
     names.iter().map(|name| units(history, name)).collect()
 }
 
-/// The replicated Jobs that do not wait for another one (TRN-13).
+/// The replicated Jobs of a TrainJob that do not wait for another one are bound whole (TRN-13).
 pub(crate) fn first_stage_is_whole(history: &History, live: &Live, name: &str) -> Ruling {
     let train_job = train_job(history, name)?;
     let waits = train_job.jobs.iter().map(|job| job.waits);
@@ -108,7 +108,7 @@ pub(crate) fn first_stage_is_whole(history: &History, live: &Live, name: &str) -
     whole(live, &first)
 }
 
-/// A unit that was never whole has no bound pod after a scheduler pass.
+/// After a scheduler pass, a unit that was never whole has no bound pod.
 pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
     let names = history.header.submitted.keys().filter(|name| !name.starts_with("runtime "));
     let is_atomic = history.header.target.declares(Feature::AtomicTrainJob);
@@ -140,7 +140,7 @@ pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
     none(violations)
 }
 
-/// TRN-05: every pod that was ever bound, in one domain of the level.
+/// Every pod of a TrainJob that was ever bound was bound in one domain of a level (TRN-05).
 pub(crate) fn in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
     placement::in_one_domain(history, key, name, |pod| pod.label(JOB_SET) == Some(name))
 }

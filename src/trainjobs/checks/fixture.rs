@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::jobs::REPLICATED_JOB;
 use crate::train_job::JOB_SET;
 
-/// 3 pods of `node`, plus one leader pod if `with_leader`.
 pub(super) fn story(target: Target, with_leader: bool) -> Story {
     let trainer = json!({"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
         "spec": {"template": {"metadata": {"labels": {"team": "red"}}, "spec": {"schedulerName": "s",
@@ -20,7 +19,6 @@ pub(super) fn story(target: Target, with_leader: bool) -> Story {
     Story::on(target).submitted(runtime).submitted(train_job)
 }
 
-/// Of TrainJob `t`; bound if the pod has a node.
 pub(super) fn pod(job: &str, index: usize, node: Option<&str>) -> Value {
     json!({"kind": "Pod",
         "metadata": {"name": format!("t-{job}-0-{index}"),

@@ -11,13 +11,11 @@ use super::jobs::{pods_of, runtime, train_job, units};
 use crate::schedulers::joined;
 use crate::train_job::JOB_SET;
 
-/// Missing, or several.
 pub(crate) const WRONG_NUMBER_OF_PODGROUPS: Code = Code::new("wrong-number-of-podgroups");
 pub(crate) const WRONG_PODGROUP: Code = Code::new("wrong-podgroup");
 pub(crate) const NO_MEMBER: Code = Code::new("no-member");
 
 /// One of these, as the target creates them:
-///
 ///
 /// - one tree from KAI's podgrouper
 /// - one gang per Job from the Job controller
@@ -33,8 +31,8 @@ pub(crate) fn is_its_gang(history: &History, name: &str) -> Ruling {
     }
 }
 
-/// KAI's podgrouper created exactly one PodGroup: a tree of the replicated Jobs, which the pods name when
-/// they are bound (TRN-02).
+/// KAI's podgrouper created exactly one PodGroup for a TrainJob: a tree of its replicated Jobs, which its
+/// pods name when they are bound (TRN-02).
 pub(crate) fn is_one_tree(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     let job_set =
@@ -89,7 +87,7 @@ pub(crate) fn is_one_tree(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// The trainer created the PodGroup for its scheduler, and every pod joins it (TRN-14).
+/// The trainer created the PodGroup of a TrainJob for its scheduler, and every pod joins it (TRN-14).
 pub(crate) fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     let found: Vec<_> = pod_groups(history, &end).filter(|group| group["metadata"]["name"] == name).collect();
@@ -173,7 +171,7 @@ pub(crate) fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// TRN-12: at the end there are no more PodGroups than units.
+/// At the end there are no more PodGroups than units (TRN-12).
 pub(crate) fn has_one_gang_each(history: &History, name: &str) -> Ruling {
     let (units, end) = (units(history, name)?.len(), history.end());
     let found: Vec<_> = pod_groups(history, &end).map(|group| text(&group["metadata"]["name"])).collect();
@@ -190,7 +188,6 @@ pub(super) fn is_pod_group(history: &History, kind: &str) -> bool {
     kinds.contains(&kind) && kind.starts_with("PodGroup")
 }
 
-/// Without those of canaries.
 fn pod_groups<'a>(history: &'a History, live: &'a Live) -> impl Iterator<Item = &'a Value> {
     live.all().filter(|object| {
         is_pod_group(history, text(&object["kind"]))

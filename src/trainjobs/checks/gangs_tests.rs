@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::fixture::{pods, story};
 use super::*;
 
-/// As KAI 0.16 and later create it.
+/// The PodGroup that KAI 0.16 and later create for a TrainJob.
 fn tree() -> Value {
     json!({"kind": "PodGroup.scheduling.run.ai",
         "metadata": {"name": "pg-t-u", "ownerReferences": [{"kind": "JobSet", "name": "t", "uid": "u"}]},

@@ -5,15 +5,13 @@ use serde_json::Value;
 
 use crate::train_job::{JOB_SET, TrainJob, TrainUnit};
 
-/// The name of the replicated Job is in this pod label.
+/// The pod label with the name of the replicated Job.
 pub(super) const REPLICATED_JOB: &str = "jobset.sigs.k8s.io/replicatedjob-name";
 
-/// With its runtime.
 pub(crate) fn train_job(history: &History, name: &str) -> Result<TrainJob, Broken> {
     Ok(TrainJob::of(runtime(history, name)?, history.submitted(name)?))
 }
 
-/// The case has submitted the TrainJob.
 pub(super) fn runtime<'a>(history: &'a History, name: &str) -> Result<&'a Value, Broken> {
     let runtime = text(&history.submitted(name)?["spec"]["runtimeRef"]["name"]);
     history.submitted(&format!("runtime {runtime}"))

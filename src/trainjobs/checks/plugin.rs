@@ -8,7 +8,7 @@ use super::gangs::{is_owned_by, is_pod_group};
 use super::jobs::{REPLICATED_JOB, runtime, train_job};
 use crate::train_job::JOB_SET;
 
-/// On pods and TrainJobs.
+/// The label with KAI's queue, on pods and TrainJobs.
 pub(crate) const QUEUE: &str = "kai.scheduler/queue";
 
 /// A pod has the wrong queue label, or should not have one.
@@ -18,7 +18,7 @@ const LABEL_LOST: Code = Code::new("label-lost");
 const GANG_CREATED_BY_TRAINER: Code = Code::new("gang-created-by-trainer");
 const FORBIDDEN: Code = Code::new("forbidden");
 
-/// As created. Returns `NotReached` if the TrainJob never had all its pods.
+/// The pods of a TrainJob as created. Returns `NotReached` if it never had all its pods.
 fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>, Broken> {
     let wanted = train_job(history, name)?.pods();
     let pods: Vec<_> = history
@@ -31,7 +31,7 @@ fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>
     Ok(pods)
 }
 
-/// TRN-01: at the creation of every pod. `None` means no label.
+/// Every pod of a TrainJob was created with the label of this queue, or without one if `None` (TRN-01).
 pub(crate) fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ruling {
     none(created_pods(history, name)?.into_iter().filter_map(|version| {
         let found = version.pod().label(QUEUE);
@@ -42,8 +42,8 @@ pub(crate) fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ru
     }))
 }
 
-/// The pods were created with the scheduler and the labels of the runtime, and the trainer created no gang
-/// resource (TRN-17).
+/// Every pod of a TrainJob was created with the scheduler and the labels of its runtime, and the trainer
+/// created no gang resource (TRN-17).
 pub(crate) fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
     let runtime = runtime(history, name)?;
     let mut violations = Vec::new();
@@ -81,8 +81,8 @@ pub(crate) fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// From its creation. KAI's podgrouper (TRN-06, TRN-21) or the trainer (TRN-26) created the PodGroup. The
-/// check passes without one; another check covers its existence.
+/// The PodGroup of a TrainJob was in this queue from its creation. KAI's podgrouper (TRN-06, TRN-21) or the
+/// trainer (TRN-26) created it. The check passes without a PodGroup; another check covers its existence.
 pub(crate) fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
     let pod_groups = history.versions().filter(|version| {
         let owners = ["JobSet", "TrainJob"];

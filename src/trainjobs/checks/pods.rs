@@ -11,7 +11,7 @@ use crate::train_job::JOB_SET;
 
 const REPLACEMENT_UNBOUND: Code = Code::new("replacement-unbound");
 const OTHER_POD_MOVED: Code = Code::new("bystander-moved");
-/// The TrainJob was not deleted.
+/// A bound pod was evicted although its TrainJob was not deleted.
 pub const EVICTED: Code = Code::new("evicted");
 const POD_WHILE_SUSPENDED: Code = Code::new("pod-while-suspended");
 const POD_DELETED: Code = Code::new("pod-deleted");
@@ -44,7 +44,7 @@ pub(crate) fn is_replaced(history: &History, name: &str) -> Ruling {
     }))
 }
 
-/// TRN-25: no bound pod was deleted before it succeeded.
+/// No bound pod of a TrainJob was deleted before it succeeded (TRN-25).
 pub(crate) fn is_not_evicted(history: &History, name: &str) -> Ruling {
     let bound =
         |version: &Version<'_>| version.pod().label(JOB_SET) == Some(name) && version.pod().node().is_some();
@@ -64,7 +64,7 @@ pub(crate) fn is_not_evicted(history: &History, name: &str) -> Ruling {
     }))
 }
 
-/// At the entries `before` and `after` (TRN-23).
+/// The TrainJob has the same pods at the entry `after` as at the entry `before` (TRN-23).
 pub(crate) fn has_the_same_pods(history: &History, name: &str, before: usize, after: usize) -> Ruling {
     let (before, after) = (history.before(before), history.before(after));
     if pods_of(&before, name).next().is_none() {
@@ -77,7 +77,7 @@ pub(crate) fn has_the_same_pods(history: &History, name: &str, before: usize, af
     }))
 }
 
-/// TRN-24.
+/// A suspended TrainJob has no pods at the entry `at` (TRN-24).
 pub(crate) fn has_no_pods(history: &History, name: &str, at: usize) -> Ruling {
     let live = history.before(at);
     none(pods_of(&live, name).map(|pod| {

@@ -55,7 +55,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound_of(TRN_16, HALF, half.pods()).await
 }
 
-/// Those that create a TrainJob's objects, then those that schedule its pods.
 fn parts(test: &TestContext) -> Result<Vec<Part>, Stop> {
     let spec = test.local()?.spec();
     let of_scheduler = spec.parts_of(test.target.scheduler());

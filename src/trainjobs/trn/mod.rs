@@ -21,7 +21,7 @@ pub(crate) mod second_job_short;
 pub(crate) mod suspended;
 pub(crate) mod volcano_queue;
 
-/// An unmet need: the TrainJob is not bound at all until the barrier (TRN-03), and reports why (TRN-19). At
+/// A TrainJob with an unmet need is not bound at all until the barrier (TRN-03), and reports why (TRN-19). At
 /// the end, when nothing is missing, it is bound whole (TRN-18).
 fn waits_until_it_fits(history: &History, train_job: &str) -> Vec<Finding> {
     vec![

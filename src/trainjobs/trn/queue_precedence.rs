@@ -12,7 +12,7 @@ pub(crate) const CASE: Case = case!("A TrainJob's own queue overrides the policy
 
 const OWN: &str = "own";
 const RUNTIME: &str = "with-policy";
-/// The queue in the pods' label, and the queue that must apply.
+/// Each TrainJob, the queue in its pods' label, and the queue that must apply.
 const QUEUES: [(&str, Option<&str>, &str); 3] = [
     (OWN, Some("of-the-policy"), "of-the-job"),
     ("policy", Some("of-the-policy"), "of-the-policy"),
@@ -52,7 +52,6 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// At all times.
 fn queues_apply(history: &History) -> Ruling {
     all(QUEUES.into_iter().map(|(name, label, applied)| {
         checks::queue_is(history, name, label)?;

@@ -64,7 +64,7 @@ const OF_RUNTIMES: &[Attempt] = &[
     }),
 ];
 
-/// The trainer's other gang policy has this field, and KAI's does not.
+/// A field of the trainer's other gang policy, which KAI's does not have.
 fn add_unknown_field(runtime: &mut Value) {
     policy(runtime)["kaiScheduler"]["scheduleTimeoutSeconds"] = 60.into();
 }

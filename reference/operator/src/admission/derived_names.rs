@@ -17,14 +17,14 @@ const TEMPLATE: &str = "spec.template";
 const POD_CLIQUE: &str = "PodClique";
 const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 const CLAIM: &str = "ResourceClaim";
-/// Every namespace has this ServiceAccount.
+/// The ServiceAccount that every namespace has.
 const DEFAULT_SERVICE_ACCOUNT: &str = "default";
 
 /// A part of the template, and the names of its objects of one kind.
 struct Source {
     kind: &'static str,
     path: String,
-    /// In words, such as `clique "a"`.
+    /// The part in words, such as `clique "a"`.
     part: String,
     /// The name that the user chose.
     value: String,
@@ -102,7 +102,6 @@ fn autoscaler_source(
     Some(Source { kind: AUTOSCALER, path, part: part.to_owned(), value, names: names.clone() })
 }
 
-/// `part` are the words for the owner, and `names` its names.
 fn claim_sources(
     entries: &[Entry<'_>],
     path: &str,

@@ -24,7 +24,7 @@ pub(super) fn repeated<'a>(entries: impl IntoIterator<Item = &'a str>) -> Vec<(u
     entries.into_iter().enumerate().filter(|(_, entry)| !seen.insert(*entry)).collect()
 }
 
-/// The update did not cause errors that the `stored` object also has (ADM-08).
+/// Drops errors that the `stored` object also has, because the update did not cause them (ADM-08).
 pub(super) fn keep_new(mut findings: Validation, stored: &Validation) -> Validation {
     findings.errors.retain(|error| !stored.errors.contains(error));
     findings

@@ -42,7 +42,6 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-/// Creates missing parent objects.
 pub(crate) fn edit(object: &mut Value, edits: Edits<'_>) {
     for (pointer, value) in edits {
         let (parent, field) = pointer.rsplit_once('/').unwrap();
@@ -66,7 +65,7 @@ pub(crate) fn lines(errors: &[FieldError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// Levels of `topo`: zone, block, rack, host.
+/// A source of one topology, `topo`: zone, block, rack, host.
 pub(crate) struct Topo;
 
 #[async_trait]
@@ -90,7 +89,6 @@ impl ScaledObjects for Topo {
     }
 }
 
-/// The first backend is the default. The topology is [`Topo`].
 pub(crate) fn cluster(backends: Vec<FakeBackend>) -> AdmissionState {
     let default = backends[0].name;
     let backends = backends.into_iter().map(|backend| Arc::new(backend) as Arc<dyn SchedulerBackend>);

@@ -14,7 +14,6 @@ use crate::plan::resource_sharing::{
 };
 
 const TEMPLATE: &str = "spec.template";
-/// For the length of generated names.
 const LARGE_INDEX: i32 = 99;
 
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
@@ -119,7 +118,6 @@ fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
     errors
 }
 
-/// The names get large indexes.
 fn check_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let pcs_name = pcs.metadata.name.as_deref().unwrap_or_default();

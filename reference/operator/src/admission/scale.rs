@@ -42,7 +42,7 @@ impl ScaleTarget {
     }
 }
 
-/// What the request does not contain about a scaled object.
+/// Reads what the request does not contain about a scaled object.
 #[async_trait]
 pub trait ScaledObjects: Send + Sync {
     /// `minAvailable` of the named object; `None` if the object does not exist or does not set it.
@@ -53,7 +53,7 @@ pub trait ScaledObjects: Send + Sync {
         name: &str,
     ) -> Result<Option<i32>, kube::Error>;
 
-    /// PodGangs of the object's PodCliqueSet; none for a member of a scaling group.
+    /// PodGangs of the PodCliqueSet that the object belongs to; none for a member of a scaling group.
     async fn gangs(
         &self,
         target: ScaleTarget,

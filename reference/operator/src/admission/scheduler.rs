@@ -63,7 +63,6 @@ async fn resolve(
     (Some(backend), error)
 }
 
-/// With the index of the first clique of each scheduler.
 fn scheduler_names<'a>(registry: &'a Registry, pcs: &'a PodCliqueSet) -> Vec<(usize, &'a str)> {
     let mut names: Vec<(usize, &str)> = Vec::new();
     for (index, clique) in pcs.spec.template.cliques.iter().enumerate() {

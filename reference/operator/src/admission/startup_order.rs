@@ -49,7 +49,6 @@ fn check_entries(clique: &PodCliqueTemplateSpec, path: &str, errors: &mut Vec<Fi
     }
 }
 
-/// Of two or more cliques, in template order.
 fn cycles(cliques: &[PodCliqueTemplateSpec]) -> Vec<Vec<&str>> {
     let mut dependencies = Dependencies::new();
     for clique in cliques {

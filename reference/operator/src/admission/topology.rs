@@ -15,7 +15,6 @@ const CLIQUE: &str = "PodClique";
 
 pub(super) struct Level<'a> {
     pub(super) kind: &'static str,
-    /// `None` for the PodCliqueSet.
     pub(super) name: Option<&'a str>,
     pub(super) path: String,
     pub(super) constraint: &'a TopologyConstraint,
@@ -87,7 +86,7 @@ pub(super) async fn check(
     Ok(Validation { errors, warnings: levels.redundancies(&domains) })
 }
 
-/// Broadest first.
+/// Domains of a ClusterTopologyBinding, broadest first.
 struct Domains(Vec<String>);
 
 impl Domains {
@@ -95,7 +94,6 @@ impl Domains {
         self.0.iter().any(|known| known == domain)
     }
 
-    /// False if a domain is unknown.
     fn is_broader(&self, a: &str, b: &str) -> bool {
         let index = |domain| self.0.iter().position(|known| known == domain);
         matches!((index(a), index(b)), (Some(a), Some(b)) if a < b)
@@ -120,7 +118,6 @@ impl<'a> Levels<'a> {
         self.groups.iter().find(|(_, group)| is_member(group)).map(|(level, _)| level)
     }
 
-    /// Parent and child.
     fn pairs(&self) -> Vec<(&Level<'a>, &Level<'a>)> {
         let groups = self.groups.iter().map(|(level, _)| level);
         let below_pcs = self
@@ -131,7 +128,6 @@ impl<'a> Levels<'a> {
         below_pcs.chain(below_group).collect()
     }
 
-    /// A name may be inherited.
     fn check_names(&self) -> Vec<FieldError> {
         let pcs_topology = self.pcs.as_ref().and_then(Level::topology_name);
         let has_name = |level: &Level<'_>| level.topology_name().or(pcs_topology).is_some();
@@ -173,7 +169,7 @@ impl<'a> Levels<'a> {
         errors
     }
 
-    /// Required and preferred domains are compared separately.
+    /// No parent is narrower than its child. Required and preferred domains are compared separately.
     fn check_hierarchy(&self, domains: &Domains) -> Vec<FieldError> {
         let mut errors = Vec::new();
         for (parent, child) in self.pairs() {
@@ -196,7 +192,6 @@ impl<'a> Levels<'a> {
         errors
     }
 
-    /// Preferred domains that the required domain already implies.
     fn redundancies(&self, domains: &Domains) -> Vec<String> {
         let is_redundant = |level: &&Level<'_>| {
             let constraint = level.constraint;

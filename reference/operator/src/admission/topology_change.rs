@@ -27,7 +27,7 @@ pub(super) fn check(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<FieldError> {
         .collect()
 }
 
-/// An added topology name must be checked against the topology.
+/// Whether `new` adds a missing topology name, which must then be checked against the topology.
 pub(super) fn is_repair(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
     let (old, new) = (by_title(old), by_title(new));
     old.iter().any(|(title, before)| new.get(title).is_some_and(|after| adds_missing_name(before, after)))
@@ -40,7 +40,7 @@ pub(super) fn deprecations(pcs: &PodCliqueSet) -> Vec<String> {
         .collect()
 }
 
-/// By kind and name, because cliques and groups may be reordered.
+/// All constraints by kind and name, because cliques and groups may be reordered.
 fn by_title(pcs: &PodCliqueSet) -> BTreeMap<String, Level<'_>> {
     let groups = group_levels(pcs).into_iter().map(|(level, _)| level);
     let levels = pcs_level(pcs).into_iter().chain(groups).chain(clique_levels(pcs));

@@ -10,7 +10,7 @@ use crate::backend::FieldError;
 
 /// Annotation that puts pods into a group with memory shared over NVLink; `none` opts out.
 const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
-/// Upstream's proposals still use this predecessor.
+/// Predecessor of that annotation, which upstream's proposals still use.
 const AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {

@@ -24,7 +24,7 @@ pub async fn validate_create(
     Ok(findings)
 }
 
-/// Both objects are defaulted.
+/// Validates an update of the stored `old` to `new`, both after defaulting.
 pub async fn validate_update(
     old: &PodCliqueSet,
     new: &PodCliqueSet,
@@ -44,7 +44,7 @@ pub async fn validate_update(
     Ok(findings)
 }
 
-/// For example, only finalizers or owners change.
+/// Whether the update changes only fields that no rule reads, such as finalizers or owners.
 fn is_unchanged_for_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
     old.spec == new.spec
         && old.metadata.labels == new.metadata.labels
@@ -84,8 +84,8 @@ mod tests {
         "/spec/template/cliques/2/spec/podSpec/schedulerName",
     ];
 
-    /// Rejects an object whose annotation `queue` is not `open` or has changed. Accepts every update that
-    /// changes nothing.
+    /// A backend that rejects an object whose annotation `queue` is not `open` or has changed. It accepts
+    /// every update that changes nothing.
     fn queueing(name: &'static str) -> FakeBackend {
         fn queue(pcs: &PodCliqueSet) -> Option<&String> {
             pcs.metadata.annotations.as_ref()?.get("queue")

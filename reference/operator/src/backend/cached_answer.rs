@@ -66,7 +66,7 @@ fn timeout_reason() -> String {
     format!("the API server did not answer in {} s", LOOKUP_TIMEOUT.as_secs())
 }
 
-/// Dropping it marks the lookup as finished, even after a panic.
+/// A lookup in progress. Dropping it marks the lookup as finished, even after a panic.
 struct LookupGuard<T>(watch::Sender<State<T>>);
 
 impl<T> Drop for LookupGuard<T> {

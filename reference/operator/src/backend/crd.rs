@@ -15,16 +15,14 @@ use kube::{Api, Client};
 
 use super::cached_answer::CachedAnswer;
 
-/// For a positive answer.
 const POSITIVE: Duration = Duration::from_secs(60);
-/// For a negative answer.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crd {
     /// Name of the CRD, such as `podgroups.scheduling.volcano.sh`.
     pub name: &'static str,
-    /// It must be served.
+    /// The version that must be served, such as `v1beta1`.
     pub version: &'static str,
     /// A field that older releases lack, such as `spec.subGroups[].minSubGroup`; `[]` means the items of a
     /// list.

@@ -11,7 +11,6 @@ fn schema() -> Value {
     json!({"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}})
 }
 
-/// `edits` are JSON pointers and values.
 fn crd(edits: &[(&str, Value)]) -> Value {
     let mut crd = json!({
         "metadata": {"name": GANGS.name},

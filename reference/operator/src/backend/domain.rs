@@ -30,7 +30,6 @@ pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl I
 
 pub(super) struct Level<'a> {
     pub key: &'a str,
-    /// Their pods share a value of the key.
     pub podgroups: Vec<&'a str>,
 }
 

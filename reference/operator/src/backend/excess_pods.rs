@@ -15,8 +15,8 @@ pub(super) fn index(pod: &Pod) -> Option<i32> {
     pod.labels().get(LABEL_POD_INDEX)?.parse().ok()
 }
 
-/// The members are the pods with the lowest indexes. A pod without an index or podgroup is surplus,
-/// regardless of who created it.
+/// Whether a pod exceeds the minimum of its podgroup. The members are the pods with the lowest indexes. A pod
+/// without an index or podgroup is surplus, regardless of who created it.
 pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang) -> bool {
     let podgroups = &pod_gang.spec.podgroups;
     let podgroup =
@@ -39,7 +39,6 @@ pub(super) fn is_released(gang: &GangState<'_>) -> bool {
     })
 }
 
-/// `None` if every podgroup has its minimum bound.
 pub(super) fn unbound(gang: &GangState<'_>) -> Option<String> {
     gang.pod_gang.spec.podgroups.iter().find_map(|podgroup| {
         let bound = gang.pods.iter().filter(|pod| {
@@ -53,7 +52,6 @@ pub(super) fn unbound(gang: &GangState<'_>) -> Option<String> {
     })
 }
 
-/// Released but not bound.
 #[cfg(test)]
 pub(super) fn released_pods(pod_gang: &PodGang) -> Vec<std::sync::Arc<Pod>> {
     let podgroups = pod_gang.spec.podgroups.iter();

@@ -48,7 +48,6 @@ impl SchedulerBackend for External {
         Ok(())
     }
 
-    /// Needs only PodGangs.
     async fn readiness(&self) -> Result<(), String> {
         Ok(())
     }
@@ -115,7 +114,6 @@ mod tests {
         serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": spec})).unwrap()
     }
 
-    /// On the PodCliqueSet, on a clique and on the scaling group.
     fn packed(pack: &Value) -> PodCliqueSet {
         let constraint = json!({"topologyName": "t", "pack": pack});
         pcs(|template| {

@@ -15,7 +15,7 @@ pub(crate) struct FakeBackend {
     pub name: &'static str,
     pub readiness: Result<(), String>,
     pub rules: fn(&PodCliqueSet, Option<&PodCliqueSet>) -> Validation,
-    /// `None` if the backend has no topology resources.
+    /// Result of every topology sync; `None` if the backend has no topology resources.
     pub topology: Option<TopologyState>,
     pub allows_idle: bool,
 }

@@ -1,4 +1,4 @@
-//! Creates, repairs and prunes gang resources according to a plan.
+//! Creates, repairs and prunes mutable gang resources according to a plan.
 //!
 //! Only for schedulers that allow gang resources to change while their pods exist. It decides who owns an
 //! object, and therefore whether it may be written. `objects` computes the differences and writes them.
@@ -103,7 +103,7 @@ pub(super) async fn prune_former(
     prune(client, gang.pod_gang, resource, &keep, existing).await
 }
 
-/// Only those of this kind that `pod_gang` controls.
+/// Deletes the gang resources of this kind that `pod_gang` controls and that are not in `keep`.
 pub(super) async fn prune(
     client: &Client,
     pod_gang: &PodGang,
@@ -123,8 +123,8 @@ pub(super) async fn prune(
     Ok(())
 }
 
-/// The PodGang is the controller, so garbage collection deletes the resource with it (GANG-23, DEL-01).
-/// Grove's labels are set in addition to `labels`.
+/// Metadata of a gang resource. The PodGang is the controller, so garbage collection deletes the resource
+/// with it (GANG-23, DEL-01). Grove's labels are set in addition to `labels`.
 pub(super) fn metadata(pod_gang: &PodGang, name: &str, mut labels: Pairs, annotations: Pairs) -> ObjectMeta {
     let gang = pod_gang.name_any();
     let part_of = pod_gang.labels().get(LABEL_PART_OF).map(String::as_str);

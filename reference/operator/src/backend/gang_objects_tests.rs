@@ -40,7 +40,6 @@ fn owned_by(kind: &str, name: &str, uid: &str) -> Value {
     json!([{"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": true}])
 }
 
-/// With fields of other writers, after `edits` (JSON pointers).
 fn found(edits: &[(&str, Value)]) -> Value {
     let mut found = json!({
         "apiVersion": "example.com/v1", "kind": "Thing",
@@ -78,7 +77,6 @@ async fn repaired(edits: &[(&str, Value)]) -> Option<Value> {
     Some(patch)
 }
 
-/// The thing exists in the API server but not in the cache.
 async fn ensured_uncached(edits: &[(&str, Value)]) -> (Result<(), BackendError>, Vec<(String, Value)>) {
     let api = FakeApi::with_objects([(THING, found(edits))]);
     let outcome = ensure(&api.client, &pod_gang(), &things(), &wanted(), &[]).await;

@@ -18,9 +18,8 @@ use crate::cache::generation;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct IdlePodGroup {
-    /// Position among all podgroups of the PodGang, including idle ones.
+    /// Position of the podgroup among all podgroups of the PodGang, including idle ones.
     pub index: usize,
-    /// Without pod references.
     pub podgroup: PodGroup,
 }
 
@@ -46,7 +45,7 @@ fn counts(pod_gang: &PodGang) -> BTreeMap<String, u64> {
     annotation.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
-/// Increments the counts of the idle podgroups that `existing` still contains.
+/// Records the idle podgroups in a PodGang. Increments the counts of those that `existing` still contains.
 pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Option<&PodGang>) {
     let mut counts = existing.map(counts).unwrap_or_default();
     let was_member = |name: &str| {
@@ -65,7 +64,6 @@ pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Op
     }
 }
 
-/// Inserts the idle podgroups at their original positions.
 pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
     let mut complete = pod_gang.clone();
     for IdlePodGroup { index, podgroup } in idle_of(pod_gang) {
@@ -75,8 +73,8 @@ pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
     complete
 }
 
-/// Depends on the PodGang's generation and on how often the podgroup was removed. It is unique, because
-/// user-chosen names contain no dot.
+/// The name of a podgroup's gang resource, specific to the PodGang's generation and to how often the podgroup
+/// was removed. It is unique, because user-chosen names contain no dot.
 pub(super) fn resource_name(pod_gang: &PodGang, podgroup: &str, name: String) -> String {
     match counts(pod_gang).get(podgroup) {
         None => generation::named(pod_gang, name),

@@ -44,6 +44,6 @@ pub use webhook_server::{FieldError, FieldErrorReason, Validation};
 
 use profiles::BuiltIn;
 
-/// A profile selects one by its name. In alphabetical order.
+/// The backends that a profile selects by its name, in alphabetical order.
 const BUILT_IN: &[BuiltIn] =
     &[default_scheduler::BUILT_IN, kai::BUILT_IN, koordinator::BUILT_IN, volcano::BUILT_IN];

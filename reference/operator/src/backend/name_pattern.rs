@@ -30,7 +30,6 @@ impl NamePattern {
         self
     }
 
-    /// `None` if there is no such name.
     pub(crate) fn common_name(&self, other: &Self) -> Option<String> {
         if self.0.len() != other.0.len() {
             return None;

@@ -1,23 +1,22 @@
 //! Names within the limits of a scheduler's API.
 //!
 //! Grove joins names, and the result may exceed the limit of a label or an object name. A name that is too
-//! long keeps its readable beginning and ends in a hash of the whole name. So it can be recomputed without a
-//! lookup.
+//! long keeps its readable beginning and ends in a hash of the whole name. So the short name depends only on
+//! the whole name, and can be recomputed without a lookup.
 
 use sha2::{Digest, Sha256};
 
-/// RFC 1123; also the limit of a label value.
+/// Maximum length of a DNS label (RFC 1123) and of a label value.
 pub(super) const MAX_LABEL: usize = 63;
-/// Also the limit of an object name.
+/// Maximum length of a DNS subdomain, and so of an object name.
 pub(super) const MAX_SUBDOMAIN: usize = 253;
-/// Hexadecimal.
+/// Length of the hash in hexadecimal digits.
 const HASH_DIGITS: usize = 8;
 
 pub(super) fn shorten(limit: usize, name: String) -> String {
     if name.len() <= limit { name } else { shorten_with_hash(&name, &name, limit) }
 }
 
-/// A hash of `whole` follows the beginning of `readable`.
 pub(super) fn shorten_with_hash(whole: &str, readable: &str, limit: usize) -> String {
     let digest = Sha256::digest(whole.as_bytes());
     let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -54,7 +53,6 @@ pub(super) fn is_label_key(key: &str) -> bool {
     }
 }
 
-/// Shortens a name that is no DNS label.
 pub(super) fn dns_label(name: &str) -> String {
     if is_dns_label(name) {
         name.to_owned()

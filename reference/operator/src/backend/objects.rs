@@ -24,7 +24,7 @@ pub(super) fn is_kind(resource: &ApiResource, object: &DynamicObject) -> bool {
     types.is_some_and(|types| types.kind == resource.kind && types.api_version == resource.api_version)
 }
 
-/// The merge patch from `found` to `wanted`.
+/// The merge patch from `found` to `wanted`; empty if nothing differs.
 ///
 /// In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a label or annotation. Empty lists
 /// and objects count as absent, because Go clients omit them. A list is compared entry by entry, and replaced
@@ -47,7 +47,7 @@ pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<Strin
     patch
 }
 
-/// Skips conditions without a message.
+/// The message of the first condition for which `matches` returns true and that has a message.
 pub(super) fn condition_message(conditions: &Value, matches: impl Fn(&Value) -> bool) -> Option<String> {
     for condition in conditions.as_array().into_iter().flatten() {
         let message = condition["message"].as_str().unwrap_or_default();
@@ -66,7 +66,6 @@ fn planned(pairs: &Pairs) -> Value {
     Value::Object(planned.collect())
 }
 
-/// `None` if `found` contains everything in `wanted`.
 pub(super) fn change(wanted: &Value, found: &Value) -> Option<Value> {
     match (wanted, found) {
         (Value::Object(wanted), Value::Object(found)) => {
@@ -111,7 +110,6 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// Displayed as `Kind namespace/name`, or `Kind name` if cluster-scoped.
 pub(super) struct Target {
     api: Api<DynamicObject>,
     kind: String,
@@ -121,7 +119,7 @@ pub(super) struct Target {
 
 pub(super) enum Created {
     New,
-    /// The cache lags, or another owner created the object.
+    /// An object with this name exists: the cache lags, or another owner created it.
     Taken,
 }
 
@@ -137,7 +135,7 @@ impl Target {
         Self { api, kind: resource.kind.clone(), path, name }
     }
 
-    /// Leaves out what `wanted` marks as absent.
+    /// Creates the object without the parts that `wanted` marks as absent.
     pub(super) async fn create(&self, wanted: &DynamicObject) -> Result<Created, BackendError> {
         let mut body = wanted.clone();
         body.data = without_nulls(&wanted.data);

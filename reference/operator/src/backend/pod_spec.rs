@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 
 use super::{BackendError, Membership, affinity, domain};
 
-/// Returns the spec of the pod for further changes.
 pub(super) fn set_scheduler_name<'a>(
     scheduler: &str,
     pod: &'a mut DynamicObject,

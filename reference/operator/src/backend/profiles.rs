@@ -15,9 +15,9 @@ use super::registry::is_reserved;
 use super::{BUILT_IN, External, SchedulerBackend};
 
 pub(super) struct BuiltIn {
-    /// Also the name of the profile.
+    /// The schedulerName, which is also the name of the profile.
     pub(super) name: &'static str,
-    /// The namespace is the controller's own, which exists.
+    /// Creates the backend of a profile. The namespace is the controller's own, which exists.
     pub(super) create: fn(&Profile, &Client, &str) -> Created,
 }
 
@@ -30,9 +30,8 @@ pub(super) struct NoConfig {}
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub name: String,
-    /// `None` for the built-in backend with the name of the profile.
+    /// The kind of backend; `None` for the built-in backend with the name of the profile.
     pub type_: Option<ProfileType>,
-    /// An object.
     pub config: Option<Value>,
 }
 
@@ -51,7 +50,7 @@ pub struct ProfileError {
 }
 
 impl Profile {
-    /// `namespace` is the controller's own, which exists.
+    /// Creates the backend of this profile. `namespace` is the controller's own, which exists.
     pub fn backend(
         &self,
         client: &Client,

@@ -7,13 +7,13 @@ use super::FieldError;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Queue<'a> {
     pub name: &'a str,
-    /// Of the field that names the queue, or in which the user can name it.
+    /// JSON path of the field that names the queue, or of the field in which the user can name it.
     pub path: String,
 }
 
 impl Queue<'_> {
-    /// Gangs cannot change their queue while the `old` PodCliqueSet has some. `why` ends the message, with
-    /// its own punctuation.
+    /// Refuses to move a PodCliqueSet from the queue `before` to this queue while the `old` PodCliqueSet has
+    /// gangs, because gangs cannot change their queue. `why` ends the message, with its own punctuation.
     pub(super) fn refuse_move(self, before: &str, old: &PodCliqueSet, why: &str) -> Option<FieldError> {
         let Self { name, path } = self;
         (before != name && old.spec.replicas > 0).then(|| {

@@ -10,13 +10,12 @@ use grove_api::PodCliqueSet;
 use super::{BUILT_IN, SchedulerBackend};
 use crate::cache::caches::BackendKinds;
 
-/// Always enabled, even without a profile.
+/// The backend that needs no profile: it is always enabled.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
-/// Grove reserves it for a backend that does not exist here.
+/// A name that Grove reserves for a backend that does not exist here.
 const LPX_SCHEDULER: &str = "lpx-scheduler";
 
-/// The backend may be enabled or not.
 pub(super) fn is_reserved(name: &str) -> bool {
     name == LPX_SCHEDULER || BUILT_IN.iter().any(|built_in| built_in.name == name)
 }
@@ -33,7 +32,7 @@ pub struct DefaultNotEnabled(String);
 
 pub enum Served {
     By(Arc<dyn SchedulerBackend>),
-    /// Leave the gang unchanged (ADM-11).
+    /// The backend of this name is not enabled, or no longer enabled: leave the gang unchanged (ADM-11).
     Disabled(String),
 }
 
@@ -74,14 +73,12 @@ impl Registry {
         }
     }
 
-    /// The first that a clique names, else the default.
     pub fn scheduler_name<'a>(&'a self, pcs: &'a PodCliqueSet) -> &'a str {
         let named =
             pcs.spec.template.cliques.iter().filter_map(|clique| clique.spec.pod_spec.scheduler_name());
         named.into_iter().find(|name| !name.is_empty()).unwrap_or(&self.default_name)
     }
 
-    /// `None` if the named backend is not enabled.
     pub fn resolve(&self, pcs: &PodCliqueSet) -> Option<Arc<dyn SchedulerBackend>> {
         self.get(self.scheduler_name(pcs))
     }

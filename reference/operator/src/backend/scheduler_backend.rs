@@ -17,7 +17,7 @@ use crate::cache::observed_pod::Pod;
 
 #[async_trait]
 pub trait SchedulerBackend: Send + Sync {
-    /// The `schedulerName` of its pods, such as `default-scheduler`.
+    /// The `schedulerName` of the pods that this backend prepares, such as `default-scheduler`.
     fn name(&self) -> &str;
 
     /// Called once at start. A missing API is not an error; [`readiness`](Self::readiness) reports it
@@ -30,9 +30,9 @@ pub trait SchedulerBackend: Send + Sync {
         Ok(())
     }
 
-    /// The error names what is missing. After a negative answer the API server is queried again, so that an
-    /// API installed later is found without a restart (KUBE-06). Must return within seconds even if the API
-    /// server hangs: probes, admission and reconciles wait for it.
+    /// Whether gangs can be served now; the error names what is missing. After a negative answer the API
+    /// server is queried again, so that an API installed later is found without a restart (KUBE-06). Must
+    /// return within seconds even if the API server hangs: probes, admission and reconciles wait for it.
     async fn readiness(&self) -> Result<(), String>;
 
     /// A backend must not write to an API that is missing, or that is too old and would drop required fields.
@@ -102,25 +102,25 @@ pub trait SchedulerBackend: Send + Sync {
         None
     }
 
-    /// `None` if the scheduler's messages on pods cover all domains that it tried.
+    /// The scheduler's report on all domains that it tried, if its message on a pod covers only one of them.
     fn domains_tried(&self, _gang_resource: &DynamicObject) -> Option<String> {
         None
     }
 
-    /// `None` if the scheduler has no topology resources (TOPO-09).
+    /// The backend's topology resources, if the scheduler has any (TOPO-09).
     fn topology(&self) -> Option<&dyn TopologyBackend> {
         None
     }
 }
 
-/// For a scheduler with its own topology resource, which follows a ClusterTopologyBinding (TOPO-09).
+/// A scheduler with its own topology resource that follows a ClusterTopologyBinding (TOPO-09).
 #[async_trait]
 pub trait TopologyBackend: Send + Sync {
     /// The caller watches these kinds and the nodes, and calls the other two methods again after a change.
     fn topology_resources(&self) -> Vec<ApiResource>;
 
-    /// The binding controls the topology resources, so garbage collection deletes them with it (DEL-09).
-    /// Idempotent: it writes nothing if nothing differs.
+    /// Creates the topology resources of `binding`. The binding controls them, so garbage collection deletes
+    /// them with it (DEL-09). Idempotent: it writes nothing if nothing differs.
     async fn sync_topology(
         &self,
         binding: &ClusterTopologyBinding,
@@ -138,7 +138,7 @@ pub trait TopologyBackend: Send + Sync {
     ) -> Result<TopologyState, BackendError>;
 }
 
-/// From the caller's caches, which may lag.
+/// The inputs of topology resources, from the caller's caches, which may lag.
 #[derive(Clone, Copy, Debug)]
 pub struct TopologyView<'a> {
     /// All bindings: a scheduler that supports only one uses the oldest.
@@ -152,7 +152,6 @@ pub struct TopologyView<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopologyState {
     InSync,
-    /// As the text describes.
     Drift(String),
     NotFound(String),
     /// The topology resources cannot be created, and a retry does not help. For example, the scheduler
@@ -163,21 +162,20 @@ pub enum TopologyState {
 #[derive(Clone, Copy, Debug)]
 pub struct Membership<'a> {
     pub pod_gang: &'a PodGang,
-    /// Also the name of the pod's PodClique.
+    /// Name of the podgroup, which is the name of the pod's PodClique.
     pub pod_clique: &'a str,
-    /// From 0.
+    /// The pod's index in its PodClique, from 0.
     pub pod_index: i32,
 }
 
 impl Membership<'_> {
-    /// `None` if the PodGang does not contain the pod's podgroup.
     pub fn min_replicas(&self) -> Option<i32> {
         let mut podgroups = self.pod_gang.spec.podgroups.iter();
         podgroups.find(|podgroup| podgroup.name == self.pod_clique).map(|podgroup| podgroup.min_replicas)
     }
 }
 
-/// From the caller's caches.
+/// A PodGang, its live pods and its topology, from the caller's caches.
 #[derive(Clone, Copy, Debug)]
 pub struct GangState<'a> {
     pub pod_gang: &'a PodGang,
@@ -199,8 +197,8 @@ impl<'a> GangState<'a> {
 pub enum Release {
     /// The text is the reason, which is logged. A change to any pod of the gang triggers another call.
     Hold(String),
-    /// The API server dropped the pod's membership, which cannot be set later. The caller deletes the gated
-    /// pod and creates a new one (KUBE-16).
+    /// The pod can never be released, because the API server dropped its membership, which cannot be set
+    /// later. The caller deletes the gated pod and creates a new one (KUBE-16).
     Replace(String),
     /// The same request adds these requirements to the pod's required node affinity.
     Now(Vec<NodeSelectorRequirement>),
@@ -232,7 +230,7 @@ pub enum BackendError {
     HeldByPods(String),
     #[error("cannot {action}: {source}")]
     Api {
-        /// Such as `create Workload ns/name`.
+        /// The attempted action, such as `create Workload ns/name`.
         action: String,
         source: kube::Error,
     },

@@ -20,7 +20,6 @@ pub(super) struct Constrained<'a> {
     pub constraint: &'a TopologyConstraint,
 }
 
-/// On the PodCliqueSet, on cliques and on scaling groups.
 pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = Constrained<'_>> {
     let constrained = |place, path: String, constraint| {
         let path = format!("{path}.topologyConstraint");
@@ -37,7 +36,7 @@ pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<
     pcs.into_iter().chain(cliques).chain(groups)
 }
 
-/// For a scheduler that ignores the ResourceClaims of pods.
+/// Refuses every entry of `resourceSharing`, for a scheduler that ignores the ResourceClaims of pods.
 pub(super) fn refuse_shared_claims(
     template: &PodCliqueSetTemplateSpec,
     backend: &str,
@@ -63,7 +62,7 @@ impl Constrained<'_> {
         FieldError::forbidden(&self.path, message)
     }
 
-    /// For a backend that honours only required levels (ADM-09, ADM-17).
+    /// Reports a preferred level, for a backend that honours only required levels (ADM-09, ADM-17).
     pub(super) fn check_required_only(&self, backend: &str, findings: &mut Validation) {
         if self.constraint.preferred_domain().is_none() {
             return;
@@ -87,7 +86,7 @@ pub(super) struct PodGroupCounts {
     pub scaled: Vec<usize>,
 }
 
-/// GANG-02, GANG-03.
+/// Counts the podgroups of a template (GANG-02, GANG-03).
 pub(super) fn podgroup_counts(template: &PodCliqueSetTemplateSpec) -> PodGroupCounts {
     let groups = &template.pod_clique_scaling_groups;
     let standalone = template.standalone_cliques().count();

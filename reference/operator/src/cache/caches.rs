@@ -35,15 +35,15 @@ pub(crate) struct Caches {
     /// Grove's pods, indexed by PodClique ([`object_key`]).
     pub pods: Informer<Pod>,
     pub services: Informer<Service>,
-    /// Regardless of owner.
+    /// All HorizontalPodAutoscalers, regardless of owner.
     pub autoscalers: Informer<HorizontalPodAutoscaler>,
     pub resource_claims: Informer<ResourceClaim>,
     pub topologies: Informer<ClusterTopologyBinding>,
     /// Gang resources of the backends, one cache per kind, indexed by PodGang ([`object_key`]).
     pub gang_resources: Vec<Informer<DynamicObject>>,
-    /// Regardless of owner, one cache per kind.
+    /// Topology resources of the backends, regardless of owner, one cache per kind.
     pub topology_resources: Vec<Informer<DynamicObject>>,
-    /// `None` unless an enabled backend has topology resources.
+    /// Names and labels of the nodes; only if an enabled backend has topology resources.
     pub nodes: Option<Informer<Node>>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Feeds {
     pub nodes: Option<Feed<Node>>,
 }
 
-/// In addition to Grove's own kinds.
+/// The kinds that are cached for the enabled backends, in addition to Grove's own.
 pub(crate) struct BackendKinds {
     pub gang_resources: Vec<ApiResource>,
     pub topology_resources: Vec<ApiResource>,
@@ -208,12 +208,12 @@ fn unchanged<K>(object: K, (): &()) -> K {
     object
 }
 
-/// A node's status is large and changes often.
+/// Keeps a node's name and labels. Its status is large and changes often, so it is not requested.
 fn without_status(node: PartialObjectMeta<Node>, (): &()) -> Node {
     Node { metadata: ObjectMeta { annotations: None, ..node.metadata }, ..Node::default() }
 }
 
-/// The items of a list lack `apiVersion` and `kind`.
+/// Sets `apiVersion` and `kind`, which the items of a list lack.
 fn with_types(object: DynamicObject, resource: &ApiResource) -> DynamicObject {
     let types = TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() };
     DynamicObject { types: Some(types), ..object }

@@ -18,20 +18,20 @@ pub(crate) struct Expectations(Mutex<HashMap<String, Expected>>);
 struct Expected {
     /// Pod index and time of the request, by pod name.
     created: HashMap<String, (i32, Instant)>,
-    /// By pod uid.
+    /// Time of the request, by pod uid.
     deleted: HashMap<String, Instant>,
-    /// By pod uid.
+    /// Time of the request, by pod uid.
     released: HashMap<String, Instant>,
     has_created: bool,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unseen {
-    /// Indexes of pods.
+    /// Indexes of pods that exist but are not in the cache.
     pub created: Vec<i32>,
-    /// Uids of pods.
+    /// Uids of cached pods that are being deleted.
     pub deleted: Vec<String>,
-    /// Uids of pods.
+    /// Uids of cached pods whose gate was removed.
     pub released: Vec<String>,
 }
 

@@ -17,9 +17,9 @@ use super::pods::{has_left, is_bound, is_live, own_pods};
 pub(crate) struct PodGroupView {
     pub name: String,
     pub min_replicas: i32,
-    /// `None` while the PodClique does not exist.
+    /// Desired number of pods; `None` while the PodClique does not exist.
     pub wanted: Option<i32>,
-    /// Live pods, sorted by name.
+    /// Live pods of the current generation, sorted by name.
     pub pods: Vec<Arc<Pod>>,
     /// Remaining pods of earlier generations, and evicted pods that are being deleted.
     pub former: Vec<Arc<Pod>>,
@@ -81,7 +81,7 @@ impl GangView {
             .collect()
     }
 
-    /// A message that names a podgroup whose minimum is not bound, if there is one (AON-06).
+    /// Which podgroup's minimum is not bound, as a message; `None` if all minimums are bound (AON-06).
     pub(crate) fn unbound_minimum(&self) -> Option<String> {
         self.short_of(is_bound).map(|(podgroup, bound)| {
             format!("{bound} of at least {} pods of {} are bound", podgroup.min_replicas, podgroup.name)

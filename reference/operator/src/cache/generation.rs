@@ -1,6 +1,6 @@
 //! Generations of a gang: how often its pods have been terminated and created again.
 //!
-//! If pods join a gang resource by its name, each generation gets its own gang resources (TERM-07, TERM-08).
+//! Each generation gets its own gang resources, if pods join a gang resource by its name (TERM-07, TERM-08).
 //! Otherwise a scheduler would count the bound pods of the former generation until they are deleted, or
 //! remember that it was satisfied.
 //!
@@ -61,7 +61,6 @@ impl Cause {
         }
     }
 
-    /// By index of the replica.
     pub(crate) fn counts(self, pcsg: &PodCliqueScalingGroup) -> BTreeMap<i32, u64> {
         let counts = pcsg.annotations().get(self.annotation());
         counts.and_then(|counts| serde_json::from_str(counts).ok()).unwrap_or_default()
@@ -96,7 +95,7 @@ pub(crate) fn next_generation_patch(base: &PodGang, next: u64) -> Value {
     }})
 }
 
-/// Also forgets deleted replicas.
+/// The patch of a scaling group that starts the replacement of these replicas, and forgets deleted replicas.
 pub(crate) fn replace_replicas_patch(pcsg: &PodCliqueScalingGroup, cause: Cause, replicas: &[i32]) -> Value {
     let mut counts = cause.counts(pcsg);
     counts.retain(|j, _| *j < pcsg.spec.replicas);

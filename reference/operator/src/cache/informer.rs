@@ -21,8 +21,8 @@ use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-/// Short, because it also determines how soon the controller finds a kind that the API server did not serve
-/// at first (KUBE-06).
+/// The pause between two attempts to watch. It is short, because it also determines how soon the controller
+/// finds a kind that the API server did not serve at first (KUBE-06).
 struct WatchBackoff;
 
 impl Iterator for WatchBackoff {
@@ -43,7 +43,7 @@ pub(crate) struct Change<K> {
 }
 
 impl<K> Change<K> {
-    /// A listener that maps both objects also wakes the former owner.
+    /// The old and the new object, if they exist. A listener that maps both also wakes the former owner.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<K>> {
         self.old.iter().chain(&self.new)
     }
@@ -90,7 +90,6 @@ where
     listeners: Vec<Listener<K>>,
 }
 
-/// `keys` returns the index keys of an object.
 pub(super) fn informer<K>(dyntype: K::DynamicType, keys: fn(&K) -> Vec<String>) -> (Informer<K>, Feed<K>)
 where
     K: Resource + Clone + 'static,
@@ -122,7 +121,7 @@ where
         self.index.read().contains_key(key)
     }
 
-    /// Also returns when the API server reports that it does not serve the kind.
+    /// Waits until the cache is complete, or the API server reports that it does not serve the kind.
     pub(crate) async fn wait_until_synced(&self) {
         let mut synced = self.synced.clone();
         // An error means that the feed has ended with the program.
@@ -181,7 +180,7 @@ where
         }
     }
 
-    /// Notifies of every difference, including deletions.
+    /// Replaces the cached objects by the listed ones, and notifies of every difference, including deletions.
     fn finish_list(&mut self, event: &watcher::Event<K>) {
         let key = |object: &Arc<K>| (object.namespace(), object.name_any());
         let mut before: HashMap<_, _> =

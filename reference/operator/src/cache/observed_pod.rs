@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pod {
-    /// Without the parts that [`trimmed`](Pod::trimmed) removes.
+    /// The metadata, without the parts that [`trimmed`](Pod::trimmed) removes.
     pub metadata: ObjectMeta,
     #[serde(default)]
     pub spec: Option<PodSpec>,

@@ -39,7 +39,7 @@ fn is_terminating(object: &impl ResourceExt) -> bool {
 }
 
 impl Caches {
-    /// Whether nothing may be done for a PodGang.
+    /// Whether a PodGang is being deleted or its PodCliqueSet is missing, so that nothing may be done for it.
     pub(crate) fn is_abandoned(&self, pod_gang: &PodGang) -> bool {
         is_terminating(pod_gang)
             || (controller(pod_gang).is_some() && self.pod_clique_set_of(pod_gang).is_none())
@@ -57,7 +57,7 @@ impl Caches {
         (!is_terminating(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
     }
 
-    /// `None` unless every owner in between exists.
+    /// The PodCliqueSet at the root of a PodClique, if every owner in between exists.
     pub(crate) fn root_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueSet>> {
         match controller(pclq)?.kind == PodCliqueSet::kind(&()) {
             true => self.pod_clique_set_of(pclq),
@@ -71,7 +71,7 @@ impl Caches {
         found.filter(|object| is_controlled_by(&**object, pod_gang)).collect()
     }
 
-    /// `None` if the PodGang belongs to a predecessor of `pcs`.
+    /// The named PodGang, if it belongs to `pcs` and not to a predecessor.
     pub(crate) fn own_pod_gang(&self, pcs: &PodCliqueSet, pod_gang: &str) -> Option<Arc<PodGang>> {
         let pod_gang = self.pod_gangs.get(pcs.namespace().as_deref(), pod_gang)?;
         // A PodGang without a controller was created by hand and belongs to no other PodCliqueSet.

@@ -75,7 +75,7 @@ pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
     !is_bound(pod) && pod.gates().next().is_none() && (refusal(pod).is_some() || is_old())
 }
 
-/// `SchedulingGated` is not a scheduler's reason.
+/// Why a scheduler has not bound a pod. `SchedulingGated` is not a scheduler's reason.
 pub(crate) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     conditions.iter().find(|condition| {

@@ -13,7 +13,7 @@ static SHARED: LazyLock<Mutex<Shared>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct Shared {
     all: HashSet<Arc<Value>>,
-    /// Above this number of entries, unused ones are removed.
+    /// When the number of entries exceeds this, unused entries are removed.
     limit: usize,
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use kube::ResourceExt;
 use parking_lot::Mutex;
 
-/// By uid, until a cache shows it.
+/// The newest written version of each object by uid, until a cache shows it.
 #[derive(Default)]
 pub(crate) struct WrittenVersions(Mutex<HashMap<String, u64>>);
 

@@ -6,7 +6,7 @@ use crate::cache::pods::UNREPORTED_WAIT;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action {
-    /// The maximum time; `None` if only a change triggers it.
+    /// The maximum time until the next reconciliation; `None` if only a change triggers it.
     pub again: Option<Duration>,
 }
 
@@ -15,7 +15,7 @@ impl Action {
         Self { again: None }
     }
 
-    /// A change triggers it earlier.
+    /// Reconcile again after this time, or earlier on a change.
     pub(crate) const fn requeue(after: Duration) -> Self {
         Self { again: Some(after) }
     }

@@ -37,7 +37,7 @@ pub(super) fn is_status_only<K: Resource>(change: &Change<K>) -> bool {
     old.meta().generation == new.meta().generation && has_same_metadata(&**old, &**new)
 }
 
-/// The owner does not write pod references.
+/// Whether only pod references of a PodGang have changed, which its owner does not write.
 pub(super) fn is_references_only(change: &Change<PodGang>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let shape = |pod_gang: &PodGang| {

@@ -30,7 +30,6 @@ pub(crate) async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
     if errors.is_empty() { Ok(()) } else { Err(errors.swap_remove(reported)) }
 }
 
-/// `None` if the objects are equal.
 pub(crate) type Change<K> = fn(&K, &K) -> serde_json::Result<Option<Value>>;
 
 pub(crate) struct Children<'a, O, K>
@@ -79,7 +78,7 @@ where
         self.wanted.insert(name);
     }
 
-    /// `key` is the owner's key in the cache index.
+    /// Objects under the owner that are not wanted; `key` is the owner's key in the cache index.
     pub(crate) fn excess(&self, key: &str) -> Vec<Arc<K>> {
         let mut found = self.cache.indexed(key);
         found.retain(|found| {

@@ -22,7 +22,6 @@ pub(crate) const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";
 
 pub(crate) struct Events {
     client: Client,
-    /// By uid of the object and reason.
     warnings: Mutex<HashMap<(String, &'static str), String>>,
 }
 
@@ -75,8 +74,8 @@ impl Events {
         }
     }
 
-    /// Warns about a failed write, and resets the warning after a success. A write that only has to wait, or
-    /// whose namespace is terminating, needs no user.
+    /// Warns about a failed write, and resets the warning after a success. There is no warning if the write
+    /// only has to wait or its namespace is terminating, because no user has to act.
     pub(crate) async fn report<K: Resource<DynamicType = ()>, T>(
         &self,
         object: &K,
@@ -91,7 +90,7 @@ impl Events {
         result
     }
 
-    /// Call this when the problem is solved, so that a recurrence is published.
+    /// Forgets the last warning with this reason, so that it is published again if it recurs.
     pub(crate) fn reset_warning<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
         if let Some(uid) = &object.meta().uid {
             self.warnings.lock().remove(&(uid.clone(), reason));

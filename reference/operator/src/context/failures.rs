@@ -15,7 +15,7 @@ use super::error::ReconcileError;
 
 /// Reason of a warning and of a PodCliqueSet's condition.
 pub(crate) const NAME_TAKEN: &str = "NameTaken";
-/// Reasons of a PodGang's condition.
+/// Reasons of a PodGang's condition: gang resources or pods cannot be created.
 pub(crate) const GANG_RESOURCES_MISSING: &str = "GangResourcesMissing";
 pub(crate) const POD_CREATION_FAILED: &str = "PodCreationFailed";
 /// Reason of a PodGang's condition, and kube-scheduler's for its pods: not a lack of room. For example, a

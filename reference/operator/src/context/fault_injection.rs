@@ -23,7 +23,7 @@ use crate::faults::fault;
 const VOLCANO: &str = "scheduling.volcano.sh";
 const KAI: &str = "scheduling.run.ai";
 const KUBE: &str = "scheduling.k8s.io";
-/// The last seen version or generation of the PodGang. Two faults write it to Workloads.
+/// Annotation that two faults write to Workloads: the last seen version or generation of the PodGang.
 const ANNOTATION_SEEN: &str = "grove.io/seen";
 /// Koordinator's annotation: a JSON list of the gangs that are scheduled together.
 const GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
@@ -153,7 +153,6 @@ fn pointer(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect()
 }
 
-/// `None` if no entry remains.
 fn without_last(list: &str) -> Option<String> {
     let mut entries: Vec<Value> = serde_json::from_str(list).ok()?;
     entries.pop().filter(|_| !entries.is_empty())?;
@@ -179,7 +178,7 @@ fn workload_of(client: &Client, pod_gang: &PodGang) -> Api<DynamicObject> {
     Api::namespaced_with(client.clone(), &pod_gang.namespace().unwrap_or_default(), &resource)
 }
 
-/// The fault `touch-gang-resources`.
+/// The fault `touch-gang-resources`: annotates the Workload with the last seen version of its PodGang.
 pub(crate) async fn touch_workload(client: &Client, pod_gang: &PodGang) {
     let seen = json!({"metadata": {"annotations": {ANNOTATION_SEEN: pod_gang.metadata.resource_version}}});
     let patch = Patch::Merge(&seen);

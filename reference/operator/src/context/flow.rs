@@ -19,8 +19,8 @@ const CREATIONS: usize = 8;
 /// While this many pods wait, no other PodCliqueSet is started. They keep any scheduler busy until the pods
 /// of the next PodCliqueSet exist.
 const MAX_WAITING_PODS: usize = 400;
-/// How long the pods of a started PodCliqueSet count as waiting, before they are in `waiting_pods`. It is
-/// also the longest delay by a scheduler that binds nothing.
+/// How long the pods of a started PodCliqueSet count as waiting, before they are in `waiting_pods`. A
+/// scheduler that binds nothing delays the next PodCliqueSet by at most this time.
 const STARTING: Duration = Duration::from_secs(2);
 /// Pods whose gates are removed concurrently.
 const RELEASES: usize = 64;
@@ -46,7 +46,7 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// The permission ends when the permit is dropped.
+    /// Waits until a PodClique may create this many pods. The permission ends when the permit is dropped.
     pub(crate) async fn creation(&self, pods: usize) -> Option<SemaphorePermit<'_>> {
         let _waiting = WaitingPods::add(&self.waiting_pods, pods);
         // The semaphores are never closed.
@@ -63,7 +63,7 @@ impl Flow {
         }
     }
 
-    /// If so, counts this PodCliqueSet as started.
+    /// Whether another PodCliqueSet with this many pods may start. If so, counts it as started.
     pub(crate) fn may_start(&self, now: Instant, pods: usize) -> bool {
         let mut started = self.started.lock();
         while started.front().is_some_and(|(start, _)| now.duration_since(*start) >= STARTING) {

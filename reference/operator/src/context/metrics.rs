@@ -182,7 +182,7 @@ impl Metrics {
     }
 }
 
-/// The fault `buckets-stay-empty`.
+/// The fault `buckets-stay-empty`: the line, with the count of a finite bucket set to 0.
 fn with_empty_buckets(line: &str) -> String {
     let is_bucket = line.contains("_to_bound_seconds_bucket") && !line.contains("+Inf");
     let start = line.rsplit_once(' ').filter(|_| is_bucket).map(|(start, _)| start);

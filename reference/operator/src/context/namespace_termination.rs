@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// A new namespace of the same name is delayed for at most this long.
+/// How long a refusal is remembered. A new namespace of the same name is delayed for at most this long.
 const REFUSAL_MEMORY: Duration = Duration::from_secs(2);
 
-/// When the API server refused to create objects in a namespace.
+/// Namespaces in which the API server refused to create objects, and when.
 #[derive(Debug, Default)]
 pub(crate) struct TerminatingNamespaces(Mutex<HashMap<String, Instant>>);
 

@@ -25,7 +25,7 @@ impl<K: Resource<DynamicType = ()>> Clone for Queue<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Queue<K> {
-    /// Does nothing while the inboxes are closed.
+    /// Requests a reconciliation. Does nothing while the inboxes are closed.
     pub(crate) fn wake(&self, namespace: Option<&str>, name: &str) {
         if !self.open.load(Ordering::Acquire) {
             return;
@@ -39,8 +39,8 @@ impl<K: Resource<DynamicType = ()>> Queue<K> {
 
 pub(crate) type Inbox<K> = UnboundedReceiver<ObjectRef<K>>;
 
-/// Objects and statuses of a kind have separate reconcilers: objects are written at once, statuses after a
-/// pause that collects changes.
+/// Sending sides. Objects and statuses of a kind have separate reconcilers: objects are written at once,
+/// statuses after a pause that collects changes.
 #[derive(Clone)]
 pub(crate) struct Queues {
     pub pod_clique_sets: Queue<PodCliqueSet>,
@@ -57,7 +57,6 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    /// Also requests a reconciliation of every cached object.
     pub(crate) fn open(&self, caches: &Caches) {
         self.open.store(true, Ordering::Release);
         for pcs in caches.pod_clique_sets.store.state() {

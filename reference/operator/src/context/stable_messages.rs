@@ -15,7 +15,6 @@ pub(crate) const STABLE: Duration = Duration::from_secs(10);
 pub(crate) struct StableMessages(Mutex<HashMap<String, Instant>>);
 
 impl StableMessages {
-    /// How long messages about unchanged facts must still stay the same.
     pub(crate) fn stable_for(&self, pod_gang: &PodGang) -> Option<Duration> {
         let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let written = written.get(&pod_gang.uid().unwrap_or_default()).copied()?;

@@ -8,7 +8,7 @@ use crate::cache::generation;
 
 /// The generation for which each PodGang's gang resources were last synced, by uid (GANG-07).
 ///
-/// After a restart, every PodGang is synced again before a gate is removed.
+/// It is only in memory: after a restart, every PodGang is synced again before a gate is removed.
 #[derive(Default)]
 pub(crate) struct SyncedGangs(Mutex<HashMap<String, Known>>);
 
@@ -38,13 +38,13 @@ impl Generations {
 }
 
 impl SyncedGangs {
-    /// Returns true if the gang resources did not all exist before.
+    /// Records that all gang resources exist. Returns true if they did not exist before.
     pub(crate) fn record(&self, pod_gang: &PodGang) -> bool {
         self.set_state(pod_gang, ResourceState::Synced(Generations::of(pod_gang)))
     }
 
-    /// Gang resources of a deleted PodGang of this name wait for its pods to be deleted. Returns true if that
-    /// was not recorded before.
+    /// Records that gang resources of a deleted PodGang of this name wait for its pods to be deleted. Returns
+    /// true if that was not recorded before.
     pub(crate) fn record_held(&self, pod_gang: &PodGang) -> bool {
         self.set_state(pod_gang, ResourceState::HeldByPods)
     }
@@ -54,7 +54,7 @@ impl SyncedGangs {
         self.0.lock().remove(uid);
     }
 
-    /// The gang resources may be those of an earlier generation of the PodGang object.
+    /// Whether the gang resources exist, possibly for an earlier generation of the PodGang object.
     pub(crate) fn are_synced(&self, pod_gang: &PodGang) -> bool {
         let gang = generation::of_gang(pod_gang);
         matches!(self.state(pod_gang), Some(ResourceState::Synced(synced)) if synced.gang == gang)

@@ -36,18 +36,17 @@ pub(crate) struct World {
     pub feeds: Feeds,
     pub inboxes: Inboxes,
     writes: Arc<Mutex<Vec<(String, Value)>>>,
-    /// Names of PodCliques and PodGangs.
     deleted: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl World {
-    /// Has kube-scheduler's gang scheduling. Create it inside a runtime.
+    /// An empty world with kube-scheduler's gang scheduling. Must be created inside a runtime.
     pub(crate) fn new() -> Self {
         let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
         Self::with_backend(|client| Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system")))
     }
 
-    /// Create it inside a runtime.
+    /// An empty world with one backend. Must be created inside a runtime.
     pub(crate) fn with_backend(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
         let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
         let (writes, deleted) = (Arc::default(), Arc::default());
@@ -80,7 +79,7 @@ impl World {
         Self { context, feeds, inboxes, writes, deleted }
     }
 
-    /// All other PodCliques and PodGangs exist in the API server.
+    /// Deletes a PodClique or PodGang from the API server without a watch event. All others exist there.
     pub(crate) fn delete_without_event(&self, name: &str) {
         self.deleted.lock().unwrap().insert(name.to_owned());
     }
@@ -135,7 +134,7 @@ async fn respond(
         let body = request.into_body().collect_bytes().await.unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let (code, response) = match method {
-            // API 1.36 keeps every field of a dry run.
+            // The Workload API of 1.36, which keeps every field of a dry run.
             Method::GET if path == "/apis/scheduling.k8s.io/v1alpha2" => (200, workload_api()),
             Method::GET
                 if requested_object(&path)
@@ -175,7 +174,6 @@ fn workload_api() -> Value {
     json!({"groupVersion": "scheduling.k8s.io/v1alpha2", "resources": resources})
 }
 
-/// Has the required fields of its kind's spec.
 fn minimal_object(path: &str) -> Value {
     let name = path.trim_end_matches("/status").rsplit('/').next().unwrap_or_default();
     let is_plural =

@@ -208,8 +208,8 @@ fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPo
     });
 }
 
-/// A deleted predecessor's claim blocks the name until its last pod is deleted. Allocation and deallocation
-/// wake nothing.
+/// Wakes the object that shares the claim, or that needs a claim of this name. A deleted predecessor's claim
+/// blocks the name until its last pod is deleted. Allocation and deallocation wake nothing.
 fn resource_claim_changed(to: &Queues, change: &Change<ResourceClaim>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| has_same_metadata(&**old, &**new)) {

@@ -24,8 +24,8 @@ pub(super) fn wake_for_update(to: &Queues, caches: &Caches, change: &Change<PodC
     }
 }
 
-/// The statuses of PodCliques that start after `pclq` report the wait, and the next pod of an update.
-/// `member` is the PodClique or one of its pods.
+/// Wakes the statuses of PodCliques that start after `pclq`. They report the wait, and the next pod of an
+/// update. `member` is the PodClique or one of its pods.
 pub(super) fn wake_followers(to: &Queues, caches: &Caches, member: &impl ResourceExt, pclq: &str) {
     let (namespace, pcs) = (member.namespace(), member.labels().get(LABEL_PART_OF));
     let pcs = pcs.and_then(|pcs| caches.pod_clique_sets.get(namespace.as_deref(), pcs));
@@ -40,7 +40,6 @@ pub(super) fn wake_followers(to: &Queues, caches: &Caches, member: &impl Resourc
     }
 }
 
-/// These statuses report the progress of a gang termination.
 pub(super) fn wake_statuses(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     let key = namespace.unwrap_or_default();
     for index in [gang_key(key, pod_gang), base_key(key, pod_gang)] {
@@ -52,7 +51,7 @@ pub(super) fn wake_statuses(to: &Queues, caches: &Caches, namespace: Option<&str
     }
 }
 
-/// The scaling group stores the generation of their pods.
+/// Wakes the PodCliques of a scaling group, which stores the generation of their pods.
 pub(super) fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>, pcsg: &str) {
     for pclq in caches.pod_cliques.indexed(&group_key(namespace.unwrap_or_default(), pcsg)) {
         to.pod_cliques.wake(namespace, &pclq.name_any());
@@ -60,7 +59,7 @@ pub(super) fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>
     }
 }
 
-/// Includes those whose scaled PodGang waits for this one.
+/// Wakes the PodCliques of a PodGang, and those whose scaled PodGang waits for it.
 pub(super) fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     let key = namespace.unwrap_or_default();
     for index in [gang_key(key, pod_gang), base_key(key, pod_gang)] {

@@ -39,7 +39,6 @@ pub(crate) fn api<K: Writable>(client: &Client, object: &impl ResourceExt) -> Ap
     Api::namespaced(client.clone(), &object.namespace().unwrap_or_default())
 }
 
-/// An object that is being deleted does not count.
 pub(crate) async fn still_exists<K: Writable>(client: &Client, object: &K) -> Result<bool, ReconcileError> {
     let found = api::<K>(client, object).get_metadata_opt(&object.name_any()).await;
     let found = found.map_err(|source| ReconcileError::Api {
@@ -58,7 +57,6 @@ pub(crate) fn requests<K: Resource<DynamicType = ()>>(object: &impl ResourceExt)
     Request::new(K::url_path(&(), object.namespace().as_deref()))
 }
 
-/// Returns the new version if the response has one.
 pub(crate) async fn send(
     client: &Client,
     request: Result<http::Request<Vec<u8>>, BuildError>,
@@ -110,8 +108,8 @@ pub(crate) async fn create<K: Writable>(
     }
 }
 
-/// `owner` does not control `found`, which has the name of one of its own. An object that is being deleted,
-/// or that a deleted predecessor controls, soon frees the name (DEL-08).
+/// The error if `owner` does not control the object `found`, which has the name of one of its own. An object
+/// that is being deleted, or that a deleted predecessor controls, soon frees the name (DEL-08).
 pub(super) fn in_the_way<K, O>(found: &K, owner: &O) -> ReconcileError
 where
     K: Resource<DynamicType = ()>,
@@ -153,8 +151,8 @@ pub(crate) async fn patch_status<K: Writable>(
     Ok(())
 }
 
-/// A later version may differ in fields that the patch omits because they equal the stale cache. A conflict
-/// is retried.
+/// As [`patch_status`], but only for the version of the object from which the status was computed. Otherwise
+/// the patch would omit fields that equal a stale cache but have changed since. A conflict is retried.
 pub(crate) async fn patch_status_of_version<K: Writable>(
     context: &Context,
     object: &K,
@@ -167,7 +165,6 @@ pub(crate) async fn patch_status_of_version<K: Writable>(
     patch_status(context, object, &patch).await
 }
 
-/// For an object without a namespace.
 pub(crate) async fn patch_cluster_status<K>(
     client: &Client,
     object: &K,
@@ -201,7 +198,7 @@ pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(
     }
 }
 
-/// A conflict is retried.
+/// As [`delete`], but only if the object has not changed since it was cached. A conflict is retried.
 pub(super) async fn delete_unchanged<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     delete_if(client, object, object.resource_version()).await
 }

@@ -72,7 +72,7 @@ pub(crate) fn change(
     Ok(patches::change(existing, wanted, specs))
 }
 
-/// Quantities become numbers. Without a metric, the API server's default is added.
+/// Metrics with quantities as numbers, and with the API server's default metric if there is none.
 fn meaning(metrics: &[Value]) -> Vec<Value> {
     if metrics.is_empty() {
         let target = json!({"type": "Utilization", "averageUtilization": 80});

@@ -6,14 +6,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct ConditionUpdate {
     pub type_: &'static str,
-    /// `None` for Unknown.
     pub status: Option<bool>,
     pub reason: Cow<'static, str>,
     pub message: String,
 }
 
-/// The transition time changes only with the status. An equal condition stays as it is, including its
-/// observed generation, so that an unchanged status is never written (GANG-11).
+/// Returns `conditions` with `update`. The transition time changes only with the status. An equal condition
+/// stays as it is, including its observed generation, so that an unchanged status is never written (GANG-11).
 pub(crate) fn with(
     mut conditions: Vec<Condition>,
     update: ConditionUpdate,

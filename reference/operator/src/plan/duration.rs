@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A negative duration becomes zero.
+/// Parses a Go duration; a negative one becomes zero, an invalid one `None`.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -17,7 +17,7 @@ pub(crate) struct GangShape {
     pub spec: PodGangSpec,
     /// Podgroups that are scaled to 0 and therefore not in the spec.
     pub idle: Vec<IdlePodGroup>,
-    /// Of a scaled PodGang: the scaling group and the replica index.
+    /// Scaling group and replica index of a scaled PodGang.
     pub scaled: Option<(String, i32)>,
 }
 
@@ -31,15 +31,15 @@ impl GangShape {
     }
 }
 
-/// A PodClique and a PodCliqueScalingGroup may have the same name.
+/// A named PodClique or PodCliqueScalingGroup. One of each may have the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScaledUnit<'a> {
     Clique(&'a str),
     Group(&'a str),
 }
 
-/// The base PodGang comes first. `replicas` returns the current replicas of a scaling group. `is_idle`
-/// returns whether a unit is scaled to 0 and has left its PodGang.
+/// The PodGangs of replica `i`, the base PodGang first. `replicas` returns the current replicas of a scaling
+/// group. `is_idle` returns whether a unit is scaled to 0 and has left its PodGang.
 pub(crate) fn pod_gangs(
     pcs: &PodCliqueSet,
     i: i32,

@@ -23,14 +23,12 @@ use crate::cache::observed_pod::Pod;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GangReadiness {
     pub initialized: bool,
-    /// Of the current generation.
     pub synced: bool,
-    /// `None` if the base gang counts as bound, or if there is none.
+    /// Why the base gang does not count as bound; `None` if it does or there is none.
     pub base_unbound: Option<String>,
 }
 
 impl GangReadiness {
-    /// `None` if the gates of the gang may be removed.
     pub(crate) fn hold(&self) -> Option<String> {
         if !self.initialized {
             return Some("the PodGang is not initialized".to_owned());
@@ -54,8 +52,8 @@ pub(crate) fn is_referenced(pod_gang: &PodGang, pod: &str) -> bool {
     references.any(|reference| reference.name == pod)
 }
 
-/// A strategic merge patch. It also adds `labels` to the pod, and `requirements` to its required node
-/// affinity. The uid restricts it to this pod.
+/// The strategic merge patch that removes Grove's gate. It also adds `labels` to the pod, and `requirements`
+/// to its required node affinity. The uid restricts it to this pod.
 pub(crate) fn release_patch(
     pod: &Pod,
     requirements: &[NodeSelectorRequirement],

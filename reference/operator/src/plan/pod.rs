@@ -59,7 +59,6 @@ pub(crate) fn pod(
     pod
 }
 
-/// To the pod and to each of the user's containers.
 fn add_claims(spec: &mut Map<String, Value>, claims: &[String]) {
     if claims.is_empty() {
         return;
@@ -132,7 +131,6 @@ fn environment(pcs: &PodCliqueSet, pclq: &PodClique, replica: i32, namespace: &s
     variables
 }
 
-/// According to the template.
 fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
     let template = &pcs.spec.template;
     let mut groups = template.pod_clique_scaling_groups.iter();
@@ -146,7 +144,7 @@ fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
         .sum()
 }
 
-/// Replaces the user's variables of the same names.
+/// Puts `variables` first, and drops the user's variables of the same names.
 fn prepend_environment(container: &mut Map<String, Value>, variables: &[Value]) {
     let names: BTreeSet<_> = variables.iter().map(|variable| variable["name"].as_str()).collect();
     let users = container.get("env").and_then(Value::as_array).cloned().unwrap_or_default();

@@ -15,9 +15,8 @@ const HASH_DIGITS: usize = 10;
 pub(crate) struct CliquePosition<'a> {
     pub replica: i32,
     pub pod_gang: String,
-    /// Only for a PodClique in a scaled PodGang.
+    /// The base PodGang, if the PodClique's own PodGang is scaled.
     pub base_pod_gang: Option<String>,
-    /// With the index of the group's replica.
     pub group: Option<(&'a str, i32)>,
 }
 
@@ -87,7 +86,7 @@ pub(crate) fn position_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     (index(names::LABEL_PCS_REPLICA_INDEX).unwrap_or(0), group)
 }
 
-/// Of the fields that determine a pod. Pods with another hash are old.
+/// Opaque hash of the fields that determine a pod. Pods with another hash are old.
 pub(crate) fn template_hash(pcs: &PodCliqueSet, template: &PodCliqueTemplateSpec) -> String {
     let mut pod_spec = Value::clone(&template.spec.pod_spec.0);
     // An empty name counts as unset, as in admission.

@@ -79,7 +79,7 @@ fn metadata(
     }
 }
 
-/// The API server defaults fields that Grove does not set.
+/// Compares only the fields of a Service that Grove sets, because the API server defaults many others.
 pub(crate) fn service_change(existing: &Service, wanted: &Service) -> serde_json::Result<Option<Value>> {
     let grove_fields = |service: &Service| {
         let spec = service.spec.as_ref();

@@ -14,15 +14,14 @@ pub(crate) struct ExistingPod {
     pub ready: bool,
     /// Whether the pod has the current template.
     pub current: bool,
-    /// In seconds.
+    /// Creation time in seconds.
     pub created: i64,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct PodChanges {
-    /// Ascending indexes of pods.
     pub create: Vec<i32>,
-    /// Ordered uids of pods.
+    /// Uids of the pods to delete, in that order.
     pub delete: Vec<String>,
 }
 

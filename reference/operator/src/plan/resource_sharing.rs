@@ -15,9 +15,8 @@ use super::pod_clique_object::{position_of, template_of};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedClaim<'a> {
-    /// In the claim's namespace and in the pods.
     pub name: String,
-    /// Only the pods of this replica of the owner use the claim; `None` for all.
+    /// The owner's replica whose pods use the claim; `None` if all replicas share the claim.
     pub replica: Option<i32>,
     pub template: &'a str,
     pub namespace: Option<&'a str>,
@@ -28,7 +27,7 @@ pub(crate) struct Entry<'a> {
     pub name: &'a str,
     pub namespace: Option<&'a str>,
     pub scope: ResourceSharingScope,
-    /// Names of cliques and of scaling groups; `None` for all.
+    /// Names of cliques and of scaling groups that get the claim; `None` for all.
     filter: Option<[&'a [String]; 2]>,
 }
 
@@ -98,7 +97,6 @@ pub(crate) fn claims<'a>(owner: &str, entries: &[Entry<'a>], replicas: &[i32]) -
     claims
 }
 
-/// Those of the PodCliqueSet first.
 pub(super) fn claim_names(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> Vec<String> {
     let Some(clique) = template_of(pcs, pclq) else { return Vec::new() };
     let (i, group) = position_of(pclq);
@@ -111,7 +109,7 @@ pub(super) fn claim_names(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> V
 pub(crate) struct PodPosition<'a> {
     /// Index of the PodCliqueSet replica.
     pub i: i32,
-    /// In the template, the name of its object, and the index of its replica.
+    /// The scaling group in the template, the name of its object, and the index of its replica.
     pub group: Option<(&'a PodCliqueScalingGroupConfig, &'a str, i32)>,
     pub pclq: &'a str,
     pub index: i32,

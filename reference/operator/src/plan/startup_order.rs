@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 use grove_api::{CliqueStartupType, PodCliqueSet, PodCliqueTemplateSpec, names};
 use kube::ResourceExt;
 
-/// With the number of pods that must be Ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Parent {
     pub name: String,
@@ -38,7 +37,7 @@ pub(crate) fn has_order(pcs: &PodCliqueSet) -> bool {
     pcs.spec.template.cliques.iter().any(|clique| starts_after_others(pcs, clique))
 }
 
-/// They wait in an init container of Grove's.
+/// Whether the pods of a clique wait for others, in an init container of Grove's.
 pub(crate) fn starts_after_others(pcs: &PodCliqueSet, clique: &PodCliqueTemplateSpec) -> bool {
     !template_parents(pcs, clique).is_empty()
 }
@@ -65,7 +64,6 @@ pub(crate) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
     reached.contains(other)
 }
 
-/// Only direct ones.
 fn template_parents<'a>(
     pcs: &'a PodCliqueSet,
     clique: &PodCliqueTemplateSpec,

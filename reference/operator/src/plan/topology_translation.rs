@@ -8,7 +8,6 @@ use grove_api::{
     TopologyLevel,
 };
 
-/// `None` if none of the domains is known.
 pub(super) fn translate(
     constraint: Option<&TopologyConstraint>,
     levels: &[TopologyLevel],
@@ -36,7 +35,6 @@ pub(crate) fn topology_name(template: &PodCliqueSetTemplateSpec) -> Option<&str>
         .find_map(|constraint| constraint.topology_name.as_deref().filter(|name| !name.is_empty()))
 }
 
-/// Sorted.
 pub(crate) fn unknown_domains(template: &PodCliqueSetTemplateSpec, levels: &[TopologyLevel]) -> Vec<String> {
     let named = constraints(template).flat_map(TopologyConstraint::referenced_domains);
     let unknown = named.filter(|domain| !levels.iter().any(|level| level.domain == *domain));

@@ -10,11 +10,10 @@ use crate::context::Context;
 use crate::context::children::{Children, Write};
 use crate::plan::autoscaler_objects::{autoscalers, change};
 
-/// Event reason. The PodCliqueSet needs the name of an autoscaler of another owner.
+/// Event reason: an autoscaler of another owner has the name of one that the PodCliqueSet needs.
 const REASON_NOT_OWNED: &str = "HorizontalPodAutoscalerNotOwned";
 const REASON_FAILED: &str = "HorizontalPodAutoscalerFailed";
 
-/// `key` is the PodCliqueSet's key in the cache index.
 pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key: &str) -> Vec<Write<'a>> {
     let cache = &context.caches.autoscalers;
     let mut children = Children::new(context, pcs, cache, change);

@@ -45,7 +45,7 @@ pub(crate) async fn reconcile(
     }
 }
 
-/// Also returns the last error that is worth a retry.
+/// State of every scheduler's topology resources, and the last error that is worth a retry.
 async fn survey(
     binding: &ClusterTopologyBinding,
     context: &Context,

@@ -33,7 +33,7 @@ use crate::plan::conditions;
 use crate::plan::duration::duration;
 use crate::status::held::held_since;
 
-/// As upstream: 4 h.
+/// Upstream's default, 4 h.
 const DEFAULT_DELAY: Duration = Duration::from_secs(4 * 60 * 60);
 /// Statuses store times in whole seconds.
 const ROUNDED: Duration = Duration::from_secs(1);
@@ -44,7 +44,6 @@ const REASON_GROUP_REPLICA_RECYCLED: &str = "PodCliqueScalingGroupReplicaDeleteS
 const BREACHED: &str = "its minimum was not available for the termination delay";
 const HALF_BOUND: &str = "it was bound in part for the termination delay, and gives its room back";
 
-/// Requeues for the next deadline.
 pub(crate) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -83,7 +82,6 @@ pub(crate) async fn reconcile(
     Ok(next.map_or_else(Action::await_change, Action::requeue))
 }
 
-/// `None` for a part that is not breached.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct BreachTimes {
     standalone: Vec<Option<Timestamp>>,
@@ -111,7 +109,6 @@ fn is_updating(pcs: &PodCliqueSet) -> bool {
     (0..pcs.spec.replicas).any(|i| update_step_start(pcs, i).is_some())
 }
 
-/// `None` unless replica `i` is in the current update step.
 fn update_step_start(pcs: &PodCliqueSet, i: i32) -> Option<Timestamp> {
     let progress = pcs.status.as_ref()?.update_progress.as_ref()?;
     let current = progress.currently_updating.iter().find(|current| current.replica_index == i)?;
@@ -131,9 +128,7 @@ impl GroupBreachTimes {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct DueTerminations {
     whole_replica: bool,
-    /// For each scaling group.
     group_replicas: Vec<Vec<i32>>,
-    /// Until the next deadline.
     wait: Option<Duration>,
 }
 
@@ -169,7 +164,7 @@ fn due_terminations(times: &BreachTimes, delay: Duration, now: Timestamp) -> Due
 
 struct Replica {
     i: i32,
-    /// With the generation that their pods must have.
+    /// PodCliques with the generation that their pods must have.
     standalone: Vec<(Arc<PodClique>, u64)>,
     groups: Vec<Group>,
     base: String,
@@ -251,8 +246,8 @@ impl Replica {
         }
     }
 
-    /// The number of the next generation exceeds that of every pod, because a recreated PodGang has lost its
-    /// count.
+    /// Starts the next generation of the whole replica. The number exceeds that of every pod, because a
+    /// recreated PodGang has lost its count.
     async fn recycle(&self, context: &Context, pcs: &PodCliqueSet, why: &str) -> Result<(), ReconcileError> {
         let Some(base) = context.caches.own_pod_gang(pcs, &self.base) else { return Ok(()) };
         let cliques = self
@@ -338,7 +333,7 @@ impl Group {
     }
 }
 
-/// `None` if the minimum was not bound in this generation.
+/// The start of a PodClique's breach, if its minimum was bound in this generation.
 fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
     let conditions = &pclq.status.as_ref()?.conditions;
     let breached = conditions::true_since(conditions, CONDITION_MIN_AVAILABLE_BREACHED)?;
@@ -346,7 +341,7 @@ fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
         let created = pclq.metadata.creation_timestamp.as_ref().map(|created| created.0);
         return Some(breached.max(created.unwrap_or(breached)));
     }
-    // No pod was lost before the minimum was bound.
+    // Before the minimum was bound, no pod was lost, so the breach starts at the binding at the earliest.
     Some(breached.max(held_since(conditions, generation)?))
 }
 

@@ -23,7 +23,7 @@ use crate::cache::pods::{bound_since, refusal};
 use crate::context::Context;
 use crate::status::held::held_since;
 
-/// For all pods of a gang, even if the termination delay is shorter.
+/// How long a scheduler may take to bind all pods of a gang, even if the termination delay is shorter.
 const MIN_BINDING_TIME: Duration = Duration::from_secs(6);
 
 struct PodGroupBinding {
@@ -34,12 +34,12 @@ struct PodGroupBinding {
 
 struct HalfBound {
     since: Timestamp,
-    /// A scheduler refuses a pod of the PodGang.
+    /// Whether a scheduler refuses a pod of the PodGang.
     waits_for_room: bool,
 }
 
-/// The minimum of some podgroup was never bound in this generation. A gang that was fully bound and has lost
-/// a pod is breached, which `gang_termination` handles.
+/// A PodGang that is partially bound, if the minimum of some podgroup was never bound in this generation. A
+/// gang that was fully bound and has lost a pod is breached, which `gang_termination` handles.
 fn find_half_bound(caches: &Caches, pod_gang: &PodGang) -> Option<HalfBound> {
     let pcs = caches.pod_clique_set_of(pod_gang)?;
     let view = GangView::of(caches, pod_gang);
@@ -67,7 +67,7 @@ fn half_bound_since(pod_gang: &PodGang, bindings: &[PodGroupBinding]) -> Option<
     (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
 }
 
-/// The number is that of termination delays until the PodGang is terminated.
+/// When a PodGang became partially bound, and after how many termination delays it is terminated.
 pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Timestamp, u32)> {
     let HalfBound { since, waits_for_room } = find_half_bound(&context.caches, pod_gang)?;
     if !waits_for_room {
@@ -102,7 +102,6 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// Since second `since`.
     fn pod_gang(scheduled: &str, since: i64) -> PodGang {
         let condition = json!({"type": CONDITION_POD_GANG_SCHEDULED, "status": scheduled, "reason": "R", "message": "",
                                "lastTransitionTime": at(since)});

@@ -17,7 +17,7 @@ use crate::context::error::ReconcileError;
 use crate::context::{Context, writes};
 
 const TOKEN: &str = "kubernetes.io/service-account-token";
-/// Of a token Secret.
+/// Annotation of a token Secret: the name of its service account.
 const SERVICE_ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const REASON_FAILED: &str = "InitContainerAccessFailed";
 const RBAC: &str = "rbac.authorization.k8s.io";

@@ -70,7 +70,7 @@ struct Dependencies {
 }
 
 impl Dependencies {
-    /// The creation of a missing dependency wakes the PodClique.
+    /// `None` if a dependency is missing. The creation of that dependency wakes the PodClique.
     fn of(context: &Context, pclq: &PodClique) -> Option<Self> {
         if pclq.metadata.deletion_timestamp.is_some() {
             return None;
@@ -182,9 +182,9 @@ impl Clique<'_> {
         result
     }
 
-    /// Earlier pods may have disappeared because the PodClique was deleted, which another watch reports
-    /// later. New pods would then exist alongside the pods of a new PodClique with the same name, which have
-    /// the same hostnames.
+    /// Whether the PodClique still exists. Earlier pods may have disappeared because the PodClique was
+    /// deleted, which another watch reports later. New pods would then exist alongside the pods of a new
+    /// PodClique with the same name, which have the same hostnames.
     async fn still_exists(&self) -> Result<bool, ReconcileError> {
         if !self.context.expectations.has_created(self.uid()) {
             return Ok(true);
@@ -204,8 +204,8 @@ impl Clique<'_> {
             && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
     }
 
-    /// The pod of the current update step, and old pods that are not Ready. Pods of a scaling group are
-    /// replaced with their replica.
+    /// The pods that an update takes down now: the pod of the current update step, and old pods that are not
+    /// Ready. Pods of a scaling group are replaced with their replica.
     fn due_in_update(&self, pods: &[Arc<Pod>], unseen: &Unseen) -> Vec<String> {
         let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
         if !is_standalone || !is_in_update_step(self.pcs, self.pclq) {
@@ -237,8 +237,8 @@ impl Clique<'_> {
         }
     }
 
-    /// A scaled PodGang follows its base. In a base PodGang, a replica of a scaling group may have been
-    /// terminated alone.
+    /// Whether the PodGang has reached the generation of the pods. A scaled PodGang follows its base; in a
+    /// base PodGang, a replica of a scaling group may have been terminated alone.
     fn is_gang_of_this_generation(&self) -> bool {
         let is_scaled = self.pclq.labels().contains_key(LABEL_BASE_POD_GANG);
         !is_scaled || generation::of_gang(self.pod_gang) == self.generation
@@ -355,7 +355,7 @@ impl Clique<'_> {
                 self.context.expectations.expect_release(self.uid(), &pod.uid().unwrap_or_default());
                 Ok(())
             }
-            // The cache will show that the pod was deleted or replaced.
+            // The pod was deleted or replaced by another pod, which the cache will show.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             Err(source) => {
                 Err(ReconcileError::Api { action: format!("ungate Pod {}", pod.name_any()), source })
@@ -373,7 +373,7 @@ fn seen(pod: &Pod) -> Seen<'_> {
     }
 }
 
-/// Omits the pod's name, which differs with every attempt and would be a new reason each time.
+/// The error without the pod's name, which differs with every attempt and would be a new reason each time.
 fn reason(error: &ReconcileError, pod_clique: &str) -> String {
     let ReconcileError::Api { source: kube::Error::Api(status), .. } = error else {
         return error.to_string();

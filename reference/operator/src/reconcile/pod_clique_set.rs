@@ -30,10 +30,10 @@ use crate::plan::topology_translation::topology_name;
 use crate::plan::{patches, pod_clique_set_objects as objects, pod_gang_object, startup_order};
 use crate::update::previous_template;
 
-/// Event reason (ADM-22).
+/// Event reason: the backend of a PodCliqueSet is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 
-/// For a PodCliqueSet that may not be started yet.
+/// When to check again whether a PodCliqueSet may be started.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Makes all writes even if one fails, and returns the first error.
@@ -79,7 +79,7 @@ fn pod_count(pcs: &PodCliqueSet) -> usize {
     template.cliques.iter().map(clique_pods).fold(0, usize::saturating_add)
 }
 
-/// If the backend fails, there are none, so that nothing is deleted by mistake.
+/// Returns all pending writes. If the backend fails, there are none, so that nothing is deleted by mistake.
 async fn writes<'a>(
     context: &'a Context,
     pcs: &'a PodCliqueSet,
@@ -179,9 +179,9 @@ fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<
     )
 }
 
-/// Their scaling group deletes the members of an unwanted scaled PodGang, and may currently see another
-/// number of replicas. A PodGang that is recreated while these members exist would be stuck. Each deleted
-/// member wakes the PodCliqueSet.
+/// Whether members of an unwanted scaled PodGang still have to be deleted. Their scaling group deletes them
+/// and may currently see another number of replicas. A PodGang that is recreated while these members exist
+/// would be stuck. Each deleted member wakes the PodCliqueSet.
 fn has_members_to_delete(context: &Context, pod_gang: &PodGang) -> bool {
     let namespace = pod_gang.namespace();
     pod_gang.spec.podgroups.iter().any(|podgroup| {

@@ -80,8 +80,8 @@ async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
     assert!(written.iter().all(|(_, body)| body["preconditions"]["uid"].is_string()), "deletes by uid");
 }
 
-/// One claim for all replicas and one claim per replica. If `elsewhere`, also a claim from a template in
-/// another namespace.
+/// A PodCliqueSet with one claim for all replicas and one claim per replica. If `elsewhere`, it also has a
+/// claim from a template in another namespace.
 fn sharing(replicas: i32, elsewhere: bool) -> PodCliqueSet {
     let mut pcs = pod_clique_set(replicas);
     let spec = json!({"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}});

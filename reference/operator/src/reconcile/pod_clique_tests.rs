@@ -211,7 +211,7 @@ async fn gated_pods_that_keep_a_deleted_gangs_resources_alive_are_deleted() {
     assert_eq!(written[0].0, format!("DELETE /api/v1/namespaces/ns/pods/{gated}"));
 }
 
-/// Both pods have an old template; the first is in the current update step.
+/// Two pods of an old template; the first is in the current update step.
 #[rstest::rstest]
 #[case::current_update_step(0, "RollingRecreate", true, &[0])]
 #[case::only_the_pod_that_is_not_ready(0, "RollingRecreate", false, &[1])]

@@ -14,7 +14,7 @@ use kube::{Client, ResourceExt};
 use crate::context::error::ReconcileError;
 use crate::context::writes;
 
-/// As in Kubernetes: no vowels and no look-alikes.
+/// Characters of generated names, as in Kubernetes: no vowels and no look-alikes.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_LENGTH: usize = 5;
 
@@ -30,7 +30,7 @@ pub(super) fn pod_name(pclq: &str) -> String {
     name
 }
 
-/// Any error other than [`ReconcileError::Unsettled`] means that the pod was not created.
+/// Creates the pod. Any error other than [`ReconcileError::Unsettled`] means that it was not created.
 pub(super) async fn create(client: &Client, pod: &DynamicObject) -> Result<(), ReconcileError> {
     let (namespace, name) = (pod.namespace().unwrap_or_default(), pod.name_any());
     let failed = |source| ReconcileError::Api { action: format!("create Pod {namespace}/{name}"), source };
@@ -49,7 +49,6 @@ pub(super) async fn create(client: &Client, pod: &DynamicObject) -> Result<(), R
     }
 }
 
-/// The pod may exist despite the error.
 fn is_ambiguous(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => status.is_already_exists() || status.code >= 500,

@@ -24,11 +24,11 @@ use crate::faults::fault;
 use crate::plan::conditions::{self, ConditionUpdate};
 use crate::status::pod_gang::current_status;
 
-/// Event reason (ADM-22).
+/// Event reason: the backend of a PodGang is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
-/// Event reason: the gang resources cannot be repaired (GANG-12).
+/// Event reason: the gang resources of a PodGang are wrong and cannot be repaired (GANG-12).
 const REASON_RESOURCES_DRIFTED: &str = "GangResourcesDrifted";
-/// The fault `write-on-reconcile` writes it.
+/// Annotation that the fault `write-on-reconcile` writes.
 const ANNOTATION_RECONCILED_AT: &str = "grove.io/reconciled-at";
 
 pub(crate) async fn reconcile(
@@ -191,7 +191,7 @@ impl Gang<'_> {
         writes::patch_status(self.context, self.pod_gang, &patch).await
     }
 
-    /// The fault `write-on-reconcile`.
+    /// The fault `write-on-reconcile`: writes a new value every second.
     async fn write_every_second(&self) -> Result<Action, ReconcileError> {
         let now = jiff::Timestamp::now().as_second().to_string();
         if self.pod_gang.annotations().get(ANNOTATION_RECONCILED_AT) != Some(&now) {

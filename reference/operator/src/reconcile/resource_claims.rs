@@ -39,7 +39,6 @@ pub(super) async fn for_pod_clique_set(context: &Context, pcs: &PodCliqueSet) ->
     ensure(context, pcs, pcs, &entries, &replicas, label).await
 }
 
-/// Deletes the claims of replicas that were scaled in.
 pub(super) async fn for_scaling_group(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -56,8 +55,8 @@ pub(super) async fn for_scaling_group(
     ensure(context, pcs, pcsg, &entries, &replicas, label).await
 }
 
-/// Deletes the claims that no pod needs. After a scale-in, pods of any index may remain and keep their
-/// claims.
+/// Creates the claims that a PodClique with these pods shares, and deletes those that no pod needs. After a
+/// scale-in, pods of any index may remain and keep their claims.
 pub(super) async fn for_pod_clique<'a>(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -158,7 +157,7 @@ impl Template {
     }
 }
 
-/// Templates of the PodCliqueSet take precedence over objects of the same name.
+/// The template of a claim. Templates of the PodCliqueSet take precedence over objects of the same name.
 async fn template(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -181,7 +180,7 @@ async fn template(
     Ok(serde_json::from_value(found.data["spec"].clone())?)
 }
 
-/// A claim's spec is immutable.
+/// Compares only labels and annotations, because a claim's spec is immutable.
 fn change(existing: &ResourceClaim, wanted: &ResourceClaim) -> serde_json::Result<Option<Value>> {
     Ok(patches::change(existing, wanted, [json!({}), json!({})]))
 }

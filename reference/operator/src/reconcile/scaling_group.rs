@@ -84,7 +84,6 @@ fn is_leaving(
         })
 }
 
-/// The replica in the current update step, and old replicas that are down.
 async fn replace_due_replicas(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -106,7 +105,6 @@ async fn replace_due_replicas(
     writes::patch(context, &*group.pcsg, &patch).await
 }
 
-/// Of all replicas of the group, each with the PodGang that it belongs to.
 fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup, gang_names: PodGangNames) -> Vec<PodClique> {
     let group = pcsg.name_any();
     let index = pcsg.labels().get(names::LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());

@@ -9,13 +9,13 @@ use std::hash::Hash;
 
 use tokio::time::Instant;
 
-/// The number of the request orders objects that are due at the same time.
+/// When an object is due, and the number of the request, which orders objects that are due at the same time.
 type Slot = (Instant, u64);
 
 pub(super) struct Agenda<T> {
     due: BTreeMap<Slot, T>,
     slots: HashMap<T, Slot>,
-    /// When a busy object is due again, if at all.
+    /// Objects that are being reconciled, and when each is due again, if at all.
     busy: HashMap<T, Option<Instant>>,
     requests: u64,
 }
@@ -51,7 +51,6 @@ impl<T: Clone + Eq + Hash> Agenda<T> {
         Some(object)
     }
 
-    /// Queues the object if it was requested meanwhile.
     pub(super) fn done(&mut self, object: T) {
         if let Some(again) = self.busy.remove(&object).flatten() {
             self.request(object, again);
@@ -73,7 +72,6 @@ mod tests {
 
     use super::*;
 
-    /// Times are milliseconds after the start.
     fn agenda(requests: &[(&'static str, u64)]) -> (Agenda<&'static str>, impl Fn(u64) -> Instant) {
         let start = Instant::now();
         let at = move |milliseconds| start + Duration::from_millis(milliseconds);

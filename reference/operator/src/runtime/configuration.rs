@@ -69,8 +69,8 @@ struct FileProfile {
 }
 
 impl Configuration {
-    /// `default-scheduler` is enabled even if no profile names it. [`registry`](Self::registry) checks the
-    /// `config` of the profiles.
+    /// Parses a configuration file. `default-scheduler` is enabled even if no profile names it.
+    /// [`registry`](Self::registry) checks the `config` of the profiles.
     pub fn parse(text: &str) -> Result<Self, ConfigurationError> {
         let documents =
             yaml::documents(text).map_err(|error| ConfigurationError::new(".", error.to_string()))?;
@@ -119,7 +119,7 @@ impl Configuration {
         &self.init_image
     }
 
-    /// `namespace` is the controller's own namespace, which exists.
+    /// Creates the backends of the profiles. `namespace` is the controller's own namespace, which exists.
     pub fn registry(&self, client: &Client, namespace: &str) -> Result<Registry, ConfigurationError> {
         let backend =
             |(i, profile): (usize, &Profile)| -> Result<Arc<dyn SchedulerBackend>, ConfigurationError> {

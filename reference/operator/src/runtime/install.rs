@@ -27,7 +27,7 @@ const CONFIGURATION: &str = "grove-backend-controller-configuration";
 
 #[derive(Clone, Debug)]
 pub enum WebhookTarget {
-    /// Of a process outside the cluster, such as `https://127.0.0.1:9443`.
+    /// Base URL of a process outside the cluster, such as `https://127.0.0.1:9443`.
     Url(String),
     /// A Service in [`NAMESPACE`].
     Service {
@@ -40,11 +40,11 @@ pub enum WebhookTarget {
 #[derive(Clone, Debug)]
 pub struct InstallOptions {
     pub webhooks: WebhookTarget,
-    /// PEM.
+    /// Certificate authority of the webhooks' certificate, PEM.
     pub ca_bundle: Vec<u8>,
 }
 
-/// In the order to apply them.
+/// Namespace, permissions, CustomResourceDefinitions and webhook configurations, in the order to apply them.
 pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     objects.extend(yaml::documents(CRDS)?);
@@ -55,7 +55,6 @@ pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     Ok(objects)
 }
 
-/// In the order to apply them.
 pub fn in_cluster(image: &str, configuration: &Value) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     objects.extend(yaml::documents(CRDS)?);

@@ -70,7 +70,7 @@ fn webhooks_fail_closed() {
     }
 }
 
-/// The controller writes the caBundle.
+/// The file equals the objects for a Service target, without the caBundle that the controller writes.
 #[test]
 fn the_webhooks_file_targets_the_service_of_the_deployment() {
     let webhooks = WebhookTarget::Service { name: "grove-backend-controller".into(), port: 443 };

@@ -1,8 +1,8 @@
 //! Leader election with a Lease (`coordination.k8s.io/v1`).
 //!
-//! Only reconcilers wait for leadership. A candidate measures with its own clock how long a lease has not
-//! changed, and never compares clocks. A leader that cannot renew its lease in time exits, because another
-//! replica may have taken over.
+//! Only reconcilers wait for leadership; webhooks serve on every replica. A candidate measures with its own
+//! clock how long a lease has not changed, and never compares clocks. A leader that cannot renew its lease in
+//! time exits, because another replica may have taken over.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const RETRY_PERIOD: Duration = Duration::from_secs(2);
 pub(super) struct Candidate {
     leases: Api<Lease>,
     identity: String,
-    /// With the time at which this version was first read.
+    /// The latest lease, and when this version of it was first read.
     seen: Option<(LeaseSpec, Instant)>,
 }
 
@@ -41,7 +41,6 @@ impl Candidate {
         }
     }
 
-    /// Returns when leadership is lost.
     pub(super) async fn keep(&mut self) {
         let mut renewed = Instant::now();
         while renewed.elapsed() < RENEW_DEADLINE {
@@ -57,7 +56,6 @@ impl Candidate {
         tracing::error!(identity = self.identity, "leadership lost");
     }
 
-    /// The next leader then need not wait until the lease expires.
     pub(super) async fn release(&mut self) {
         let Ok(Some(mut lease)) = self.leases.get_opt(LEASE_NAME).await else { return };
         let Some(spec) =
@@ -80,7 +78,7 @@ impl Candidate {
         None
     }
 
-    /// Returns false if another candidate holds the lease.
+    /// Takes or renews the lease. Returns false if another candidate holds it.
     ///
     /// Any write to the lease causes a conflict, not only another candidate's, so the lease is read once
     /// more. After a second conflict, the next attempt decides.
@@ -182,8 +180,8 @@ mod tests {
         assert!(!candidate.attempt().await.unwrap());
     }
 
-    /// Each read returns the lease with the next holder of `holders`. The first `refusals` writes are
-    /// refused.
+    /// Responds like an API server. Each read returns the lease with the next holder of `holders`. The first
+    /// `refusals` writes are refused.
     async fn conflicts(
         holders: &'static [&'static str],
         mut refusals: usize,

@@ -46,7 +46,6 @@ use crate::plan::pod_gang_names::PodGangNames;
 
 /// How long running work may take after a shutdown request.
 const GRACE: Duration = Duration::from_secs(4);
-/// At startup.
 const CRDS_SERVED: Duration = Duration::from_secs(10);
 
 const REQUIRED: [(&str, &[&str]); 2] = [
@@ -59,10 +58,9 @@ const REQUIRED: [(&str, &[&str]); 2] = [
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Without it: the pod's service account, or the user's own kubeconfig.
+    /// Kubeconfig file. Without it: the pod's service account, or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
     pub config: PathBuf,
-    /// For the controller's lease and for dry runs.
     pub namespace: String,
     pub webhook_bind: SocketAddr,
     pub certificates: CertificateOptions,
@@ -249,7 +247,7 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
     Ok(if corrupts_writes() { builder.with_layer(&CorruptingLayer).build() } else { builder.build() })
 }
 
-/// The API server serves a new CRD only some time after it accepts it.
+/// Waits briefly for the CRDs, because the API server serves a new CRD only some time after it accepts it.
 async fn require_resources(client: &Client) -> Result<(), ProgramError> {
     let start = Instant::now();
     loop {

@@ -1,8 +1,8 @@
 //! Runs one reconciler: one task per object, exponential backoff after failures, metrics and logs.
 //!
 //! kube's applier is not used, for two reasons. It returns waiting objects in any order, so gangs would not
-//! be processed in the order in which they started. It polls all running work in one task whenever a part of
-//! it wakes, which takes most of a CPU with thousands of objects.
+//! be processed in the order in which they started. It polls all running work in one task whenever a part
+//! of it wakes, which costs most of a CPU with thousands of objects.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -27,7 +27,7 @@ use crate::faults::fault;
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
-/// For a cache that does not show this program's own write yet.
+/// How long to wait before the cache is read again, if it does not show this program's own write yet.
 const CACHE_RECHECK: Duration = Duration::from_millis(25);
 
 pub(super) struct Settings {
@@ -43,7 +43,7 @@ pub(super) struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gather {
     pub min: Duration,
-    /// Collects more changes under load, when more objects wait.
+    /// Added for each other object that waits, so that more changes are collected under load.
     pub per_waiting: Duration,
     pub max: Duration,
 }
@@ -154,8 +154,8 @@ async fn reconcile_one<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// If a reconciler ends or panics before `stop` is cancelled, aborts the others and returns false: a
-/// controller without one of its reconcilers looks healthy but is not.
+/// Waits until all reconcilers have ended after `stop` was cancelled. If one ends or panics earlier, aborts
+/// the others and returns false: a controller without one of its reconcilers looks healthy but is not.
 pub(super) async fn wait_for_shutdown(mut reconcilers: JoinSet<()>, stop: &CancellationToken) -> bool {
     while let Some(result) = reconcilers.join_next().await {
         if let Err(error) = result {

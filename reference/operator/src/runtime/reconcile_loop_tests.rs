@@ -49,7 +49,6 @@ fn the_backoff_grows_up_to_a_limit(#[case] failures: u32, #[case] milliseconds: 
     assert_eq!(backoff(failures), Duration::from_millis(milliseconds));
 }
 
-/// The settings are those of a reconciler that processes one object at a time.
 fn world(names: &[&str]) -> (World, Settings) {
     let mut world = World::new();
     names.iter().for_each(|name| world.feeds.pod_gangs.take(Event::Apply(pod_gang(name, "1"))));
@@ -61,8 +60,8 @@ fn pod_gang(name: &str, version: &str) -> PodGang {
     serde_json::from_value(json!({"metadata": metadata, "spec": {"podgroups": []}})).unwrap()
 }
 
-/// Each reconciliation takes 1 s. Returns the reconciled objects, each with the second at which its
-/// reconciliation started.
+/// Requests `requested` from a reconciler that takes 1 s for each object. Returns the reconciled objects,
+/// each with the second at which its reconciliation started.
 ///
 /// The first reconciliation of an object fails if `fails`, and otherwise requeues after 60 s. After 20 s, the
 /// cache receives `later`.

@@ -18,7 +18,7 @@ const STATUS: Gather = Gather {
     per_waiting: Duration::from_millis(20),
     max: Duration::from_millis(1200),
 };
-/// `flow` limits how many of them create pods at the same time.
+/// PodCliques that are reconciled concurrently. `flow` limits how many of them create pods at the same time.
 const POD_CLIQUES: usize = 4096;
 
 /// Runs until `stop` is cancelled and running work is done. Returns false if a reconciler ends earlier.
@@ -125,7 +125,7 @@ pub(super) async fn reconcile_all(
         stop(),
         status::pod_gang::reconcile,
     ));
-    // If a scheduler supports only one binding, they must not overtake each other.
+    // One at a time: if a scheduler supports only one binding, they must not overtake each other.
     all.spawn(run(
         Settings { concurrency: 1, ..delayed("cluster_topology_binding") },
         bindings.store.clone(),

@@ -21,8 +21,8 @@ use crate::context::Context;
 pub(super) struct Readiness {
     pub registry: Registry,
     pub ready: watch::Receiver<bool>,
-    /// Ready when the webhooks' certificate is served and its authority is in the webhook configurations.
-    /// `None` if the certificate comes from files.
+    /// Whether the webhooks' certificate is served and its authority is in the webhook configurations; the
+    /// error explains why not. `None` if the certificate comes from files.
     pub certificates: Option<watch::Receiver<Result<(), String>>>,
 }
 
@@ -54,7 +54,7 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
         let detail = state.as_ref().err().map_or("served, and their authority known", |reason| reason);
         line(state.is_ok(), "certificates", detail);
     }
-    // The probe then takes no longer than the slowest backend.
+    // Query the backends concurrently, so that the probe takes no longer than the slowest backend.
     let backends =
         readiness.registry.iter().map(|backend| async { (backend.name(), backend.readiness().await) });
     for (name, found) in futures::future::join_all(backends).await {

@@ -16,13 +16,13 @@ use kube::api::DynamicObject;
 use crate::backend::{BackendError, TopologyState};
 use crate::plan::conditions::{self, ConditionUpdate};
 
-/// The summary reports the last variant that occurs.
+/// State of a scheduler's topology resources. The summary reports the last variant that occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SyncState {
     InSync,
     /// The scheduler's API is not installed.
     NotReady,
-    /// Another object must be deleted first.
+    /// The topology resources can be synced once another object is deleted.
     Waiting,
     Drifted,
     Refused,
@@ -31,7 +31,6 @@ pub(crate) enum SyncState {
 }
 
 impl SyncState {
-    /// Of the condition.
     fn condition(self) -> (Option<bool>, &'static str) {
         match self {
             Self::InSync => (Some(false), "InSync"),
@@ -47,16 +46,14 @@ impl SyncState {
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
     pub scheduler: String,
-    /// The referenced topology resource, otherwise the binding's own name.
+    /// The topology resource that the binding refers to; otherwise the binding's own name.
     pub reference: String,
-    /// Of the referenced topology resource, if it exists.
     pub generation: Option<i64>,
     pub state: SyncState,
     pub message: Option<String>,
 }
 
 impl Report {
-    /// `existing` are the scheduler's topology resources.
     pub(crate) fn of_result(
         binding: &ClusterTopologyBinding,
         scheduler: &str,
@@ -86,7 +83,6 @@ impl Report {
         }
     }
 
-    /// The scheduler is not enabled.
     pub(crate) fn unavailable(bound: &SchedulerTopologyBinding) -> Self {
         let SchedulerTopologyBinding { scheduler_name: scheduler, topology_reference } = bound;
         Self {

@@ -11,9 +11,9 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::pods::{is_bound, is_live, is_preempted};
 use crate::plan::conditions::{self, ConditionUpdate};
 
-/// Only a minimum that was bound in this generation can be lost. Once True, the condition stays True until
-/// the next generation starts, the PodClique is scaled to 0, or a scheduler has evicted all of its pods. The
-/// reason contains the generation. `None` if the minimum was never bound.
+/// Whether the minimum was bound in this generation. Only then can it be lost. Once True, the condition stays
+/// True until the next generation starts, the PodClique is scaled to 0, or a scheduler has evicted all of its
+/// pods. The reason contains the generation. `None` if the minimum was never bound.
 pub(super) fn held_condition(
     before: &[Condition],
     is_bound: bool,
@@ -53,8 +53,8 @@ pub(super) fn without_minimum(mut pclq: PodClique) -> PodClique {
     pclq
 }
 
-/// The transition time of such a condition does not apply to this generation, even if it was never set to
-/// False in between.
+/// Whether the condition reports that the minimum was bound in another generation. Its transition time does
+/// not apply to this generation, even if it was never set to False in between.
 pub(super) fn is_held_in_other_generation(condition: &Condition, generation: u64) -> bool {
     condition.type_ == CONDITION_MIN_AVAILABLE_HELD
         && condition.status == "True"

@@ -26,11 +26,11 @@ use crate::update::update_view::{
     selected_pods,
 };
 
-/// A younger PodClique's status does not report missing pods.
+/// How old a PodClique must be before its status reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
-/// For a PodClique or scaling group that is scaled to 0.
+/// Message about the minimum of a PodClique or scaling group that is scaled to 0.
 pub(super) const IDLE: &str = "0 replicas are asked for";
 
 pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
@@ -90,7 +90,7 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
-/// While pods are created, each new pod would change the status.
+/// How long to delay the first status while pods are created, because each new pod would change it.
 fn first_status_delay(pclq: &PodClique, pods: usize, now: Timestamp) -> Option<Duration> {
     let has_status = pclq.status.as_ref().is_some_and(|status| !status.conditions.is_empty());
     let wanted = usize::try_from(pclq.spec.replicas).unwrap_or(0);
@@ -138,7 +138,7 @@ fn progress(
     Some(progress)
 }
 
-/// Only a fault prevents the report.
+/// Whether to report that the PodClique waits for others, or no longer waits. Only a fault prevents it.
 fn reports_startup_wait(is_held: Option<bool>) -> bool {
     if fault!("order-untold") {
         return false;
@@ -146,7 +146,7 @@ fn reports_startup_wait(is_held: Option<bool>) -> bool {
     is_held != Some(false) || !fault!("order-told-for-good")
 }
 
-/// The fault `all-replicas-needed`.
+/// The fault `all-replicas-needed`: the PodClique with all replicas as its minimum.
 fn with_fault(pclq: &PodClique) -> PodClique {
     let mut pclq = pclq.clone();
     if fault!("all-replicas-needed") {
@@ -155,7 +155,6 @@ fn with_fault(pclq: &PodClique) -> PodClique {
     pclq
 }
 
-/// `generation` is the current one.
 fn status(pclq: &PodClique, pcs: &str, pods: &[Arc<Pod>], generation: u64) -> PodCliqueStatus {
     let live: Vec<_> = pods.iter().filter(|pod| is_live(pod) || fault!("terminating-is-counted")).collect();
     let count = |is_counted: &dyn Fn(&Pod) -> bool| {
@@ -243,7 +242,7 @@ fn selector(pclq: &PodClique, pcs: &str) -> String {
     selector_text(&labels)
 }
 
-/// `a=1,b=2`.
+/// Labels as a selector: `a=1,b=2`.
 pub(super) fn selector_text(labels: &std::collections::BTreeMap<String, String>) -> String {
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
@@ -252,8 +251,8 @@ fn is_gated(pod: &Pod) -> bool {
     pod.gates().next().is_some()
 }
 
-/// A pod that is still starting counts as healthy: init containers may take long, and are never ready while
-/// they run.
+/// Whether a started pod is not ready, or a container ended in an error. A pod that is still starting counts
+/// as healthy: init containers may take long, and are never ready while they run.
 fn is_unhealthy(pod: &Pod) -> bool {
     let status = pod.status.as_ref();
     let statuses = |list: fn(&PodStatus) -> &Option<Vec<ContainerStatus>>| {

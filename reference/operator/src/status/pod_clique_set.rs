@@ -31,7 +31,7 @@ use crate::plan::topology_translation::{constraints, topology_name, unknown_doma
 use crate::update::rolling_update::{ReplicaState, next_replica};
 use crate::update::update_view::{CliqueView, GroupView, ReplicaView, rolls};
 
-/// Also counts an update that has ended.
+/// Writes the status if it differs, and counts an update that has ended.
 pub(crate) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -113,7 +113,6 @@ fn failure(context: &Context, pcs: &PodCliqueSet) -> Option<ConditionUpdate> {
     })
 }
 
-/// Of replicas that were scaled in.
 fn has_excess(context: &Context, pcs: &PodCliqueSet) -> bool {
     let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
     let is_beyond = |labels: &BTreeMap<String, String>| {
@@ -170,7 +169,7 @@ impl Replica {
             && self.0.groups.iter().all(is_group_available)
     }
 
-    /// Also checks the pods, because statuses of cliques and groups may be stale.
+    /// Checks the statuses of cliques and groups and also their pods, because statuses may be stale.
     fn is_updated(&self) -> bool {
         let is_group_updated = |group: &GroupView| {
             let updated = group.pcsg.status.as_ref().map_or(0, |status| status.updated_replicas);

@@ -33,7 +33,7 @@ use crate::faults::fault;
 use crate::plan::conditions::{self, ConditionUpdate};
 use crate::plan::json_diff::merge_patch;
 
-/// A younger PodGang's status does not report missing pods.
+/// How old a PodGang must be before its status reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
 
 pub(crate) async fn reconcile(
@@ -72,7 +72,7 @@ pub(crate) async fn reconcile(
     })
 }
 
-/// The caller must write it at once.
+/// Computes the status of a PodGang. The caller must write it at once.
 pub(crate) fn current_status(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
     let before = pod_gang.status.clone().unwrap_or_default();
     let keeps_messages = context.messages.stable_for(pod_gang).is_some();
@@ -84,9 +84,8 @@ struct Gang<'a> {
     context: &'a Context,
     pod_gang: &'a PodGang,
     view: GangView,
-    /// Why the gang resources could not be created.
     failure: Option<String>,
-    /// A pod waits for this claim.
+    /// The claim that one of its pods waits for, if claims have been listed.
     unbound_claim: Option<UnboundClaim>,
 }
 
@@ -97,7 +96,7 @@ impl<'a> Gang<'a> {
         Self { context, pod_gang, view, failure, unbound_claim: None }
     }
 
-    /// `keeps_messages` keeps the messages about unchanged facts.
+    /// Computes the status from the previous one. `keeps_messages` keeps the messages about unchanged facts.
     fn status(&self, before: &PodGangStatus, keeps_messages: bool) -> PodGangStatus {
         let mut status = before.clone();
         for mut update in self.updates(&before.conditions) {
@@ -242,7 +241,6 @@ impl<'a> Gang<'a> {
         }
     }
 
-    /// The scheduler could not try any of the pods that wait.
     fn is_scheduler_error(&self) -> bool {
         let pods = self.view.pods();
         let mut refusals = pods.iter().filter_map(|pod| refusal(pod)).peekable();
@@ -274,8 +272,8 @@ impl<'a> Gang<'a> {
         self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
-    /// About a pod, or else about the gang resources. The most specific cause comes first, then the reason
-    /// `Unschedulable`.
+    /// The scheduler's message about a pod, or else about the gang resources. The most specific cause comes
+    /// first, then the reason `Unschedulable`.
     fn scheduler_message(&self) -> Option<String> {
         let pods = self.view.pods();
         let has_message =
@@ -314,9 +312,9 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// What a pod lacks according to the scheduler's message, the most specific cause first. Messages on the pods
-/// of one gang differ: a small pod may report other tenants' nodes, and a large pod missing GPUs. Other pods
-/// report only that they wait for the gang.
+/// What a pod lacks according to the scheduler's message, the most specific cause first. Messages on the
+/// pods of one gang differ: a small pod may report other tenants' nodes, and a large pod missing GPUs.
+/// Other pods report only that they wait for the gang.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Resource,
@@ -339,7 +337,7 @@ fn cause(message: &str) -> Cause {
     }
 }
 
-/// The message may differ.
+/// Whether both have the same type, status and reason.
 fn is_same_fact(old: &Condition, new: &ConditionUpdate) -> bool {
     let status = if new.status == Some(true) { "True" } else { "False" };
     old.type_ == new.type_ && old.status == status && old.reason == new.reason

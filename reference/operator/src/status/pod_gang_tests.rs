@@ -70,7 +70,6 @@ fn pod(world: &mut World, name: &str, state: &str) {
     world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
 }
 
-/// The phase, and status, reason and message of each condition.
 async fn written_status(world: &World, pod_gang: PodGang) -> (Value, BTreeMap<String, [String; 3]>) {
     reconcile(Arc::new(pod_gang), Arc::clone(&world.context)).await.unwrap();
     let written = world.written().pop().map(|(_, body)| body["status"].clone()).unwrap_or_default();

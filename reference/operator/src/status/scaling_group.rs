@@ -169,8 +169,8 @@ fn termination_condition(
     })
 }
 
-/// A replica with missing PodCliques is `None`. Statuses of PodCliques may be stale during an update, so
-/// `is_new` checks the pods.
+/// Computes the status from the PodCliques. A replica with missing PodCliques is `None`. Statuses of
+/// PodCliques may be stale during an update, so `is_new` checks the pods.
 fn status(
     pcsg: &PodCliqueScalingGroup,
     pcs: &str,

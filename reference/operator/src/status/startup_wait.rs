@@ -14,7 +14,6 @@ use crate::cache::pods::{is_bound, is_former, is_live, is_ready, own_pods};
 use crate::plan::conditions::ConditionUpdate;
 use crate::plan::startup_parents::awaited;
 
-/// `None` if the PodClique has never waited.
 pub(super) fn condition(
     caches: &Caches,
     pcs: &PodCliqueSet,

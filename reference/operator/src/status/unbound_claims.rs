@@ -14,15 +14,14 @@ use crate::cache::gang_view::{GangView, PodGroupView};
 use crate::cache::pods::is_bound;
 use crate::context::Context;
 
-/// A scheduler passes the chosen node to the provisioner of a claim in this annotation.
+/// Annotation in which a scheduler passes the chosen node to the provisioner of a claim.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-/// The claim has a node but no volume.
+/// A pod, and one of its claims that has a node but no volume.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnboundClaim {
     pod: String,
     claim: String,
-    /// The provisioner of this storage class should create the volume.
     class: String,
 }
 
@@ -50,7 +49,7 @@ pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView
     }
 }
 
-/// Only pods that may already have a chosen node.
+/// Pairs of pod and claim, for pods that may already have a chosen node.
 fn claims_of_pods(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
     let pairs_of = |podgroup: &PodGroupView| {
         let clique = context.caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;

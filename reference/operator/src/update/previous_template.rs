@@ -23,7 +23,7 @@ use crate::cache::pods::{is_live, own_pods};
 pub(crate) struct PreviousTemplate {
     /// At the time when the template was stored. Pods with a higher index, from a later scale-out, are new.
     replicas: i32,
-    /// Of those pods. Pods that gang termination creates are new.
+    /// Generation of those pods. Pods that gang termination creates are new.
     generation: u64,
     labels: BTreeMap<String, String>,
     #[serde(default)]
@@ -35,9 +35,9 @@ pub(super) fn stored(pclq: &PodClique) -> Option<PreviousTemplate> {
     serde_json::from_str(pclq.annotations().get(ANNOTATION_PREVIOUS_TEMPLATE)?).ok()
 }
 
-/// Stores the template of `existing` in `wanted`, if every pod exists and has this template. A template that
-/// is already stored stays, because the pods still have it. If a pod has another template, nothing is stored,
-/// and pods are created again from the newest template.
+/// Stores the template of `existing` in `wanted`, if every pod exists and has this template. A template
+/// that is already stored stays, because the pods still have it. If a pod has another template, nothing is
+/// stored, and pods are created again from the newest template.
 pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wanted: &mut PodClique) {
     let hash = existing.labels().get(LABEL_POD_TEMPLATE_HASH);
     if !rolls(pcs) || hash == wanted.labels().get(LABEL_POD_TEMPLATE_HASH) || stored(existing).is_some() {
@@ -59,7 +59,7 @@ pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, w
     wanted.annotations_mut().insert(ANNOTATION_PREVIOUS_TEMPLATE.to_owned(), json!(previous).to_string());
 }
 
-/// `None` unless the pod of that generation and index must be created from the stored template.
+/// The PodClique with the stored template, if the pod of that generation and index must be created from it.
 pub(crate) fn with_stored_template(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
@@ -79,8 +79,8 @@ pub(crate) fn with_stored_template(
     Some(before)
 }
 
-/// Removes the stored template when the update step has started, and lowers its number of pods after a
-/// scale-in.
+/// The patch of the stored template, if one is due. It removes the template when the update step has
+/// started, and lowers its number of pods after a scale-in.
 pub(crate) fn due_patch(pcs: &PodCliqueSet, pclq: &PodClique) -> Option<Value> {
     let annotation =
         |value: Value| json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: value}}});
@@ -99,8 +99,8 @@ mod tests {
 
     use super::*;
 
-    /// Replica 0 is in the update step. The PodClique is of the given replica and stores the old template of
-    /// 2 pods.
+    /// A PodCliqueSet whose replica 0 is in the update step, and a PodClique of the given replica that
+    /// stores the old template of 2 pods.
     fn updating(replica: i32) -> (PodCliqueSet, PodClique) {
         let pcs = json!({"metadata": {"name": "wl"}, "spec": {"replicas": 2, "template": {"cliques": [
             {"name": "a", "spec": {"replicas": 2, "podSpec": {"containers": [{"name": "new"}]}}},

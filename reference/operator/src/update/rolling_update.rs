@@ -8,19 +8,17 @@
 //! The status of the clique or group stores the steps. The status of the PodCliqueSet stores the replica in
 //! the current step. So a restart continues the update.
 
-/// A pod of a standalone clique, or a replica of a scaling group.
+/// What an update replaces as one: a pod of a standalone clique, or a replica of a scaling group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unit<K> {
     pub key: K,
-    /// The template is outdated.
     pub old: bool,
-    /// The pod is Ready, or the replica available.
+    /// Whether the pod is Ready, or the replica available.
     pub up: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Units<K> {
-    /// In the order in which they are replaced.
     pub present: Vec<Unit<K>>,
     pub wanted: usize,
     pub min: usize,
@@ -55,7 +53,6 @@ impl<K: Clone + PartialEq> Units<K> {
         self.present.iter().any(|unit| unit.key == *key && unit.old)
     }
 
-    /// They are replaced at once.
     pub(crate) fn old_and_down(&self) -> impl Iterator<Item = &K> {
         self.present.iter().filter(|unit| unit.old && !unit.up).map(|unit| &unit.key)
     }
@@ -107,8 +104,8 @@ pub(crate) enum ReplicaState {
     Settled,
 }
 
-/// The current replica stays the next one until it is settled. Then replicas without bound pods come first,
-/// followed by breached replicas, and last the others by index.
+/// The replica of the next update step. The current replica stays the next one until it is settled. Then
+/// replicas without bound pods come first, followed by breached replicas, and last the others by index.
 pub(crate) fn next_replica(replicas: &[ReplicaState], current: Option<usize>) -> Option<usize> {
     let is_open = |state: &ReplicaState| matches!(state, ReplicaState::Old { .. } | ReplicaState::Unsettled);
     if let Some(current) = current.filter(|current| replicas.get(*current).is_some_and(is_open)) {

@@ -27,13 +27,13 @@ use crate::plan::startup_order::follows;
 use crate::plan::startup_parents::awaited;
 use crate::plan::{conditions, minimums};
 
-/// With another update strategy, users delete old pods.
+/// Whether the controller replaces old pods. With another update strategy, users delete them.
 pub(crate) fn rolls(pcs: &PodCliqueSet) -> bool {
     let strategy = pcs.spec.update_strategy.as_ref().map(|strategy| strategy.type_).unwrap_or_default();
     strategy == UpdateStrategyType::RollingRecreate
 }
 
-/// `None` if the status of the PodCliqueSet refers to earlier templates.
+/// The replica in the current update step, if the status of the PodCliqueSet refers to its current templates.
 pub(super) fn reported_replica_in_step(pcs: &PodCliqueSet) -> Option<i32> {
     let progress = pcs.status.as_ref()?.update_progress.as_ref();
     let progress = progress.filter(|progress| progress.update_ended_at.is_none() && rolls(pcs))?;
@@ -41,7 +41,7 @@ pub(super) fn reported_replica_in_step(pcs: &PodCliqueSet) -> Option<i32> {
     reported_generation(pcs).map(|_| current)
 }
 
-/// `None` until the status of the PodCliqueSet reports its generation hash.
+/// The generation hash of a PodCliqueSet, if its status already reports it.
 pub(crate) fn reported_generation(pcs: &PodCliqueSet) -> Option<String> {
     let reported = pcs.status.as_ref()?.current_generation_hash.as_ref()?;
     (*reported == generation_hash(pcs)).then(|| reported.clone())
@@ -95,7 +95,7 @@ pub(crate) struct CliqueView {
     pub pclq: Arc<PodClique>,
     pods: Vec<Arc<Pod>>,
     has_former: bool,
-    /// The pods of the PodClique must have this template hash.
+    /// The template hash that the pods of the PodClique must have.
     template: String,
 }
 
@@ -141,7 +141,6 @@ impl CliqueView {
         self.pods.iter().filter(|pod| is_ready(pod)).count() >= self.min()
     }
 
-    /// Every pod exists, and is Ready if its scheduler has found room for it.
     fn is_whole(&self) -> bool {
         let now = Timestamp::now();
         self.pods.len() >= self.wanted()
@@ -153,7 +152,7 @@ impl CliqueView {
         status.is_some_and(|status| conditions::is_true(&status.conditions, type_))
     }
 
-    /// A later generation keeps the condition, but resets its status.
+    /// Whether its minimum was ever bound. A later generation keeps the condition, but resets its status.
     fn was_held(&self) -> bool {
         let status = self.pclq.status.as_ref();
         let mut known = status.iter().flat_map(|status| &status.conditions);
@@ -180,7 +179,7 @@ impl CliqueView {
         current.map(reported_steps).unwrap_or_default()
     }
 
-    /// For the fault `update-takes-new`: pods that are older than the update but have the new template.
+    /// Pods that are older than the update but have the new template, for the fault `update-takes-new`.
     pub(crate) fn earlier_new_pods(&self) -> Vec<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let Some(started) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
@@ -197,7 +196,7 @@ impl CliqueView {
     }
 }
 
-/// The PodCliqueSet's status reports the update.
+/// Whether progress with that generation hash belongs to the update that the PodCliqueSet's status reports.
 pub(crate) fn is_of_update(pcs: &PodCliqueSet, hash: &String) -> bool {
     pcs.status.as_ref().and_then(|status| status.current_generation_hash.as_ref()) == Some(hash)
 }
@@ -217,7 +216,7 @@ pub(crate) fn selected_pods(steps: UpdateSteps<String>) -> Option<PodsSelectedTo
 
 pub(crate) struct GroupView {
     pub pcsg: Arc<PodCliqueScalingGroup>,
-    /// The members that exist, and whether all members exist.
+    /// For each replica, the members that exist, and whether all members exist.
     pub replicas: Vec<(Vec<CliqueView>, bool)>,
 }
 
@@ -237,8 +236,8 @@ impl GroupView {
         Self { replicas: (0..pcsg.spec.replicas).map(replica).collect(), pcsg }
     }
 
-    /// By index. A remaining pod of an earlier generation does not make a replica old, because it is being
-    /// deleted.
+    /// Its replicas, by index. A remaining pod of an earlier generation does not make a replica old,
+    /// because it is being deleted.
     pub(crate) fn units(&self) -> Units<i32> {
         let unit = |(j, (members, are_all)): (usize, &(Vec<CliqueView>, bool))| Unit {
             key: i32::try_from(j).unwrap_or(i32::MAX),
@@ -263,7 +262,7 @@ impl GroupView {
         })
     }
 
-    /// A replica may be replaced only if every member creates new pods.
+    /// Whether every member of a replica creates new pods, so that the replica may be replaced.
     pub(crate) fn creates_new_pods(&self, j: i32) -> bool {
         let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
         replica.is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::creates_new_pods))
@@ -303,7 +302,7 @@ impl GroupView {
 pub(crate) struct ReplicaView {
     pub cliques: Vec<CliqueView>,
     pub groups: Vec<GroupView>,
-    /// The base PodGang and every clique and scaling group of the replica exist.
+    /// Whether the base PodGang and every clique and scaling group of the replica exist.
     pub exists: bool,
 }
 
@@ -320,7 +319,7 @@ impl ReplicaView {
         self.all().any(CliqueView::has_old)
     }
 
-    /// Pods that gang termination replaces do not count.
+    /// Whether a pod must be updated. Pods that gang termination replaces do not count.
     pub(crate) fn has_old_template(&self) -> bool {
         self.all().any(CliqueView::has_old_template)
     }

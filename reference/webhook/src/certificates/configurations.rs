@@ -22,7 +22,7 @@ impl Configurations {
         Self(all)
     }
 
-    /// In a fixed order. `None` stands for a configuration that is not installed.
+    /// The current configurations, in a fixed order. `None` stands for a configuration that is not installed.
     pub(super) async fn read(&self) -> Result<Vec<Option<DynamicObject>>, CertificateError> {
         let mut found = Vec::with_capacity(self.0.len());
         for &Named { ref api, name } in &self.0 {
@@ -56,7 +56,7 @@ fn named<K: Resource<DynamicType = ()>>(client: &Client, names: &[&'static str])
     names.iter().map(|&name| Named { api: api.clone(), name }).collect()
 }
 
-/// A strategic merge patch; `None` if `configuration` already contains `bundle`.
+/// The strategic merge patch that puts `bundle` into `configuration`; `None` if it is already there.
 ///
 /// Webhooks are merged by name, so their other fields are kept. The resourceVersion makes the patch fail
 /// after a concurrent change.

@@ -31,7 +31,7 @@ const KEY: &str = "tls.key";
 
 /// A certificate is replaced when less than one third of its lifetime is left.
 const RENEWAL_FRACTION: u32 = 3;
-/// Of clocks. A certificate is valid from this long before its creation.
+/// Tolerated clock skew: a certificate is valid from this long before its creation.
 const SKEW: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Debug)]
@@ -43,14 +43,14 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// API servers use the last one.
+    /// The DNS names of the Service. API servers use the last one.
     fn names(&self) -> [String; 3] {
         let Self { service, namespace, .. } = self;
         [service.clone(), format!("{service}.{namespace}"), format!("{service}.{namespace}.svc")]
     }
 }
 
-/// All in PEM.
+/// A certificate with its key and its authority, all in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Content {
     authority: Vec<u8>,
@@ -130,8 +130,8 @@ impl Content {
         (self.certificate.clone(), self.key.clone())
     }
 
-    /// Callers should trust the current authority and the previous one, whose certificate another replica may
-    /// still serve.
+    /// The authorities that callers should trust: the current one, and the previous one, whose certificate
+    /// another replica may still serve.
     pub(super) fn bundle(&self) -> Vec<u8> {
         let mut bundle = self.authority.clone();
         if let Some(previous) = self.previous.as_ref().filter(|previous| authorities(previous).is_ok()) {
@@ -154,8 +154,8 @@ impl Content {
         }
     }
 
-    /// As a caller does: the key belongs to the certificate, and the authority has signed it for the names of
-    /// the Service and for the time `at`.
+    /// Verifies like a caller: the key belongs to the certificate, and the authority has signed it for the
+    /// names of the Service and for the time `at`.
     fn verify(&self, subject: &Subject, at: UnixTime) -> Result<(), rustls::Error> {
         let provider = Arc::new(default_provider());
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(general)?;
@@ -172,7 +172,6 @@ impl Content {
     }
 }
 
-/// At least one.
 fn authorities(pem: &[u8]) -> Result<RootCertStore, rustls::Error> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(pem)? {

@@ -25,12 +25,12 @@ use super::content::{CertificateState, Content, Subject};
 use super::{CertificateError, CertificateObjects};
 
 const SECRET_TYPE: &str = "kubernetes.io/tls";
-/// Also the longest time until a removed authority is restored.
+/// The longest pause between two checks, and so the time until a removed authority is restored.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(1);
 /// How long API servers may take to read a new authority from the webhook configurations.
 const PROPAGATION: Duration = Duration::from_secs(2);
-/// After a concurrent change of the Secret.
+/// Number of immediate retries after a concurrent change of the Secret.
 const MAX_RACES: usize = 3;
 
 pub struct Keeper {
@@ -46,7 +46,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Does not start the keeper. A crypto provider must be installed.
+    /// Creates a keeper without starting it. A crypto provider must be installed.
     pub(super) fn new(client: &Client, subject: Subject, kept: CertificateObjects) -> Self {
         let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
         // Without a certificate, handshakes fail.
@@ -65,7 +65,6 @@ impl Keeper {
         }
     }
 
-    /// Follows the Secret.
     pub fn tls(&self) -> RustlsConfig {
         self.tls.clone()
     }
@@ -85,7 +84,6 @@ impl Keeper {
         }
     }
 
-    /// Returns whether the check succeeded.
     async fn check(&mut self) -> bool {
         let Err(error) = self.attempt().await else {
             let _ = self.state.send_replace(Ok(()));
@@ -158,7 +156,6 @@ impl Keeper {
         Err(CertificateError::Contended)
     }
 
-    /// Returns false after a concurrent change.
     async fn write(&self, old: Option<Secret>, content: &Content) -> Result<bool, CertificateError> {
         let (params, data) = (PostParams::default(), Some(content.data()));
         let (verb, written) = match old {
@@ -184,7 +181,7 @@ impl Keeper {
         }
     }
 
-    /// The authority must already be in the webhook configurations.
+    /// Serves `content`. Its authority must already be in the webhook configurations.
     async fn serve(&mut self, content: Content) -> Result<(), CertificateError> {
         if self.served.as_ref() == Some(&content) {
             return Ok(());

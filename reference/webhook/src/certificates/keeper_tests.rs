@@ -27,7 +27,7 @@ struct Store {
     objects: BTreeMap<String, Value>,
     requests: Vec<String>,
     version: u64,
-    /// Another replica writes this object to a path before the next write.
+    /// An object that another replica writes to a path before the next write.
     rival: Option<(String, Value)>,
 }
 

@@ -19,14 +19,11 @@ mod options;
 pub use keeper::Keeper;
 pub use options::CertificateOptions;
 
-/// The objects with the certificate and its authority.
 #[derive(Clone, Copy, Debug)]
 pub struct CertificateObjects {
-    /// In the namespace of the webhooks' Service.
+    /// The Secret, in the namespace of the webhooks' Service.
     pub secret: &'static str,
-    /// They contain the authority.
     pub mutating: &'static [&'static str],
-    /// They contain the authority.
     pub validating: &'static [&'static str],
 }
 
@@ -53,7 +50,7 @@ impl CertificateError {
         move |source| Self::Api { verb, name, source }
     }
 
-    /// This deserves no warning.
+    /// Whether another replica wrote first. This deserves no warning.
     fn is_lost_race(&self) -> bool {
         match self {
             Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),

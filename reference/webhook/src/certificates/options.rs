@@ -11,7 +11,6 @@ use super::content::Subject;
 use super::{CertificateObjects, Keeper};
 use crate::serve::{ServerError, tls_of_files};
 
-/// 90 days.
 const LIFETIME_SECONDS: u64 = 90 * 24 * 3600;
 
 /// The certificate of the webhooks: files read at start, or a Secret that the program maintains.

@@ -66,12 +66,11 @@ pub(super) fn validate(
     findings
 }
 
-/// KUBE-15.
+/// Whether the user set a scheduling group on the pods (KUBE-15).
 pub(super) fn is_external(template: &PodCliqueSetTemplateSpec) -> bool {
     template.cliques.iter().any(|clique| clique.spec.pod_spec.scheduling_group().is_some())
 }
 
-/// Adds an error if the annotation is invalid or changed.
 fn gang_scope(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
@@ -222,7 +221,6 @@ fn tree_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation) {
     }
 }
 
-/// `support` is set only on a create (KUBE-07).
 fn topology(
     template: &PodCliqueSetTemplateSpec,
     scope: GangScope,

@@ -252,7 +252,6 @@ fn metadata_edits_are_admitted_for_an_invalid_spec() {
     assert!(validate(&gangs_on(GangScope::PodGroup), &edited, Some(&nine), &supported()).admits());
 }
 
-/// A tree still limits the length of its lists.
 #[test]
 fn a_tree_admits_nested_constraints() {
     let template = json!({
@@ -269,7 +268,7 @@ fn a_tree_admits_nested_constraints() {
     assert_eq!(paths(&gangs_on(GangScope::PodGang), &pcs(nine), &with_trees()), ["spec.template.cliques"]);
 }
 
-/// An unknown state of the API is an error.
+/// A requested tree is created or refused, never replaced. An unknown state of the API is an error.
 #[test]
 fn a_requested_tree_is_never_replaced_by_another_scope() {
     let tree = gangs_on(GangScope::Tree);

@@ -31,8 +31,8 @@ impl DefaultScheduler {
         Self { detection: Detection::new(client.clone(), namespace.into(), gates), client, config }
     }
 
-    /// A PodGang gets none in pass-through (KUBE-13), nor if its pods already have a scheduling group
-    /// (KUBE-15).
+    /// Whether this PodGang gets gang resources. It gets none in pass-through (KUBE-13), nor if its pods
+    /// already have a scheduling group (KUBE-15).
     fn creates_gang_resources(&self, pod_gang: &PodGang) -> bool {
         self.config.gang_scheduling && !pod_gang.labels().contains_key(LABEL_EXTERNAL_WORKLOAD)
     }
@@ -182,8 +182,8 @@ impl SchedulerBackend for DefaultScheduler {
         refusal.split_once(", first placement status").map(|(tried, _)| tried.to_owned())
     }
 
-    /// Only in scope `PodGroup` does each podgroup have its own PodGroup, which may be empty. A PodGroup for
-    /// several podgroups has a fixed size.
+    /// Only scope `PodGroup` supports idle podgroups: each has its own PodGroup, which may be empty. A
+    /// PodGroup for several podgroups has a fixed size.
     fn allows_idle(&self, pod_gang: &PodGang) -> bool {
         !self.creates_gang_resources(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup
     }

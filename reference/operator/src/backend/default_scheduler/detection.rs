@@ -18,17 +18,16 @@ use super::config::SchedulerFeatureGates;
 use super::workload_api::{COMPOSITE_VERSION, GROUP, Version};
 use crate::backend::cached_answer::CachedAnswer;
 
-/// For the answer that everything is supported.
+/// How long to cache the answer that everything is supported.
 const POSITIVE: Duration = Duration::from_secs(60);
-/// For an answer that lacks only CompositePodGroup. Kubernetes 1.36 never has it.
+/// How long to cache an answer that lacks only CompositePodGroup. Kubernetes 1.36 never has it.
 const WITHOUT_COMPOSITE: Duration = Duration::from_secs(10);
-/// For any other answer. Short, so that an API installed later is found without a restart.
+/// How long to cache any other answer.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
-/// An error names what is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Support {
-    /// In which version of Workload and PodGroup.
+    /// Whether gangs are supported, and in which version of Workload and PodGroup.
     pub gangs: Result<Version, String>,
     pub topology: Result<(), String>,
     pub composite: Result<(), Unavailable>,
@@ -50,8 +49,8 @@ impl Unavailable {
 }
 
 impl Support {
-    /// A new PodGang that requests `requested` gets a tree if CompositePodGroup is available (KUBE-09). The
-    /// error explains why a requested tree is missing, or why the answer is unknown.
+    /// The scope of a new PodGang that requests `requested`: a tree if CompositePodGroup is available
+    /// (KUBE-09). The error explains why a requested tree is missing, or why the answer is unknown.
     pub(super) fn scope(&self, requested: GangScope) -> Result<GangScope, String> {
         match &self.composite {
             Ok(()) => Ok(GangScope::Tree),
@@ -193,7 +192,6 @@ impl Probe {
         self.dry_run(api, &probe).await
     }
 
-    /// Returns `probe` as the API server would have stored it.
     async fn dry_run<K>(&self, api: Api<K>, probe: &Value) -> Result<Value, Unavailable>
     where
         K: Resource + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
@@ -232,7 +230,7 @@ fn field(stored: &Value, pointer: &str, gate: &str) -> Result<(), Unavailable> {
 
 const PROBE_NAME: &str = "grove-workload-api-probe";
 
-/// Satisfies even a restricted namespace. It is never stored.
+/// A pod that satisfies even a restricted namespace. It is never stored.
 fn probe_pod() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",

@@ -6,7 +6,6 @@ use super::*;
 
 #[derive(Clone, Copy)]
 struct Server {
-    /// Of Workload and PodGroup.
     served: Option<Version>,
     composite: bool,
     generic_workload: bool,

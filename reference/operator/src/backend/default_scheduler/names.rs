@@ -16,7 +16,6 @@ pub(super) fn pod_group(pod_gang: &PodGang, podgroup: &str) -> String {
     shorten(MAX_SUBDOMAIN, idle::resource_name(pod_gang, podgroup, name))
 }
 
-/// The PodGroup of the hard gang, or the root of the tree.
 pub(super) fn whole_gang(pod_gang: &PodGang) -> String {
     shorten(MAX_SUBDOMAIN, named(pod_gang, pod_gang.name_any()))
 }

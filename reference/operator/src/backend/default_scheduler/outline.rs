@@ -15,7 +15,6 @@ use crate::backend::domain::pack_keys;
 pub(super) struct Member {
     pub name: String,
     pub template: String,
-    /// `None` for the hard gang of a whole PodGang.
     pub pod_clique: Option<String>,
     pub shape: PodGroupShape,
 }
@@ -48,7 +47,7 @@ pub(super) fn outline(pod_gang: &PodGang, scope: GangScope) -> Result<Outline, B
     Ok(outline)
 }
 
-/// A template list cannot hold more entries (KUBE-05, KUBE-12).
+/// The reason to refuse more entries than a template list can hold (KUBE-05, KUBE-12).
 pub(super) fn too_many(holder: &str, what: &str, count: usize) -> String {
     format!("{count} {what}, but a {holder} of scheduling.k8s.io holds at most {}", MAX_TEMPLATES)
 }
@@ -95,8 +94,8 @@ impl Builder<'_> {
         Ok(Member { template, name: names::whole_gang(self.pod_gang), pod_clique: None, shape })
     }
 
-    /// The children of the root are a CompositePodGroup per topology group config, and the PodGroups that are
-    /// in no config.
+    /// The root of the tree. Its children are a CompositePodGroup per topology group config, and the
+    /// PodGroups that are in no config.
     fn tree(&self) -> Result<Composite, BackendError> {
         let spec = &self.pod_gang.spec;
         let gang = self.pod_gang.name_any();

@@ -15,12 +15,11 @@ use super::workload_api::{
 use crate::backend::BackendError;
 use crate::backend::names::MAX_LABEL;
 
-/// Parents come first: a child without its parent is refused, or waits for it.
+/// The objects of one PodGang. Parents come first: a child without its parent is refused, or waits for it.
 #[derive(Debug)]
 pub(super) struct GangResources {
     pub version: Version,
     pub workload: DynamicObject,
-    /// Root first. Only a tree has them.
     pub composites: Vec<DynamicObject>,
     pub pod_groups: Vec<DynamicObject>,
 }
@@ -71,7 +70,6 @@ impl Planner<'_> {
         Ok(resources)
     }
 
-    /// Parents first.
     fn add_subtree(
         &self,
         composite: &Composite,
@@ -127,7 +125,6 @@ impl Planner<'_> {
         }
     }
 
-    /// All children are bound, or none.
     fn composite_shape(&self, composite: &Composite) -> CompositeShape {
         let min_group_count = composite.composites.len() + composite.members.len();
         CompositeShape {

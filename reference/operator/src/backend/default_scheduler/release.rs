@@ -39,8 +39,8 @@ pub(super) async fn surplus_pod(
     }
 }
 
-/// For each required level at which a pod of its gang is bound, the pod must join the domain of that bound
-/// pod.
+/// Releases a pod. For each required level at which a pod of its gang is bound, the pod must join the domain
+/// of that bound pod.
 async fn release_into_domains(
     client: &Client,
     pod: &Pod,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::names;
 
-/// On a PodGang: the scope it was created with.
+/// Annotation of a PodGang: the scope it was created with.
 pub(super) const ANNOTATION_PINNED_SCOPE: &str = "grove.io/gang-scope";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -45,7 +45,6 @@ impl GangScope {
         }
     }
 
-    /// The pinned scope, else the one mirrored from the PodCliqueSet, else the profile's.
     pub(super) fn of(pod_gang: &PodGang, profile: GangScope) -> Self {
         let annotations = pod_gang.annotations();
         for key in [ANNOTATION_PINNED_SCOPE, ANNOTATION_GANG_SCOPE] {
@@ -56,7 +55,7 @@ impl GangScope {
         profile
     }
 
-    /// `None` for a surplus pod in no PodGroup.
+    /// Name of the PodGroup of the pod with this index; `None` for a surplus pod in no PodGroup.
     ///
     /// In the scopes `PodGang` and `Tree` the PodGroups contain exactly the hard gang: the pods with the
     /// lowest indexes. A replacement gets the index of the lost pod, and so its membership (KUBE-08,
@@ -75,8 +74,8 @@ impl GangScope {
         })
     }
 
-    /// In a tree, kube-scheduler 1.37 tries pods by age: surplus of one podgroup would take the place of
-    /// another's minimum, and no pod would be bound.
+    /// Whether surplus pods are in no PodGroup. In a tree, kube-scheduler 1.37 tries pods by age: surplus of
+    /// one podgroup would take the place of another's minimum, and no pod would be bound.
     pub(super) fn leaves_surplus_out(self) -> bool {
         self != Self::PodGroup
     }

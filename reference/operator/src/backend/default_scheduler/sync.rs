@@ -45,7 +45,7 @@ pub(super) async fn sync(
     Ok(Synced { warnings })
 }
 
-/// Returns the defect of an existing object.
+/// Creates `wanted` unless it exists. Returns the defect of an existing object.
 async fn ensure(
     client: &Client,
     pod_gang: &PodGang,
@@ -98,8 +98,8 @@ fn is_as_planned(wanted: &DynamicObject, found: &DynamicObject) -> bool {
     difference("spec", &wanted.data["spec"], &found.data["spec"]).is_none()
 }
 
-/// Returns a tolerable defect. Refuses an object that lacks its topology key: a required topology is never
-/// ignored (ADM-09), so no pod may be released.
+/// The tolerable defect of an existing object. Returns [`BackendError::Refused`] if the object lacks its
+/// topology key: a required topology is never ignored (ADM-09), so no pod may be released.
 fn inspect(
     resource: &ApiResource,
     wanted: &DynamicObject,
@@ -219,7 +219,6 @@ mod tests {
         assert!(matches!(inspect(&dropped), Err(BackendError::Refused(_))));
     }
 
-    /// `found` has the name of the planned Workload.
     async fn ensured_with_existing(found: Value) -> Result<Option<String>, BackendError> {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         tokio::spawn(async move {

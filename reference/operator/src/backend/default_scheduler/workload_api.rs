@@ -8,9 +8,9 @@ use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde::Serialize;
 
 pub(super) const GROUP: &str = "scheduling.k8s.io";
-/// Served in addition to [`Version::V1Beta1`].
+/// Version of CompositePodGroup, which is served in addition to [`Version::V1Beta1`].
 pub(super) const COMPOSITE_VERSION: &str = "v1alpha3";
-/// Of a list.
+/// Maximum length of a list of templates.
 pub(super) const MAX_TEMPLATES: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,6 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// Newest first.
     pub(super) const ALL: [Self; 2] = [Self::V1Beta1, Self::V1Alpha2];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -34,7 +33,7 @@ impl Version {
         format!("{GROUP}/{}", self.as_str())
     }
 
-    /// kube-scheduler then binds only gangs whose pods all have the priority of their PodGroup
+    /// Whether kube-scheduler binds only gangs whose pods all have the priority of their PodGroup
     /// (`validatePodGroup` in `schedule_one_podgroup.go`, since Kubernetes 1.37).
     pub(super) fn requires_one_priority(self) -> bool {
         self != Self::V1Alpha2
@@ -78,14 +77,14 @@ fn resource(version: &str, kind: &str, plural: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, version, kind), plural)
 }
 
-/// One of the two lists is empty.
+/// Spec of a Workload. One of the two lists is empty.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkloadSpec {
     pub controller_ref: TypedLocalObjectReference,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pod_group_templates: Vec<PodGroupTemplate>,
-    /// Of the root of the tree.
+    /// The template of the root of the tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub composite_pod_group_templates: Vec<CompositePodGroupTemplate>,
 }
@@ -103,11 +102,10 @@ pub(super) struct CompositePodGroupTemplate {
     pub composite_pod_group_templates: Vec<CompositePodGroupTemplate>,
 }
 
-/// Immutable.
+/// Spec of a CompositePodGroup; immutable.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompositePodGroupSpec {
-    /// `None` for the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_composite_pod_group_name: Option<String>,
     pub workload_ref: WorkloadReference,
@@ -137,7 +135,7 @@ pub(super) struct PodGroupTemplate {
     pub shape: PodGroupShape,
 }
 
-/// Immutable except for `gang.minCount` since `v1beta1`.
+/// Spec of a PodGroup; immutable except for `gang.minCount` since `v1beta1`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PodGroupSpec {
@@ -152,7 +150,7 @@ pub(super) struct PodGroupSpec {
 pub(super) type PodGroupShape = Shape<Gang>;
 pub(super) type CompositeShape = Shape<CompositeGang>;
 
-/// What a template and its groups share.
+/// Scheduling fields that a template and its groups share.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Shape<G> {
@@ -209,7 +207,6 @@ pub(super) struct TopologyKey {
     pub key: String,
 }
 
-/// Depends on the version.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum TemplateReference {
@@ -217,7 +214,6 @@ pub(super) enum TemplateReference {
     WorkloadRef(WorkloadReference),
 }
 
-/// Since `v1beta1`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkloadReference {
@@ -225,7 +221,6 @@ pub(super) struct WorkloadReference {
     pub template_name: String,
 }
 
-/// In `v1alpha2`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkloadTemplateReference {
@@ -233,7 +228,6 @@ pub(super) struct WorkloadTemplateReference {
     pub pod_group_template_name: String,
 }
 
-/// Without owner or labels.
 pub(super) fn object(
     resource: &ApiResource,
     namespace: &str,

@@ -4,7 +4,7 @@ use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::backend::crd::Crd;
 
-/// Also the name of the profile.
+/// The schedulerName of KAI's pods, and the name of its profile.
 pub const KAI_SCHEDULER: &str = "kai-scheduler";
 
 pub(super) const RELEASE: &str = "KAI 0.15";
@@ -25,7 +25,7 @@ pub(super) const CRDS: [Crd; 4] = [
 pub(super) const PREFIX: &str = "kai.scheduler/";
 /// Label or annotation: the queue.
 pub(super) const KEY_QUEUE: &str = "kai.scheduler/queue";
-/// Label of PodGroups, pods and nodes.
+/// Label of PodGroups, pods and nodes: the node pool.
 pub(super) const LABEL_NODE_POOL: &str = "kai.scheduler/node-pool";
 /// Label of a pod: its leaf subgroup.
 pub(super) const LABEL_SUB_GROUP: &str = "kai.scheduler/subgroup-name";

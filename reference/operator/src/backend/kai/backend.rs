@@ -28,8 +28,8 @@ impl Kai {
         Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
     }
 
-    /// The Topology that the ClusterTopologyBinding references, otherwise the one with the name of the
-    /// binding.
+    /// Name of the KAI Topology for the constraints of `gang`: the one that its ClusterTopologyBinding
+    /// references, otherwise the one with the name of the binding.
     async fn topology_of(&self, gang: &GangState<'_>) -> Result<Option<String>, BackendError> {
         let annotations = gang.pod_gang.annotations();
         let annotation = |key: &str| annotations.get(key).filter(|name| !name.is_empty()).cloned();
@@ -56,8 +56,8 @@ impl SchedulerBackend for Kai {
         admission::validate(pcs, old)
     }
 
-    /// Makes KAI's podgrouper ignore the PodGang (KAI-02), and copies a queue and a node pool that only
-    /// cliques name.
+    /// Makes KAI's podgrouper ignore the PodGang (KAI-02). Copies a queue and a node pool that only cliques
+    /// name.
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
         if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of_pcs(pcs)) {

@@ -13,7 +13,6 @@ use crate::backend::FieldError;
 /// Why a gang cannot move to another pool.
 const KEPT: &str = "KAI keeps the node pool that a PodGroup was created with";
 
-/// Returns an error if `pcs` names several pools.
 pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {
     let mut all = named(pcs);
     let Some((first, place)) = all.next() else { return Ok(None) };
@@ -66,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    /// On the PodCliqueSet and two cliques; an empty text means no label.
+    /// A PodCliqueSet and two cliques with these pools; an empty text means no label.
     fn pcs(replicas: i32, pools: [&str; 3]) -> PodCliqueSet {
         let labels = |pool: &str| if pool.is_empty() { json!({}) } else { json!({LABEL_NODE_POOL: pool}) };
         let [own, a, b] = pools.map(labels);

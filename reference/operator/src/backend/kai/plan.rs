@@ -43,7 +43,7 @@ pub(super) fn plan(
     })
 }
 
-/// KAI requires a DNS label, so the podgroup's name may be shortened.
+/// The leaf subgroup of a podgroup. KAI requires a DNS label, so the podgroup's name may be shortened.
 pub(super) fn leaf(podgroup: &str) -> String {
     names::dns_label(podgroup)
 }
@@ -86,8 +86,8 @@ impl Gang<'_> {
         BackendError::Refused(format!("PodGang {}: {reason}", self.pod_gang.name_any()))
     }
 
-    /// Parents first. Returns an error if a config names an unknown podgroup, or if two configs name the same
-    /// one.
+    /// The parents, then the leaves. Returns an error if a config names an unknown podgroup, or if two
+    /// configs name the same one.
     fn sub_groups(&self) -> Result<Vec<Value>, BackendError> {
         let spec = &self.pod_gang.spec;
         let configs =

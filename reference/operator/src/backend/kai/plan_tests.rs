@@ -44,7 +44,7 @@ fn constrained() -> PodGang {
     pod_gang
 }
 
-/// Nulls only mark absent fields.
+/// The spec without nulls, which only mark absent fields.
 fn spec(pod_gang: &PodGang, existing: Option<&DynamicObject>) -> Value {
     fn without_nulls(value: &Value) -> Value {
         match value {

@@ -13,7 +13,6 @@ use super::api::KEY_QUEUE;
 use crate::backend::FieldError;
 use crate::backend::queue::Queue;
 
-/// Returns an error if `pcs` names no queue, or several.
 pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     let own = named("metadata", pcs.labels(), pcs.annotations());
     let cliques = pcs.spec.template.cliques.iter().enumerate().filter_map(|(i, clique)| {
@@ -38,7 +37,7 @@ pub(super) fn of_gang(pod_gang: &PodGang) -> Option<&str> {
     named("metadata", pod_gang.labels(), pod_gang.annotations()).map(|queue| queue.name)
 }
 
-/// An empty name counts as none.
+/// The queue that one object names. An empty name counts as none.
 fn named<'a>(
     metadata: &str,
     labels: &'a BTreeMap<String, String>,
@@ -60,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// Label and annotation of the PodCliqueSet and two cliques; an empty text means none.
+    /// A PodCliqueSet and two cliques with these queues as label and annotation; an empty text means none.
     fn pcs(queues: [(&str, &str); 3]) -> PodCliqueSet {
         let pairs = |queue: &str| if queue.is_empty() { json!({}) } else { json!({KEY_QUEUE: queue}) };
         let [own, a, b] = queues.map(|(label, annotation)| (pairs(label), pairs(annotation)));

@@ -117,7 +117,7 @@ fn wanted_keys(binding: &ClusterTopologyBinding) -> impl Iterator<Item = &str> {
     binding.spec.levels.iter().map(|level| level.key.as_str())
 }
 
-/// The alias of a level does not count.
+/// The keys of a Topology. The alias of a level does not count.
 fn keys(topology: &DynamicObject) -> impl Iterator<Item = &str> {
     let levels = topology.data["spec"]["levels"].as_array().map(Vec::as_slice).unwrap_or_default();
     levels.iter().map(|level| level["nodeLabel"].as_str().unwrap_or_default())

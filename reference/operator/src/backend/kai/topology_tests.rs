@@ -14,7 +14,6 @@ fn binding() -> ClusterTopologyBinding {
         .unwrap()
 }
 
-/// A ClusterTopologyBinding with the UID `owner` controls it.
 fn topology(keys: &[&str], owner: &str) -> DynamicObject {
     let levels: Vec<_> = keys.iter().map(|key| json!({"nodeLabel": key, "alias": "a"})).collect();
     let owner = json!({
@@ -25,7 +24,6 @@ fn topology(keys: &[&str], owner: &str) -> DynamicObject {
     serde_json::from_value(json!({"metadata": metadata, "spec": {"levels": levels}})).unwrap()
 }
 
-/// The cache has this Topology.
 async fn sync(cached: Option<DynamicObject>) -> (Result<TopologyState, BackendError>, Vec<(String, Value)>) {
     let existing: Vec<_> = cached.into_iter().map(Arc::new).collect();
     let api = cluster(&[]);

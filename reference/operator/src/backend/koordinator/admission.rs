@@ -48,7 +48,7 @@ fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static s
     }
 }
 
-/// Koordinator does not support multi-node NVLink.
+/// Refuses the annotations that request multi-node NVLink, which Koordinator does not support.
 fn mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let cliques = template.cliques.iter().enumerate();

@@ -21,9 +21,8 @@ use crate::backend::{
 };
 use crate::cache::observed_pod::Pod;
 
-/// The ClusterNetworkTopology is read only for gangs that need it.
+/// The CRDs that must be installed. The ClusterNetworkTopology is read only for gangs that need it.
 const CRDS: &[Crd] = &[Crd { name: "podgroups.scheduling.sigs.k8s.io", version: "v1alpha1", field: None }];
-/// This backend was written for it.
 const RELEASE: &str = "Koordinator 1.8";
 
 pub struct Koordinator {

@@ -14,10 +14,9 @@ pub struct KoordinatorConfig {
     pub match_policy: MatchPolicy,
     /// How long placed pods wait for the rest of the gang.
     pub schedule_timeout_seconds: ScheduleTimeout,
-    /// For pods that set none.
     #[serde(rename = "defaultQoSClass")]
     pub default_qos_class: Option<QosClass>,
-    /// In addition to the well-known keys.
+    /// Maps node-label keys to layers, in addition to the well-known keys.
     pub topology_key_mappings: LayerMappings,
 }
 

@@ -18,12 +18,11 @@ use crate::backend::domain::pack_keys;
 pub(super) struct Gather {
     /// All pods in one domain of this layer.
     pub required: Option<Layer>,
-    /// If possible. Koordinator 1.8 does not read it.
+    /// All pods in one domain of this layer, if possible. Koordinator 1.8 does not read it.
     pub preferred: Option<Layer>,
     pub warnings: Vec<String>,
 }
 
-/// The cluster's network topology lacks it.
 #[derive(Debug, thiserror::Error)]
 #[error("ClusterNetworkTopology default declares no {}", .0.as_str())]
 pub(super) struct UndeclaredLayer(Layer);

@@ -13,7 +13,6 @@ use crate::backend::BackendError;
 
 const NAME: &str = "default";
 
-/// Empty if the ClusterNetworkTopology does not exist.
 pub(super) async fn declared_layers(client: &Client) -> Result<BTreeSet<String>, BackendError> {
     let kind = GroupVersionKind::gvk("scheduling.koordinator.sh", "v1alpha1", "ClusterNetworkTopology");
     let resource = ApiResource::from_gvk_with_plural(&kind, "clusternetworktopologies");

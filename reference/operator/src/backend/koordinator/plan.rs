@@ -28,8 +28,8 @@ pub(super) fn names(pod_gang: &PodGang) -> impl Iterator<Item = String> {
     pod_gang.spec.podgroups.iter().map(|podgroup| pod_group::name(pod_gang, &podgroup.name))
 }
 
-/// In podgroup order. `current` are the existing PodGroups, regardless of owner. Refuses a podgroup without a
-/// minimum.
+/// The PodGroups of the PodGang, in podgroup order. `current` are the existing ones, regardless of owner.
+/// Returns [`BackendError::Refused`] if a podgroup has no minimum.
 pub(super) fn plan(
     config: &KoordinatorConfig,
     state: &GangState<'_>,
@@ -93,8 +93,8 @@ fn annotations(config: &KoordinatorConfig, groups: &[String], gather: &Gather) -
     annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The annotation is absent while the number of pods is below the minimum, because Koordinator rejects such a
-/// total.
+/// The number of pods. The annotation is absent while that is below the minimum, because Koordinator rejects
+/// such a total.
 fn total_number(podgroup: &PodGroup) -> String {
     let total = podgroup.pod_references.len();
     match usize::try_from(podgroup.min_replicas).is_ok_and(|min| total >= min) {

@@ -22,7 +22,6 @@ fn pod_gang(podgroups: Vec<PodGroup>) -> PodGang {
     pod_gang
 }
 
-/// The hard gang is released.
 fn plan(
     config: &KoordinatorConfig,
     pod_gang: &PodGang,

@@ -19,7 +19,7 @@ pub(super) const ANNOTATION_GROUPS: &str = "gang.scheduling.koordinator.sh/group
 pub(super) const ANNOTATION_MODE: &str = "gang.scheduling.koordinator.sh/mode";
 /// Annotation of a PodGroup: which pods count towards the minimum.
 pub(super) const ANNOTATION_MATCH_POLICY: &str = "gang.scheduling.koordinator.sh/match-policy";
-/// Annotation of a PodGroup.
+/// Annotation of a PodGroup: the number of its pods.
 pub(super) const ANNOTATION_TOTAL_NUMBER: &str = "gang.scheduling.koordinator.sh/total-number";
 /// Annotation of a PodGroup: the topology of its GangGroup, as JSON.
 pub(super) const ANNOTATION_NETWORK_TOPOLOGY: &str = "gang.scheduling.koordinator.sh/network-topology-spec";
@@ -29,10 +29,10 @@ pub(super) fn pod_groups() -> ApiResource {
     ApiResource::from_gvk_with_plural(&kind, "podgroups")
 }
 
-/// `<podgang>-<podgroup>`, shortened to the limit of a label value. It depends only on the PodGang, so that
-/// the object, the list of the GangGroup and every pod have the same name. Once a GangGroup was satisfied,
-/// Koordinator always treats it as satisfied. So a gang that was terminated and created again gets a new
-/// GangGroup, and so does a gang to which an idle podgroup returns.
+/// The PodGroup of a podgroup: `<podgang>-<podgroup>`, shortened to the limit of a label value. It depends
+/// only on the PodGang, so that the object, the list of the GangGroup and every pod have the same name. Once
+/// a GangGroup was satisfied, Koordinator always treats it as satisfied. So a gang that was terminated and
+/// created again gets a new GangGroup, and so does a gang to which an idle podgroup returns.
 pub(super) fn name(pod_gang: &PodGang, podgroup: &str) -> String {
     let name = format!("{}-{podgroup}", pod_gang.name_any());
     shorten(MAX_LABEL, idle::resource_name(pod_gang, podgroup, name))

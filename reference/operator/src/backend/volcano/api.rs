@@ -4,10 +4,10 @@ use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::backend::crd::Crd;
 
-/// Also the name of the profile.
+/// The schedulerName of Volcano's pods, and the name of its profile.
 pub const VOLCANO: &str = "volcano";
 
-/// The first release with subgroup policies.
+/// The oldest release that this backend supports: the first with subgroup policies.
 pub(super) const RELEASE: &str = "Volcano 1.14";
 
 /// An older PodGroup would drop the subgroups, and with them the minimum of each podgroup.

@@ -99,8 +99,8 @@ impl SchedulerBackend for Volcano {
             pod.annotations_mut().insert(key.to_owned(), plan::name(member.pod_gang));
         }
         let spec = pod_spec::set_scheduler_name(self.name(), pod, member)?;
-        // Volcano could use a node without the label of a required level, if that node is in a HyperNode of a
-        // lower tier.
+        // Volcano could otherwise use a node without the label of a required level, if that node is in a
+        // HyperNode of a lower tier.
         pod_spec::require_levels(spec, member)
     }
 

@@ -22,7 +22,6 @@ fn crd(name: &str, version: &str, field: &str) -> (String, Value) {
     (format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"), crd)
 }
 
-/// Volcano's PodGroup CRD has this field.
 fn cluster(field: &str, objects: &[(&str, Value)]) -> FakeApi {
     let crds = CRDS.iter().map(|wanted| crd(wanted.name, wanted.version, field)).collect::<Vec<_>>();
     let crds = crds.iter().map(|(path, crd)| (path.as_str(), crd.clone()));
@@ -49,7 +48,6 @@ fn pcs(edit: impl FnOnce(&mut Value)) -> PodCliqueSet {
     serde_json::from_value(pcs).unwrap()
 }
 
-/// The required keys of the PodGang and of its podgroup.
 fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
     let [gang, own] = keys.map(|key| key.map(|key| json!({"packConstraint": {"required": key}})));
     let podgroup = |name: &str, own| json!({"name": name, "podReferences": [], "minReplicas": 2, "topologyConstraint": own});

@@ -24,15 +24,15 @@ use super::tiers::Tiers;
 use crate::backend::objects::{self, Created, Target};
 use crate::backend::{BackendError, TopologyBackend, TopologyState, TopologyView};
 
-/// HyperNodes of one tier do not depend on each other.
+/// Number of concurrent requests. HyperNodes of one tier do not depend on each other.
 const CONCURRENCY: usize = 16;
 
 pub(super) struct HyperNodes {
     client: Client,
 }
 
-/// The oldest binding that does not reference HyperNodes of another owner. Among equally old ones, it is the
-/// one that already has `hyper_nodes`.
+/// The binding from which Volcano's tree is created: the oldest of those that do not reference HyperNodes of
+/// another owner. Among equally old ones, it is the one that already has `hyper_nodes`.
 pub(super) fn applied_binding<'a>(
     bindings: impl IntoIterator<Item = &'a ClusterTopologyBinding>,
     hyper_nodes: impl Iterator<Item = &'a ObjectMeta>,
@@ -58,10 +58,10 @@ fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
     metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
-/// By their relation to one binding.
+/// The existing HyperNodes, by their relation to one binding.
 struct ExistingHyperNodes<'a> {
     own: BTreeMap<String, &'a DynamicObject>,
-    /// Their ClusterTopologyBinding is another one, or no longer exists.
+    /// HyperNodes whose ClusterTopologyBinding is another one, or no longer exists.
     of_other_bindings: BTreeSet<String>,
     foreign: BTreeSet<String>,
 }
@@ -92,7 +92,6 @@ impl HyperNodes {
         Self { client }
     }
 
-    /// Also deletes the rest of `own`.
     async fn write(
         &self,
         wanted: &[DynamicObject],
@@ -231,7 +230,6 @@ impl TopologyBackend for HyperNodes {
     }
 }
 
-/// With the HyperNode `root` itself.
 fn descendants<'a>(root: &str, all: &BTreeMap<String, &'a DynamicObject>) -> Vec<&'a DynamicObject> {
     let mut names = vec![root.to_owned()];
     let mut found: BTreeMap<String, &DynamicObject> = BTreeMap::new();

@@ -31,7 +31,6 @@ fn current_tree(nodes: &[Arc<Node>]) -> Vec<Arc<DynamicObject>> {
     owned_by("t", nodes)
 }
 
-/// An empty `member` means no members.
 fn hyper_node(name: &str, tier: u64, domain: &str, member: &str) -> Arc<DynamicObject> {
     let named = |name: &str| json!({"type": "HyperNode", "selector": {"exactMatch": {"name": name}}});
     let members: Vec<_> = Some(member).filter(|name| !name.is_empty()).map(named).into_iter().collect();

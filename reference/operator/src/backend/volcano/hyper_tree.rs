@@ -28,7 +28,7 @@ pub(super) struct HyperNode {
     pub name: String,
     /// 1 for the narrowest level.
     pub tier: usize,
-    /// Such as `rack`.
+    /// The level's domain, such as `rack`.
     pub domain: String,
     /// Sorted, without duplicates, never empty.
     pub members: Vec<Member>,
@@ -43,7 +43,7 @@ pub(super) enum Member {
 /// A node's values for a level and all wider ones, broadest first; `None` where it lacks the label.
 type Path<'a> = Vec<Option<&'a str>>;
 
-/// `levels` are ordered from broadest to narrowest. Members come before their parents.
+/// The HyperNodes of `levels` (broadest first) for `nodes`. Members come before their parents.
 pub(super) fn tree<'a>(
     binding: &str,
     levels: &[TopologyLevel],
@@ -78,7 +78,7 @@ pub(super) fn tree<'a>(
     tree
 }
 
-/// Also removes HyperNodes that have no members left.
+/// Removes the HyperNodes whose name `is_taken`, and then those that have no members left.
 pub(super) fn without_taken(tree: Vec<HyperNode>, is_taken: impl Fn(&str) -> bool) -> Vec<HyperNode> {
     let mut removed = BTreeSet::new();
     let keep = |mut hyper_node: HyperNode| {
@@ -96,7 +96,7 @@ pub(super) fn without_taken(tree: Vec<HyperNode>, is_taken: impl Fn(&str) -> boo
 }
 
 impl HyperNode {
-    /// Controlled by `binding`, so that garbage collection deletes it with the binding (DEL-09).
+    /// The object, controlled by `binding` so that garbage collection deletes it with the binding (DEL-09).
     pub(super) fn object(&self, binding: &ClusterTopologyBinding) -> DynamicObject {
         let spec = json!({
             "tier": self.tier,

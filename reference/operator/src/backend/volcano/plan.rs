@@ -23,7 +23,6 @@ use crate::backend::domain::pack_keys;
 use crate::backend::gang_objects::{Pairs, metadata};
 use crate::cache::generation;
 
-/// By node-label key.
 pub(super) type GangTiers = BTreeMap<String, usize>;
 
 /// `tiers` are the tiers of the required levels.
@@ -37,8 +36,8 @@ pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObjec
     })
 }
 
-/// Volcano remembers the HyperNode of a PodGroup as long as that exists. So a gang that was terminated and
-/// created again gets a new PodGroup.
+/// The PodGroup of the PodGang. Volcano remembers the HyperNode of a PodGroup as long as that exists. So a
+/// gang that was terminated and created again gets a new PodGroup.
 pub(super) fn name(pod_gang: &PodGang) -> String {
     generation::named(pod_gang, pod_gang.name_any())
 }

@@ -17,7 +17,7 @@ use crate::backend::{FieldError, names};
 
 const STATE_OPEN: &str = "Open";
 
-/// Returns an error for an invalid name, or if cliques resolve to different queues.
+/// The queue of `pcs`. Returns an error for an invalid name, or if cliques resolve to different queues.
 pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     let default = named(pcs.annotations());
     let own = default.map(|name| Queue { name, path: path("metadata") });
@@ -41,7 +41,6 @@ pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     Ok(first)
 }
 
-/// The pinned queue, else the one in the annotation mirrored from the PodCliqueSet.
 pub(super) fn of_gang(pod_gang: &PodGang) -> &str {
     let annotation = |key: &str| pod_gang.annotations().get(key).map(|name| name.trim());
     let pinned = annotation(ANNOTATION_PINNED_QUEUE).or_else(|| annotation(ANNOTATION_QUEUE));
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
     use crate::backend::fake_api::FakeApi;
 
-    /// Of a PodCliqueSet and two cliques; an empty text means none.
+    /// A PodCliqueSet and two cliques with these queues; an empty text means none.
     fn pcs(queues: [&str; 3]) -> PodCliqueSet {
         let annotations = |queue: &str| match queue {
             "" => json!({}),

@@ -20,12 +20,12 @@ use super::hyper_tree::topology_label;
 use super::plan::{self, GangTiers};
 use crate::backend::{BackendError, GangState, domain, gang_objects};
 
-/// The narrowest level is tier 1.
+/// The tiers of a ClusterTopologyBinding's levels. The narrowest level is tier 1.
 #[derive(Debug, Default)]
 pub(super) struct Tiers(Vec<TopologyLevel>);
 
 impl Tiers {
-    /// Ordered from broadest to narrowest.
+    /// `levels` are ordered from broadest to narrowest.
     pub(super) fn new(levels: &[TopologyLevel]) -> Self {
         Self(levels.to_vec())
     }
@@ -75,7 +75,6 @@ pub(super) async fn of_gang(
     }
 }
 
-/// `None` if a tier is missing, or if the tiers conflict.
 fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
     let spec = &pod_group.data["spec"];
     let policies = spec["subGroupPolicy"].as_array().map(Vec::as_slice).unwrap_or_default();

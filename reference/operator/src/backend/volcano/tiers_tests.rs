@@ -17,7 +17,6 @@ fn binding(reference: Option<&str>) -> Value {
     })
 }
 
-/// Its controller has this UID.
 fn hyper_nodes_of(uid: &str) -> Value {
     let kind = "ClusterTopologyBinding";
     let owner =
@@ -26,7 +25,6 @@ fn hyper_nodes_of(uid: &str) -> Value {
     json!({"kind": "HyperNodeList", "apiVersion": "topology.volcano.sh/v1alpha1", "metadata": {}, "items": [hyper_node]})
 }
 
-/// The required keys of the PodGang and of its podgroup.
 fn pod_gang(keys: [Option<&str>; 2]) -> PodGang {
     let [gang, own] = keys.map(|key| key.map(|key| json!({"packConstraint": {"required": key}})));
     let podgroup = json!({"name": "a", "podReferences": [], "minReplicas": 1, "topologyConstraint": own});
@@ -63,7 +61,7 @@ async fn the_narrowest_level_is_tier_1() {
     assert_eq!((tiers.level(0), tiers.level(3), tiers.tier_of("else")), (None, None, None));
 }
 
-/// The cluster has no HyperNodes.
+/// A gang whose PodGroup contains these tiers, in a cluster without HyperNodes.
 #[rstest::rstest]
 #[case::as_planned([2, 1], true, false)]
 #[case::other_levels([3, 1], true, true)]
