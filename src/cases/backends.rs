@@ -33,7 +33,7 @@ impl Own {
 }
 
 pub(crate) struct Rules {
-    /// Tried on this backend's PodCliqueSet. The clause demands the rule.
+    /// Attempts on this backend's PodCliqueSet, each with the clause that demands the rule.
     pub(crate) own: &'static [(&'static str, Attempt)],
     /// Other backends' rules that do not apply to this backend's PodCliqueSets, nor to those of an unknown
     /// scheduler.

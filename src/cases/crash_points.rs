@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 /// Number of PodCliqueSets whose controller is killed, in a run that does not try every crash point.
 pub(crate) const KILLED_SETS: usize = 2;
 
-/// For each PodCliqueSet and step. `writes` is the undisturbed number of writes per step. A run tries every
-/// crash point on request. Otherwise its seed chooses [`KILLED_SETS`] per step.
+/// The crash points for each PodCliqueSet and step. `writes` is the undisturbed number of writes per step. A
+/// run tries every crash point on request. Otherwise its seed chooses [`KILLED_SETS`] per step.
 pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     match test.test_cluster.thorough.every_crash_point {
         true => every(writes),

@@ -1,7 +1,7 @@
 //! Owns values that are created while the program runs and that live as long as it.
 //!
-//! Most targets and cases are constants, and `&'static` references to them are copied everywhere. An [`Arena`]
-//! gives such references to targets that a user declares and to cases that the suite generates.
+//! Most targets and cases are constants with `&'static` references. An [`Arena`] gives such references to
+//! targets that a user declares and to cases that the suite generates.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 

@@ -1,6 +1,5 @@
-//! What the operator under test declares about one backend: the supported features and the configuration of
-//! its profile. The declaration replaces the features in the suite's own description of a [`Target`]. The
-//! header of a history stores it, so that a replay decides as the run did.
+//! What the operator under test declares about one backend. It replaces the features in the suite's own
+//! description of a [`Target`]. The header of a history stores it, so that a replay decides as the run did.
 
 use std::borrow::Cow;
 
@@ -47,15 +46,14 @@ pub struct PodAddition {
 }
 
 impl BackendDeclaration {
-    /// Why a feature's clauses are unsupported.
     pub(crate) fn why_not(&self, feature: Feature, target: Target) -> Cow<'static, str> {
         format!("{} does not declare {feature} on {}", self.operator, target.backend()).into()
     }
 }
 
 impl Target {
-    /// This target with an operator's declaration, which stays until the process ends. Kubelet and
-    /// External stay as the suite describes them, because the operator does not determine these features.
+    /// This target with an operator's declaration. Kubelet and External stay as the suite describes them,
+    /// because the operator does not determine these features.
     #[must_use]
     pub fn declared_by(self, declaration: BackendDeclaration) -> Self {
         let own = self.of_the_suite();

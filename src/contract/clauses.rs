@@ -1,8 +1,7 @@
 //! The clauses of the contract, read from `contract/` at the top of the repository.
 //!
-//! A clause is one promise, with an id that never changes its meaning. Cases name the clauses that they
-//! decide, and reports count clauses. A clause states how severe a violation is ([`Level`]), who must satisfy
-//! it ([`Feature`] and [`Group::backend`]) and who promised it ([`Source`]).
+//! A clause is one promise, with an id that never changes its meaning. It states how severe a violation is
+//! ([`Level`]), who must satisfy it ([`Feature`] and [`Group::backend`]) and who promised it ([`Source`]).
 
 mod feature;
 mod group;
@@ -65,8 +64,7 @@ pub struct Clause {
     pub across_kinds: bool,
     /// Clauses that it repeats for its own backend. Evidence for one of them is evidence for this clause.
     pub restates: &'static [&'static str],
-    /// The part of the contract from which a clause without a case follows, together with the declared
-    /// features.
+    /// The part of the contract from which a clause without a case follows.
     pub rests_on: Option<&'static str>,
     /// A second feature for which its cases are evidence, on the targets that declare that feature.
     pub also_shows: Option<Feature>,

@@ -1,11 +1,10 @@
 //! A scheduler that reads PodGangs itself, with the name and features that its user declares (EXT-03).
 //!
 //! The suite does not run the scheduler. It runs on the user's cluster, where the operator under test has a
-//! profile with the scheduler's name and type External. Everything that the suite knows about it comes from
-//! the command line. Each history stores the declaration, so that a replay decides as the run did.
+//! profile with the scheduler's name and type External. Each history stores the declaration, so that a replay
+//! decides as the run did.
 //!
-//! Clauses about gang resources do not apply, because an External backend creates none. The clauses of the
-//! scheduler's declared features apply, and those that are the same for every backend.
+//! Clauses about gang resources do not apply, because an External backend creates none.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +55,6 @@ pub enum NotExternal {
     Feature(Feature),
 }
 
-/// The data that the [`TargetDescription`] of an external scheduler borrows.
 struct DescriptionData {
     scheduler: String,
     name: String,
@@ -111,7 +109,6 @@ fn is_profile_name(name: &str) -> bool {
         && name.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// The declaration of an external scheduler, as histories store it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Declared {

@@ -13,8 +13,7 @@ pub struct Kind {
     /// The name in histories: the kind, and its group if several groups have that kind, as in
     /// `PodGroup.scheduling.volcano.sh`.
     pub name: &'static str,
-    /// `GROUP/VERSION`, or `v1`: the version that the cluster serves, or the newest known one without a
-    /// cluster.
+    /// `GROUP/VERSION`, or `v1`: the version that the cluster serves, or the newest known one.
     pub api_version: &'static str,
     /// Older versions that a cluster may serve instead, newest first.
     pub older: &'static [&'static str],
@@ -62,8 +61,8 @@ impl Kind {
         Self { older, ..self }
     }
 
-    /// The kind in the version that the cluster serves. `None` for a kind of Kubernetes that the cluster
-    /// does not serve. Other kinds keep their version, because their CRDs may be installed later.
+    /// The kind in the version that the cluster serves. `None` for a kind of Kubernetes that the cluster does
+    /// not serve. Other kinds keep their version, because their CRDs may be installed later.
     pub fn served(self, api_versions: &BTreeSet<String>) -> Option<Self> {
         let mut known = std::iter::once(self.api_version).chain(self.older.iter().copied());
         match known.find(|version| api_versions.contains(*version)) {

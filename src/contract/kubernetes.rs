@@ -1,14 +1,13 @@
 //! The Kubernetes versions of control planes. Each has a row with the settings that enable the Workload API.
 //!
-//! To add a version, add a row to [`RELEASES`] and its pinned module (`install/catalogue.rs`). Differences
-//! between versions are fields of the rows, so no other code compares versions.
+//! To add a version, add a row to [`RELEASES`] and its pinned module (`install/catalogue.rs`). No other code
+//! compares versions.
 //!
 //! A preview is a minor version that is not released. It has a row and no pinned module: its programs are
 //! built as with `--component NAME=version:V`. A run uses it only if `--kubernetes` names it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The data of a version.
 struct Release {
     minor: &'static str,
     version: &'static str,
@@ -139,9 +138,8 @@ impl Kubernetes {
         self.release().has_trees
     }
 
-    /// kind's own node image of the pinned version, if kind publishes one. kind 0.33.0 has images of
-    /// 1.36.4 and
-    /// 1.37.0 only, so the harness builds node images of the pinned versions.
+    /// kind's own node image of the pinned version, if kind publishes one. The harness builds the other
+    /// images.
     pub const fn node_image(self) -> Option<&'static str> {
         self.release().node_image
     }

@@ -1,6 +1,5 @@
-//! Properties of targets. A property is not a feature: no clause requires it, and no operator declares it. The
-//! description of a target states its properties, and a [case requires](crate::requirements) those that it
-//! depends on.
+//! Properties of targets. No clause requires a property, and no operator declares it. The description of a
+//! target states its properties, and a [case requires](crate::requirements) those that it depends on.
 
 /// A property of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,13 +21,11 @@ pub use crate::targets::{AI_CONFORMANCE_TARGETS, KUBE, TARGETS, TRAIN_JOB_TARGET
 pub struct TargetDescription {
     /// The name in histories. It never changes.
     pub(crate) id: &'static str,
-    /// The scheduler of the harness's cluster. For an External profile this is kube-scheduler, which every
-    /// cluster has.
+    /// For an External profile this is kube-scheduler, which every cluster has.
     pub(crate) scheduler: Scheduler,
-    /// The schedulerName of the backend.
     pub(crate) backend: &'static str,
-    /// The backend in reports and on the command line: its schedulerName, prefixed with or replaced by
-    /// `external` for a profile of that type.
+    /// The name in reports and on the command line: the schedulerName, prefixed with or replaced by `external`
+    /// for a profile of that type.
     pub(crate) name: &'static str,
     /// The value of kube-scheduler's gang-scope annotation. The other backends have one mapping and no scope.
     pub(crate) scope: Option<&'static str>,
@@ -38,15 +36,13 @@ pub struct TargetDescription {
     /// Why other features are not declared, where the target has a better reason than the feature's own default
     /// (`clauses/feature.rs`).
     pub(crate) why_not: &'static [(Feature, &'static str)],
-    /// The properties that cases may require. Only targets of PodCliqueSets have any.
+    /// Properties that cases may require. Only targets of PodCliqueSets have any.
     pub(crate) properties: &'static [Property],
     /// Feature gates of the scheduler, each with the clause that shows whether the gate is on. The API does
     /// not show them (KUBE-17).
     pub(crate) gates: &'static [(&'static str, &'static str)],
-    /// How a report gets the scheduler's version.
     pub(crate) version: ReportedVersion,
     pub(crate) external: Option<ExternalProfile>,
-    /// The kind of workload it is about.
     pub(crate) workload: Workload,
 }
 
@@ -131,7 +127,6 @@ impl Target {
         Self { description, declaration: None }
     }
 
-    /// The target without the declaration of the operator under test.
     pub(crate) const fn of_the_suite(self) -> Self {
         Self::of(self.description)
     }
@@ -145,8 +140,7 @@ impl Target {
         self.declaration
     }
 
-    /// The scheduler of the harness's cluster. For an External profile this is kube-scheduler, which every
-    /// cluster has.
+    /// The scheduler of the harness's cluster: kube-scheduler for an External profile.
     pub const fn scheduler(self) -> Scheduler {
         self.description.scheduler
     }
@@ -156,8 +150,7 @@ impl Target {
         self.description.backend
     }
 
-    /// The backend in reports and on the command line: its schedulerName, prefixed with or replaced by
-    /// `external` for a profile of that type.
+    /// The backend in reports and on the command line.
     pub const fn name(self) -> &'static str {
         self.description.name
     }
@@ -258,7 +251,6 @@ impl Target {
         !self.is_named_by_its_user() && self.description.features.contains(&feature)
     }
 
-    /// The properties that cases may require.
     pub(crate) const fn properties(self) -> &'static [Property] {
         self.description.properties
     }
@@ -318,7 +310,6 @@ impl Target {
         own.map_or(feature.why_not(), |(_, reason)| *reason).into()
     }
 
-    /// What makes two targets equal.
     fn key(self) -> (&'static str, &'static str, &'static [Feature]) {
         (self.description.id, self.description.name, self.description.features)
     }

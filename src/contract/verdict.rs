@@ -1,8 +1,7 @@
 //! Verdicts, and how several of them are combined.
 //!
-//! Each attempt of a case has an [`Outcome`] per clause. [`Outcome::fold`] combines the attempts of a case,
-//! the cases of a clause and the clauses of a case. Its order of precedence follows the exit code: a verdict
-//! that fails the run is never hidden by a milder one.
+//! The order of precedence follows the exit code: a verdict that fails the run is never hidden by a milder
+//! one.
 
 use std::fmt;
 
@@ -171,9 +170,8 @@ impl Outcome {
         decisive
     }
 
-    /// The order of [`Outcome::fold`]: verdicts with exit code 1 before those with exit code 3. A pass
-    /// does not hide a part that was not run or that deviates. It hides a part that the backend does not
-    /// promise.
+    /// Verdicts with exit code 1 come before those with exit code 3. A pass does not hide a part that was not
+    /// run or that deviates. It hides a part that the backend does not promise.
     fn precedence(&self) -> u8 {
         match self.verdict {
             Verdict::Fail => 7,

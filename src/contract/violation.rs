@@ -16,8 +16,8 @@ pub struct Code(
 );
 
 impl Code {
-    /// A code, declared next to the check that reports it. Invalid codes fail at compile time in constants,
-    /// and panic otherwise.
+    /// A code, declared next to the check that reports it. Panics if it is invalid, at compile time for a
+    /// constant.
     pub const fn new(code: &'static str) -> Self {
         assert!(is_kebab_case(code.as_bytes()), "a code must be lowercase words separated by hyphens");
         Self(Cow::Borrowed(code))

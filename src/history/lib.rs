@@ -1,12 +1,7 @@
 //! The history of a case: every version of every object in order, as the API server's watches delivered it.
 //!
-//! The driver's recorder has one watch per kind for the whole cluster and appends to one log per namespace.
-//! A history is the part of one case: append-only, without expectations.
-//!
-//! - [`log`]: the file format, JSON lines that `replay` reads again
-//! - [`query`], [`live`]: the queries of checks, and the objects at a point of the history
-//! - [`mark`], [`reached`]: what the driver did, and how far the case got
-//! - [`testing`]: hand-written histories for the tests of checks
+//! The driver's recorder has one watch per kind for the whole cluster and appends to one log per namespace. A
+//! history is the part of one case: append-only, without expectations.
 
 #![warn(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! The current objects of a namespace: the state after a history's last event.
+//! The state of a namespace after a history's last event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! The names of marks, which a driver writes into a history and a check finds there.
 //!
-//! Both use the same value for a mark, so a check cannot look for one that is never written. A mark that
-//! drivers and checks share is a [`SharedMark`]; a mark of a single case is a constant of that case. Files
-//! contain only the text, so a saved history can be checked again.
+//! Both use the same value for a mark, so a check cannot look for one that is never written. Files contain
+//! only the text, so a saved history can be checked again.
 
 use std::fmt;
 

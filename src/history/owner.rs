@@ -1,5 +1,3 @@
-//! The owners of an object, and the one that controls it.
-
 use serde_json::Value;
 
 use super::fields::list;

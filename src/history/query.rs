@@ -1,5 +1,3 @@
-//! Queries by which checks read a history.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::names;

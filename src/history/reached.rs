@@ -1,5 +1,3 @@
-//! How far a case got: the marks of its driver, and what it submitted.
-
 use conformance_contract::ruling::Broken;
 use serde_json::Value;
 

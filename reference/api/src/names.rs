@@ -206,7 +206,7 @@ pub fn pod_generate_name(pclq: &str) -> String {
     format!("{pclq}-")
 }
 
-/// The owner is a PodCliqueSet, scaling group or PodClique.
+/// `owner` is the name of a PodCliqueSet, scaling group or PodClique.
 pub fn claim_of_all_replicas(owner: &str, template: &str) -> String {
     format!("{owner}-all-{template}")
 }

@@ -151,7 +151,7 @@ fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).unwrap()
 }
 
-/// Wrong types and values, missing fields, and fields that the API server would prune.
+/// Objections are wrong types and values, missing fields, and fields that the API server would prune.
 fn objections(path: &str, value: &Value, schema: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let has_type = match schema["type"].as_str() {

@@ -21,7 +21,8 @@ pub struct InvalidResourceName {
 }
 
 impl ResourceName {
-    /// Unique per resource: a domain contains no underscore, so the first underscore replaces the slash.
+    /// The name is unique per resource: a domain contains no underscore, so the first underscore replaces the
+    /// slash.
     pub fn socket_name(&self) -> String {
         format!("fake-gpu-{}.sock", self.0.replace('/', "_"))
     }

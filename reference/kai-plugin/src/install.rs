@@ -65,7 +65,7 @@ mod tests {
         );
     }
 
-    /// No access to TrainJobs and gang resources, only its own Secret, and runtimes only by get.
+    /// Least privilege: its own Secret, runtimes only by get, no TrainJobs and no gang resources.
     #[test]
     fn permissions_are_limited_to_runtimes_and_the_certificate() {
         let roles = [of_kind("ClusterRole"), of_kind("Role")].concat();

@@ -133,7 +133,7 @@ const LONE: &[Attempt] = &[
 ];
 
 const UNKNOWN: &str = "unknown|not found|not defined|undefined|does not exist|no such";
-/// About a cycle in the startup order. The leading space keeps the pattern from matching "lifecycle".
+/// The message about a cycle. The leading space keeps the pattern from matching "lifecycle".
 const CYCLE: &str = "circular|cyclic| cycle";
 
 /// An operator may refuse every startup order for now, so these attempts check the message: a valid order

@@ -33,7 +33,8 @@ mod tests {
     use super::*;
     use crate::answered::answered;
 
-    /// On required levels and on preferred ones. The attempt `admitted` is admitted without a warning.
+    /// Rulings on required levels and on preferred ones. The attempt `admitted` is admitted without a
+    /// warning.
     fn rulings(target: Target, admitted: &str) -> [Ruling; 2] {
         let own = backends::own(target).unwrap();
         let asked = [own.levels(target, false), own.levels(target, true)].concat();

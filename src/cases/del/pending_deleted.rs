@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// On what is left and on what is bound: this many pods before and after the deletion.
+    /// Rulings on what is left, and on what is bound: this many pods before and after the deletion.
     fn rulings(before: usize, after: usize, left: Value) -> [Ruling; 2] {
         let waits = Story::flat().submitted(one_clique("pending", 5)).workers("pending", 5, before);
         let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("pending", 5, after);

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
 
-    /// On a running gang of one clique. One of `resources` is deleted and not restored.
+    /// A gang of one clique runs. One of `resources` is deleted and not restored.
     fn ruling(resources: &[Value]) -> Ruling {
         let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(one_clique_gang(SET, 3));
         let with_resources = sent.all_added(resources.iter().cloned());

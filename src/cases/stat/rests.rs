@@ -76,7 +76,7 @@ fn places(history: &History) -> impl Iterator<Item = usize> {
     history.marks(REST).chain(history.marks(SharedMark::WaitTimedOut)).map(|(index, _)| index)
 }
 
-/// Also at a timeout while waiting for a rest. Undecided (`NotReached`) if there were fewer rests.
+/// Reports also at a timeout while waiting for a rest. Undecided (`NotReached`) if there were fewer rests.
 pub(super) fn at_every_rest(
     history: &History,
     set: &str,

@@ -25,7 +25,7 @@ marks! {
 const CONTROL: &str = "control";
 /// The PodCliqueSet whose delay runs while the controller is down.
 const CLOCK: &str = "long-delay";
-/// Long enough that a delay restarted by the new controller cannot pass as slowness.
+/// The delay is long enough that one restarted by the new controller cannot pass as slowness.
 const LONG_DELAY: Duration = Duration::from_secs(12);
 
 pub(crate) const CASE: Case =

@@ -1,6 +1,4 @@
 //! Features: what an operator declares about a backend, and which clauses each feature requires.
-//!
-//! Each feature is one entry of the table in this file.
 
 use std::{fmt, str::FromStr};
 

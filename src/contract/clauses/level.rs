@@ -1,5 +1,3 @@
-//! How severe a violation of a clause is, which programs can cause it, and where a run can detect it.
-
 use std::fmt;
 
 use schemars::JsonSchema;

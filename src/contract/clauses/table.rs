@@ -68,7 +68,6 @@ pub static CLAUSES: LazyLock<&'static [Clause]> = LazyLock::new(|| &CONTRACT.1);
 /// Every part of the contract.
 pub static GROUPS: LazyLock<&'static [Group]> = LazyLock::new(|| &CONTRACT.0);
 
-/// A file of `contract/`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GroupFile {

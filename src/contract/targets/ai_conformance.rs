@@ -1,6 +1,5 @@
 //! Gang scheduling as the Kubernetes AI conformance programme requires it of a platform: plain pods in the
-//! scheduler's own gang resource, without an operator. `ai-conformance` tests these targets on
-//! control planes of their own.
+//! scheduler's own gang resource, without an operator.
 
 use crate::clauses::Workload;
 use crate::scheduler::Scheduler;

@@ -31,8 +31,8 @@ pub(crate) static CONFORMANCE_EXTERNAL: TargetDescription = TargetDescription {
     workload: Workload::PodCliqueSets,
 };
 
-/// Why a profile of type External does not have a feature. No scheduler serves the harness's own profile. A user
-/// can declare some features of a scheduler that runs, and an operator declares the others.
+/// No scheduler serves the harness's own profile. A user can declare some features of a scheduler that runs,
+/// and an operator declares the others.
 pub(crate) fn why_not_of_an_external_profile(profile: &ExternalProfile, feature: Feature) -> &'static str {
     match feature {
         Feature::TopologyResource => "the backend creates no topology resources",

@@ -1,5 +1,3 @@
-//! The target of KAI-Scheduler, and the kinds that KAI-Scheduler adds to a cluster.
-
 use super::SchedulerDescription;
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};

@@ -1,5 +1,3 @@
-//! The target of Koordinator, and the kinds that Koordinator adds to a cluster.
-
 use super::SchedulerDescription;
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};

@@ -18,11 +18,9 @@ pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_profile};
 pub use kube::KUBE;
 pub use train_job::{KINDS as TRAIN_JOB_KINDS, TARGETS as TRAIN_JOB_TARGETS};
 
-/// The data about a scheduler that the contract needs.
 pub(crate) struct SchedulerDescription {
     /// Its targets, in the order of the report.
     targets: &'static [&'static TargetDescription],
-    /// The kinds that it adds.
     kinds: &'static [Kind],
 }
 

@@ -1,5 +1,4 @@
-//! TrainJobs of the Kubeflow Trainer, on four schedulers. `trainjobs` tests these targets on control
-//! planes of their own.
+//! TrainJobs of the Kubeflow Trainer, on four schedulers.
 
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};

@@ -1,5 +1,3 @@
-//! The target of Volcano, and the kinds that Volcano adds to a cluster.
-
 use super::SchedulerDescription;
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};

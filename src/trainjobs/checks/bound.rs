@@ -35,7 +35,7 @@ pub(crate) fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
     }))
 }
 
-/// Before the entry `until`, or before the end if `None`. Returns `NotReached` if a unit never had pods.
+/// Checks until the entry `until`, or the end if `None`. Returns `NotReached` if a unit never had pods.
 pub(crate) fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let mut violations = Vec::new();
@@ -145,7 +145,7 @@ pub(crate) fn in_one_domain(history: &History, name: &str, key: &str) -> Ruling 
     placement::in_one_domain(history, key, name, |pod| pod.label(JOB_SET) == Some(name))
 }
 
-/// TRN-20. The Jobs may be in different domains.
+/// The Jobs may be in different domains (TRN-20).
 pub(crate) fn each_job_in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
     all(train_job(history, name)?
         .units(false)

@@ -99,7 +99,8 @@ pub(crate) fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Rul
     }))
 }
 
-/// To the trainer, JobSet or the plugin (TRN-10). `forbidden` comes from the API server's audit log.
+/// No request of the trainer, JobSet or the plugin was denied (TRN-10). `forbidden` comes from the API
+/// server's audit log.
 pub(crate) fn nothing_forbidden(forbidden: &Value) -> Ruling {
     none(list(forbidden).iter().map(|request| {
         let message =

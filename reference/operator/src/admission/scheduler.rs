@@ -41,7 +41,7 @@ pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, regist
     findings
 }
 
-/// The backend may be returned with an error, if it is not ready.
+/// Returns the backend with an error if it is not ready.
 async fn resolve(
     registry: &Registry,
     pcs: &PodCliqueSet,

@@ -19,7 +19,7 @@ pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Opti
     pack.map_or((None, None), |pack| (pack.required.as_deref(), pack.preferred.as_deref()))
 }
 
-/// The level of the PodGang and that of the podgroup.
+/// The keys of the PodGang's level and of the podgroup's level.
 pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl Iterator<Item = &'a str> {
     let spec = &pod_gang.spec;
     let own = spec.podgroups.iter().find(|found| found.name == podgroup);
@@ -33,7 +33,7 @@ pub(super) struct Level<'a> {
     pub podgroups: Vec<&'a str>,
 }
 
-/// Those of the PodGang, of the topology group and of the podgroup.
+/// The levels of the PodGang, of the topology group and of the podgroup.
 pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>> {
     let spec = &pod_gang.spec;
     let all = spec.podgroups.iter().map(|found| found.name.as_str()).collect();

@@ -21,7 +21,8 @@ pub(super) struct FakeApi {
 }
 
 impl FakeApi {
-    /// By path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio runtime.
+    /// The objects are stored by path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio
+    /// runtime.
     pub(super) fn with_objects<'a>(objects: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let objects = objects.into_iter().map(|(path, object)| (path.to_owned(), object));

@@ -1,7 +1,8 @@
-//! Creates, repairs and prunes mutable gang resources according to a plan.
+//! Creates, repairs and prunes gang resources according to a plan.
 //!
-//! Only for schedulers that allow gang resources to change while their pods exist. It decides who owns an
-//! object, and therefore whether it may be written. `objects` computes the differences and writes them.
+//! This module serves only schedulers that allow gang resources to change while their pods exist. It decides
+//! who owns an object, and therefore whether it may be written. `objects` computes the differences and writes
+//! them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_GANG, MANAGED_
 use super::{BackendError, GangState, idle, names};
 use crate::cache::generation;
 
-/// Regardless of owner: from `existing`, otherwise from the API server. The cache may lag, and lacks objects
-/// whose owner reference was removed.
+/// Finds objects regardless of owner: in `existing`, otherwise in the API server. The cache may lag, and
+/// lacks objects whose owner reference was removed.
 pub(super) async fn read_current(
     client: &Client,
     pod_gang: &PodGang,

@@ -163,7 +163,8 @@ impl Target {
         patched.map(drop).map_err(|source| self.failed("patch", source))
     }
 
-    /// Only if the object has the UID of `found`. An object that is already deleted is not an error.
+    /// Deletes the object only if it has the UID of `found`. An object that is already deleted is not an
+    /// error.
     pub(super) async fn delete(&self, found: &DynamicObject) -> Result<(), BackendError> {
         let precondition = Preconditions { uid: found.uid(), resource_version: None };
         match self.api.delete(&self.name, &DeleteParams::background().preconditions(precondition)).await {

@@ -20,7 +20,7 @@ pub(super) fn set_scheduler_name<'a>(
     Ok(spec)
 }
 
-/// For schedulers that order gangs by the priority of their pods (GANG-13).
+/// Some schedulers order gangs by the priority of their pods (GANG-13).
 pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang) {
     let named = spec.get("priorityClassName").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
     if let (false, Some(class)) = (named, &pod_gang.spec.priority_class_name) {

@@ -87,7 +87,8 @@ impl Caches {
     }
 }
 
-/// Applies only to this version of the base PodGang, because the decision may be outdated for a newer one.
+/// The patch applies only to this version of the base PodGang, because the decision may be outdated for a
+/// newer one.
 pub(crate) fn next_generation_patch(base: &PodGang, next: u64) -> Value {
     json!({"metadata": {
         "resourceVersion": base.metadata.resource_version,

@@ -63,8 +63,8 @@ pub(crate) async fn reconcile(
     Ok(Action::await_change())
 }
 
-/// Whether the group is scaled to 0 but this member is still in the base PodGang. The reason to wait is that
-/// of a leaving PodClique (AUTO-06).
+/// Whether the group is scaled to 0 but this member is still in the base PodGang. Its pods are deleted only
+/// after the podgroup has left the PodGang (AUTO-06; `pod_clique` explains why).
 fn is_leaving(
     context: &Context,
     pcs: &PodCliqueSet,

@@ -83,7 +83,7 @@ pub(crate) async fn reconcile(
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
-/// A name that is taken, or else the failure that one of its PodGangs reports (STAT-18).
+/// The failure is a name that is taken, or else what one of its PodGangs reports (STAT-18).
 fn failure(context: &Context, pcs: &PodCliqueSet) -> Option<ConditionUpdate> {
     let (caches, events) = (&context.caches, &context.events);
     let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());

@@ -205,7 +205,7 @@ impl<'a> Gang<'a> {
         })
     }
 
-    /// Reason and message (STAT-09). The checks go from the earliest step to the last.
+    /// Returns reason and message (STAT-09). The checks go from the earliest step to the last.
     fn wait_reason(&self) -> (&'static str, String) {
         if let Some(failure) = &self.failure {
             return (GANG_RESOURCES_MISSING, failure.clone());

@@ -11,7 +11,7 @@ fn owner(kind: &str, name: &str) -> Value {
     json!([{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid, "controller": true}])
 }
 
-/// A base PodGang `wl-0` of 2 pods, both needed, and a scaled PodGang `wl-0-sg-0` of 1 pod.
+/// The base PodGang `wl-0` has 2 pods, both needed, and the scaled PodGang `wl-0-sg-0` has 1 pod.
 fn world() -> World {
     let mut world = World::new();
     let pcs = json!({

@@ -21,7 +21,7 @@ use crate::cache::pods::{is_live, own_pods};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PreviousTemplate {
-    /// At the time when the template was stored. Pods with a higher index, from a later scale-out, are new.
+    /// Counted when the template was stored. Pods with a higher index, from a later scale-out, are new.
     replicas: i32,
     /// Generation of those pods. Pods that gang termination creates are new.
     generation: u64,

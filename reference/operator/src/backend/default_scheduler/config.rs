@@ -13,7 +13,7 @@ pub struct DefaultSchedulerConfig {
     /// Schedule gangs through the Workload API. If false, pods only get the schedulerName and no gang
     /// resources are created (KUBE-13).
     pub gang_scheduling: bool,
-    /// For clusters that do not serve CompositePodGroup, if the PodCliqueSet chooses no scope.
+    /// Applies if the cluster does not serve CompositePodGroup and the PodCliqueSet chooses no scope.
     pub gang_scope: GangScope,
     pub scheduler_feature_gates: SchedulerFeatureGates,
 }
