@@ -5,18 +5,13 @@
 //! refused (EXT-02). Nothing here checks whether a declaration is true; only the scheduler's behaviour can
 //! show that (EXT-03).
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use grove_api::PodCliqueSet;
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::DynamicObject;
 use serde::Deserialize;
 
 use super::template::{Constrained, constraints};
-use super::{
-    BackendError, FieldError, GangState, Membership, Release, SchedulerBackend, Synced, Validation, pod_spec,
-};
-use crate::cache::observed_pod::Pod;
+use super::{BackendError, FieldError, Membership, SchedulerBackend, Validation, pod_spec};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -74,30 +69,17 @@ impl SchedulerBackend for External {
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError> {
         pod_spec::set_scheduler_name(&self.name, pod, member).map(drop)
     }
-
-    fn gang_resources(&self) -> Vec<ApiResource> {
-        Vec::new()
-    }
-
-    async fn sync_pod_gang(
-        &self,
-        _gang: &GangState<'_>,
-        _existing: &[Arc<DynamicObject>],
-    ) -> Result<Synced, BackendError> {
-        Ok(Synced::default())
-    }
-
-    async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
-        Ok(Release::Now(Vec::new()))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use grove_api::{PodGang, PodGangSpec};
+    use kube::api::ApiResource;
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::backend::{GangState, Release, Synced};
+    use crate::cache::observed_pod::Pod;
 
     fn backend(topology_constraints: bool) -> External {
         External::new("outside", ExternalConfig { topology_constraints })

@@ -1,15 +1,11 @@
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use grove_api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
 use kube::ResourceExt;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 
 use super::{
-    BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, TopologyState,
-    TopologyView, Validation,
+    BackendError, Membership, SchedulerBackend, TopologyBackend, TopologyState, TopologyView, Validation,
 };
-use crate::cache::observed_pod::Pod;
 
 pub(crate) struct FakeBackend {
     pub name: &'static str,
@@ -52,22 +48,6 @@ impl SchedulerBackend for FakeBackend {
 
     fn prepare_pod(&self, _pod: &mut DynamicObject, _member: &Membership<'_>) -> Result<(), BackendError> {
         Ok(())
-    }
-
-    fn gang_resources(&self) -> Vec<ApiResource> {
-        Vec::new()
-    }
-
-    async fn sync_pod_gang(
-        &self,
-        _gang: &GangState<'_>,
-        _existing: &[Arc<DynamicObject>],
-    ) -> Result<Synced, BackendError> {
-        Ok(Synced::default())
-    }
-
-    async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
-        Ok(Release::Now(Vec::new()))
     }
 
     fn allows_idle(&self, _pod_gang: &PodGang) -> bool {

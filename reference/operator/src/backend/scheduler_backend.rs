@@ -60,7 +60,9 @@ pub trait SchedulerBackend: Send + Sync {
 
     /// The caller watches these kinds. It calls [`sync_pod_gang`](Self::sync_pod_gang) when a gang resource
     /// of a PodGang changes or is deleted (GANG-12).
-    fn gang_resources(&self) -> Vec<ApiResource>;
+    fn gang_resources(&self) -> Vec<ApiResource> {
+        Vec::new()
+    }
 
     /// Creates the gang resources, parents first. Idempotent: it writes nothing if nothing is missing. Called
     /// after every change of the PodGang or its gang resources, and whenever a pod is created, released or no
@@ -70,12 +72,16 @@ pub trait SchedulerBackend: Send + Sync {
     /// Returns [`BackendError::Refused`] if they can never exist as requested. Any other error is retried.
     async fn sync_pod_gang(
         &self,
-        gang: &GangState<'_>,
-        existing: &[Arc<DynamicObject>],
-    ) -> Result<Synced, BackendError>;
+        _gang: &GangState<'_>,
+        _existing: &[Arc<DynamicObject>],
+    ) -> Result<Synced, BackendError> {
+        Ok(Synced::default())
+    }
 
     /// Whether a gated pod may be released, and with which changes. Its PodGang is initialized and synced.
-    async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError>;
+    async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
+        Ok(Release::Now(Vec::new()))
+    }
 
     /// Labels that a pod gets in the same request that removes its gate. They are for schedulers that would
     /// try to bind a gated pod with such a label. All other labels are set when the pod is created.

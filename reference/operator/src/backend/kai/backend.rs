@@ -13,10 +13,9 @@ use super::api::{
 use super::{admission, node_pool, plan, queue};
 use crate::backend::crd::CrdDetection;
 use crate::backend::{
-    BackendError, GangState, Membership, Release, SchedulerBackend, Synced, TopologyBackend, Validation,
-    domain, gang_objects, objects, pod_spec,
+    BackendError, GangState, Membership, SchedulerBackend, Synced, TopologyBackend, Validation, domain,
+    gang_objects, objects, pod_spec,
 };
-use crate::cache::observed_pod::Pod;
 
 pub struct Kai {
     pub(super) client: Client,
@@ -109,11 +108,6 @@ impl SchedulerBackend for Kai {
         let wanted = plan::plan(pod_gang, topology.as_deref(), found.first().map(AsRef::as_ref))?;
         gang_objects::ensure(&self.client, pod_gang, &resource, &wanted, &found).await?;
         Ok(Synced::default())
-    }
-
-    /// KAI holds back a gang that does not fit as a whole, and schedules pods beyond the minimum one by one.
-    async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
-        Ok(Release::Now(Vec::new()))
     }
 
     fn allows_idle(&self, _pod_gang: &PodGang) -> bool {

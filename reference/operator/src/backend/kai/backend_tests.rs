@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::backend::fake_api::FakeApi;
 use crate::backend::kai::fake_cluster::{self, cluster};
+use crate::cache::observed_pod::Pod;
 
 const POD_GROUPS: &str = "/apis/scheduling.run.ai/v2alpha2/namespaces/ns/podgroups";
 const BINDINGS: &str = "/apis/grove.io/v1alpha1/clustertopologybindings";
