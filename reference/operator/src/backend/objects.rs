@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use kube::api::{
-    Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions,
+    Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams,
+    Preconditions,
 };
 use kube::{Client, ResourceExt};
 use serde_json::{Map, Value, json};
@@ -18,6 +19,10 @@ use super::BackendError;
 pub(super) const ABSENT: &str = "grove.io/absent";
 
 pub(super) type Pairs = BTreeMap<String, String>;
+
+pub(super) fn kind(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+}
 
 pub(super) fn is_kind(resource: &ApiResource, object: &DynamicObject) -> bool {
     let types = object.types.as_ref();

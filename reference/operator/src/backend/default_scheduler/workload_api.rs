@@ -4,8 +4,10 @@
 //! The types are defined here, because the API changes with every minor version and one build of k8s-openapi
 //! contains only one version. Objects are read back as raw JSON and compared with what was written.
 
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::core::{ApiResource, DynamicObject};
 use serde::Serialize;
+
+use crate::backend::objects::kind;
 
 pub(super) const GROUP: &str = "scheduling.k8s.io";
 /// Version of CompositePodGroup, which is served in addition to [`Version::V1Beta1`].
@@ -46,11 +48,11 @@ impl Version {
     }
 
     pub(super) fn workloads(self) -> ApiResource {
-        resource(self.as_str(), "Workload", "workloads")
+        kind(GROUP, self.as_str(), "Workload", "workloads")
     }
 
     pub(super) fn pod_groups(self) -> ApiResource {
-        resource(self.as_str(), "PodGroup", "podgroups")
+        kind(GROUP, self.as_str(), "PodGroup", "podgroups")
     }
 
     pub(super) fn template_reference(self, workload: &str, template: &str) -> TemplateReference {
@@ -70,11 +72,7 @@ impl Version {
 }
 
 pub(super) fn composite_pod_groups() -> ApiResource {
-    resource(COMPOSITE_VERSION, "CompositePodGroup", "compositepodgroups")
-}
-
-fn resource(version: &str, kind: &str, plural: &str) -> ApiResource {
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, version, kind), plural)
+    kind(GROUP, COMPOSITE_VERSION, "CompositePodGroup", "compositepodgroups")
 }
 
 /// Spec of a Workload. One of the two lists is empty.

@@ -1,8 +1,9 @@
 //! The parts of KAI's API that a gang needs: kinds, label and annotation keys, and required CRDs.
 
-use kube::api::{ApiResource, GroupVersionKind};
+use kube::api::ApiResource;
 
 use crate::backend::crd::Crd;
+use crate::backend::objects::kind;
 
 /// The schedulerName of KAI's pods, and the name of its profile.
 pub const KAI_SCHEDULER: &str = "kai-scheduler";
@@ -37,15 +38,9 @@ pub(super) const ANNOTATION_SKIP_PODGROUPER: &str = "kai.scheduler/skip-podgroup
 pub(super) const ANNOTATION_TOPOLOGY: &str = "kai.scheduler/topology";
 
 pub(super) fn pod_groups() -> ApiResource {
-    ApiResource::from_gvk_with_plural(
-        &GroupVersionKind::gvk("scheduling.run.ai", "v2alpha2", "PodGroup"),
-        "podgroups",
-    )
+    kind("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
 }
 
 pub(super) fn topologies() -> ApiResource {
-    ApiResource::from_gvk_with_plural(
-        &GroupVersionKind::gvk("kai.scheduler", "v1alpha1", "Topology"),
-        "topologies",
-    )
+    kind("kai.scheduler", "v1alpha1", "Topology", "topologies")
 }

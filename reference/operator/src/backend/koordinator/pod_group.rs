@@ -2,10 +2,11 @@
 
 use grove_api::PodGang;
 use kube::ResourceExt;
-use kube::api::{ApiResource, GroupVersionKind};
+use kube::api::ApiResource;
 
 use crate::backend::idle;
 use crate::backend::names::{MAX_LABEL, shorten};
+use crate::backend::objects::kind;
 
 pub const KOORD_SCHEDULER: &str = "koord-scheduler";
 
@@ -25,8 +26,7 @@ pub(super) const ANNOTATION_TOTAL_NUMBER: &str = "gang.scheduling.koordinator.sh
 pub(super) const ANNOTATION_NETWORK_TOPOLOGY: &str = "gang.scheduling.koordinator.sh/network-topology-spec";
 
 pub(super) fn pod_groups() -> ApiResource {
-    let kind = GroupVersionKind::gvk("scheduling.sigs.k8s.io", "v1alpha1", "PodGroup");
-    ApiResource::from_gvk_with_plural(&kind, "podgroups")
+    kind("scheduling.sigs.k8s.io", "v1alpha1", "PodGroup", "podgroups")
 }
 
 /// The PodGroup of a podgroup: `<podgang>-<podgroup>`, shortened to the limit of a label value. It depends

@@ -1,8 +1,9 @@
 //! The parts of Volcano's API that a gang needs: kinds, label and annotation keys, and required CRDs.
 
-use kube::api::{ApiResource, GroupVersionKind};
+use kube::api::ApiResource;
 
 use crate::backend::crd::Crd;
+use crate::backend::objects::kind;
 
 /// The schedulerName of Volcano's pods, and the name of its profile.
 pub const VOLCANO: &str = "volcano";
@@ -31,22 +32,13 @@ pub(super) const LABEL_TOPOLOGY: &str = "grove.io/topology-name";
 pub(super) const LABEL_TIER: &str = "grove.io/topology-tier";
 
 pub(super) fn pod_groups() -> ApiResource {
-    ApiResource::from_gvk_with_plural(
-        &GroupVersionKind::gvk("scheduling.volcano.sh", "v1beta1", "PodGroup"),
-        "podgroups",
-    )
+    kind("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups")
 }
 
 pub(super) fn queues() -> ApiResource {
-    ApiResource::from_gvk_with_plural(
-        &GroupVersionKind::gvk("scheduling.volcano.sh", "v1beta1", "Queue"),
-        "queues",
-    )
+    kind("scheduling.volcano.sh", "v1beta1", "Queue", "queues")
 }
 
 pub(super) fn hyper_nodes() -> ApiResource {
-    ApiResource::from_gvk_with_plural(
-        &GroupVersionKind::gvk("topology.volcano.sh", "v1alpha1", "HyperNode"),
-        "hypernodes",
-    )
+    kind("topology.volcano.sh", "v1alpha1", "HyperNode", "hypernodes")
 }
