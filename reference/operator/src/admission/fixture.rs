@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use grove_api::{ClusterTopologyBinding, PodCliqueSet, PodGang};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use webhook_server::Request;
 
 use super::{AdmissionState, LookupError, ScaleTarget, ScaledObjects, TopologyBindings};
 use crate::backend::fake_backend::FakeBackend;
@@ -80,11 +81,11 @@ impl TopologyBindings for Topo {
 
 #[async_trait]
 impl ScaledObjects for Topo {
-    async fn minimum(&self, _: ScaleTarget, _: &str, _: &str) -> Result<Option<i32>, kube::Error> {
+    async fn minimum(&self, _: ScaleTarget, _: &Request) -> Result<Option<i32>, kube::Error> {
         Ok(None)
     }
 
-    async fn gangs(&self, _: ScaleTarget, _: &str, _: &str) -> Result<Vec<PodGang>, kube::Error> {
+    async fn gangs(&self, _: ScaleTarget, _: &Request) -> Result<Vec<PodGang>, kube::Error> {
         Ok(Vec::new())
     }
 }

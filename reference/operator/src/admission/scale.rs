@@ -45,31 +45,17 @@ impl ScaleTarget {
 /// Reads what the request does not contain about a scaled object.
 #[async_trait]
 pub trait ScaledObjects: Send + Sync {
-    /// `minAvailable` of the named object; `None` if the object does not exist or does not set it.
-    async fn minimum(
-        &self,
-        target: ScaleTarget,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<i32>, kube::Error>;
+    /// `minAvailable` of the object; `None` if the object does not exist or does not set it.
+    async fn minimum(&self, target: ScaleTarget, request: &Request) -> Result<Option<i32>, kube::Error>;
 
     /// PodGangs of the PodCliqueSet that the object belongs to; none for a member of a scaling group.
-    async fn gangs(
-        &self,
-        target: ScaleTarget,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Vec<PodGang>, kube::Error>;
+    async fn gangs(&self, target: ScaleTarget, request: &Request) -> Result<Vec<PodGang>, kube::Error>;
 }
 
 #[async_trait]
 impl ScaledObjects for Client {
-    async fn minimum(
-        &self,
-        target: ScaleTarget,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<i32>, kube::Error> {
+    async fn minimum(&self, target: ScaleTarget, request: &Request) -> Result<Option<i32>, kube::Error> {
+        let Request { namespace, name, .. } = request;
         Ok(match target {
             ScaleTarget::PodClique => {
                 let found = Api::<PodClique>::namespaced(self.clone(), namespace).get_opt(name).await?;
@@ -82,12 +68,8 @@ impl ScaledObjects for Client {
         })
     }
 
-    async fn gangs(
-        &self,
-        target: ScaleTarget,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Vec<PodGang>, kube::Error> {
+    async fn gangs(&self, target: ScaleTarget, request: &Request) -> Result<Vec<PodGang>, kube::Error> {
+        let Request { namespace, name, .. } = request;
         let labels = match target {
             ScaleTarget::PodClique => {
                 let cliques = Api::<PodClique>::namespaced(self.clone(), namespace);
@@ -119,11 +101,11 @@ pub(super) async fn check(
     let target = ScaleTarget::of(&request.resource.resource).filter(|_| before != after);
     let Some(target) = target else { return Response::allowed() };
     let minimum = match request.sub_resource.as_str() {
-        "scale" => scaled_objects.minimum(target, &request.namespace, &request.name).await,
+        "scale" => scaled_objects.minimum(target, request).await,
         _ => Ok(request.object["spec"]["minAvailable"].as_i64().and_then(|min| i32::try_from(min).ok())),
     };
     let gangs = match after {
-        0 => scaled_objects.gangs(target, &request.namespace, &request.name).await,
+        0 => scaled_objects.gangs(target, request).await,
         _ => Ok(Vec::new()),
     };
     let (minimum, gangs) = match minimum.and_then(|minimum| Ok((minimum, gangs?))) {
@@ -163,20 +145,20 @@ mod tests {
 
     #[async_trait]
     impl ScaledObjects for FakeObjects {
-        async fn minimum(&self, _: ScaleTarget, _: &str, name: &str) -> Result<Option<i32>, kube::Error> {
-            match name {
+        async fn minimum(&self, _: ScaleTarget, request: &Request) -> Result<Option<i32>, kube::Error> {
+            match request.name.as_str() {
                 "unknown" => Err(kube::Error::LinesCodecMaxLineLengthExceeded),
                 _ => Ok(Some(2)),
             }
         }
 
-        async fn gangs(&self, _: ScaleTarget, _: &str, name: &str) -> Result<Vec<PodGang>, kube::Error> {
+        async fn gangs(&self, _: ScaleTarget, request: &Request) -> Result<Vec<PodGang>, kube::Error> {
             let gang = |backend: &str| {
                 let mut gang = PodGang::default();
                 gang.labels_mut().insert(LABEL_SCHEDULER_NAME.to_owned(), backend.to_owned());
                 gang
             };
-            Ok(match name {
+            Ok(match request.name.as_str() {
                 "member" => Vec::new(),
                 "rigid" => vec![gang("lets-idle"), gang("does-not")],
                 _ => vec![gang("lets-idle")],
