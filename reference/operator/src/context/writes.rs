@@ -41,15 +41,7 @@ pub(crate) fn api<K: Writable>(client: &Client, object: &impl ResourceExt) -> Ap
 
 pub(crate) async fn still_exists<K: Writable>(client: &Client, object: &K) -> Result<bool, ReconcileError> {
     let found = api::<K>(client, object).get_metadata_opt(&object.name_any()).await;
-    let found = found.map_err(|source| ReconcileError::Api {
-        action: format!(
-            "get {} {}/{}",
-            K::kind(&()),
-            object.namespace().unwrap_or_default(),
-            object.name_any()
-        ),
-        source,
-    })?;
+    let found = found.map_err(|error| failed("get", object, error))?;
     Ok(found.is_some_and(|found| found.uid() == object.uid() && found.metadata.deletion_timestamp.is_none()))
 }
 

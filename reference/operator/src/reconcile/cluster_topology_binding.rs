@@ -79,10 +79,7 @@ async fn state(
     binding: &ClusterTopologyBinding,
     cluster: &TopologyView<'_>,
 ) -> Result<TopologyState, BackendError> {
-    backend
-        .readiness()
-        .await
-        .map_err(|reason| BackendError::NotReady { backend: backend.name().to_owned(), reason })?;
+    backend.ready().await?;
     match binding.spec.reference(backend.name()) {
         Some(reference) => topology.compare_topology(binding, reference, cluster).await,
         None => topology.sync_topology(binding, cluster).await,
