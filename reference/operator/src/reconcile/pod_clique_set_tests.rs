@@ -26,6 +26,14 @@ async fn reconciled(world: &mut World, pcs: &PodCliqueSet) -> Vec<(String, Value
     written
 }
 
+/// A world in which all objects of `pcs` exist.
+async fn world_of(pcs: &PodCliqueSet) -> World {
+    let mut world = World::new();
+    let written = reconciled(&mut world, pcs).await;
+    world.deliver(&written);
+    world
+}
+
 fn created(written: &[(String, Value)]) -> Vec<String> {
     let name = |object: &Value| object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let mut lines: Vec<_> = written
@@ -66,9 +74,7 @@ async fn existing_objects_are_not_written_again() {
 
 #[tokio::test]
 async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
-    let mut world = World::new();
-    let written = reconciled(&mut world, &pod_clique_set(2)).await;
-    world.deliver(&written);
+    let mut world = world_of(&pod_clique_set(2)).await;
     let written = reconciled(&mut world, &pod_clique_set(1)).await;
     insta::assert_snapshot!(created(&written).join("\n"), @r"
     DELETE /api/v1/namespaces/ns/services/wl-1
@@ -138,10 +144,8 @@ async fn a_missing_claim_template_is_reported_and_blocks_nothing_else() {
 
 #[tokio::test]
 async fn a_scaled_gang_is_deleted_after_its_members() {
-    let mut world = World::new();
     let pcs = pod_clique_set(1);
-    let written = reconciled(&mut world, &pcs).await;
-    world.deliver(&written);
+    let mut world = world_of(&pcs).await;
     let in_group = json!({names::LABEL_SCALING_GROUP: "wl-0-sg"});
     let member: PodClique = serde_json::from_value(json!({
         "metadata": {"name": "wl-0-sg-1-b", "namespace": "ns", "uid": "uid-of-member", "labels": in_group},
@@ -161,10 +165,8 @@ async fn a_scaled_gang_is_deleted_after_its_members() {
 
 #[tokio::test]
 async fn a_label_of_the_pod_clique_set_is_copied_to_its_pod_gangs() {
-    let mut world = World::new();
     let mut pcs = pod_clique_set(1);
-    let written = reconciled(&mut world, &pcs).await;
-    world.deliver(&written);
+    let mut world = world_of(&pcs).await;
     pcs.labels_mut().insert("team".into(), "b".into());
     let written = reconciled(&mut world, &pcs).await;
     assert_eq!(written.len(), 2, "base and scaled PodGang: {written:?}");
@@ -179,10 +181,8 @@ async fn a_label_of_the_pod_clique_set_is_copied_to_its_pod_gangs() {
 
 #[tokio::test]
 async fn template_replicas_do_not_overwrite_scaled_objects() {
-    let mut world = World::new();
     let mut pcs = pod_clique_set(1);
-    let written = reconciled(&mut world, &pcs).await;
-    world.deliver(&written);
+    let mut world = world_of(&pcs).await;
     pcs.spec.template.cliques[0].spec.replicas = 5;
     pcs.spec.template.pod_clique_scaling_groups[0].replicas = Some(7);
     assert_eq!(reconciled(&mut world, &pcs).await, []);
@@ -190,11 +190,9 @@ async fn template_replicas_do_not_overwrite_scaled_objects() {
 
 #[tokio::test]
 async fn objects_of_a_predecessor_block_creation() {
-    let mut world = World::new();
     let mut old = pod_clique_set(1);
     old.metadata.uid = Some("uid-of-predecessor".into());
-    let written = reconciled(&mut world, &old).await;
-    world.deliver(&written);
+    let world = world_of(&old).await;
     let result = reconcile(Arc::new(pod_clique_set(1)), Arc::clone(&world.context)).await;
     assert!(matches!(result, Err(ReconcileError::Waiting(_))), "{result:?}");
     assert_eq!(world.written(), [], "neither patched nor deleted: the garbage collector deletes them");
@@ -203,11 +201,9 @@ async fn objects_of_a_predecessor_block_creation() {
 /// Clique `sg` and scaling group `sg` have objects of one name. Only the group has no replicas.
 #[tokio::test]
 async fn an_idle_scaling_group_does_not_take_a_clique_of_its_name_along() {
-    let mut world = World::new();
     let mut pcs = pod_clique_set(1);
     pcs.spec.template.cliques[0].name = "sg".to_owned();
-    let written = reconciled(&mut world, &pcs).await;
-    world.deliver(&written);
+    let mut world = world_of(&pcs).await;
     let mut group = (*world.context.caches.scaling_groups.get(Some("ns"), "wl-0-sg").unwrap()).clone();
     group.spec.replicas = 0;
     world.feeds.scaling_groups.take(Event::Apply(group));

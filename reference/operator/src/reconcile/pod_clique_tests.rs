@@ -52,6 +52,14 @@ async fn step(world: &mut World, pclq: &PodClique) -> Vec<(String, Value)> {
     world.written()
 }
 
+/// A world in which this PodClique has its pods, and the requests that created them.
+async fn world_with_pods(pclq: &PodClique) -> (World, Vec<(String, Value)>) {
+    let mut world = world();
+    let pods = step(&mut world, pclq).await;
+    world.deliver(&pods);
+    (world, pods)
+}
+
 fn names(written: &[(String, Value)]) -> Vec<String> {
     let mut names: Vec<_> =
         written.iter().filter_map(|(_, pod)| pod["metadata"]["name"].as_str().map(str::to_owned)).collect();
@@ -77,10 +85,8 @@ async fn pods_are_created_gated_and_only_once() {
 
 #[tokio::test]
 async fn a_gate_is_removed_only_from_a_referenced_pod_of_an_initialized_gang() {
-    let mut world = world();
     let pclq = pod_clique(2);
-    let pods = step(&mut world, &pclq).await;
-    world.deliver(&pods);
+    let (mut world, pods) = world_with_pods(&pclq).await;
     let all = names(&pods);
     let with = |world: &mut World, gang: PodGang| world.feeds.pod_gangs.take(Event::Apply(gang));
 
@@ -99,11 +105,9 @@ async fn a_gate_is_removed_only_from_a_referenced_pod_of_an_initialized_gang() {
 
 #[tokio::test]
 async fn a_scaled_gang_waits_for_its_base() {
-    let mut world = world();
     let mut pclq = pod_clique(1);
     pclq.labels_mut().insert(LABEL_BASE_POD_GANG.to_owned(), "wl-base".to_owned());
-    let pods = step(&mut world, &pclq).await;
-    world.deliver(&pods);
+    let (mut world, pods) = world_with_pods(&pclq).await;
     let gang = pod_gang(true, &names(&pods));
     world.context.synced.record(&gang);
     world.feeds.pod_gangs.take(Event::Apply(gang));
@@ -117,9 +121,7 @@ async fn a_scaled_gang_waits_for_its_base() {
 
 #[tokio::test]
 async fn a_failed_pod_is_replaced_at_its_index() {
-    let mut world = world();
-    let pods = step(&mut world, &pod_clique(2)).await;
-    world.deliver(&pods);
+    let (mut world, pods) = world_with_pods(&pod_clique(2)).await;
     let lost = pods.iter().find(|(_, pod)| pod["metadata"]["labels"][LABEL_POD_INDEX] == "0").unwrap();
     let mut pod = lost.1.clone();
     pod["metadata"]["uid"] = json!("uid-of-lost");
@@ -136,9 +138,7 @@ async fn a_failed_pod_is_replaced_at_its_index() {
 /// KLT-05: a pod on a lost node remains until its end is confirmed.
 #[tokio::test]
 async fn a_pod_that_is_being_deleted_is_replaced() {
-    let mut world = world();
-    let pods = step(&mut world, &pod_clique(2)).await;
-    world.deliver(&pods);
+    let (mut world, pods) = world_with_pods(&pod_clique(2)).await;
     let mut pod = pods[0].1.clone();
     pod["metadata"]["uid"] = json!(format!("uid-of-{}", pod["metadata"]["name"].as_str().unwrap()));
     pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
@@ -172,9 +172,7 @@ async fn no_pod_is_created_for_a_deleted_pod_clique() {
 /// reports the cause.
 #[tokio::test]
 async fn no_pod_is_recreated_for_a_deleted_pod_clique_that_is_still_cached() {
-    let mut world = world();
-    let pods = step(&mut world, &pod_clique(2)).await;
-    world.deliver(&pods);
+    let (mut world, pods) = world_with_pods(&pod_clique(2)).await;
     let lost = world.context.caches.pods.get(Some("ns"), &names(&pods)[0]).unwrap();
     world.feeds.pods.take(Event::Delete((*lost).clone()));
     world.delete_without_event("wl-0-a");
@@ -196,9 +194,7 @@ async fn no_pod_is_created_before_the_gang_resources_exist() {
 /// the new PodGang waits for the old PodGroup.
 #[tokio::test]
 async fn gated_pods_that_keep_a_deleted_gangs_resources_alive_are_deleted() {
-    let mut world = world();
-    let mut pods = step(&mut world, &pod_clique(2)).await;
-    world.deliver(&pods);
+    let (mut world, mut pods) = world_with_pods(&pod_clique(2)).await;
     let (_, mut bound) = pods.pop().unwrap();
     bound["metadata"]["uid"] = json!(format!("uid-of-{}", bound["metadata"]["name"].as_str().unwrap()));
     bound["spec"]["nodeName"] = json!("n");
