@@ -84,6 +84,14 @@ fn base() -> PodGang {
     pod_gang("wl-0", "wl-0-a", 2, &json!([]))
 }
 
+async fn status_with(pods: [&str; 2]) -> (Value, BTreeMap<String, [String; 3]>) {
+    let mut world = world();
+    for (name, state) in ["p0", "p1"].into_iter().zip(pods) {
+        pod(&mut world, name, state);
+    }
+    written_status(&world, base()).await
+}
+
 #[rstest::rstest]
 #[case::one_waits(["bound", "no room"], Value::Null, ["False", "False"])]
 #[case::bound(["bound", "bound"], json!("Starting"), ["True", "False"])]
@@ -95,11 +103,7 @@ async fn phase_and_conditions_follow_from_the_pods(
     #[case] phase: Value,
     #[case] wanted: [&str; 2],
 ) {
-    let mut world = world();
-    for (name, state) in ["p0", "p1"].into_iter().zip(pods) {
-        pod(&mut world, name, state);
-    }
-    let (found, conditions) = written_status(&world, base()).await;
+    let (found, conditions) = status_with(pods).await;
     assert_eq!(found, phase, "a patch contains only changes");
     let status = [CONDITION_POD_GANG_SCHEDULED, CONDITION_POD_GANG_READY].map(|type_| &conditions[type_][0]);
     assert_eq!(status, wanted);
@@ -143,11 +147,7 @@ async fn the_condition_reports_why_a_gang_waits() {
 #[case::one(["error: no quota", "0/3 nodes are available"], "Unschedulable")]
 #[tokio::test]
 async fn a_gang_that_the_scheduler_cannot_try_is_a_failure(#[case] pods: [&str; 2], #[case] reason: &str) {
-    let mut world = world();
-    for (name, state) in ["p0", "p1"].into_iter().zip(pods) {
-        pod(&mut world, name, state);
-    }
-    let (_, conditions) = written_status(&world, base()).await;
+    let (_, conditions) = status_with(pods).await;
     assert_eq!(conditions[CONDITION_POD_GANG_SCHEDULED][1], reason);
 }
 
@@ -166,11 +166,7 @@ async fn a_gang_that_the_scheduler_cannot_try_is_a_failure(#[case] pods: [&str; 
 #[case::no_cause(["waiting for minCount pods", "waiting for more"], 0)]
 #[tokio::test]
 async fn the_most_specific_message_is_reported(#[case] messages: [&str; 2], #[case] wanted: usize) {
-    let mut world = world();
-    for (name, message) in ["p0", "p1"].into_iter().zip(messages) {
-        pod(&mut world, name, message);
-    }
-    let (_, conditions) = written_status(&world, base()).await;
+    let (_, conditions) = status_with(messages).await;
     assert_eq!(conditions[CONDITION_POD_GANG_SCHEDULED][2], messages[wanted]);
 }
 

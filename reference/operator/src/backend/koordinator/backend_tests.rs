@@ -56,6 +56,10 @@ fn backend(api: &FakeApi, config: Value) -> Koordinator {
     Koordinator::new(api.client.clone(), serde_json::from_value(config).unwrap())
 }
 
+async fn sync_error(api: &FakeApi, pod_gang: &PodGang) -> BackendError {
+    backend(api, json!({})).sync_pod_gang(&GangState::without_pods(pod_gang), &[]).await.unwrap_err()
+}
+
 fn existing_pod_groups(pod_gang: &PodGang) -> Vec<Arc<DynamicObject>> {
     let pods = excess_pods::released_pods(pod_gang);
     let state = GangState { pods: &pods, ..GangState::without_pods(pod_gang) };
@@ -157,10 +161,7 @@ async fn a_pod_group_of_another_controller_is_left_alone() {
     let owner = json!([{"apiVersion": "v1", "kind": "Job", "name": "j", "uid": "u", "controller": true}]);
     let taken = json!({"metadata": {"name": "wl-0-wl-0-a", "namespace": "team", "ownerReferences": owner}});
     let api = FakeApi::with_objects([(format!("{POD_GROUPS}/wl-0-wl-0-a").as_str(), taken)]);
-    let error = backend(&api, json!({}))
-        .sync_pod_gang(&GangState::without_pods(&pod_gang(&["wl-0-a"])), &[])
-        .await
-        .unwrap_err();
+    let error = sync_error(&api, &pod_gang(&["wl-0-a"])).await;
     assert!(matches!(error, BackendError::NameTaken(_)), "{error:?}");
     assert_eq!(requests(&api), Vec::<String>::new());
 }
@@ -230,10 +231,7 @@ async fn a_required_layer_must_be_declared() {
     let others =
         [FakeApi::with_objects([(TOPOLOGY, network_topology("blockLayer"))]), FakeApi::with_objects([])];
     for api in others {
-        let error = backend(&api, json!({}))
-            .sync_pod_gang(&GangState::without_pods(&pod_gang), &[])
-            .await
-            .unwrap_err();
+        let error = sync_error(&api, &pod_gang).await;
         insta::allow_duplicates! {
             insta::assert_snapshot!(error, @r#"scheduler backend "koord-scheduler" is not ready: ClusterNetworkTopology default declares no rackLayer"#);
         }
@@ -247,10 +245,7 @@ async fn a_gang_that_cannot_be_expressed_gets_no_pod_groups() {
     let mut grouped = pod_gang(&["wl-0-a", "wl-0-b"]);
     grouped.spec.topology_constraint_group_configs = vec![TopologyConstraintGroupConfig::default()];
     for pod_gang in [grouped, required(pod_gang(&["wl-0-a"]), "example.com/rack")] {
-        let error = backend(&api, json!({}))
-            .sync_pod_gang(&GangState::without_pods(&pod_gang), &[])
-            .await
-            .unwrap_err();
+        let error = sync_error(&api, &pod_gang).await;
         assert!(matches!(error, BackendError::Refused(_)), "{error:?}");
     }
     assert_eq!(requests(&api), Vec::<String>::new());
