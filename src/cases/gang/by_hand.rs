@@ -1,4 +1,5 @@
-//! Edits of gang resources by a third party, and waits until the backend has repaired them (GANG-12).
+//! Edits of gang resources by a third party, and waits until the backend has repaired them (GANG-12), with the
+//! checks of a gang that is pending meanwhile.
 
 use conformance_expect::schedulers;
 
@@ -42,4 +43,34 @@ pub(super) async fn delete_all(test: &TestContext, gang: &Gang) -> Result<(), St
 /// Removes the finalizers of a terminating PodGroup, so that it is deleted although it has pods.
 pub(super) async fn release(test: &TestContext, pod_group: &str) -> Result<(), Stop> {
     test.patch("PodGroup", pod_group, json!({"metadata": {"finalizers": Value::Null}})).await.map(drop)
+}
+
+/// At least `wanted` gang resources were deleted while the gang was pending, and each was restored.
+fn restored(history: &History, set: &str, wanted: usize) -> Ruling {
+    let units = history.units(set)?;
+    history.waited_for(SharedMark::SchedulerPassed)?;
+    gang_resources::were_created(history, &history.gangs(set)?)?;
+    let deleted: Vec<_> = history.marks(SharedMark::Deleted).collect();
+    if let Some((first, _)) = deleted.first() {
+        binding::was_pending(history, &units, *first)?;
+    }
+    for (index, mark) in &deleted {
+        let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
+        gang_resources::restored(history, *index, text("kind"), text("name"))?;
+    }
+    if deleted.len() < wanted {
+        return Err(Broken::NotReached("not every gang resource was deleted".into()));
+    }
+    Ok(())
+}
+
+/// Judges the gang resources, and whether the gang was bound after they were restored.
+pub(super) fn restored_and_bound(history: &History, set: &str, wanted: usize) -> Vec<Finding> {
+    vec![
+        finding(GANG_12, || restored(history, set, wanted)),
+        finding(GANG_26, || {
+            precondition(GANG_12, restored(history, set, wanted))?;
+            binding::whole(&history.end(), &history.units(set)?)
+        }),
+    ]
 }

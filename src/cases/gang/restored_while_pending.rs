@@ -20,30 +20,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(3).await
 }
 
-fn restored(history: &History) -> Ruling {
-    let units = history.units(SET)?;
-    history.waited_for(SharedMark::SchedulerPassed)?;
-    gang_resources::were_created(history, &history.gangs(SET)?)?;
-    let deleted: Vec<_> = history.marks(SharedMark::Deleted).collect();
-    let Some((first, _)) = deleted.first() else {
-        return Err(Broken::NotReached("no gang resource was deleted".into()));
-    };
-    binding::was_pending(history, &units, *first)?;
-    for (index, mark) in deleted {
-        let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
-        gang_resources::restored(history, index, text("kind"), text("name"))?;
-    }
-    Ok(())
-}
-
 fn check(history: &History) -> Vec<Finding> {
-    vec![
-        finding(GANG_12, || restored(history)),
-        finding(GANG_26, || {
-            precondition(GANG_12, restored(history))?;
-            binding::whole(&history.end(), &history.units(SET)?)
-        }),
-    ]
+    by_hand::restored_and_bound(history, SET, 1)
 }
 
 #[cfg(test)]

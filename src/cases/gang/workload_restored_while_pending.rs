@@ -27,31 +27,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(3).await
 }
 
-fn restored(history: &History) -> Ruling {
-    let units = history.units(SET)?;
-    history.waited_for(SharedMark::SchedulerPassed)?;
-    gang_resources::were_created(history, &history.gangs(SET)?)?;
-    if let Some((first, _)) = history.marks(SharedMark::Deleted).next() {
-        binding::was_pending(history, &units, first)?;
-    }
-    for (index, mark) in history.marks(SharedMark::Deleted) {
-        let text = |key: &str| mark.detail[key].as_str().unwrap_or_default();
-        gang_resources::restored(history, index, text("kind"), text("name"))?;
-    }
-    if history.marks(SharedMark::Deleted).count() < 2 {
-        return Err(Broken::NotReached("not every gang resource was deleted".into()));
-    }
-    Ok(())
-}
-
 fn check(history: &History) -> Vec<Finding> {
-    vec![
-        finding(GANG_12, || restored(history)),
-        finding(GANG_26, || {
-            precondition(GANG_12, restored(history))?;
-            binding::whole(&history.end(), &history.units(SET)?)
-        }),
-    ]
+    by_hand::restored_and_bound(history, SET, 2)
 }
 
 #[cfg(test)]

@@ -21,3 +21,12 @@ pub(crate) mod scaled_gang_group_constraint;
 pub(crate) mod scaled_gang_own_rack;
 pub(crate) mod second_binding;
 pub(crate) mod unlabelled_nodes;
+
+use conformance_driver::case::{Nodes, nodes};
+
+/// 3 racks of 2 nodes x `gpus`, with interleaved node names.
+const fn three_racks(gpus: u32) -> [Nodes; 6] {
+    let [a, b, c] =
+        [nodes(1).gpus(gpus).rack("a"), nodes(1).gpus(gpus).rack("b"), nodes(1).gpus(gpus).rack("c")];
+    [a, b, c, a, b, c]
+}

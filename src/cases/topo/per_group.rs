@@ -1,19 +1,13 @@
 //! 3 racks of 2 nodes x 16 GPUs, with interleaved node names; a base gang with 2 replicas of a scaling group,
 //! 2 + 2 pods x 8 GPUs each. A replica fills a rack, so the replicas can only be bound in different racks.
 
+use super::three_racks;
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("Each scaling group replica is bound in one rack, different replicas in different racks")
         .clauses(&[TOPO_05, KUBE_11])
-        .nodes(&[
-            nodes(1).gpus(16).rack("a"),
-            nodes(1).gpus(16).rack("b"),
-            nodes(1).gpus(16).rack("c"),
-            nodes(1).gpus(16).rack("a"),
-            nodes(1).gpus(16).rack("b"),
-            nodes(1).gpus(16).rack("c"),
-        ]);
+        .nodes(&three_racks(16));
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("replicated").await?;

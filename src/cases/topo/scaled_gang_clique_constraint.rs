@@ -1,18 +1,12 @@
 //! 3 racks of 2 nodes x 8 GPUs, with interleaved node names; a base gang and two scaled ones of 2 pods x 8
 //! GPUs each. Their clique must be in one rack, and the PodCliqueSet has no constraint.
 
+use super::three_racks;
 use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("Scaled gangs satisfy the constraints of their cliques")
     .clauses(&[TOPO_06, KUBE_11])
-    .nodes(&[
-        nodes(1).gpus(8).rack("a"),
-        nodes(1).gpus(8).rack("b"),
-        nodes(1).gpus(8).rack("c"),
-        nodes(1).gpus(8).rack("a"),
-        nodes(1).gpus(8).rack("b"),
-        nodes(1).gpus(8).rack("c"),
-    ])
+    .nodes(&three_racks(8))
     .with_feature(Feature::TopologyPerClique);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -2,19 +2,13 @@
 //! pods x 8 GPUs each. The PodCliqueSet must be in one block, which is always satisfied here. Its scaling
 //! group must be in one rack, and for scaled gangs this replaces the PodCliqueSet's constraint.
 
+use super::three_racks;
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("Scaled gangs use the scaling group's constraint, not the wider PodCliqueSet constraint")
         .clauses(&[TOPO_05, KUBE_11])
-        .nodes(&[
-            nodes(1).gpus(16).rack("a"),
-            nodes(1).gpus(16).rack("b"),
-            nodes(1).gpus(16).rack("c"),
-            nodes(1).gpus(16).rack("a"),
-            nodes(1).gpus(16).rack("b"),
-            nodes(1).gpus(16).rack("c"),
-        ])
+        .nodes(&three_racks(16))
         .with_feature(Feature::TopologyPerGroup);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -1,19 +1,13 @@
 //! 3 racks of 2 nodes x 16 GPUs, with interleaved node names; a base gang and two scaled ones of 4 pods x 8
 //! GPUs each. Every gang fills a rack, so one that is spread takes the room of another.
 
+use super::three_racks;
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("Each scaled gang satisfies the PodCliqueSet's constraint in its own rack")
         .clauses(&[TOPO_10, KUBE_11])
-        .nodes(&[
-            nodes(1).gpus(16).rack("a"),
-            nodes(1).gpus(16).rack("b"),
-            nodes(1).gpus(16).rack("c"),
-            nodes(1).gpus(16).rack("a"),
-            nodes(1).gpus(16).rack("b"),
-            nodes(1).gpus(16).rack("c"),
-        ]);
+        .nodes(&three_racks(16));
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("scattered").await?;
