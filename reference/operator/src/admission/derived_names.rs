@@ -26,7 +26,6 @@ struct Source {
     path: String,
     /// The part in words, such as `clique "a"`.
     part: String,
-    /// The name that the user chose.
     value: String,
     names: NamePattern,
 }

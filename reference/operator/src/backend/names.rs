@@ -10,7 +10,6 @@ use sha2::{Digest, Sha256};
 pub(super) const MAX_LABEL: usize = 63;
 /// Maximum length of a DNS subdomain, and so of an object name.
 pub(super) const MAX_SUBDOMAIN: usize = 253;
-/// Length of the hash in hexadecimal digits.
 const HASH_DIGITS: usize = 8;
 
 pub(super) fn shorten(limit: usize, name: String) -> String {

@@ -149,7 +149,6 @@ pub trait TopologyBackend: Send + Sync {
 pub struct TopologyView<'a> {
     /// All bindings: a scheduler that supports only one uses the oldest.
     pub bindings: &'a [Arc<ClusterTopologyBinding>],
-    /// The metadata of every node.
     pub nodes: &'a [Arc<Node>],
     /// All topology resources of the backend's kinds, regardless of owner, each with its `types`.
     pub existing: &'a [Arc<DynamicObject>],

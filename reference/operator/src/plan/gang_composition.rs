@@ -17,7 +17,6 @@ pub(crate) struct GangShape {
     pub spec: PodGangSpec,
     /// Podgroups that are scaled to 0 and therefore not in the spec.
     pub idle: Vec<IdlePodGroup>,
-    /// Scaling group and replica index of a scaled PodGang.
     pub scaled: Option<(String, i32)>,
 }
 

@@ -15,7 +15,6 @@ const HASH_DIGITS: usize = 10;
 pub(crate) struct CliquePosition<'a> {
     pub replica: i32,
     pub pod_gang: String,
-    /// The base PodGang, if the PodClique's own PodGang is scaled.
     pub base_pod_gang: Option<String>,
     pub group: Option<(&'a str, i32)>,
 }

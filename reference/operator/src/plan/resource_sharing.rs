@@ -107,7 +107,6 @@ pub(super) fn claim_names(pcs: &PodCliqueSet, pclq: &PodClique, index: i32) -> V
 }
 
 pub(crate) struct PodPosition<'a> {
-    /// Index of the PodCliqueSet replica.
     pub i: i32,
     /// The scaling group in the template, the name of its object, and the index of its replica.
     pub group: Option<(&'a PodCliqueScalingGroupConfig, &'a str, i32)>,

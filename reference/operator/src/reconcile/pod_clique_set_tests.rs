@@ -26,7 +26,6 @@ async fn reconciled(world: &mut World, pcs: &PodCliqueSet) -> Vec<(String, Value
     written
 }
 
-/// A world in which all objects of `pcs` exist.
 async fn world_of(pcs: &PodCliqueSet) -> World {
     let mut world = World::new();
     let written = reconciled(&mut world, pcs).await;

@@ -52,7 +52,6 @@ async fn step(world: &mut World, pclq: &PodClique) -> Vec<(String, Value)> {
     world.written()
 }
 
-/// A world in which this PodClique has its pods, and the requests that created them.
 async fn world_with_pods(pclq: &PodClique) -> (World, Vec<(String, Value)>) {
     let mut world = world();
     let pods = step(&mut world, pclq).await;

@@ -29,7 +29,6 @@ const CONFIGURATION: &str = "grove-backend-controller-configuration";
 pub enum WebhookTarget {
     /// Base URL of a process outside the cluster, such as `https://127.0.0.1:9443`.
     Url(String),
-    /// A Service in [`NAMESPACE`].
     Service {
         name: String,
         /// Port of the Service, not of its pods.

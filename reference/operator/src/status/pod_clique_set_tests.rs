@@ -53,7 +53,6 @@ async fn a_template_change_before_the_first_status_starts_an_update() {
     assert_eq!(left_alone, Value::Null, "users delete old pods");
 }
 
-/// The condition `ReplicaFailure` of `wl`, as reason and message.
 async fn failure_condition(world: &World, before: &Value) -> Option<(String, String)> {
     let pcs = json!({
         "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl", "generation": 1},

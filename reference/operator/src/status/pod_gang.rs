@@ -337,7 +337,6 @@ fn cause(message: &str) -> Cause {
     }
 }
 
-/// Whether both have the same type, status and reason.
 fn is_same_fact(old: &Condition, new: &ConditionUpdate) -> bool {
     let status = if new.status == Some(true) { "True" } else { "False" };
     old.type_ == new.type_ && old.status == status && old.reason == new.reason

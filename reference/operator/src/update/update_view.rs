@@ -95,7 +95,6 @@ pub(crate) struct CliqueView {
     pub pclq: Arc<PodClique>,
     pods: Vec<Arc<Pod>>,
     has_former: bool,
-    /// The template hash that the pods of the PodClique must have.
     template: String,
 }
 

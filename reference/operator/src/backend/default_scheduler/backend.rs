@@ -44,7 +44,6 @@ impl DefaultScheduler {
     async fn support(&self) -> Support {
         match self.config.gang_scheduling {
             true => self.detection.support().await,
-            // Pass-through does not use the Workload API.
             false => {
                 let composite = Err(Unavailable::Absent("gangScheduling is false".to_owned()));
                 Support { gangs: Ok(Version::V1Alpha2), topology: Ok(()), composite }

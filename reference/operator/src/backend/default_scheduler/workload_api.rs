@@ -82,7 +82,6 @@ pub(super) struct WorkloadSpec {
     pub controller_ref: TypedLocalObjectReference,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pod_group_templates: Vec<PodGroupTemplate>,
-    /// The template of the root of the tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub composite_pod_group_templates: Vec<CompositePodGroupTemplate>,
 }

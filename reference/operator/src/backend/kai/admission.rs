@@ -12,7 +12,6 @@ use crate::backend::name_pattern::NamePattern;
 use crate::backend::template::TEMPLATE;
 use crate::backend::{FieldError, Validation};
 
-/// Why a gang cannot move to another queue.
 const KEPT: &str = ": KAI keeps the queue that a PodGroup was created with";
 
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {

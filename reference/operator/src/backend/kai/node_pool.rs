@@ -10,7 +10,6 @@ use kube::ResourceExt;
 use super::api::LABEL_NODE_POOL;
 use crate::backend::FieldError;
 
-/// Why a gang cannot move to another pool.
 const KEPT: &str = "KAI keeps the node pool that a PodGroup was created with";
 
 pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {

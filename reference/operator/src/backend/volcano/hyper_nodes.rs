@@ -58,7 +58,6 @@ fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
     metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
-/// The existing HyperNodes, by their relation to one binding.
 struct ExistingHyperNodes<'a> {
     own: BTreeMap<String, &'a DynamicObject>,
     /// HyperNodes whose ClusterTopologyBinding is another one, or no longer exists.

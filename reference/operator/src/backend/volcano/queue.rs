@@ -86,7 +86,6 @@ mod tests {
     use super::*;
     use crate::backend::fake_api::FakeApi;
 
-    /// A PodCliqueSet and two cliques with these queues; an empty text means none.
     fn pcs(queues: [&str; 3]) -> PodCliqueSet {
         let annotations = |queue: &str| match queue {
             "" => json!({}),
