@@ -69,10 +69,10 @@ pub(super) fn require(rng: &mut Rng, pod: &mut Value, allowed: &mut [Node], excl
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms},
     }});
     for node in allowed {
-        node.label(POOL, *one_of(rng, requirement.matching));
+        node.label(POOL, one_of::<&str>(rng, requirement.matching));
     }
     for node in excluded {
-        node.label(POOL, *one_of(rng, requirement.others));
+        node.label(POOL, one_of::<&str>(rng, requirement.others));
     }
 }
 

@@ -126,6 +126,28 @@ mod tests {
 
     /// A pod with everything that may be added.
     fn pod() -> Value {
+        let container = json!({
+            "name": "main", "image": "registry.example.com:5000/i:1", "imagePullPolicy": "IfNotPresent",
+            "env": [
+                {"name": "GROVE_PCS_NAME", "value": "w"},
+                {"name": "GROVE_PCSG_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                {"name": "OWN", "value": "1"},
+            ],
+            "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}, "claims": [{"name": "gpu"}]},
+            "ports": [{"containerPort": 80, "protocol": "TCP"}],
+            "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+            "volumeMounts": [{"name": "kube-api-access-x", "mountPath": "/var/run/secrets", "readOnly": true}],
+        });
+        let labels =
+            json!({"path": "labels", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels"}});
+        let volumes = json!([
+            {"name": "labels", "projected": {"defaultMode": 420, "sources": [{"downwardAPI": {"items": [labels]}}]}},
+            {"name": "kube-api-access-x", "projected": {"sources": []}},
+            {"name": "pod-info-vol", "downwardAPI": {"items": []}},
+        ]);
+        let rack = json!({"matchExpressions": [{"key": "rack", "operator": "Exists"}]});
+        let affinity =
+            json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [rack]}});
         json!({
             "metadata": {
                 "labels": {"team": "t", "grove.io/podclique": "w-0-a", "app.kubernetes.io/name": "w-0-a"},
@@ -135,35 +157,19 @@ mod tests {
                 "hostname": "w-0-a-0", "subdomain": "w-0", "schedulerName": "default-scheduler", "nodeName": "n",
                 "schedulingGates": [{"name": "grove.io/podgang-pending-creation"}],
                 "schedulingGroup": {"podGroupName": "w-0"}, "priority": 1000, "priorityClassName": "high",
-                "preemptionPolicy": "PreemptLowerPriority", "serviceAccountName": "default", "serviceAccount": "default",
+                "preemptionPolicy": "PreemptLowerPriority",
+                "serviceAccountName": "default", "serviceAccount": "default",
                 "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30,
                 "enableServiceLinks": true, "securityContext": {},
-                "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
-                    "nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "Exists"}]}]}}},
+                "affinity": {"nodeAffinity": affinity},
                 "tolerations": [
                     {"key": "x", "operator": "Exists"},
                     {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "tolerationSeconds": 300},
                 ],
                 "initContainers": [{"name": "grove-initc", "image": "initc", "args": ["--podcliques=w-0-b:1"]}],
-                "containers": [{
-                    "name": "main", "image": "registry.example.com:5000/i:1", "imagePullPolicy": "IfNotPresent",
-                    "env": [
-                        {"name": "GROVE_PCS_NAME", "value": "w"},
-                        {"name": "GROVE_PCSG_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-                        {"name": "OWN", "value": "1"},
-                    ],
-                    "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}, "claims": [{"name": "gpu"}]},
-                    "ports": [{"containerPort": 80, "protocol": "TCP"}],
-                    "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
-                    "volumeMounts": [{"name": "kube-api-access-x", "mountPath": "/var/run/secrets", "readOnly": true}],
-                }],
+                "containers": [container],
                 "resourceClaims": [{"name": "gpu", "resourceClaimName": "w-0-gpu"}],
-                "volumes": [
-                    {"name": "labels", "projected": {"defaultMode": 420, "sources": [{"downwardAPI": {"items": [
-                        {"path": "labels", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels"}}]}}]}},
-                    {"name": "kube-api-access-x", "projected": {"sources": []}},
-                    {"name": "pod-info-vol", "downwardAPI": {"items": []}},
-                ],
+                "volumes": volumes,
             },
         })
     }
