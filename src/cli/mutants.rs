@@ -194,22 +194,26 @@ async fn run_one(
         MutantTier::Kind => (provider::kind(given, KindOptions::default(), &spec, &console).await?, 2.0, 4),
     };
     let folder = args.report_dir.join(&mutant.id);
-    let every_case = if args.every_case { " --every-case" } else { "" };
+    let which = match (args.quick, args.every_case) {
+        (true, _) => " --quick",
+        (false, true) => " --every-case",
+        (false, false) => "",
+    };
     let rules: Vec<_> = spec.rules.values().flatten().cloned().collect();
     let settings = Settings {
         origin,
         scale: args.timeout_scale.unwrap_or(default_scale),
         concurrency,
         short_limits_count: true,
-        reproduce: format!(
-            "grove-conformance dev mutants{every_case} --provider {} {}",
-            tier.name(),
-            mutant.id
-        ),
+        reproduce: format!("grove-conformance dev mutants{which} --provider {} {}", tier.name(), mutant.id),
         ..Settings::local(run_id(), programs, spec, folder.clone())
     };
     let generated = mutant.cases.iter().filter_map(|id| conformance_fuzz::case(id));
-    let is_run = |case: &&Case| if args.every_case { mutant.runs_with_all(case) } else { mutant.runs(case) };
+    let is_run = |case: &&Case| match (args.quick, args.every_case) {
+        (true, _) => suites::is_quick(case.id) && mutant.runs_with_all(case),
+        (false, true) => mutant.runs_with_all(case),
+        (false, false) => mutant.runs(case),
+    };
     let (chosen, left_out) = suites::cases().chain(generated).partition(is_run);
     let clauses = CLAUSES.to_vec();
     let plan =
@@ -224,9 +228,9 @@ async fn run_one(
     let idle = rules.into_iter().filter(|rule| rule.applied.times() == 0).map(|rule| rule.name);
     let findings = RunFindings { idle_rules: idle.collect(), ..findings(&report) };
     let mut relevant = findings.clone();
-    // Cases that are not about the defect may also fail: `--every-case` lists their clauses and does not
-    // count them.
-    relevant.failed.retain(|id| !args.every_case || mutant.equivalent.is_some() || mutant.allows(id));
+    // Cases that are not about the defect may also fail. Their clauses are listed and do not count.
+    let is_broad = args.every_case || args.quick;
+    relevant.failed.retain(|id| !is_broad || mutant.equivalent.is_some() || mutant.allows(id));
     let outcome = MutantResult { failed: findings.failed, ..mutant.evaluate(&relevant) };
     let result = StoredResult { id: mutant.id.clone(), outcome, seconds: begin.elapsed().as_secs_f64() };
     let text = serde_json::to_string_pretty(&result).map_err(|error| unwritten(&error))?;

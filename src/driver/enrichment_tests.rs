@@ -5,7 +5,7 @@ use rstest::rstest;
 
 use super::*;
 
-const CASE: &str = "aon/one-pod-short";
+const CASE: &str = "gang/shape";
 
 fn manifest() -> Value {
     let clique = |name: &str| {
@@ -70,7 +70,7 @@ fn path_of(enrichment: Enrichment) -> &'static str {
 fn each_feature_is_present_unless_it_is_left_out() {
     for enrichment in Enrichment::ALL {
         let left_out = [(enrichment, "a reason")];
-        for (selected, is_present) in [(selected(&[]), true), (selected(&left_out), false)] {
+        for (selected, is_present) in [(selected(CASE, &[]), true), (selected(CASE, &left_out), false)] {
             let pcs = enriched(CASE, &selected, true);
             for clique in pcs["spec"]["template"]["cliques"].as_array().unwrap() {
                 let found = clique.pointer(path_of(enrichment));
@@ -78,7 +78,7 @@ fn each_feature_is_present_unless_it_is_left_out() {
             }
         }
     }
-    assert!(selected(&[]).contains(&Enrichment::Labels));
+    assert!(selected(CASE, &[]).contains(&Enrichment::Labels));
     let labels = |selected: &[Enrichment]| enriched(CASE, selected, true)["metadata"]["labels"].clone();
     assert!(labels(&[Enrichment::Labels]).is_object() && labels(&[]).is_null());
 }

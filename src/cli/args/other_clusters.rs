@@ -90,6 +90,9 @@ pub(crate) struct MutantsArgs {
     /// of its clauses. This takes hours. Additional failures are listed and do not count.
     #[arg(long, conflicts_with = "write")]
     pub every_case: bool,
+    /// Run the cases of `run --depth quick` on each mutant, to find out which mutants they kill.
+    #[arg(long, conflicts_with_all = ["write", "every_case"])]
+    pub quick: bool,
     /// Number of mutants that run at the same time, each on its own control plane. On kind, always one.
     #[arg(long, value_name = "N", default_value = "2")]
     pub side_by_side: std::num::NonZeroUsize,

@@ -32,7 +32,7 @@ impl TestContext {
 
     fn enriched(&self, mut document: Value) -> Value {
         let on_kubelets = self.test_cluster.cluster.node_pools().size().is_some();
-        enrich(&mut document, self.case.id, &selected(self.case.left_out), on_kubelets);
+        enrich(&mut document, self.case.id, &selected(self.case.id, self.case.left_out), on_kubelets);
         document
     }
 
