@@ -14,8 +14,10 @@ const GANG: PlainGang = PlainGang::new("gated", 2);
 const GATED: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    steps::submit(test, &GANG, GATED).await?;
+    steps::create_resource(test, &GANG, |_| {}).await?;
+    // The others come later. Otherwise they may be bound before the gate exists.
     steps::create_pod(test, &GANG, GATED, steps::gated).await?;
+    steps::create_pods(test, &GANG, 0..GATED).await?;
     steps::settle(test, "two pods bound", |live| seen::bound(live, &GANG) == 2).await?;
     steps::changed(test);
     steps::remove_gate(test, &GANG, GATED).await?;
