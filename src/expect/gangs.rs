@@ -38,7 +38,7 @@ pub struct Group {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     pub gang: String,
-    /// PodCliques, each with its number of pods.
+    /// PodCliques, each with its minimum number of pods.
     pub minimums: Vec<(String, usize)>,
 }
 

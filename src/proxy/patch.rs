@@ -28,7 +28,7 @@ pub struct Edit {
     pub to: Change,
 }
 
-/// A change to a value.
+/// The operations that an edit can apply to a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {

@@ -325,7 +325,8 @@ fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError
     })
 }
 
-/// Rejects fields that would change more than the workload, and labels to which none can be added.
+/// Rejects fields that affect other workloads. Rejects labels that are not a map, because the harness adds
+/// labels.
 fn check_fields(kind: &Kind, object: &Value) -> Result<(), DocumentError> {
     let labels = &object["metadata"]["labels"];
     if !labels.is_null() && !labels.is_object() {

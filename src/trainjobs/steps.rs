@@ -23,8 +23,8 @@ pub(crate) trait TrainJobSteps {
     /// Waits until at least `count` pods of a TrainJob are bound. A timeout violates `clause`.
     async fn until_bound_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
-    /// Waits until `count` pods of a TrainJob are bound that the scheduler has already tried. The limit is
-    /// that of one retry ([`TestContext::limit_of_next_try`]).
+    /// Waits until `count` pods of a TrainJob are bound. The scheduler has already tried them, so the limit
+    /// is that of one retry ([`TestContext::limit_of_next_try`]).
     async fn until_tried_again(
         &self,
         clause: &'static str,

@@ -1,7 +1,7 @@
-//! `held`, 2 pods in one rack of a topology that only this case uses. The topology is deleted while they run.
-//! A second PodCliqueSet like it is deleted in the foreground. Volcano supports only one topology, which all
-//! cases share, so a queue is closed instead. For an operator that declares no topology constraints, nothing
-//! is deleted.
+//! `held` has 2 pods in one rack of a topology that only this case uses. The topology is deleted while they
+//! run. Then a second PodCliqueSet with the same topology is deleted in the foreground. All cases share
+//! Volcano's only topology, so there the case closes a queue instead. If the operator declares no topology
+//! constraints, the case deletes nothing.
 
 use conformance_check::admission;
 use conformance_driver::admission_attempts::template;

@@ -270,7 +270,8 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// Also returns once the controller has exited by itself, and how it ended. It then counts as stopped.
+    /// Like [`LocalCluster::restart_controller`], but also returns if the controller exits before it is
+    /// ready: with the text of its exit. The controller then counts as stopped.
     pub async fn restart_controller_or_exit(
         &self,
         spec: ControllerSpec,

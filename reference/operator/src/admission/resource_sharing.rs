@@ -90,6 +90,7 @@ fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
             ));
         }
     };
+    // Kept apart, because `unknown` borrows `errors`.
     let mut empty = Vec::new();
     for (index, entry) in template.resource_sharing.iter().enumerate() {
         let Some(filter) = &entry.filter else { continue };

@@ -33,7 +33,8 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::controller;
 use crate::cache::pods::{is_bound, is_live, is_ready, waits_for_a_node};
 
-/// Listeners also drop the in-memory state of deleted objects.
+/// Connects each watch to the queues that its changes wake. The listeners also drop the in-memory state of
+/// deleted objects.
 pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let Context { queues, caches, .. } = &**context;
     let (to, from) = (queues.clone(), Arc::clone(context));
