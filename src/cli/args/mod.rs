@@ -49,7 +49,6 @@ pub(crate) struct Cli {
     pub verb: Verb,
 }
 
-/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Judge an operator and a scheduler by Grove's contract, and write a report.

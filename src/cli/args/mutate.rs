@@ -8,7 +8,6 @@ use conformance_report::Shard;
 
 use crate::options::ProgramOptions;
 
-/// Arguments of `dev mutate`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MutateArgs {
     #[command(subcommand)]
@@ -24,7 +23,6 @@ pub(crate) struct MutateArgs {
     pub folder: PathBuf,
 }
 
-/// Subcommands of `dev mutate`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum MutateVerb {
     /// List all mutations, one JSON object per line.
@@ -37,7 +35,6 @@ pub(crate) enum MutateVerb {
     Score,
 }
 
-/// Arguments of `dev mutate run`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MutateRunArgs {
     /// Use only these cases, as for `run`; all cases, if there is none. For a first try: such a score says

@@ -7,7 +7,6 @@ use clap::Args;
 use super::config::ConfigArgs;
 use crate::options::{OutputOptions, ProgramOptions, RunOptions, TargetOptions};
 
-/// Arguments of `observe`.
 #[derive(Debug, Clone, Args)]
 #[command(
     mut_arg("scope", |arg| arg.hide(true)),

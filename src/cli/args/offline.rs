@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-/// Arguments of `list`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ListArgs {
     /// A table for people, or a JSON array for programs.
@@ -23,14 +22,12 @@ pub(crate) enum ListFormat {
     Json,
 }
 
-/// Arguments of `contract`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ContractArgs {
     #[command(subcommand)]
     pub verb: ContractVerb,
 }
 
-/// Subcommands of `contract`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ContractVerb {
     /// List clauses: level, feature and title.
@@ -68,7 +65,6 @@ pub(crate) enum ContractFormat {
     Markdown,
 }
 
-/// Arguments of `replay`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReplayArgs {
     /// History in JSON lines: the file of a run, or the output of
@@ -94,14 +90,12 @@ pub(crate) struct ReplayArgs {
     pub scope: Option<String>,
 }
 
-/// Arguments of `completions`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompletionsArgs {
     /// Shell to print the script for.
     pub shell: Shell,
 }
 
-/// Arguments of `man`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ManArgs {
     /// Write a page for the program and for each of its commands into this folder instead.

@@ -12,14 +12,12 @@ use super::run::{FeasibilityArgs, SoakArgs};
 use super::value_parsers::{factor, version};
 use crate::options::{ProgramOptions, ProviderName, Versions};
 
-/// Arguments of `dev`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DevArgs {
     #[command(subcommand)]
     pub verb: DevVerb,
 }
 
-/// Subcommands of `dev`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum DevVerb {
     /// Run the mutants: deliberately broken clusters on which given clauses must fail.
@@ -42,7 +40,6 @@ pub(crate) enum DevVerb {
     ContractSources(ContractSourcesArgs),
 }
 
-/// Arguments of `dev contract-sources`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ContractSourcesArgs {
     /// Clones that have the cited commits.
@@ -50,14 +47,12 @@ pub(crate) struct ContractSourcesArgs {
     pub clones: Vec<PathBuf>,
 }
 
-/// Arguments of `cluster`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ClusterArgs {
     #[command(subcommand)]
     pub verb: ClusterVerb,
 }
 
-/// Subcommands of `cluster`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ClusterVerb {
     /// Start a cluster and leave it running.
@@ -68,7 +63,6 @@ pub(crate) enum ClusterVerb {
     List,
 }
 
-/// Arguments of `dev mutants`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MutantsArgs {
     /// Run only these mutants.
@@ -118,7 +112,6 @@ pub(crate) struct MutantsArgs {
     pub programs: ProgramOptions,
 }
 
-/// Arguments of `cluster create`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CreateArgs {
     /// The cluster's name.
@@ -158,7 +151,6 @@ pub(crate) struct NameArgs {
     pub name: String,
 }
 
-/// Arguments of `dev components`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ComponentsArgs {
     #[command(subcommand)]
@@ -170,7 +162,6 @@ pub(crate) struct ComponentsArgs {
     pub programs: ProgramOptions,
 }
 
-/// Subcommands of `dev components`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum ComponentsVerb {
     /// List components with their versions, and whether they are built.
@@ -188,7 +179,6 @@ pub(crate) enum ComponentsVerb {
     },
 }
 
-/// Arguments of `dev image`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ImageArgs {
     /// Name of the image, instead of one with the program's digest.
@@ -196,7 +186,6 @@ pub(crate) struct ImageArgs {
     pub tag: Option<String>,
 }
 
-/// Arguments of `clean`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CleanArgs {
     /// Remove the built programs as well.
@@ -217,7 +206,6 @@ pub(crate) struct CleanArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `dev bench`.
 #[derive(Debug, Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArgs {
@@ -234,14 +222,12 @@ pub(crate) struct BenchArgs {
     pub programs: ProgramOptions,
 }
 
-/// Subcommands of `dev bench`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum BenchVerb {
     /// Measure the commands of the README when nothing is built.
     Cold(ColdArgs),
 }
 
-/// Arguments of `dev bench cold`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ColdArgs {
     /// Checkouts of this repository, which are measured in turn.

@@ -4,14 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Arguments of `report`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReportArgs {
     #[command(subcommand)]
     pub verb: ReportVerb,
 }
 
-/// Subcommands of `report`.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum ReportVerb {
     /// Merge the reports of shards, or of runs on different backends and providers, and exit with the code
@@ -33,7 +31,6 @@ pub(crate) enum ReportVerb {
     Evidence(EvidenceArgs),
 }
 
-/// Arguments of `report fetch`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FetchArgs {
     /// Kubeconfig of the cluster, instead of $KUBECONFIG or ~/.kube/config.
@@ -50,7 +47,6 @@ pub(crate) struct FetchArgs {
     pub report_dir: PathBuf,
 }
 
-/// Arguments of `report html`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HtmlArgs {
     /// The report's folder, or its report.yaml or report.json. Histories are read from the artifacts next to
@@ -63,7 +59,6 @@ pub(crate) struct HtmlArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Arguments of `report compare`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompareArgs {
     /// The older report: its folder, or its report.yaml or report.json.
@@ -82,7 +77,6 @@ pub(crate) struct CompareArgs {
     pub out: Vec<PathBuf>,
 }
 
-/// Arguments of `report table`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TableArgs {
     /// The reports: their folders, or their report.yaml or report.json.
@@ -94,7 +88,6 @@ pub(crate) struct TableArgs {
     pub out: Vec<PathBuf>,
 }
 
-/// Arguments of `report evidence`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EvidenceArgs {
     /// The report.yaml or report.json.
@@ -108,7 +101,6 @@ pub(crate) struct EvidenceArgs {
     pub check: Option<PathBuf>,
 }
 
-/// Arguments of `report recover`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RecoverArgs {
     /// The folder of the run's report, with its results.jsonl.
@@ -116,7 +108,6 @@ pub(crate) struct RecoverArgs {
     pub folder: PathBuf,
 }
 
-/// Arguments of `report merge`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MergeArgs {
     /// The report.yaml or report.json of each run.

@@ -12,7 +12,6 @@ use crate::options::{
     SelectionOptions, TargetOptions,
 };
 
-/// Arguments of `run`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
@@ -25,7 +24,6 @@ pub(crate) struct RunArgs {
     pub config: ConfigArgs,
 }
 
-/// Arguments of `dev soak`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SoakArgs {
     /// Total number of runs, including those of earlier starts in the folder of --output.
@@ -38,7 +36,6 @@ pub(crate) struct SoakArgs {
     pub config: ConfigArgs,
 }
 
-/// Arguments of `job`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct JobArgs {
     /// The suite's image, which the cluster's nodes have or can pull; `dev image` builds one.
@@ -65,7 +62,6 @@ pub(crate) enum PodVerb {
     AiConformance,
 }
 
-/// Arguments of `workload`.
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("depth", |arg| arg.hide(true)), mut_arg("seed", |arg| arg.hide(true)))]
 pub(crate) struct WorkloadArgs {
@@ -95,7 +91,6 @@ pub(crate) struct NodesArgs {
     pub nodes_from_context: Option<String>,
 }
 
-/// Arguments of `fuzz`.
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("depth", |arg| arg.hide(true)))]
 pub(crate) struct FuzzArgs {
@@ -113,7 +108,6 @@ pub(crate) struct FuzzArgs {
     pub common: ToolArgs,
 }
 
-/// Arguments of `load`.
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("depth", |arg| arg.hide(true)), mut_arg("retries", |arg| arg.hide(true)))]
 pub(crate) struct LoadArgs {
@@ -131,7 +125,6 @@ pub(crate) struct LoadArgs {
     pub common: ToolArgs,
 }
 
-/// Arguments of `dev feasibility`.
 #[derive(Debug, Clone, Args)]
 #[command(
     mut_arg("depth", |arg| arg.hide(true)),
@@ -194,7 +187,6 @@ impl ToolArgs {
     }
 }
 
-/// Arguments of `trainjobs`.
 #[derive(Debug, Clone, Args)]
 #[command(
     mut_arg("scope", |arg| arg.hide(true)),
@@ -226,7 +218,6 @@ impl TrainJobsArgs {
     }
 }
 
-/// Arguments of `ai-conformance`.
 #[derive(Debug, Clone, Args)]
 #[command(
     mut_arg("scope", |arg| arg.hide(true)),
