@@ -27,7 +27,7 @@ pub(crate) fn contract(args: &ContractArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// The JSON form of a clause. Fields are only ever added.
+/// The JSON form of a clause. Later versions only add fields.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Exported {

@@ -46,7 +46,7 @@ pub(crate) async fn feasibility(
     Ok(if found.is_empty() { exit } else { exit.max(Exit::NotConformant) })
 }
 
-/// Why the check is wrong about pairs, by their ids.
+/// The pairs about which the check disagrees with a scheduler or with the draw: their ids, and the reasons.
 fn disagreements<'a>(pairs: &'a [Judged], targets: &[TargetReport]) -> BTreeMap<&'a str, Vec<String>> {
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for pair in pairs {
@@ -74,7 +74,7 @@ fn word(fits: bool) -> &'static str {
     if fits { "to fit" } else { "not to fit" }
 }
 
-/// What the check says, with its reasons.
+/// The result of the check, as a part of a sentence.
 fn said(feasibility: &Feasibility) -> String {
     match feasibility {
         Feasibility::Fits => "the check says that it fits".into(),

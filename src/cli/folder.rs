@@ -1,5 +1,5 @@
-//! `workload DIR`: judges every manifest of a folder, one after the other, and ends with a table. Each has a
-//! report in a folder of its own.
+//! `workload DIR`: judges every manifest of a folder, one after the other, and prints a table at the end.
+//! Each manifest has a report in a folder of its own.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl Outcome {
         }
     }
 
-    /// The cells of its row.
+    /// The cells of the table: the result, and the clauses or the reason.
     fn cells(&self) -> (&'static str, &str) {
         match self {
             Self::Judged(Exit::Conformant, clauses) => ("judged: passed", clauses),
@@ -70,8 +70,8 @@ impl Outcome {
     }
 }
 
-/// Judges the manifests, and returns the worst exit code. Wrong options are an error if they keep every
-/// manifest from being judged.
+/// Judges the manifests, and returns the worst exit code. Returns an error if the options are wrong for every
+/// manifest.
 pub(crate) async fn judge(args: &WorkloadArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let manifests = manifests(&args.path, args.nodes.nodes.as_deref())?;
     let folders = report_folders(&manifests);
@@ -101,7 +101,7 @@ pub(crate) async fn judge(args: &WorkloadArgs, interruption: &Arc<Interruption>)
     Ok(rows.iter().map(|(_, outcome)| outcome.exit()).max().unwrap_or(Exit::Inconclusive))
 }
 
-/// Judges one manifest. Returns its outcome, and whether no other may run after it.
+/// Judges one manifest. Returns its outcome, and whether the run ends after it.
 async fn one(
     args: WorkloadArgs,
     nodes: WorkloadNodes,
@@ -129,8 +129,8 @@ async fn one(
     Ok((Outcome::Judged(exit, clauses(&report, exit)), ends_early && exit == Exit::NotConformant))
 }
 
-/// The manifests of a folder, without those of its folders, in the order of their names. `nodes` is the value
-/// of `--nodes`: a file of Nodes in the same folder is no manifest.
+/// The manifests of a folder without its subfolders, sorted by name. `nodes` is the value of `--nodes`. The
+/// file of Nodes that it names is not a manifest.
 fn manifests(folder: &Path, nodes: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
     let nodes = nodes.and_then(|file| std::fs::canonicalize(file).ok());
     let is_nodes = |path: &Path| nodes.is_some() && std::fs::canonicalize(path).ok() == nodes;
@@ -151,7 +151,8 @@ fn manifests(folder: &Path, nodes: Option<&str>) -> Result<Vec<PathBuf>, Failure
     Ok(found)
 }
 
-/// The name of the report folder of each manifest: its name without the ending, unless two would be equal.
+/// The name of each manifest's report folder: the file name without its extension. If two names would be
+/// equal, both keep the extension.
 fn report_folders(manifests: &[PathBuf]) -> Vec<&OsStr> {
     let mut folders = Vec::new();
     for path in manifests {
@@ -162,8 +163,8 @@ fn report_folders(manifests: &[PathBuf]) -> Vec<&OsStr> {
     folders
 }
 
-/// The clauses that decided the exit code of a report, each with its target if there are several. Of a run
-/// that passed, the clauses that it could not judge.
+/// The clauses that decided the exit code of a report, each with its target if there are several. If the run
+/// passed, the clauses that it could not judge.
 fn clauses(report: &Report, exit: Exit) -> String {
     let mut found = Vec::new();
     for target in &report.targets {
@@ -186,7 +187,7 @@ fn clauses(report: &Report, exit: Exit) -> String {
     }
 }
 
-/// The reason if every manifest was refused for the same one, which is then about the options.
+/// The common reason, if every manifest was refused for the same one. Such a reason is about the options.
 fn wrong_options(rows: &[(String, Outcome)]) -> Option<&str> {
     let first = usage_error(rows.first()?)?;
     rows.iter().all(|row| usage_error(row) == Some(first)).then_some(first)

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    /// A line with what its subcommand requires in addition.
+    /// The words of a line, with the arguments that its subcommand also requires.
     fn completed(line: &str) -> Vec<String> {
         let required: &[(&str, &str, &str)] = &[
             ("dev soak", "--runs", "--runs=2"),

@@ -22,7 +22,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// The JSON form of a case. Fields are only ever added.
+/// The JSON form of a case. Later versions only add fields.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ListedCase {

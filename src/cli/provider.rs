@@ -105,7 +105,7 @@ pub(crate) fn implementation(
     })
 }
 
-/// What the report of a run without an operator names as the operator.
+/// The operator that the report names if the run has none.
 pub(crate) fn no_operator() -> Implementation {
     Implementation {
         name: "plain pods".into(),

@@ -75,7 +75,7 @@ pub(crate) fn plan(
 
 type Skipped = Vec<(&'static Case, String)>;
 
-/// The cases that no word of `--skip` names, and the others with their word.
+/// Removes the cases that a word of `--skip` names. Also returns these cases, each with the word.
 fn without_skipped(
     cases: Vec<&'static Case>,
     skip: &[String],

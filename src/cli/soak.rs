@@ -19,7 +19,7 @@ use super::request::Request;
 use super::{Failure, run};
 
 const FOLDER: &str = "soak";
-/// The summary as Markdown.
+/// The file with the summary, in Markdown.
 const TABLE: &str = "flakes.md";
 
 /// A finished run.

@@ -92,7 +92,7 @@ impl Fields {
         Err(unknown::name("key", &format!("{above}{name}"), &known, "").to_string())
     }
 
-    /// The schema behind references, and of an optional field.
+    /// Follows references. For an optional field, returns the schema of its value.
     fn resolved<'a>(&'a self, schema: &'a Value) -> &'a Value {
         if let Some(reference) = schema["$ref"].as_str().and_then(|text| text.strip_prefix('#')) {
             return self.schema.pointer(reference).map_or(schema, |found| self.resolved(found));
@@ -116,7 +116,7 @@ fn kind(schema: &Value) -> Kind {
     }
 }
 
-/// The value of a text. An error says what was expected.
+/// Converts a text to a value. An error names what was expected.
 fn value_of(kind: Kind, text: &str) -> Result<Value, &'static str> {
     match kind {
         Kind::Boolean => text.parse().map(Value::Bool).map_err(|_| "true or false"),

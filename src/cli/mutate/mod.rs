@@ -27,7 +27,7 @@ use crate::args::{MutateArgs, MutateRunArgs, MutateVerb};
 use crate::request::{Cases, Selection, Subject};
 use crate::{Failure, output, select};
 
-/// The sample of a folder.
+/// The file with the sample, in the folder of `--output`.
 const SAMPLE_FILE: &str = "sample.json";
 
 impl From<MutationError> for Failure {
@@ -66,7 +66,7 @@ fn copy_of(folder: &Path) -> PathBuf {
     folder.join("operator")
 }
 
-/// Builds the rewritten operator, and prints what each kind has lost.
+/// Builds the rewritten operator, and prints how many mutations of each kind do not compile.
 fn build(folder: &Path) -> Result<Built, Failure> {
     let copy = copy_of(folder);
     std::fs::create_dir_all(&copy).map_err(|error| Failure::Usage(format!("--output: {error}")))?;

@@ -27,7 +27,7 @@ use crate::output::Console;
 use crate::request::ProgramRequest;
 use crate::{Failure, cluster_spec, programs, run, run_id};
 
-/// Has another value for each recording, so that the operator restarts.
+/// The variable whose value differs for each recording, so that the operator restarts.
 const RECORDING_VARIABLE: &str = "GROVE_MUTATION_RECORDING";
 
 /// A case on a target, with its name in results.
@@ -171,7 +171,7 @@ impl MutatedOperator {
         drop(started.map_err(|error| unusable(&error))?);
         let begin = Instant::now();
         if !self.record(tried).await? {
-            // The case before may have broken the control plane.
+            // The previous case may have broken the control plane.
             self.renew().await?;
             if !self.record(tried).await? {
                 return Err(Unusable("the operator does not start without a mutation".into()));

@@ -30,14 +30,14 @@ use crate::{Failure, run, unknown};
 
 /// The name of the document in the folder of `--output`.
 const DOCUMENT: &str = "behaviour.json";
-/// The folder of the histories there.
+/// The folder of the histories, in the same folder.
 const HISTORIES: &str = "histories";
 
 /// The questions of a run.
 struct Questions {
     chosen: Vec<&'static Observation>,
     targets: Vec<Target>,
-    /// How often each is asked.
+    /// How often each question is asked.
     rounds: u32,
 }
 

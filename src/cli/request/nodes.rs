@@ -20,11 +20,11 @@ pub(crate) struct WorkloadNodes {
 
 #[derive(Debug, Clone)]
 pub(crate) enum NodesSource {
-    /// As given.
+    /// The value of `--nodes`.
     Shapes(String),
     File(PathBuf),
     Cluster {
-        /// The templates as a file, without what belongs to the cluster.
+        /// The templates as the text of a file, without data that only this cluster needs.
         copy: String,
     },
 }

@@ -120,7 +120,7 @@ impl ProgramRequest {
         }
     }
 
-    /// A path of KAI or of the trainer is a folder, unless it is a file.
+    /// Adds a path of `--component`. For KAI and the trainer, a path that is not a file is a folder.
     fn add_path(&mut self, name: &str, path: &Path) {
         match name {
             KAI if !path.is_file() => self.kai_folder = Some(path.to_owned()),
@@ -227,7 +227,7 @@ fn configuration(name: &str, source: &str) -> Result<(Scheduler, String, Schedul
     Ok((scheduler, source.to_owned(), configuration))
 }
 
-/// The name of a scheduler's first program, also for its `schedulerName`.
+/// The name of a scheduler's first program. `name` may also be its `schedulerName`.
 fn of_program(name: &str) -> String {
     let named = schedulers::all().find(|scheduler| scheduler.name() == name);
     let first = named.and_then(|scheduler| installation(scheduler).processes.first());
