@@ -84,7 +84,7 @@ impl JsonLines {
         if let Some(parent) = self.0.parent() {
             std::fs::create_dir_all(parent).map_err(MutationError::file(parent))?;
         }
-        // Removes a line that was cut off.
+        // Remove a last line that was cut off.
         let mut text = std::fs::read_to_string(&self.0).unwrap_or_default();
         text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
         for value in values {

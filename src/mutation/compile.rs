@@ -18,8 +18,8 @@ use crate::workspace::{WRAPPER, Workspace};
 
 /// The package and its program.
 const OPERATOR: &str = "grove-backend-controller";
-/// Each attempt drops all mutations that the errors name. rustc finds errors of types, of borrows, and of
-/// unset variables one after the other, and only in one crate at a time.
+/// Each attempt drops all mutations that the errors name. rustc reports type errors, borrow errors and unset
+/// variables in separate passes, and only for one crate at a time.
 const MOST_ROUNDS: usize = 40;
 /// The file with the result of a build.
 const RESULT_FILE: &str = "built.json";
@@ -44,7 +44,6 @@ pub struct Dropped {
     pub error: String,
 }
 
-/// Where to build.
 #[derive(Debug)]
 pub struct BuildFolders<'a> {
     /// The workspace whose operator is copied.
@@ -142,7 +141,7 @@ impl Built {
         Err(MutationError::OtherSources(folder.into()))
     }
 
-    /// Differs if another build has other mutations or other numbers.
+    /// Identifies the mutations and their numbers.
     pub fn digest(&self) -> String {
         let mut digest = Sha256::new();
         for mutation in &self.mutations {
@@ -151,7 +150,7 @@ impl Built {
         digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The numbers of dropped and of all mutations of each kind.
+    /// For each kind, the number of dropped mutations and of all mutations.
     pub fn losses(&self) -> BTreeMap<Kind, (usize, usize)> {
         let mut losses: BTreeMap<Kind, (usize, usize)> = BTreeMap::new();
         for mutation in &self.mutations {
@@ -172,7 +171,8 @@ impl Built {
     }
 }
 
-/// The drops of an earlier build of the same mutations. If one of them compiles by now, it stays dropped.
+/// The mutations that an earlier build of the same population dropped, with their errors. They stay dropped,
+/// even if one compiles now.
 fn earlier_drops(population: &Population, folder: &Path) -> BTreeMap<u32, String> {
     let Ok(earlier) = Built::read(folder) else { return BTreeMap::new() };
     if earlier.check_sources(population, folder).is_err() {
@@ -220,7 +220,7 @@ impl Messages {
         messages
             .filter(|message| message["level"].as_str().is_some_and(|level| level.starts_with("error")))
             .filter(
-                // The last one only counts the others.
+                // The last error only counts the others.
                 |message| message["spans"].as_array().is_some_and(|spans| !spans.is_empty()),
             )
             .collect()
@@ -281,8 +281,9 @@ fn extent<'a, 'b>(places: &'b [Place<'a>]) -> Option<(&'b Place<'a>, Range<usize
 
 /// The mutations that cause the errors, each with its error.
 ///
-/// Text of a mutation at the edge of a place is the best evidence. If no error has it, the others follow: a
-/// removed statement before the place, the smallest mutation around it, all mutations in the error's extent.
+/// A mutation whose text begins or ends at an error's place is the likely cause. If no error has one, there
+/// are three weaker kinds of evidence. The first kind that finds a mutation decides: a removed statement
+/// before the place, then the smallest mutation around it, then all mutations in the error's extent.
 fn culprits(errors: &[&Value], files: &BTreeMap<String, Rewritten>) -> BTreeMap<u32, String> {
     let mut by_evidence: [BTreeMap<u32, String>; 4] = Default::default();
     for error in errors {
@@ -297,10 +298,11 @@ fn culprits(errors: &[&Value], files: &BTreeMap<String, Rewritten>) -> BTreeMap<
             }
         }
         if let Some((place, extent)) = extent(&places) {
-            // A value is still borrowed, was moved, or is not set, because a statement before was removed.
+            // A value is still borrowed, was moved, or is not set, because a statement before the place was
+            // removed.
             let before = extent.start..place.bytes.start;
             found[1].extend(place.file.last_removed(&before, &names(error)));
-            // Such as "this reinitialization might get skipped".
+            // The note of such an error: "this reinitialization might get skipped".
             let children = error["children"].as_array().into_iter().flatten();
             for note in children.filter(|child| child["level"] == "note") {
                 let places = places_of(note, files);

@@ -1,4 +1,4 @@
-//! Why the tool failed.
+//! Errors of the mutation tool.
 
 use std::path::{Path, PathBuf};
 

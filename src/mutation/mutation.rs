@@ -99,14 +99,14 @@ pub(crate) struct Found {
     pub change: String,
 }
 
-/// A mutation of the population.
+/// A numbered mutation of the operator's source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mutation {
     /// The value of the variable that turns it on. It is valid for one version of the source.
     pub number: u32,
-    /// File, function, kind, and ordinal among those of this function and kind. Changes elsewhere do not
-    /// change it.
+    /// File, function and kind, and the position among the mutations of this kind in the function. Changes
+    /// elsewhere do not change it.
     pub id: String,
     pub file: String,
     pub function: String,

@@ -1,7 +1,7 @@
 //! Rewrites one file so that it contains all of its mutations, each behind its switch.
 //!
-//! The pieces of source that mutations concern are nodes of the syntax tree, so two of them are nested or
-//! apart. A replacement contains the original text without the mutations inside it, because only one is
+//! The pieces of source that mutations change are nodes of the syntax tree, so two of them are either nested
+//! or separate. A replacement contains the original text without the mutations inside it, because only one is
 //! turned on at a time.
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ pub(crate) struct Rewritten {
     pub text: String,
     /// The pieces of the text that the tool wrote, in order, each with the number of its mutation.
     pub written: Vec<(Range<usize>, u32)>,
-    /// For each mutation, its whole text.
+    /// The whole text of each mutation.
     pub spans: Vec<(Range<usize>, u32)>,
 }
 
@@ -93,8 +93,7 @@ impl Rewritten {
         condition.starts_with("if !crate::mutation_switch").then_some(statement)
     }
 
-    /// Of the removed statements inside the span that contain one of these words, or leave their block, the
-    /// last.
+    /// The last removed statement in the span that contains one of these words or leaves its block.
     pub(crate) fn last_removed(&self, span: &Range<usize>, words: &[&str]) -> Option<u32> {
         let counts = |statement: &str| {
             let mut names = statement.split(|letter: char| !letter.is_alphanumeric() && letter != '_');

@@ -74,7 +74,7 @@ pub struct Score {
 /// The score of these trials.
 pub fn score(trials: &[Trial], equivalents: &BTreeMap<String, String>) -> Score {
     let is_equivalent = |trial: &&Trial| {
-        // A reason does not count against evidence.
+        // A mutation that a case kills is not equivalent, whatever the list says.
         equivalents.contains_key(&trial.id)
             && !matches!(trial.verdict, TrialVerdict::Killed | TrialVerdict::Trivial)
     };

@@ -162,7 +162,7 @@ async fn run_until_killed<'a>(
     }
 }
 
-/// Whether more than half of some cases fail. They are spread over the shorter half of all cases.
+/// Whether more than half of a panel of cases fail. The panel is spread over the shorter half of all cases.
 async fn most_fail(
     subject: &impl Subject,
     baseline: &Baseline,

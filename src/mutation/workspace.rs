@@ -57,7 +57,6 @@ fn members(root: &Path, manifest: &str) -> Result<BTreeSet<String>, MutationErro
     Ok(members)
 }
 
-/// The manifest of the copy.
 fn manifest(original: &str, members: &BTreeSet<String>) -> String {
     let mut text = String::from("[workspace]\nresolver = \"3\"\nmembers = [\n");
     for member in members {
@@ -78,7 +77,6 @@ fn manifest(original: &str, members: &BTreeSet<String>) -> String {
     text
 }
 
-/// The copy.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub folder: PathBuf,

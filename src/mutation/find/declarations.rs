@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::visit::{self, Visit};
 
-/// Types of libraries with a default. Those of the source itself are found.
+/// Library types with a default. [`Declarations`] finds those of the operator's source.
 const WITH_DEFAULT: [&str; 13] = [
     "String",
     "Vec",
@@ -78,8 +78,8 @@ impl Declarations {
         self.arguments.get(name)?.as_deref()
     }
 
-    /// Whether a field has a default. Fields of structs of other sources are assumed to have one: the API
-    /// types have.
+    /// Whether a field has a default. A field of a struct that the source does not declare is assumed to have
+    /// one, as the fields of the API types do.
     pub(super) fn field_has_default(&self, owner: &str, field: &str) -> bool {
         if !self.structs.contains(owner) {
             return true;
@@ -168,7 +168,7 @@ fn normal(of: &syn::Type) -> String {
         }
         fn visit_type_reference(&mut self, reference: &'ast syn::TypeReference) {
             self.0.push(if reference.mutability.is_some() { "&mut".into() } else { "&".into() });
-            // A lifetime makes no other type here.
+            // Types that differ only in lifetimes count as equal.
             self.visit_type(&reference.elem);
         }
         fn visit_type_slice(&mut self, slice: &'ast syn::TypeSlice) {

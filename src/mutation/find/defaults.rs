@@ -20,7 +20,7 @@ fn is_default(text: &str) -> bool {
 }
 
 impl Finder<'_> {
-    /// The function returns at once, with the default of its type, or for a condition also with true.
+    /// Returns the default of the function's type at once. A function with a condition also returns `true`.
     pub(super) fn default_of_function(&mut self, output: &ReturnType, block: &syn::Block) {
         let is_trivial = match block.stmts.as_slice() {
             [] => true,
@@ -46,7 +46,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Each field of a struct expression may have its default.
+    /// Replaces each field of a struct expression by its default.
     pub(super) fn fields(&mut self, node: &syn::ExprStruct) {
         let last = node.path.segments.last().map_or_else(String::new, |last| last.ident.to_string());
         let owner = match (last.as_str(), self.owners.last()) {
@@ -66,7 +66,7 @@ impl Finder<'_> {
                 let change = format!("default instead of {} in {owner}", self.text(field));
                 let mut wrap = Wrap::instead("Default::default()");
                 if field.colon_token.is_none() {
-                    // A field and its variable have one name.
+                    // A shorthand field needs its name before the new value.
                     wrap.before.insert_str(0, &format!("{name}: "));
                 }
                 self.add(Kind::DefaultValue, range(&field.expr), wrap, change);

@@ -95,7 +95,7 @@ fn other_method(method: &str) -> Option<&'static str> {
 }
 
 impl Finder<'_> {
-    /// A condition: it is negated, unless another kind does the same to it.
+    /// Negates a condition, unless a mutation of another kind has the same effect.
     pub(super) fn condition(&mut self, condition: &Expr) {
         match bare(condition) {
             Expr::Binary(_) | Expr::Unary(_) | Expr::Lit(_) | Expr::Let(_) => {}
@@ -204,7 +204,7 @@ impl Finder<'_> {
         visit::visit_expr_method_call(self, node);
     }
 
-    /// Each argument changes places with the next one of its type.
+    /// Swaps each argument with the next one of the same type.
     fn swaps(
         &mut self,
         call: &impl syn::spanned::Spanned,

@@ -5,7 +5,7 @@ use syn::Expr;
 use super::{Finder, range};
 use crate::mutation::{Kind, SWITCH, Wrap};
 
-/// Methods that consume an iterator, and whether they take it by reference.
+/// Methods that consume an iterator: name, number of arguments, and whether they only borrow the iterator.
 const CONSUMERS: [(&str, usize, bool); 17] = [
     ("collect", 0, false),
     ("count", 0, false),
@@ -51,7 +51,8 @@ impl Finder<'_> {
         let Some((_, _, by_reference)) = consumer else { return };
         let is_place = !matches!(&*call.receiver, Expr::MethodCall(_) | Expr::Call(_) | Expr::Paren(_));
         if *by_reference && is_place {
-            // The iterator may be used again. Text also has these methods.
+            // The code may use the iterator again, or the receiver may be a text, which also has these
+            // methods.
             return;
         }
         let text = self.text(call).to_owned();
@@ -59,7 +60,7 @@ impl Finder<'_> {
         let change = |kind: Kind| format!("{}: {text}", kind.name());
         let kind = Kind::SkippedElement;
         self.add(kind, at.clone(), Wrap::appended(&skip()), change(kind));
-        // The first element is all that it takes anyway.
+        // `next` takes only the first element anyway.
         if name != "next" {
             let kind = Kind::FirstOnly;
             self.add(kind, at, Wrap::appended(&first()), change(kind));

@@ -1,4 +1,5 @@
-//! The expressions inside `vec!`, `matches!` and `json!`. Other macros are not mutated: most make texts.
+//! The expressions inside `vec!`, `matches!` and `json!`. Other macros are not mutated, because most create
+//! text.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::parse::Parser;

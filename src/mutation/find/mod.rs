@@ -7,7 +7,7 @@
 //! - replacements that are equal to the original, such as a default for `None`;
 //! - a comparison, condition or `!` about a `fault!`, which is a hand-written mutant already.
 //!
-//! A default, and a swap of arguments, need types that the source alone shows ([`declarations`]).
+//! Mutations of defaults and of argument order need types. [`declarations`] reads them from the source.
 
 mod declarations;
 mod defaults;
