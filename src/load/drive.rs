@@ -2,8 +2,8 @@
 //! Then it gives the same objects to the scheduler alone.
 //!
 //! A wait checks its condition at most four times a second. There are thousands of changes per second. A
-//! check of the whole namespace at each of them would take a processor from the cluster. The figures are
-//! precise anyway, because they use the arrival time of each version.
+//! check of the whole namespace at each of them would occupy a processor that the cluster needs. The figures
+//! are precise anyway, because they use the arrival time of each version.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(
     test.start_ready(Part::Controller).await?;
     match alone {
         Ok(alone) => figures.add_scheduler_alone(alone, test.local()?),
-        // The comparison decides no clause, so the case goes on.
+        // The comparison decides no clause, so the case continues.
         Err(stop) => figures.add_scheduler_failure(&stop.to_string()),
     }
     figures.add_processor_time(with_operator, without_operator);

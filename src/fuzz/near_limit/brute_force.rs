@@ -55,7 +55,7 @@ fn larger(left: &Amounts, right: &Amounts) -> Amounts {
     larger
 }
 
-/// What a pod needs at the worst moment of its life.
+/// The most that a pod requests at any time from its start to its end.
 fn of_pod(pod: &Value) -> Amounts {
     let (mut running, mut worst) = (Amounts::new(), Amounts::new());
     for container in elements(&pod["initContainers"]) {
@@ -73,7 +73,7 @@ fn of_pod(pod: &Value) -> Amounts {
 }
 
 fn of_node(node: &Value) -> Amounts {
-    // What a simulated node has unless it lists something else.
+    // The capacity of a simulated node whose Node does not list these resources.
     let mut amounts = Amounts::from([
         ("cpu".to_owned(), 32_000),
         ("memory".to_owned(), 256 * 1024 * 1024 * 1024 * 1000),
@@ -129,7 +129,8 @@ struct Problem {
     /// Pods of each clique, of all replicas.
     counts: Vec<usize>,
     nodes: Vec<Amounts>,
-    /// The domain of each node, of which one must hold all pods; the same one without a constraint.
+    /// The domain of each node. One domain must hold all pods. Without a constraint, all nodes have the same
+    /// domain.
     domains: Vec<String>,
 }
 

@@ -13,7 +13,7 @@ use super::rules::{self, Rule};
 pub(super) struct Drawn {
     /// `spec.template` of the PodCliqueSet.
     pub(super) template: Value,
-    /// Its replicas.
+    /// `spec.replicas` of the PodCliqueSet.
     pub(super) replicas: u64,
     pub(super) nodes: Vec<Node>,
 }
@@ -76,7 +76,7 @@ fn starting(rng: &mut Rng, fits: bool, has_sidecars: bool) -> Drawn {
     of_requests(rng, fits, pod, &requests)
 }
 
-/// Pods with these requests.
+/// One clique of this pod, and nodes that limit it by these requests.
 fn of_requests(rng: &mut Rng, fits: bool, pod: Value, requests: &[Request]) -> Drawn {
     let (pods, room) = size(rng, fits);
     let mut nodes = holding(rng, requests, room);
@@ -86,7 +86,7 @@ fn of_requests(rng: &mut Rng, fits: bool, pod: Value, requests: &[Request]) -> D
     one_clique(pods, pod, nodes)
 }
 
-/// Nodes that hold few pods, whatever the pods request.
+/// Nodes whose maximum number of pods is the limit.
 fn of_pods_per_node(rng: &mut Rng, fits: bool) -> Drawn {
     let resources = some_resources(rng);
     let requests = amounts(rng, &resources);
@@ -101,7 +101,7 @@ fn of_pods_per_node(rng: &mut Rng, fits: bool) -> Drawn {
     one_clique(pods, pod, nodes)
 }
 
-/// A rule that excludes nodes with room.
+/// A rule that excludes nodes, although they have room.
 fn with_rule(rng: &mut Rng, fits: bool, rule: Rule) -> Drawn {
     let resources = some_resources(rng);
     let requests = amounts(rng, &resources);
@@ -115,7 +115,8 @@ fn with_rule(rng: &mut Rng, fits: bool, rule: Rule) -> Drawn {
     one_clique(pods, pod, nodes)
 }
 
-/// All pods in one domain of a level. The other domains have room for at most as many pods as the first.
+/// One domain of a level must hold all pods. Each other domain has room for at most as many pods as the
+/// first.
 fn in_one(rng: &mut Rng, fits: bool, level: &str) -> Drawn {
     let resources = some_resources(rng);
     let requests = amounts(rng, &resources);
@@ -145,7 +146,7 @@ fn in_one(rng: &mut Rng, fits: bool, level: &str) -> Drawn {
     drawn
 }
 
-/// A clique of its own scarce resource.
+/// A kind of PodClique, which requests a scarce resource of its own.
 struct Kind {
     name: &'static str,
     resource: Resource,

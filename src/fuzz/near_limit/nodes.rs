@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::pods::{Request, Resource};
 
-/// A simulated node has CPUs and memory in abundance unless it lists them, and no other resource.
+/// A simulated node has more CPUs and memory than any pair needs unless it lists them, and no other resource.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     labels: Map<String, Value>,

@@ -19,7 +19,7 @@ pub(super) enum Resource {
     Fpga,
 }
 
-/// What is requested of a resource.
+/// A resource and the requested amount.
 pub(super) type Request = (Resource, u64);
 
 impl Resource {
@@ -36,7 +36,7 @@ impl Resource {
         }
     }
 
-    /// What one container requests.
+    /// Draws the amount that one container requests.
     fn drawn(self, rng: &mut Rng) -> u64 {
         match self {
             Self::Cpu => 50 * rng.u64(1..=60),
@@ -45,7 +45,7 @@ impl Resource {
         }
     }
 
-    /// An amount in one of its spellings.
+    /// A quantity with this amount, in a spelling that is drawn.
     pub(super) fn quantity(self, rng: &mut Rng, amount: u64) -> String {
         let is_short = rng.bool();
         match self {
@@ -59,7 +59,7 @@ impl Resource {
     }
 }
 
-/// What one container requests of these resources.
+/// Draws what one container requests of these resources.
 pub(super) fn amounts(rng: &mut Rng, resources: &[Resource]) -> Vec<Request> {
     resources.iter().map(|resource| (*resource, resource.drawn(rng))).collect()
 }
@@ -85,8 +85,8 @@ pub(super) fn starting_pod(
     has_sidecars: bool,
 ) -> (Value, Vec<Request>) {
     let main = amounts(rng, resources);
-    // What runs next to the main container, and the most that an init container needs with the sidecars
-    // before it.
+    // The requests of the sidecars, and the maximum that an init container requests together with the
+    // sidecars before it.
     let (mut sidecars, mut starting) = (vec![0_u64; resources.len()], vec![0_u64; resources.len()]);
     let count = rng.usize(1..=3);
     let always = rng.usize(0..count);

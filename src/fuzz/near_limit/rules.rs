@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::nodes::Node;
 
-/// Adds a rule to a pod, and makes the first nodes satisfy it and the others not.
+/// Adds a rule to a pod. Changes the first nodes so that they satisfy it, and the others so that they do not.
 pub(super) type Rule = fn(&mut Rng, &mut Value, &mut [Node], &mut [Node]);
 
 const POOL: &str = "example.com/pool";
@@ -31,7 +31,8 @@ pub(super) fn select(rng: &mut Rng, pod: &mut Value, allowed: &mut [Node], exclu
     }
 }
 
-/// A requirement about one label. An empty label is an absent one.
+/// A requirement about one label: its operator and values, and label values that match and do not match. An
+/// empty value means that the node lacks the label.
 struct Requirement {
     operator: &'static str,
     values: &'static [&'static str],
