@@ -116,7 +116,7 @@ fn waits_and_checks_share_facts(#[case] package: &str, #[case] uses: &[&str]) {
     assert_eq!(direct.collect::<Vec<_>>(), uses);
 }
 
-/// A suite stands on the driver and the checks. One list registers it, and no suite depends on another.
+/// A suite uses the driver and the checks. One list registers it, and no suite depends on another.
 #[rstest]
 #[case(
     "conformance-cases",

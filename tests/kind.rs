@@ -65,7 +65,7 @@ const CASES: [(Target, &[&str]); 2] = [
     (Target::VOLCANO, &["aon/exact-fit-bound", "aon/one-pod-short", "klt/containers-run"]),
 ];
 
-/// Changes every field of its nodes that a case can change, and leaves them so.
+/// Changes every field of its nodes that a case can change, and does not restore them.
 static CHANGES_ITS_NODES: Case = Case::new(
     "A case that leaves its nodes cordoned, tainted, labelled and with other resources",
     |test| Box::pin(change_nodes(test)),

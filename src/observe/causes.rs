@@ -1,5 +1,5 @@
-//! Reasons why a gang waits, which several questions are about. Each driver ends after a full pass of the
-//! scheduler.
+//! Drivers for three causes of a waiting gang. Several questions use each. A driver ends after a full pass of
+//! the scheduler.
 
 use conformance_contract::scheduler::Scheduler;
 use conformance_driver::context::{Stop, TestContext};

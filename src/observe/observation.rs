@@ -9,7 +9,7 @@ use conformance_history::{History, SharedMark, text};
 
 use crate::answer::{Answered, NoAnswer};
 
-/// An observation with the `drive` and `answer` of its file.
+/// Creates an observation from the functions `drive` and `answer` of its file.
 macro_rules! question {
     ($question:literal) => {
         $crate::observation::Observation::new($question, |test| Box::pin(drive(test)), answer)
@@ -19,11 +19,11 @@ pub(crate) use question;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Observation {
-    /// What is driven: the id, the question, the nodes and the manifest. It judges no clause.
+    /// The case that produces the history. It has no checks and judges no clause.
     pub case: Case,
     /// Every possible answer.
     pub answers: &'static [&'static str],
-    /// Schedulers without the subject of the question, each with the reason.
+    /// Schedulers to which the question does not apply, each with the reason.
     not_on: &'static [(Scheduler, &'static str)],
     answer: fn(&History) -> Answered,
 }

@@ -14,7 +14,7 @@ use crate::seen;
 /// The length of a quoted message.
 const QUOTED: usize = 160;
 
-/// The reason of the pods' PodScheduled conditions.
+/// The possible answers about the PodScheduled conditions of the pods, by their reason.
 pub(crate) const ON_PODS: &[&str] = &[
     "no-condition",
     "unschedulable",
@@ -27,10 +27,10 @@ pub(crate) const ON_PODS: &[&str] = &[
     "differs-by-pod",
 ];
 
-/// The status of the gang resource.
+/// The possible answers about the status of the gang resource.
 pub(crate) const ON_RESOURCE: &[&str] = &["nothing", "phase-only", "condition-without-refusal", "refusal"];
 
-/// The objects that events are about.
+/// The possible answers about events, by the objects that they are about.
 pub(crate) const IN_EVENTS: &[&str] = &["none", "on-pods", "on-gang-resource", "on-both"];
 
 /// The PodScheduled condition of a pod, while it is False.

@@ -13,7 +13,8 @@ marks! {
     pub(crate) CHANGED = "changed";
     /// The API server's response to that change: `{"refusal"}`, which is null if it accepted the change.
     pub(crate) REPLIED = "replied";
-    /// The state of the question is reached, or the scheduler has passed over it without a change.
+    /// The state that the question is about exists, or the scheduler has made a full pass without reaching
+    /// it.
     pub(crate) OBSERVED = "observed";
 }
 

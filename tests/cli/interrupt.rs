@@ -29,7 +29,7 @@ fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
         assert!(sent.success());
     }
     let output = child.wait_with_output().expect("it ends");
-    // It is 5 s on an idle machine; other tests run beside this one.
+    // It takes 5 s on an idle machine. Other tests run at the same time.
     assert!(begin.elapsed() < Duration::from_secs(15), "it ended {:.1?} after the signal", begin.elapsed());
     (format!("{}{}", stdout(&output), stderr(&output)), output.status.code())
 }

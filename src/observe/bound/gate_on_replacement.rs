@@ -29,7 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn answer(history: &History) -> Answered {
-    // Without the second part of the driver, the figure is missing.
+    // The figure needs the part of the driver after the gate is removed.
     history.reached(OBSERVED)?;
     let is_bound = seen::is_bound(&seen::before_change(history)?, &GANG, FREE);
     let both = seen::seconds_after_change(history, |live| {

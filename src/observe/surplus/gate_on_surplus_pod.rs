@@ -25,7 +25,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn answer(history: &History) -> Answered {
-    // Without the second part of the driver, the figure is missing.
+    // The figure needs the part of the driver after the gate is removed.
     history.reached(OBSERVED)?;
     let word = match seen::bound(&seen::before_change(history)?, &GANG) {
         0 => "held",
