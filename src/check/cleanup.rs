@@ -2,7 +2,7 @@
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
-use conformance_contract::violation::Code;
+use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, schedulers};
 use conformance_facts::leftovers::Leftovers;
 use conformance_facts::ownership::{belongs, left_of, services_of};
@@ -23,11 +23,12 @@ pub fn nothing_left(history: &History) -> Ruling {
     let leftovers = Leftovers::of(history, listed.iter().copied());
     let live = history.before(index);
     let seen = live.all().filter(|object| is_namespaced(object) && leftovers.contains(object));
-    let seen = seen.map(|object| {
-        violation(LEFT_BEHIND, describe_leftover(object)).shown_by_object("still exists", object)
-    });
     let listed = listed.iter().filter(|object| leftovers.contains(object));
-    none(listed.map(|object| violation(LEFT_BEHIND, describe_leftover(object))).chain(seen))
+    none(listed.map(|object| violation(LEFT_BEHIND, describe_leftover(object))).chain(seen.map(left_behind)))
+}
+
+fn left_behind(object: &Value) -> Violation {
+    violation(LEFT_BEHIND, describe_leftover(object)).shown_by_object("still exists", object)
 }
 
 fn describe_leftover(object: &Value) -> String {
@@ -53,9 +54,7 @@ pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
     let left = services_of(target, &end, gangs);
-    none(left.map(|service| {
-        violation(LEFT_BEHIND, describe_leftover(service)).shown_by_object("still exists", service)
-    }))?;
+    none(left.map(left_behind))?;
     for gang in gangs.iter().filter(|gang| gang.is_base) {
         let is_headless = |service: &Version<'_>| service.object["spec"]["clusterIP"] == "None";
         let mut services = history.of("Service").filter(|service| belongs(target, gang, *service));
@@ -73,9 +72,7 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let end = history.end();
     let left = left_of(history, &end, gangs);
     // Report remaining objects even if other expected objects never existed.
-    none(left.map(|object| {
-        violation(LEFT_BEHIND, describe_leftover(object)).shown_by_object("still exists", object)
-    }))?;
+    none(left.map(left_behind))?;
     for gang in gangs {
         let existed = |kind: &str| history.of(kind).any(|version| belongs(target, gang, version));
         let never = |kind: &str| format!("PodGang {} never had a {kind}", gang.name);
