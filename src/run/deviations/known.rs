@@ -22,11 +22,6 @@ const LATE: &[Code] = &[DID_NOT_HAPPEN];
 const EVICTED_ONLY: &[Code] = &[EVICTED];
 const EVICTED_FOR_NEVER: &[Code] = &[EVICTED_BY_NEVER];
 
-/// The reason for Koordinator's deviations with a PodCliqueSet that reuses the name of a deleted one.
-const NAME_REMEMBERED: &str = "koord-scheduler 1.8 remembers satisfied gangs by name: a gang of the same name that is created right \
-     after the deletion may be treated as satisfied, so its pods are bound one by one, and a pod that was \
-     rejected before is not retried";
-
 pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
         target: Target::KUBE_POD_GROUP,
@@ -97,24 +92,8 @@ pub const DEVIATIONS: &[Deviation] = &[
                  busy machine, none on an idle one). Otherwise the pending gang stays pending, even if it \
                  fits",
     },
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "DEL-08",
-        case: "del/same-name-again",
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: NAME_REMEMBERED,
-    },
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "DEL-08",
-        case: "del/same-name-api-faults",
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: NAME_REMEMBERED,
-    },
+    koordinator_remembers_name("del/same-name-again"),
+    koordinator_remembers_name("del/same-name-api-faults"),
     Deviation {
         target: Target::KOORDINATOR,
         clause: "GANG-26",
@@ -271,6 +250,20 @@ const fn koordinator_loses_retried_gang(
 }
 
 /// For cases that check only whether the later, smaller gang is bound whole.
+const fn koordinator_remembers_name(case: &'static str) -> Deviation {
+    Deviation {
+        target: Target::KOORDINATOR,
+        clause: "DEL-08",
+        case,
+        shows: NOT_WHOLE,
+        version: "v1.8.0",
+        occurs: RACE,
+        reason: "koord-scheduler 1.8 remembers satisfied gangs by name: a gang of the same name that is created right \
+                 after the deletion may be treated as satisfied, so its pods are bound one by one, and a pod that was \
+                 rejected before is not retried",
+    }
+}
+
 const fn koordinator_starves_small_gang(clause: &'static str, case: &'static str) -> Deviation {
     Deviation {
         target: Target::KOORDINATOR,

@@ -80,29 +80,22 @@ pub(super) fn misfits(shape: &Shape<'_>) -> Vec<Misfit> {
         misfits.push(device(format!("{path}.resourceClaims[0]"), format!("{who} claims a device")));
     }
     if let Some(class) = spec["runtimeClassName"].as_str() {
-        misfits.push(Misfit {
-            path: format!("{path}.runtimeClassName"),
-            asks: format!("{who} has RuntimeClass {class}"),
-            has: "no RuntimeClass exists here".into(),
-            remedy: "remove the field".into(),
-        });
+        let asks = format!("{who} has RuntimeClass {class}");
+        misfits.push(unusable(format!("{path}.runtimeClassName"), asks, "no RuntimeClass exists here"));
     } else if spec["overhead"].as_object().is_some_and(|overhead| !overhead.is_empty()) {
-        misfits.push(Misfit {
-            path: format!("{path}.overhead"),
-            asks: format!("{who} has overhead without a RuntimeClass"),
-            has: "the API server rejects such pods".into(),
-            remedy: "remove the field".into(),
-        });
+        let asks = format!("{who} has overhead without a RuntimeClass");
+        misfits.push(unusable(format!("{path}.overhead"), asks, "the API server rejects such pods"));
     }
     if let Some(node) = spec["nodeName"].as_str() {
-        misfits.push(Misfit {
-            path: format!("{path}.nodeName"),
-            asks: format!("{who} names node {node}"),
-            has: "the API server rejects gated pods with a node name".into(),
-            remedy: "remove the field".into(),
-        });
+        let (asks, has) =
+            (format!("{who} names node {node}"), "the API server rejects gated pods with a node name");
+        misfits.push(unusable(format!("{path}.nodeName"), asks, has));
     }
     misfits
+}
+
+fn unusable(path: String, asks: String, has: &str) -> Misfit {
+    Misfit { path, asks, has: has.into(), remedy: "remove the field".into() }
 }
 
 fn device(path: String, asks: String) -> Misfit {
