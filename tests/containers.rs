@@ -93,7 +93,7 @@ async fn plugin() -> Outcome {
     container.stops().await
 }
 
-/// The controller runs as an unprivileged user, and reports a missing configuration.
+/// The operator runs as an unprivileged user, and reports a missing configuration.
 async fn controller() -> Outcome {
     let image = image(CONTROLLER, Some(NOBODY)).await?;
     let user = docker::docker(["image", "inspect", "--format", "{{.Config.User}}", &image.reference]).await?;

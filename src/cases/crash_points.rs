@@ -5,7 +5,7 @@ use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
 use sha2::{Digest, Sha256};
 
-/// Number of PodCliqueSets whose controller is killed, in a run that does not try every crash point.
+/// Number of PodCliqueSets whose operator is killed, in a run that does not try every crash point.
 pub(crate) const KILLED_SETS: usize = 2;
 
 /// The crash points for each PodCliqueSet and step. `writes` is the undisturbed number of writes per step. A

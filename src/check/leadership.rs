@@ -1,4 +1,4 @@
-//! Which replica of the controller was the leader, according to the versions of its lease
+//! Which replica of the operator was the leader, according to the versions of its lease
 //! (`coordination.k8s.io/v1`).
 //!
 //! A lease names only one holder at a time, so the check covers the transitions. A process that lost the

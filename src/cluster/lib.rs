@@ -8,7 +8,7 @@
 //!   [`shared`] has the objects that several runs in it share.
 //! - [`node_pools`] creates nodes for cases; [`workers`] leases real ones.
 //! - [`nodes`] describes the nodes that a case requests, and [`copied_nodes`] reads those of a cluster.
-//! - [`deploy`] installs the controller under test, and what schedulers need, through the API.
+//! - [`deploy`] installs the operator under test, and what schedulers need, through the API.
 //! - [`suite`] runs the suite as pods in a cluster.
 //! - [`sweep`] finds and removes what runs have left in an existing cluster.
 //!

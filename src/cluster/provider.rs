@@ -27,7 +27,7 @@ pub use crate::plain_http::NoAnswer;
 /// Positions in logs at one time.
 #[derive(Debug, Clone)]
 pub struct Logs {
-    /// The scheduler whose logs are included, in addition to the controller's.
+    /// The scheduler whose logs are included, in addition to the operator's.
     pub scheduler: Scheduler,
     pub since: jiff::Timestamp,
     pub files: Vec<(PathBuf, u64)>,

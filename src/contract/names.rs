@@ -1,5 +1,5 @@
 //! Grove's and Kubernetes' names as this suite expects them. They are repeated here on purpose, so that a
-//! name misspelled in the controller is not misspelled in the checks too. Source: upstream's API
+//! name misspelled in the operator is not misspelled in the checks too. Source: upstream's API
 //! (grove.io/v1alpha1, scheduler.grove.io/v1alpha1) and Kubernetes 1.36 (scheduling.k8s.io/v1alpha2).
 
 /// Label of pods and PodCliques: the PodGang they belong to.
@@ -47,7 +47,7 @@ pub const GPU_DEVICES: &str = "FAKE_GPU_DEVICES";
 pub const GPUS: &str = "conformance.grove.io/gpus";
 /// Node annotation: the unhealthy GPUs; `all`, or indices such as `0,3`.
 pub const UNHEALTHY_GPUS: &str = "conformance.grove.io/unhealthy-gpus";
-/// Name of the lease for the leader election of the reference controller.
+/// Name of the lease for the leader election of the reference operator.
 pub const CONTROLLER_LEASE: &str = "grove-backend-controller";
 
 /// Label and taint of the nodes of one case.

@@ -1,11 +1,11 @@
 //! The names of schedulers. `install/schedulers/` describes how each is installed, and `expect/schedulers/`
 //! what is expected of it. Both have one description per scheduler, and the name connects them.
 
-/// The External scheduler that the harness adds to the controller's configuration. No scheduler process has
+/// The External scheduler that the harness adds to the operator's configuration. No scheduler process has
 /// this name.
 pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 
-/// A scheduler: the `schedulerName` of its pods, which is also the name of the controller's profile.
+/// A scheduler: the `schedulerName` of its pods, which is also the name of the operator's profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scheduler(&'static str);
 

@@ -128,7 +128,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Repeats the dry-run creates of all variations until every response is as expected. The controller may
+    /// Repeats the dry-run creates of all variations until every response is as expected. The operator may
     /// first have to detect a change. The marks record the last responses, also after a timeout.
     pub async fn retry_creates_until(
         &self,

@@ -128,7 +128,7 @@ impl TestContext {
         Ok(cluster.apiserver_ready().await?)
     }
 
-    /// Restarts the controller with this specification and waits until it is ready. A mark records its log.
+    /// Restarts the operator with this specification and waits until it is ready. A mark records its log.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();
@@ -137,8 +137,8 @@ impl TestContext {
         self.controller_mark(json!(log)).await
     }
 
-    /// Restarts the controller with this specification and waits until it is ready or has exited. A mark records
-    /// its log, and how it exited. Returns whether it is ready.
+    /// Restarts the operator with this specification and waits until it is ready or has exited. A mark
+    /// records its log, and how it exited. Returns whether it is ready.
     pub async fn restart_controller_or_exit(&self, spec: ControllerSpec) -> Result<bool, Stop> {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();

@@ -1,5 +1,5 @@
-//! Watches the leader election lease of the controller's replicas while a case needs it. A case's history
-//! does not cover the controller's namespace, so each version becomes a mark ([`SharedMark::Lease`]).
+//! Watches the leader election lease of the operator's replicas while a case needs it. A case's history
+//! does not cover the operator's namespace, so each version becomes a mark ([`SharedMark::Lease`]).
 
 use std::time::Instant;
 

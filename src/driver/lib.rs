@@ -11,7 +11,7 @@
 //!   [`convergence`] waits until a PodCliqueSet is complete, [`cleanup`] until nothing is left of it.
 //!   [`quiescence`] has the only waits of fixed length.
 //! - Changes to a control plane: [`control_plane`] stops and restores components, and [`fault_proxy`]
-//!   disturbs their requests and watches. [`lease_watch`] watches the controller's leader, [`upgrade`]
+//!   disturbs their requests and watches. [`lease_watch`] watches the operator's leader, [`upgrade`]
 //!   replaces the operator, and [`crds`] removes and restores CRDs.
 //! - Changes to pods and nodes: [`pod_health`] sets statuses in place of a kubelet, and [`kubelets`] changes
 //!   real nodes. [`domains`] waits until a scheduler knows the topology.

@@ -53,7 +53,7 @@ pub const NODE_LOSS: Limit = seconds("node loss", 120);
 pub const MIGRATION: Limit = seconds("migration", 60);
 /// A started operator makes its first writes.
 pub const FIRST_WRITES: Limit = seconds("first writes", 5);
-/// The controller's replicas are replaced, and another one becomes the leader.
+/// The operator's replicas are replaced, and another one becomes the leader.
 pub const ROLLOUT: Limit = seconds("rollout", 90);
 /// If a namespace has no writes for this long, no controller has work left there.
 pub const SILENCE: Limit = seconds("silence", 2);

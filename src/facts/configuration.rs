@@ -1,4 +1,4 @@
-//! Configuration files that must prevent the controller from starting.
+//! Configuration files that must prevent the operator from starting.
 
 use serde_json::Value;
 

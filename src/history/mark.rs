@@ -126,10 +126,10 @@ shared_marks! {
     /// "foreign"}` if there is none. `foreign` is true if the harness did not write the operator's
     /// configuration.
     AnotherBackend = "another backend",
-    /// The controller's process and its log: `{"pid", "readiness", "said"}`. If the controller exited before
+    /// The operator's process and its log: `{"pid", "readiness", "said"}`. If the operator exited before
     /// it was ready, it is `{"exited", "said"}`, with how it ended.
     Controller = "controller",
-    /// The start of the controller with a flawed configuration: `{"title", "code", "said"}`. The exit code is
+    /// The start of the operator with a flawed configuration: `{"title", "code", "said"}`. The exit code is
     /// null if it kept running.
     StartedWithFlaw = "started with a flawed configuration",
     /// A component of the control plane was stopped: `{"part"}`.
@@ -151,7 +151,7 @@ shared_marks! {
     BoundBy = "bound by",
     /// The running containers of the case: a list of `{"node", "pod", "container", "devices"}`.
     Allocated = "allocated",
-    /// A version of the controller's lease: `{"resourceVersion", "spec"}`, without spec after its deletion.
+    /// A version of the operator's lease: `{"resourceVersion", "spec"}`, without spec after its deletion.
     Lease = "lease",
     /// The old operator has been stopped, and the upgrade starts: `{"from", "to"}`.
     UpgradeStarted = "upgrade began",

@@ -34,9 +34,9 @@ pub struct ClusterSpec {
     pub memory: Memory,
     pub scheduler_gates: Gates,
     pub controller: ControllerSpec,
-    /// Environment variables of the reference controller. Only machine-made mutations use this.
+    /// Environment variables of the reference operator. Only machine-made mutations use this.
     pub controller_variables: Vec<(String, String)>,
-    /// Whether the harness installs the reference controller. Otherwise the caller installs an operator.
+    /// Whether the harness installs the reference operator. Otherwise the caller installs an operator.
     pub has_controller: bool,
     pub operator: Option<Arc<Operator>>,
     pub upgrade: Option<Upgrade>,
@@ -53,7 +53,7 @@ pub struct ClusterSpec {
     pub proxied: BTreeSet<Part>,
     /// Rules with which a part's fault proxy starts. Only mutants use this.
     pub rules: BTreeMap<Part, Vec<Rule>>,
-    /// Patches of the controller's API objects, by `Kind name`. Only mutants use this.
+    /// Patches of the operator's API objects, by `Kind name`. Only mutants use this.
     pub altered: Vec<(String, Patch)>,
     /// How long KAI waits before it evicts a gang that lost a member. `None` turns this eviction off.
     pub stale_gangs_for: Option<Duration>,
@@ -69,7 +69,7 @@ pub struct ClusterSpec {
 pub struct Upgrade {
     pub from: Option<Arc<Operator>>,
     pub to: Option<Arc<Operator>>,
-    /// Faults of the reference controller after the upgrade. Only mutants use this.
+    /// Faults of the reference operator after the upgrade. Only mutants use this.
     pub faults: Vec<String>,
 }
 
@@ -177,7 +177,7 @@ impl ClusterSpec {
         self.trainer.as_ref()?.given.as_deref()
     }
 
-    /// Removes the controller and Grove's APIs, for plain pods.
+    /// Removes the operator and Grove's APIs, for plain pods.
     #[must_use]
     pub fn without_controller(self) -> Self {
         Self { has_controller: false, ..self }
@@ -196,7 +196,7 @@ impl ClusterSpec {
         }
     }
 
-    /// Keeps one scheduler in addition to kube-scheduler, and only its profile of the controller.
+    /// Keeps one scheduler in addition to kube-scheduler, and only its profile in the operator's configuration.
     #[must_use]
     pub fn narrowed_to(mut self, scheduler: Scheduler) -> Self {
         for other in std::mem::take(&mut self.schedulers) {

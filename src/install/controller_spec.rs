@@ -1,4 +1,4 @@
-//! How the reference backend controller is configured and started.
+//! How the reference operator is configured and started.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::schedulers;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControllerSpec {
     pub configuration: Value,
-    /// Faults that the controller starts with. Only mutants use this.
+    /// Faults that the operator starts with. Only mutants use this.
     pub faults: Vec<String>,
     pub leader_election: bool,
 }

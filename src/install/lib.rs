@@ -3,7 +3,7 @@
 //!
 //! - [`catalogue`] lists the programs that are built.
 //! - [`schedulers`] has one file per scheduler: its configuration, start, and API objects.
-//! - [`operator`] describes operators other than the reference controller, from their source or as programs.
+//! - [`operator`] describes operators other than the reference operator, from their source or as programs.
 //! - [`trainer`] describes the pinned Kubeflow Trainer, and [`given_trainer`] one that the user gives.
 //! - [`versions`] selects published versions of programs instead of the pinned ones.
 //! - [`cluster_spec`] specifies a local cluster, [`part`] names its processes, and [`memory`] limits them.

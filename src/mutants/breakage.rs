@@ -21,17 +21,17 @@ pub type Given = BTreeMap<Scheduler, Arc<GivenScheduler>>;
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Breakage {
     pub faults: Vec<String>,
-    /// In cases with an upgrade: the faults of the reference controller that replaces one without faults.
+    /// In cases with an upgrade: the faults of the reference operator that replaces one without faults.
     pub upgrade: Option<Vec<String>>,
-    /// Fault proxy rules between the reference controller and the API server.
+    /// Fault proxy rules between the reference operator and the API server.
     pub controller: Vec<Rule>,
     /// Fault proxy rules between the API server and the processes of the target's scheduler or stand-in.
     pub scheduler: Vec<Rule>,
     /// The PodCliqueSet requests that bypass the webhook, as CEL over `object`, `oldObject` and `request`.
     pub unasked: Option<String>,
-    /// Changes to the objects that are installed with the controller or the trainer. Keys are kind and name.
+    /// Changes to the objects that are installed with the operator or the trainer. Keys are kind and name.
     pub altered: BTreeMap<String, Patch>,
-    /// The `config` of the target's profile in the controller's configuration.
+    /// The `config` of the target's profile in the operator's configuration.
     pub profile: Option<Value>,
     pub scheduler_gates: BTreeMap<String, bool>,
     pub api_gates: BTreeMap<String, bool>,

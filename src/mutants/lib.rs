@@ -159,7 +159,7 @@ impl From<String> for AnyOf {
 }
 
 /// None of these clauses may pass, because the run ends in an error: the mutant makes the scheduler exit, or
-/// the controller reject every request.
+/// the operator reject every request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Unproven {
@@ -168,7 +168,7 @@ pub struct Unproven {
     pub because: String,
 }
 
-/// Such a case configures the controller, which could repair the defect.
+/// Such a case configures the operator, which could repair the defect.
 fn has_own_control_plane(case: &Case) -> bool {
     matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade)
 }

@@ -1,4 +1,4 @@
-//! Builds programs of this project with cargo: static ones for images, and the controller with faults.
+//! Builds programs of this project with cargo: static ones for images, and the operator with faults.
 
 use std::path::{Path, PathBuf};
 

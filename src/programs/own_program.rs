@@ -11,7 +11,7 @@ use tokio::process::Command;
 use crate::{ProgramError, docker};
 
 pub const SUITE: &str = "grove-conformance";
-/// The reference backend controller. Its ServiceAccount and its Deployment have the same name.
+/// The reference operator. Its ServiceAccount and its Deployment have the same name.
 pub const CONTROLLER: &str = "grove-backend-controller";
 pub const PLUGIN: &str = "fake-gpu-plugin";
 /// The program of the init container that delays a pod until other pods are ready.

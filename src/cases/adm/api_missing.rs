@@ -1,6 +1,6 @@
 //! `running` has 2 + 2 pods, all of them in the hard gang. It loses a pod while the API server serves no
 //! Workload API. Then the API server serves the API without topology keys, and finally with them. The
-//! controller that started without the API is not restarted. `other`, 2 pods, selects another enabled
+//! operator that started without the API is not restarted. `other`, 2 pods, selects another enabled
 //! scheduler, which does not need the API, so its pods are released meanwhile.
 
 use conformance_check::admission;
@@ -91,7 +91,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
     // kube-scheduler and the controller manager need 30 s to find the API again. The case stops both, so that
-    // only the controller has to find it.
+    // only the operator has to find it.
     test.kill_part(Part::KUBE_SCHEDULER).await?;
     test.kill_part(Part::ControllerManager).await?;
     let original = test.local()?.spec();

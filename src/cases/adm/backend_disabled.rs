@@ -1,6 +1,6 @@
 //! A PodCliqueSet of 2 + 2 pods selects the target's scheduler. The default scheduler cannot be disabled. On
 //! its targets, the PodCliqueSet selects a scheduler that the harness enables but does not run: its pods are
-//! released and wait. Then the controller is restarted without that scheduler's profile. A second
+//! released and wait. Then the operator is restarted without that scheduler's profile. A second
 //! PodCliqueSet, 2 pods of the default scheduler, is bound meanwhile.
 
 use conformance_check::gang_resources::warning_reported;

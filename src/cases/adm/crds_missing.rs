@@ -1,7 +1,7 @@
-//! `existing`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the controller restarted. `late`,
+//! `existing`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the operator restarted. `late`,
 //! 2 pods, is refused until the CRD exists again, without another restart. Volcano's CRD first returns in the
 //! version of an older release. `other`, 2 pods of the default scheduler, needs no CRD and is bound
-//! meanwhile. If the controller exits without the CRD, nothing is admitted until the harness restarts it.
+//! meanwhile. If the operator exits without the CRD, nothing is admitted until the harness restarts it.
 
 use conformance_check::admission;
 use conformance_facts::attempts::unanswered;
@@ -44,7 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
     // The scheduler and the controller manager hang or miss events when a CRD is deleted. The case stops
-    // both, so that only the controller has to find the CRD again.
+    // both, so that only the operator has to find the CRD again.
     test.kill_scheduler().await?;
     test.kill_part(Part::ControllerManager).await?;
     let Ok(needed) = needed(test.target) else { return Ok(()) };
@@ -60,7 +60,7 @@ async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
     test.record_controller_state().await
 }
 
-/// Returns whether the controller runs without the CRD.
+/// Returns whether the operator runs without the CRD.
 async fn while_crd_is_missing(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<bool, Stop> {
     let spec = test.local()?.spec().controller;
     let late = test.manifest("late")?;

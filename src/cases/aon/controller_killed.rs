@@ -3,8 +3,8 @@
 //!
 //! A control PodCliqueSet runs through all steps undisturbed: created, first group scaled out, a pod lost,
 //! scaled in, updated, and deleted during another update. A fault proxy counts the operator's writes in each
-//! step. For two further PodCliqueSets, the controller is killed after its n-th write in each step, before it
-//! receives the response, and a new controller starts. The run's seed chooses n; with `--depth full`,
+//! step. For two further PodCliqueSets, the operator is killed after its n-th write in each step, before it
+//! receives the response, and a new operator process starts. The run's seed chooses n; with `--depth full`,
 //! a run tries every n.
 
 use std::collections::BTreeSet;
@@ -19,9 +19,9 @@ use crate::crash_points::{Crash, crash_points, writes_of};
 use crate::prelude::*;
 
 marks! {
-    /// The writes after which the controller is to be killed, per PodCliqueSet and step.
+    /// The writes after which the operator is to be killed, per PodCliqueSet and step.
     POINTS = "crash points";
-    /// A PodCliqueSet has finished a step. The mark records whether the controller was killed during it.
+    /// A PodCliqueSet has finished a step. The mark records whether the operator was killed during it.
     ENDED = "step ended";
 }
 

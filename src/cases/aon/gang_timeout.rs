@@ -9,7 +9,7 @@ use conformance_driver::pending::Retry;
 
 use crate::prelude::*;
 
-/// Shows that the controller is serving again.
+/// Shows that the operator is serving again.
 const SERVED: &[Attempt] = &[admitted("a PodCliqueSet for a restarted controller", |_| {})];
 
 pub(crate) const CASE: Case =

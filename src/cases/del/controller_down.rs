@@ -1,4 +1,4 @@
-//! A running PodCliqueSet is deleted while the controller is down; then the controller is restarted.
+//! A running PodCliqueSet is deleted while the operator is down; then the operator is restarted.
 
 use conformance_install::part::Part;
 use futures::future::BoxFuture;

@@ -1,5 +1,5 @@
 //! `packed`, one clique, requests topology: first while the profile declares nothing, then while it declares
-//! `topologyConstraints: true`. Then the controller is started with invalid profiles.
+//! `topologyConstraints: true`. Then the operator is started with invalid profiles.
 
 use conformance_check::configuration::prevents_start;
 use conformance_contract::names::TOPOLOGY;

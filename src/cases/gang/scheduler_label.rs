@@ -1,6 +1,6 @@
 //! Three PodGangs created by hand: with the label of the default backend, without it, and with an unknown
 //! backend. No PodCliqueSet corrects the labels. A fourth, created first, is labelled for a scheduler that
-//! reads PodGangs itself: once the other three have gang resources, the controller has processed it. For a
+//! reads PodGangs itself: once the other three have gang resources, the operator has processed it. For a
 //! foreign operator without a profile for such a scheduler, the fourth is not checked.
 
 use conformance_check::another_backend;

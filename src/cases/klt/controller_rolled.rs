@@ -2,7 +2,7 @@
 //! replicas, and the scaling group of its first replica to 2: 3 pods. `waiting`, a gang of 2 pods x 1 GPU, is
 //! one pod short until the second node joins.
 //!
-//! The controller's Deployment is rolled meanwhile. The PodCliqueSet is scaled as soon as the rollout starts.
+//! The operator's Deployment is rolled meanwhile. The PodCliqueSet is scaled as soon as the rollout starts.
 //! Its scaling group is scaled once the first leader has stopped, so that the next leader handles that step.
 //! The lease shows who led. The pods also show whether two led at once: both would create a pod with the same
 //! index.

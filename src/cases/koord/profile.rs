@@ -1,5 +1,5 @@
 //! The profile sets every value to one that is not the default. It maps the key of the block level of a
-//! topology that only this case uses. `tuned`, 2 pods, requires such a block. Then the controller is started
+//! topology that only this case uses. `tuned`, 2 pods, requires such a block. Then the operator is started
 //! with invalid values.
 
 use conformance_check::configuration::prevents_start;

@@ -1,5 +1,5 @@
 //! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a
-//! host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the controller has processed `by-host`.
+//! host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the operator has processed `by-host`.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_expect::resolver::gang_resource;

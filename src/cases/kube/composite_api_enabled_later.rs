@@ -1,6 +1,6 @@
 //! An API server of 1.37 with the gate CompositePodGroup off: `before` becomes flat PodGroups in `v1beta1`,
 //! and a requested tree is refused. Then the gate is turned on: `after` becomes a tree, and so does the
-//! second replica of `before`, whose first replica stays as it is. The controller, which started before the
+//! second replica of `before`, whose first replica stays as it is. The operator, which started before the
 //! gate was on, is not restarted.
 
 use conformance_check::admission;

@@ -30,7 +30,7 @@ async fn without_gangs(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KUBE_13, || {
-            // The restored controller schedules gangs again.
+            // The restored operator schedules gangs again.
             let (until, _) = history.reached(SharedMark::Restored)?;
             let without_gangs = history.upto(until);
             unmanaged_gangs::pods_are_in(&without_gangs, None)?;

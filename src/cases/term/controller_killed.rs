@@ -1,9 +1,9 @@
 //! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one. A pod of the clique
 //! crashes, so that the whole replica is terminated and created again. For a control PodCliqueSet this is
-//! undisturbed, while a fault proxy counts the operator's writes. For two others, the controller is killed
-//! after its n-th write, before it receives the response, and a new controller starts. The run's seed chooses
-//! n; with `--depth full`, a run tries every n. In every second run, one more PodCliqueSet has a delay
-//! of 12 s, and the controller is down for that whole delay.
+//! undisturbed, while a fault proxy counts the operator's writes. For two others, the operator is killed
+//! after its n-th write, before it receives the response, and a new operator process starts. The run's seed
+//! chooses n; with `--depth full`, a run tries every n. In every second run, one more PodCliqueSet has a
+//! delay of 12 s, and the operator is down for that whole delay.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use crate::prelude::*;
 marks! {
     /// A pod is about to crash: `{"name"}`.
     CRASHED = "crash of a pod";
-    /// The replica is replaced, and whether the controller was killed meanwhile: `{"name", "killed"}`.
+    /// The replica is replaced, and whether the operator was killed meanwhile: `{"name", "killed"}`.
     ENDED = "recycle over";
     ALL_ENDED = "all recycles over";
 }
 
 const CONTROL: &str = "control";
-/// The PodCliqueSet whose delay runs while the controller is down.
+/// The PodCliqueSet whose delay runs while the operator is down.
 const CLOCK: &str = "long-delay";
-/// The delay is long enough that one restarted by the new controller cannot pass as slowness.
+/// The delay is long enough that one restarted by the new operator cannot pass as slowness.
 const LONG_DELAY: Duration = Duration::from_secs(12);
 
 pub(crate) const CASE: Case =

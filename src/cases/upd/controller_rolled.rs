@@ -1,6 +1,6 @@
 //! 1 node x 1 GPU, and one x 2 GPUs that joins later; 3 replicas of a clique of 1 pod without a GPU, and a
 //! second PodCliqueSet of 2 such pods. The template changes to pods with a GPU: the first replica's pod is
-//! bound, the second's does not fit, and the third replica waits for its update. Then the controller's
+//! bound, the second's does not fit, and the third replica waits for its update. Then the operator's
 //! Deployment is rolled, and afterwards the second node joins.
 
 use conformance_check::{kubelets, leadership};
@@ -19,7 +19,7 @@ marks! {
 
 const SET: &str = "updated";
 const CONTROL: &str = "control";
-/// The cliques that the update has reached when the controller is rolled.
+/// The cliques that the update has reached when the operator is rolled.
 const REACHED: [&str; 2] = ["updated-0-worker", "updated-1-worker"];
 
 pub(crate) const CASE: Case =

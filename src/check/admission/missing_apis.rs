@@ -40,7 +40,7 @@ pub fn no_loose_pods(history: &History) -> Ruling {
     }))
 }
 
-/// The controller was not restarted: all marks of it have the same process id, and there are at least two.
+/// The operator was not restarted: all marks of it have the same process id, and there are at least two.
 pub fn one_process(history: &History) -> Ruling {
     let pids: Vec<&Value> =
         history.marks(SharedMark::Controller).map(|(_, mark)| &mark.detail["pid"]).collect();

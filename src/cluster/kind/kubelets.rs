@@ -1,4 +1,4 @@
-//! Operations on a kind cluster for cases: a node's kubelet, and the controller's replicas.
+//! Operations on a kind cluster for cases: a node's kubelet, and the operator's replicas.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ impl KindCluster {
         deploy::await_node(&self.client(), node, NODE_READY, format!("node {node}"), last, takes_pods).await
     }
 
-    /// Replaces the controller's pods, as a new version would. Returns when all old pods are deleted.
+    /// Replaces the operator's pods, as a new version would. Returns when all old pods are deleted.
     pub async fn roll_controller(&self) -> Result<(), ClusterError> {
         let OperatorPlace { namespace, deployment: name, .. } = self.operator();
         let pods: Api<Pod> = Api::namespaced(self.client(), namespace);

@@ -56,7 +56,7 @@ pub struct KindCluster {
     rights_of_all: Vec<serde_json::Value>,
     /// From the first container until every node is Ready.
     pub nodes_ready_in: Duration,
-    /// From the first container until the controller and the schedulers work.
+    /// From the first container until the operator and the schedulers work.
     pub ready_in: Duration,
     armed: std::sync::atomic::AtomicBool,
 }

@@ -1,4 +1,4 @@
-//! The operator under test in a kind cluster: the reference controller, which prints its manifests, or
+//! The operator under test in a kind cluster: the reference operator, which prints its manifests, or
 //! another operator from the chart in its source.
 
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::{ClusterError, deploy};
 
 #[derive(Debug, Clone)]
 pub enum UnderTest {
-    /// The reference controller, which prints its manifests.
+    /// The reference operator, which prints its manifests.
     Reference {
         /// The executable on this machine that prints the manifests.
         program: OwnProgram,

@@ -35,7 +35,7 @@ pub struct Wanted<'a> {
     pub node_image: Option<&'a str>,
     pub overrides: &'a Overrides,
     pub controller_program: &'a OwnProgram,
-    /// Another operator that replaces the reference controller.
+    /// Another operator that replaces the reference operator.
     pub operator: Option<OperatorByChart<'a>>,
 }
 

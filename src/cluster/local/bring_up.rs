@@ -1,7 +1,7 @@
 //! The order in which a control plane starts, and the handling of a scheduler that fails to start.
 //!
 //! A scheduler waits indefinitely for missing CRDs, so all CRDs are installed first. The garbage collector
-//! looks for new kinds only every 30 s, so kube-controller-manager starts after that. Then the controller and
+//! looks for new kinds only every 30 s, so kube-controller-manager starts after that. Then the operator and
 //! the schedulers start concurrently.
 
 use std::time::{Duration, Instant};

@@ -39,7 +39,7 @@ pub(super) const CONTROLLER_MANAGER: Identity<'static> =
 /// KWOK acts as every kubelet.
 pub(super) const KWOK: Identity<'static> =
     Identity { file: "kwok", user: "kwok", group: Some("system:masters") };
-/// The reference backend controller uses the service account that its RBAC binds.
+/// The reference operator uses the service account that its RBAC binds.
 pub(super) const CONTROLLER: Identity<'static> = Identity {
     file: "grove-backend-controller",
     user: "system:serviceaccount:grove-system:grove-backend-controller",

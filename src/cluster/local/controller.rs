@@ -1,4 +1,4 @@
-//! The reference backend controller as a local process, under its real RBAC.
+//! The reference operator as a local process, under its real RBAC.
 
 use std::path::Path;
 

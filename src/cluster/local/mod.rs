@@ -1,5 +1,5 @@
 //! A control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK
-//! and the controller under test. No two control planes share loopback ports, a CA, credentials or a folder.
+//! and the operator under test. No two control planes share loopback ports, a CA, credentials or a folder.
 //!
 //! One file per component defines its command line, `bring_up` the order of the start, and `readiness` when a
 //! component works. A case can stop any [`Part`], and start it again, with other settings or behind a fault
@@ -75,7 +75,7 @@ pub struct LocalCluster {
     node_pools: NodePools,
     /// The length of the operator's log when the operator was last started.
     operator_log_from: AtomicU64,
-    /// From the first process until the controller is ready and each scheduler is ready or has failed.
+    /// From the first process until the operator is ready and each scheduler is ready or has failed.
     pub ready_in: Duration,
     /// The rights of every service account before the operator was installed.
     rights_of_all: Vec<serde_json::Value>,
@@ -262,7 +262,7 @@ impl LocalCluster {
         })
     }
 
-    /// Stops the controller and starts it as `spec` defines. Returns once it is ready.
+    /// Stops the operator and starts it as `spec` defines. Returns once it is ready.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::KILL).await;
         self.respecify(|cluster| cluster.controller = spec);
@@ -270,8 +270,8 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// Like [`LocalCluster::restart_controller`], but also returns if the controller exits before it is
-    /// ready: with the text of its exit. The controller then counts as stopped.
+    /// Like [`LocalCluster::restart_controller`], but also returns if the operator exits before it is
+    /// ready: with the text of its exit. The operator then counts as stopped.
     pub async fn restart_controller_or_exit(
         &self,
         spec: ControllerSpec,
@@ -294,7 +294,7 @@ impl LocalCluster {
         self.running_parts().get(&part).map(|process| process.pid)
     }
 
-    /// SIGTERM for the controller, SIGKILL for the other parts. Removes the folder unless `keep`.
+    /// SIGTERM for the operator, SIGKILL for the other parts. Removes the folder unless `keep`.
     pub async fn stop(&self, keep: bool) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::TERM).await;
         let parts: Vec<_> = Part::all().collect();

@@ -33,7 +33,7 @@ impl LocalCluster {
         })
     }
 
-    /// Waits until the controller reports ready, and returns its message. Fails early if a part exits.
+    /// Waits until the operator reports ready, and returns its message. Fails early if a part exits.
     pub async fn controller_ready(&self) -> Result<String, ClusterError> {
         if let Some(operator) = &self.spec().operator {
             return self.operator_ready(operator).await;

@@ -36,7 +36,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Uses the launcher, controller and plugin inside `program`, a `grove-conformance` executable.
+    /// Uses the launcher, operator and plugin inside `program`, a `grove-conformance` executable.
     pub fn within(toolbox: Toolbox, program: &Path) -> Self {
         Self {
             toolbox,
@@ -55,7 +55,7 @@ pub(super) struct Layout {
     kwok: Port,
     _controller_ports: [Port; 3],
     pub controller: ControllerPorts,
-    /// Serving certificate for loopback, for the API server, the controller and fault proxies.
+    /// Serving certificate for loopback, for the API server, the operator and fault proxies.
     pub serving: KeyFiles,
     /// CA certificate, PEM.
     pub ca_bundle: String,
@@ -132,7 +132,7 @@ impl Layout {
         })
     }
 
-    /// Flags for the controller's manifests: webhooks at its port, verified with the cluster's CA.
+    /// Flags for the operator's manifests: webhooks at its port, verified with the cluster's CA.
     pub(super) fn webhook_flags(&self) -> [String; 2] {
         let url = format!("--webhook-url=https://127.0.0.1:{}", self.controller.webhook);
         [url, format!("--ca-bundle={}", self.ca.display())]

@@ -9,7 +9,7 @@ use crate::controller_spec::ControllerSpec;
 
 impl Operator {
     /// The enabled backends that the operator has, in the order of the spec. They do not include the External
-    /// profile, which the harness enables only for the reference controller.
+    /// profile, which the harness enables only for the reference operator.
     pub(super) fn enabled(&self, spec: &ControllerSpec) -> Vec<String> {
         let profiles = spec.configuration["scheduler"]["profiles"].as_array().into_iter().flatten();
         let names = profiles.filter_map(|profile| profile["name"].as_str());

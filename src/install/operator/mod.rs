@@ -2,7 +2,7 @@
 //!
 //! [`open()`] reads a [`Description`] and checks the checkout, without running anything. [`Opened::build`]
 //! builds the program into the component cache. In a local cluster, the resulting [`Operator`] replaces the
-//! reference controller. The same cases stop and start it.
+//! reference operator. The same cases stop and start it.
 //!
 //! - [`word`]: the values of `--operator`, and the built-in descriptions
 //! - [`description`]: the fields of the file; [`chart`], [`roles`], [`template`]: parts of it

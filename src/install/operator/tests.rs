@@ -1,4 +1,4 @@
-//! The recipes for upstream's operator and the reference controller, with temporary checkouts.
+//! The recipes for upstream's operator and the reference operator, with temporary checkouts.
 
 use std::collections::BTreeSet;
 use std::path::Path;

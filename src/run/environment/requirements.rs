@@ -23,7 +23,7 @@ impl Environment {
         }
     }
 
-    /// The harness configures this profile for the reference controller.
+    /// The harness configures this profile for the reference operator.
     fn has_external_profile(&self) -> bool {
         let has = |operator: &Arc<Operator>| operator.description.backends.contains_key(EXTERNAL_SCHEDULER);
         self.settings.spec.operator.as_ref().is_none_or(has)

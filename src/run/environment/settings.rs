@@ -18,7 +18,7 @@ pub struct Settings {
     pub run: String,
     pub spec: ClusterSpec,
     pub origin: Origin,
-    /// The implementation under test; `None` is the reference controller.
+    /// The implementation under test; `None` is the reference operator.
     pub implementation: Option<Implementation>,
     pub programs: Programs,
     pub scale: f64,

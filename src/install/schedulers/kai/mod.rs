@@ -3,8 +3,8 @@
 //! No pinned module contains KAI. KAI's programs and CRDs come from a folder that the user names
 //! ([`super::folder`]) or from a checkout ([`super::source`]). In a kind cluster they may come from its chart
 //! ([`PACKAGE`]). A local cluster without KAI has only its API: `crds.yaml`, which was written for this suite
-//! and has the fields that the controller writes. There, kube-scheduler binds KAI's pods one by one. Such a
-//! run checks what the controller does for KAI, but not KAI itself.
+//! and has the fields that the operator writes. There, kube-scheduler binds KAI's pods one by one. Such a
+//! run checks what the operator does for KAI, but not KAI itself.
 //!
 //! KAI's other programs affect no verdict. The controllers of queues and PodGroups write statuses that the
 //! scheduler and the binder do not read. Admission is for fractions of GPUs. The operator only creates
