@@ -2,7 +2,7 @@ use conformance_report::{Component, ComponentSource, Features, Judgement, Outcom
 use rstest::rstest;
 
 use super::cases::slug;
-use super::clauses::{is_beside, prose};
+use super::clauses::{is_relative, prose};
 use super::*;
 
 fn hostile() -> Report {
@@ -62,7 +62,7 @@ fn the_page_loads_nothing() {
 #[test]
 fn a_case_without_a_history_is_shown_without_a_timeline() {
     let page = rendered(&hostile());
-    assert!(page.contains("No history was found beside the report"));
+    assert!(page.contains("No history was found next to the report"));
     assert!(page.contains("id=\"sheet-0\""), "the rest of the sheet is shown");
 }
 
@@ -88,7 +88,7 @@ fn a_target_title_becomes_a_slug(#[case] title: &str, #[case] word: &str) {
 #[case("javascript:alert(1)", false)]
 #[case("\\\\host\\share", false)]
 fn only_relative_paths_become_links(#[case] path: &str, #[case] is_one: bool) {
-    assert_eq!(is_beside(path), is_one);
+    assert_eq!(is_relative(path), is_one);
 }
 
 #[rstest]

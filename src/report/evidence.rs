@@ -98,7 +98,7 @@ pub enum EvidenceError {
     #[error(transparent)]
     HandEdited(#[from] HandEdited),
     /// The evidence does not follow from the report. Names the fields that differ.
-    #[error("the evidence is not that of this report: {} differ; `report evidence REPORT` writes it anew", .0.join(", "))]
+    #[error("the evidence is not that of this report: {} differ; `report evidence REPORT` writes it again", .0.join(", "))]
     Differs(Vec<String>),
     /// A file cannot be read or written.
     #[error(transparent)]

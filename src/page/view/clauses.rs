@@ -106,7 +106,7 @@ pub(super) fn findings<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Fin
             word: matrix::cell(&clause.outcome),
             reason: clause.reason_beyond_violations(),
             violations: violations(number, target, clause, addresses),
-            artifacts: clause.artifacts.as_deref().filter(|path| is_beside(path)),
+            artifacts: clause.artifacts.as_deref().filter(|path| is_relative(path)),
         }
     });
     found.collect()
@@ -123,7 +123,7 @@ pub(super) fn prose(text: &str) -> String {
 }
 
 /// Whether a path is relative. The page links to no other paths.
-pub(super) fn is_beside(path: &str) -> bool {
+pub(super) fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '\\']) && !path.contains(':')
 }
 
