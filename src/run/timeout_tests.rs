@@ -142,8 +142,8 @@ fn judgements_after_timeout(
     clause: Option<&str>,
 ) -> Vec<Judgement> {
     let story = story(case, target, marks).mark(SharedMark::WaitTimedOut, json!({"condition": "everything"}));
-    let breach = json!({"message": "waited in vain for: everything", "clause": clause});
-    let stopped = json!({"wait": true, "reason": "waited in vain", "breach": breach});
+    let breach = json!({"message": "timed out waiting for: everything", "clause": clause});
+    let stopped = json!({"wait": true, "reason": "timed out", "breach": breach});
     let history = story.mark(SharedMark::Stopped, stopped).end();
     let stop = Stop::recorded(&history);
     judgements(case, target, &history, &findings(case, &history), stop.as_ref())

@@ -207,16 +207,20 @@ async fn drive(test: &mut TestContext, knowledge: Knowledge) -> Result<(), Stop>
     if knowledge == Knowledge::Complete && manifest.needs_volumes() {
         let provisioner = test.provisioner(manifest.classes_of_volumes()).await?;
         tokio::select! {
-            judged = judge(test, &manifest, knowledge) => judged?,
+            bound = bind_and_delete(test, &manifest, knowledge) => bound?,
             failed = provisioner.run() => return Err(failed),
         }
     } else {
-        judge(test, &manifest, knowledge).await?;
+        bind_and_delete(test, &manifest, knowledge).await?;
     }
     Ok(test.delete_companions().await?)
 }
 
-async fn judge(test: &mut TestContext, manifest: &Manifest, knowledge: Knowledge) -> Result<(), Stop> {
+async fn bind_and_delete(
+    test: &mut TestContext,
+    manifest: &Manifest,
+    knowledge: Knowledge,
+) -> Result<(), Stop> {
     let feasibility = decide(manifest, test.case.nodes, knowledge).feasibility;
     let in_namespace = |set: &Value| test.prepare_manifest(in_domains_of(&test.namespace, set.clone()));
     let sets: Vec<_> = manifest.sets.iter().map(|(_, set)| in_namespace(set)).collect();

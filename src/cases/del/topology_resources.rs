@@ -26,8 +26,8 @@ pub(crate) const CASE: Case =
 
 marks! {
     BOUND = "the workload is bound";
-    WORKLOAD_GONE = "the workload is gone";
-    BINDING_GONE = "the binding's resources are gone";
+    WORKLOAD_DELETED = "the workload is gone";
+    BINDING_DELETED = "the binding's resources are gone";
     TAKEN = "a name is taken";
     OUT_OF_SYNC = "the binding says that a name is taken";
     FOLLOWS_AGAIN = "the binding's resources are back";
@@ -39,8 +39,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(BOUND, Value::Null);
     test.delete("PodCliqueSet", "passing").await?;
     let is_deleted = |live: &Live| live.of("PodGang").next().is_none() && live.pods().next().is_none();
-    test.until(Awaited::demanded_by(DEL_01, WORKLOAD_GONE.as_str()), CLEANUP, is_deleted).await?;
-    test.mark(WORKLOAD_GONE, Value::Null);
+    test.until(Awaited::demanded_by(DEL_01, WORKLOAD_DELETED.as_str()), CLEANUP, is_deleted).await?;
+    test.mark(WORKLOAD_DELETED, Value::Null);
     let outcome = without_the_binding(test).await;
     // The next case needs the binding, regardless of the outcome.
     let back = test.attempt(http::Method::POST, BINDING, TOPOLOGY, &binding(TOPOLOGY, &LEVELS)).await;
@@ -63,11 +63,11 @@ async fn without_the_binding(test: &TestContext) -> Result<(), Stop> {
     });
     let name = name.unwrap_or_default();
     test.delete(BINDING, TOPOLOGY).await?;
-    let awaited = Awaited::demanded_by(DEL_09, BINDING_GONE.as_str());
+    let awaited = Awaited::demanded_by(DEL_09, BINDING_DELETED.as_str());
     let is_deleted =
         |live: &Live| live.of(kind.name).next().is_none() && live.get(BINDING, TOPOLOGY).is_none();
     test.until_in_cluster(awaited, CLEANUP, is_deleted).await?;
-    test.mark(BINDING_GONE, Value::Null);
+    test.mark(BINDING_DELETED, Value::Null);
     let created = test.create(kind.name, &foreign_resource(kind, &name, &test.namespace)).await?;
     test.mark(TAKEN, created["metadata"]["uid"].clone());
     test.attempt(http::Method::POST, BINDING, TOPOLOGY, &binding(TOPOLOGY, &LEVELS)).await?;
@@ -117,12 +117,12 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(OUT_OF_SYNC).map(drop)
         }),
         finding(DEL_09, || {
-            history.reached(WORKLOAD_GONE)?;
-            history.at(BINDING_GONE, |place| deleted_with_binding(history, TOPOLOGY, place))
+            history.reached(WORKLOAD_DELETED)?;
+            history.at(BINDING_DELETED, |place| deleted_with_binding(history, TOPOLOGY, place))
         }),
         finding(DEL_13, || {
             let (bound, _) = history.reached(BOUND)?;
-            history.at(WORKLOAD_GONE, |place| outlived(history, bound, place))
+            history.at(WORKLOAD_DELETED, |place| outlived(history, bound, place))
         }),
     ]
 }

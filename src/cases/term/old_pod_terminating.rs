@@ -11,8 +11,8 @@ marks! {
     /// The scheduler has made its pass over the new generation, which does not fit yet.
     SHORT = "one pod short beside the old pod";
     /// The new generation is bound whole, and the old pod still exists.
-    BESIDE = "bound beside the old pod";
-    GONE = "the old pod gone";
+    BOUND_ALONGSIDE = "bound beside the old pod";
+    OLD_POD_DELETED = "the old pod gone";
 }
 
 const SET: &str = "terminating";
@@ -41,10 +41,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.add_nodes(1).await?;
     let bound = Awaited::demanded_by(TERM_08, "the new generation bound while the old pod terminates");
     test.until(bound, SCHEDULING, |live| count_new(live, |pod| pod.node().is_some()) == 3).await?;
-    test.mark(BESIDE, json!({"hanging": hanging}));
+    test.mark(BOUND_ALONGSIDE, json!({"hanging": hanging}));
     test.release_pod_and_wait(&hanging).await?;
     test.until_converged(SET).await?;
-    test.mark(GONE, Value::Null);
+    test.mark(OLD_POD_DELETED, Value::Null);
     Ok(())
 }
 
@@ -61,12 +61,12 @@ fn check(history: &History) -> Vec<Finding> {
                 None,
             )
         })?;
-        let beside = history.waited_for(BESIDE)?;
+        let bound = history.waited_for(BOUND_ALONGSIDE)?;
         binding::whole(
-            &generations::only_generation(&history.upto(beside), &terminating.scope(), 1).end(),
+            &generations::only_generation(&history.upto(bound), &terminating.scope(), 1).end(),
             &units,
         )?;
-        history.reached(GONE)?;
+        history.reached(OLD_POD_DELETED)?;
         binding::whole(&history.end(), &units)
     })]
 }

@@ -285,7 +285,7 @@ fn set(name: &str, pod_spec: &str, pods: u32) -> String {
     )
 }
 
-fn judged(text: &str, file: &str) -> String {
+fn undecided_or_error(text: &str, file: &str) -> String {
     match workload::case(text, read(file).nodes(), Knowledge::Complete) {
         Ok(accepted) => accepted.undecided.join(", "),
         Err(error) => error.to_string(),
@@ -334,7 +334,7 @@ const TOLERATES: &str =
     "podSpec.resourceClaims[0]"
 )]
 fn a_workload_fits_nodes_like_the_users(#[case] pod_spec: &str, #[case] pods: u32, #[case] wanted: &str) {
-    let message = judged(&set("w", pod_spec, pods), FILE);
+    let message = undecided_or_error(&set("w", pod_spec, pods), FILE);
     assert!(message.contains(wanted) && message.is_empty() == wanted.is_empty(), "{message}");
 }
 
@@ -352,8 +352,8 @@ fn the_workload_is_one_pod_short_on_nodes_of_a_file() {
 fn sets_share_the_nodes_of_a_rack_that_they_select() {
     let selects = "nodeSelector: {topology.kubernetes.io/rack: r1}, tolerations: [{operator: Exists}], containers: [{name: c}]";
     let both = |pods| format!("{}---\n{}", set("w", selects, 4), set("x", selects, pods));
-    assert_eq!(judged(&both(4), FILE), "");
-    let message = judged(&both(5), FILE);
+    assert_eq!(undecided_or_error(&both(4), FILE), "");
+    let message = undecided_or_error(&both(5), FILE);
     assert!(message.contains("do not hold all of them"), "{message}");
 }
 
