@@ -155,7 +155,7 @@ mod tests {
         gang["spec"]["podgroups"] = json!([{"name": "w-0-a"}]);
         story.modified(gang)
     }, Some(false))]
-    fn a_change_of_a_running_set_is_a_violation(
+    fn a_change_of_a_running_pod_clique_set_is_a_violation(
         #[case] then: fn(Story) -> Story,
         #[case] wanted: Option<bool>,
     ) {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_that_was_never_released_is_undecided() {
+    fn a_pod_clique_set_that_was_never_released_is_undecided() {
         let history = Story::flat().added(gated(pod("s"))).mark(FROM, Value::Null).end();
         assert_eq!(verdict(&left_alone(&history, "w", 1..2)), None);
     }

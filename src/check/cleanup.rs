@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_the_set_that_remains_is_a_violation() {
+    fn a_remaining_object_of_the_pod_clique_set_is_a_violation() {
         let story = || {
             let of_set = Story::flat().submitted(one_clique("w", 1)).added(object("Node", "n"));
             of_set.added(namespaced("PodGang", "w-0")).added(namespaced("Event", "e"))

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_of_a_set_with_a_longer_name_do_not_count() {
+    fn objects_of_a_pod_clique_set_with_a_longer_name_do_not_count() {
         let tenth = set("crash-10", "abc").to_vec();
         assert_eq!(compare(|objects| objects.extend(tenth)), Ok(()));
     }

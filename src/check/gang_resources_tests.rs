@@ -242,7 +242,7 @@ fn a_deleted_gang_resource_that_is_not_restored_is_a_violation() {
 #[case::on_another("Warning", "PodGang", "w-1", "PodGroup g is held", false)]
 #[case::no_warning("Normal", "PodGang", "w-0", "PodGroup g is held", false)]
 #[case::about_something_else("Warning", "PodGang", "w-0", "Workload w is held", false)]
-fn only_a_warning_on_the_gang_or_its_set_that_names_the_object_counts(
+fn only_a_warning_on_the_gang_or_its_pod_clique_set_that_names_the_object_counts(
     #[case] of_type: &str,
     #[case] kind: &str,
     #[case] name: &str,

@@ -148,7 +148,7 @@ fn converged() -> Story {
 }
 
 #[test]
-fn a_write_to_the_first_replica_while_the_set_is_scaled_is_a_violation() {
+fn a_write_to_the_first_replica_while_the_pod_clique_set_is_scaled_is_a_violation() {
     let (one, two) = (gangs(1, 1), gangs(2, 1));
     let scaled = |story: Story| touched(&one, &two, story);
     let growing =

@@ -134,7 +134,10 @@ fn terminating(mut object: Value) -> Value {
     "Pod p-2 was bound before the upgrade, but it was deleted"
 )]
 #[case::the_set(|story: Story| story.modified(terminating(set())), "PodCliqueSet w was deleted during the upgrade")]
-fn a_disturbed_pod_or_set_is_one_violation(#[case] then: fn(Story) -> Story, #[case] expected: &str) {
+fn a_disturbed_pod_or_pod_clique_set_is_one_violation(
+    #[case] then: fn(Story) -> Story,
+    #[case] expected: &str,
+) {
     let history = then(before()).end();
     let found = crate::messages(untouched(&history, upgrade(&history)));
     assert_eq!(found, [expected]);
@@ -278,13 +281,16 @@ fn a_condition_that_still_reports_a_migration_is_a_violation() {
     |story: Story| story.added(with(pod(2, "w-0-7", "w-0-7-g"), "/metadata/labels/grove.io~1podclique", json!("w-1-a"))),
     "Pod p-2 names PodGang w-0-7, which does not list it"
 )]
-fn a_set_with_other_gangs_or_pods_is_a_violation(#[case] then: fn(Story) -> Story, #[case] expected: &str) {
+fn a_pod_clique_set_with_other_gangs_or_pods_is_a_violation(
+    #[case] then: fn(Story) -> Story,
+    #[case] expected: &str,
+) {
     let history = then(renamed()).end();
     assert_eq!(message(composed(&history.end(), "w", &expect::gangs(&set()))), expected);
 }
 
 #[test]
-fn a_set_scaled_to_0_must_have_no_pods() {
+fn a_pod_clique_set_scaled_to_0_must_have_no_pods() {
     let history = Story::flat().added(set()).end();
     assert_eq!(composed(&history.end(), "w", &[]), Ok(()));
     let history = before().end();

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn gangs_of_a_set_replica_in_two_domains_are_a_violation() {
+    fn gangs_of_a_pod_clique_set_replica_in_two_domains_are_a_violation() {
         let gang = |replica, is_base, name: &str| Gang {
             set: "g".into(),
             replica,

@@ -77,7 +77,7 @@ mod tests {
         Target::VOLCANO,
         Some("volcano does not support several ClusterTopologyBindings at the same time")
     )]
-    fn each_requirement_admits_a_target_or_says_why_not(
+    fn each_requirement_admits_a_target_or_gives_the_reason(
         #[case] requirements: Requirements,
         #[case] target: Target,
         #[case] why: Option<&str>,

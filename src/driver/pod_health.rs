@@ -194,7 +194,7 @@ mod tests {
     #[case(Containers::Waiting, true, false)]
     #[case(Containers::Crashing, false, false)]
     #[case(Containers::Unready, false, false)]
-    fn checks_read_a_written_status_as_the_state_it_stands_for(
+    fn checks_read_a_written_status_as_the_state_that_it_represents(
         #[case] containers: Containers,
         #[case] healthy: bool,
         #[case] ready: bool,

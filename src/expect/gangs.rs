@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_has_a_base_gang_and_scaled_gangs() {
+    fn a_pod_clique_set_has_a_base_gang_and_scaled_gangs() {
         let all = gangs(&workload());
         let roles: Vec<_> = all.iter().map(|gang| (gang.replica, gang.is_base)).collect();
         assert_eq!(roles, [(0, true), (0, false)]);

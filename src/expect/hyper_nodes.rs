@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn hyper_nodes_that_contain_each_other_do_not_recurse_forever() {
+    fn hyper_nodes_that_contain_each_other_do_not_recurse_indefinitely() {
         let ring = [
             hyper_node("p", 2, json!([exact("HyperNode", "q")])),
             hyper_node("q", 2, json!([exact("HyperNode", "p"), exact("Node", "1")])),

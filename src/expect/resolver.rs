@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gang_of_another_set_is_not_found() {
+    fn a_gang_of_another_pod_clique_set_is_not_found() {
         let of_another = pod_gang("v-0", "v", BASE);
         let mut of_none = pod_gang("w-0", "w", BASE);
         of_none["metadata"]["ownerReferences"] = Value::Null;

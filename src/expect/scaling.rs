@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_submitted_again_has_the_size_of_its_manifest() {
+    fn a_pod_clique_set_submitted_again_has_the_size_of_its_manifest() {
         let scaled = json!({"kind": "PodClique", "name": "w-0-a", "replicas": 5});
         let story = Story::flat().mark(SharedMark::Scaled, scaled);
         let again = story.mark(SharedMark::Submitted, json!({"name": "w"})).end();

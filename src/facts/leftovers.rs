@@ -216,7 +216,7 @@ mod tests {
     #[case::owner(owned(object("EndpointSlice", "x"), "Service", "addressed"))]
     #[case::creator(with(object("Secret", "x"), by("operator")))]
     #[case::same_name_as_before(with(object("ConfigMap", "w-mesh"), json!({"uid": "2"})))]
-    fn an_object_with_a_trace_of_the_set_is_a_leftover(#[case] left: Value) {
+    fn an_object_with_a_trace_of_the_pod_clique_set_is_a_leftover(#[case] left: Value) {
         assert!(Leftovers::of(&story(), []).contains(&left), "{left}");
     }
 

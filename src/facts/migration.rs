@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_set_has_no_faults() {
+    fn a_complete_pod_clique_set_has_no_faults() {
         assert_eq!(kinds(complete_set()), (vec![], vec![]));
     }
 

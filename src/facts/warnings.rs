@@ -26,7 +26,7 @@ mod tests {
     #[case::on_the_set("Warning", "PodCliqueSet", "w", true)]
     #[case::on_another("Warning", "PodGang", "w-1", false)]
     #[case::no_warning("Normal", "PodGang", "w-0", false)]
-    fn only_a_warning_on_the_gang_or_its_set_counts(
+    fn only_a_warning_on_the_gang_or_its_pod_clique_set_counts(
         #[case] of_type: &str,
         #[case] kind: &str,
         #[case] name: &str,

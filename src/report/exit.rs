@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_without_clauses_is_inconclusive_beside_one_that_passes() {
+    fn a_target_without_clauses_is_inconclusive_alongside_one_that_passes() {
         let mut report = fixture::report();
         for clause in report.targets.iter_mut().flat_map(|target| &mut target.clauses) {
             clause.outcome = Outcome::pass();

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sets_that_fill_the_nodes_fit_and_one_more_pod_does_not() {
+    fn two_pod_clique_sets_that_fill_the_nodes_fit_and_one_more_pod_does_not() {
         let found = decided(&[set("a", 2, 8, ""), set("b", 2, 8, "")], 4);
         assert_eq!(found.feasibility, Feasibility::Fits);
         assert_eq!(found.hard_gangs.iter().sum::<u32>(), 4, "of both PodCliqueSets");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misfit_of_one_of_several_sets_names_the_set() {
+    fn a_misfit_of_one_of_several_pod_clique_sets_names_it() {
         let Feasibility::Infeasible(misfits) =
             decided(&[set("a", 1, 8, ""), set("b", 1, 16, "")], 4).feasibility
         else {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_scheduler_can_place_sets_beside_a_constraint() {
+    fn only_a_scheduler_can_place_pod_clique_sets_alongside_a_constraint() {
         let constraint = "topologyConstraint: {topologyName: conformance-topology, pack: {preferred: rack}},";
         let Feasibility::Undecided(why) =
             decided(&[set("a", 1, 8, constraint), set("b", 1, 8, "")], 4).feasibility

@@ -166,7 +166,7 @@ fn namespaced_companions_share_a_control_plane() {
 }
 
 #[test]
-fn several_sets_together_lack_room_for_one_pod() {
+fn several_pod_clique_sets_together_lack_room_for_one_pod() {
     let second = workload(3, 8).replace("name: w", "name: x");
     let accepted =
         case(&format!("{}---\n{second}", workload(4, 8)), in_racks(&[(7, 8)]), Knowledge::Complete).unwrap();
@@ -183,7 +183,11 @@ fn several_sets_together_lack_room_for_one_pod() {
 #[case::one_in_part(2, 1, &["not-bound-whole"])]
 #[case::the_other_in_part(1, 2, &["not-bound-whole"])]
 #[case::both_whole(2, 2, &["bound-without-capacity"])]
-fn each_of_several_sets_is_judged(#[case] first: usize, #[case] second: usize, #[case] wanted: &[&str]) {
+fn each_of_several_pod_clique_sets_is_checked(
+    #[case] first: usize,
+    #[case] second: usize,
+    #[case] wanted: &[&str],
+) {
     let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, first);
     let story = story.submitted(one_clique("x", 2)).workers("x", 2, second);
     let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
@@ -191,7 +195,7 @@ fn each_of_several_sets_is_judged(#[case] first: usize, #[case] second: usize, #
 }
 
 #[test]
-fn every_set_must_be_bound_when_there_is_room() {
+fn every_pod_clique_set_must_be_bound_when_the_nodes_have_room() {
     let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, 2);
     let story = story.submitted(one_clique("x", 2)).workers("x", 2, 0);
     let story = story.mark(SharedMark::SchedulerPassed, Value::Null).mark(ROOM_FOR_ALL, Value::Null);
@@ -206,7 +210,7 @@ fn every_set_must_be_bound_when_there_is_room() {
 #[rstest::rstest]
 #[case::for_another_set(Some("high"), true)]
 #[case::without_priorities(None, false)]
-fn a_set_may_be_bound_in_part_only_where_another_one_preempts(
+fn a_pod_clique_set_may_be_bound_in_part_only_where_another_one_preempts(
     #[case] class: Option<&str>,
     #[case] is_excused: bool,
 ) {

@@ -236,7 +236,7 @@ mod tests {
         false
     )]
     #[case::by_accident("Invalid value: {\"updateStrategy\":{\"type\":\"RollingRecreate\"}}", false)]
-    fn a_refusal_says_to_recreate(#[case] says: &str, #[case] passes: bool) {
+    fn a_refusal_advises_the_user_to_recreate(#[case] says: &str, #[case] passes: bool) {
         for title in ["a clique renamed", "scheduler changed", "a topology constraint of the clique removed"]
         {
             let attempts = asked(Target::KUBE_POD_GROUP);

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manifest_has_the_longest_names_and_a_set_without_counts() {
+    fn the_manifest_has_the_longest_names_and_a_pod_clique_set_without_counts() {
         let sets = sets();
         let named: Vec<_> = sets.iter().map(|set| set["metadata"]["name"].clone()).collect();
         assert_eq!(named, SETS);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_set_violates_the_rules_of_admission_and_not_the_promise_of_pods() {
+    fn a_refused_pod_clique_set_violates_the_admission_clauses_and_not_the_clause_about_pods() {
         let refused = ruling(0);
         assert!(matches!(refused, Err(Broken::Precondition { clause: ADM_04, .. })), "{refused:?}");
         for admitted in [1, 2] {

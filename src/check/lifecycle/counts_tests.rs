@@ -89,7 +89,7 @@ fn grouped(states: &[&str], counts: Value, set: Value) -> (Vec<String>, Vec<Stri
 #[case(&["ready", "ready"], [2, 2, 2, 2], [1, 1, 1])]
 #[case(&["ready", "bound"], [2, 2, 1, 1], [1, 1, 0])]
 #[case(&["bound", "pending"], [2, 1, 0, 0], [1, 0, 0])]
-fn groups_and_sets_with_wrong_counts_have_faults(
+fn scaling_groups_and_pod_clique_sets_with_wrong_counts_have_faults(
     #[case] states: &[&str],
     #[case] group: [usize; 4],
     #[case] set: [usize; 3],

@@ -123,7 +123,7 @@ async fn the_error_for_a_newer_go_names_its_version() {
 }
 
 #[tokio::test]
-async fn the_error_for_kubernetes_without_tags_says_so() {
+async fn the_error_for_kubernetes_without_tags_names_the_cause() {
     let folder = folder(&["cmd/kube-scheduler/scheduler.go", "pkg/scheduler/scheduler.go"]);
     put(folder.path(), "go.mod", "module k8s.io/kubernetes\n\ngo 1.21\n");
     let source = SchedulerSource::open("kube-scheduler", folder.path()).await.unwrap();

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn seats_are_added_up_to_a_maximum_and_never_beside_an_exclusive_case() {
+    async fn seats_are_added_up_to_a_maximum_and_never_during_an_exclusive_case() {
         let seats = Seats::new(1);
         let first = seats.one().await.unwrap();
         assert!(!seats.add(2), "no case waits");
