@@ -18,7 +18,7 @@ fn pod_gang(podgroups: &[&str]) -> Value {
     gang
 }
 
-/// The PodGroup of podgroup `name` of `g`, with this list.
+/// The PodGroup of podgroup `name` of `g`, whose GangGroup lists these podgroups.
 fn pod_group(name: &str, groups: &[&str]) -> Value {
     let mut group = owned(object(POD_GROUP, &format!("g-{name}")), "PodGang", "g");
     group["metadata"]["namespace"] = json!("ns");

@@ -131,7 +131,8 @@ fn generation_start(history: &History, set: &str, pod: Version<'_>) -> Option<us
     terminations.iter().map(|termination| termination.started.index).filter(|start| *start < pod.index).max()
 }
 
-/// True if that was so at some event `within` these entries. Only pods created after `start` count.
+/// Whether all parents had enough Ready pods at some event `within` these entries. Only pods created after
+/// `start` count.
 fn were_ready(history: &History, start: Option<usize>, within: Range<usize>, parents: &[Parent]) -> bool {
     let (mut created, mut ready) = (BTreeMap::new(), BTreeMap::new());
     for version in history.pods().take_while(|version| version.index < within.end) {

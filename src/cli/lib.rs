@@ -94,12 +94,7 @@ pub enum Failure {
     Usage(String),
     /// A manifest of the user cannot be judged.
     #[error("workload {}: {reason}", .file.display())]
-    Workload {
-        /// The manifest.
-        file: PathBuf,
-        /// Why not.
-        reason: Box<WorkloadError>,
-    },
+    Workload { file: PathBuf, reason: Box<WorkloadError> },
     /// The machine or a cluster failed.
     #[error("{0}")]
     Infrastructure(String),

@@ -35,7 +35,8 @@ pub struct FoundNode {
     pub taints: Vec<String>,
 }
 
-/// For a run with these rights and kinds. `run_label` is the label of everything that runs create.
+/// Checks whether a run with these rights and kinds can use the cluster. `run_label` is the label of
+/// everything that runs create.
 pub async fn examine(
     connection: &Connection,
     run_label: &str,

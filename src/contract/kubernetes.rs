@@ -77,7 +77,7 @@ impl Kubernetes {
     /// Serves Workload and PodGroup in `v1beta1`, and CompositePodGroup in `v1alpha3`.
     pub const V1_37: Self = Self(1);
 
-    /// The first rows.
+    /// The first `N` rows of [`RELEASES`].
     const fn first<const N: usize>() -> [Self; N] {
         let mut rows = [Self(0); N];
         let mut row = 0;

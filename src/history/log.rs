@@ -32,7 +32,7 @@ pub struct Header {
     pub kind: String,
     /// Id of the case, e.g. `aon/one-pod-short`.
     pub case: String,
-    /// Backend and variant.
+    /// The target on which the case ran.
     pub target: Target,
     /// Namespace of the case.
     pub namespace: String,

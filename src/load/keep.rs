@@ -56,7 +56,7 @@ pub(super) fn reduce(change: Change, object: &mut Value, known: Option<&Value>) 
         _ if change == Change::Deleted => {
             keep_place(object, &["name", "namespace", "uid", "resourceVersion", "labels"])
         }
-        // A terminating pod has another version when its kubelet has released it.
+        // A terminating pod gets another version when its kubelet has released it.
         Some("Pod") if is_terminating(object) && known.is_some_and(is_terminating) => return false,
         Some("Pod") => pod(is_new, object),
         Some("PodClique") if !is_new => {

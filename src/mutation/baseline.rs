@@ -24,7 +24,6 @@ pub struct BaselineCase {
     pub executed: BTreeSet<u32>,
 }
 
-/// All cases.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Baseline {
     pub cases: Vec<BaselineCase>,

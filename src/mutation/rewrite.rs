@@ -11,7 +11,6 @@ use crate::mutation::{Found, SWITCH};
 /// The first words of statements that leave their block.
 const LEAVING: [&str; 3] = ["break", "continue", "return"];
 
-/// A rewritten file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rewritten {
     pub text: String,

@@ -23,7 +23,6 @@ pub struct Unusable(pub String);
 pub trait Subject {
     /// Restarts the operator with a mutation; 0 is none. Returns whether it became ready.
     fn turn_on(&self, number: u32) -> impl Future<Output = Result<bool, Unusable>>;
-    /// Runs a case.
     fn run(&self, case: &str) -> impl Future<Output = Result<CaseEnd, Unusable>>;
     /// Replaces the control plane, because a mutation may have broken it.
     fn renew(&self) -> impl Future<Output = Result<(), Unusable>>;
@@ -87,7 +86,6 @@ pub struct TrialOptions {
     pub whole: bool,
 }
 
-/// Tries a mutation.
 pub async fn try_mutation(
     subject: &impl Subject,
     mutation: &Mutation,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// Why a rule was skipped.
 pub(crate) const NO_PATCH: &str = "the patch does not apply";
 
-/// A change to an object.
+/// A change to an object, in one of three formats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Patch {

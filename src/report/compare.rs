@@ -119,7 +119,7 @@ pub struct ChangedClause<'a> {
     pub kind: ChangeKind,
     /// The target's title.
     pub target: String,
-    /// The clause's id.
+    /// Id of the clause, such as `AON-02`.
     pub id: &'a str,
     /// `None` if the older report does not list the clause.
     pub old: Option<&'a ClauseResult>,
@@ -140,7 +140,7 @@ impl ChangedClause<'_> {
 pub struct ChangedFeature {
     /// The target's title.
     pub target: String,
-    /// The feature.
+    /// The feature whose standing differs.
     pub name: Feature,
     /// The older standing. `None` if the feature was neither declared nor shown.
     pub old: Option<Standing>,

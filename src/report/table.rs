@@ -14,7 +14,7 @@ use super::{Report, Standing, Summary, TargetReport};
 pub struct Source {
     /// Address of the page relative to the table. Clauses are anchors in it.
     pub page: String,
-    /// The report.
+    /// The report that the page shows.
     pub report: Report,
 }
 
@@ -25,7 +25,7 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Each feature with its result in every column.
     pub features: Vec<(Feature, Vec<Cell>)>,
-    /// Each count with the kept clauses of all applicable ones in every column.
+    /// For each count, the text of every column: the kept clauses and the applicable ones, such as `40/41`.
     pub counts: Vec<(&'static str, Vec<String>)>,
     /// Pages of reports without a column, because a later report has the same columns.
     pub superseded: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Table {
 pub struct Column {
     /// Name and version of the operator.
     pub operator: String,
-    /// Backend and variant.
+    /// Title of the target.
     pub target: String,
     /// Version of the scheduler.
     pub scheduler: String,

@@ -76,7 +76,8 @@ async fn validated(request: &Request, runtimes: &dyn Runtimes) -> Response {
     let mut errors = check_patches(&request.object);
     let known = check_patches(&request.old_object);
     errors.retain(|error| !known.contains(error));
-    // The read is a request, and the runtime of an existing TrainJob may have been deleted.
+    // Without errors, the runtime is not read: the read takes a request, and the runtime of an existing
+    // TrainJob may have been deleted.
     if errors.is_empty() {
         return Response::allowed();
     }

@@ -71,7 +71,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-/// Returns whether the old operator supports that. If it does not, the replicas are restored.
+/// Returns whether the old operator can scale the group to 0. If it cannot, the replicas are restored.
 async fn scale_group_to_zero(test: &TestContext) -> Result<bool, Stop> {
     let (set, kind, name) = GROUP_AT_ZERO;
     let zero = json!({"spec": {"replicas": 0}});

@@ -82,8 +82,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     rest(test, "the PodCliqueSet is scaled to 0").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
     test.until_converged(SET).await?;
-    // The scaling group's template does not change. If both are in one gang, its recreated pods would wait
-    // for the clique.
+    // Only the clique's template changes. If the pods of the scaling group were recreated too, they would
+    // wait for the clique in a gang that contains both.
     let resize_router = |revision, gpus| {
         move |clique: &mut Value| {
             if clique["name"] == "router" {

@@ -22,7 +22,6 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     versions.try_for_each(|kubernetes| request.programs.check_versions(*kubernetes))
 }
 
-/// The subcommand.
 fn name_of(cases: &Cases) -> &'static str {
     match cases {
         Cases::Suite(Workload::PodCliqueSets) => "run",

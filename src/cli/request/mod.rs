@@ -46,7 +46,6 @@ pub(crate) struct Request {
     pub pod: Pod,
 }
 
-/// What is judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub cases: Cases,

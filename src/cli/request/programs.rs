@@ -52,7 +52,7 @@ impl ProgramRequest {
         Self::with_kai(options, kai.map(PathBuf::from))
     }
 
-    /// `kai` is the folder of KAI's programs, if none is given.
+    /// `kai` is the folder of KAI's programs if no `--component` names one.
     fn with_kai(options: &ProgramOptions, kai: Option<PathBuf>) -> Result<Self, Failure> {
         let mut given = BTreeMap::new();
         for (name, source) in &options.given {

@@ -147,7 +147,7 @@ fn what(name: &str) -> String {
     if name.is_empty() { "the PodGroup".to_owned() } else { format!("subgroup {name}") }
 }
 
-/// The leaf that the pods of a podgroup name, or the name of the podgroup if they name none.
+/// The leaf subgroup in the label of a podgroup's pods. Without the label, the name of the podgroup.
 pub fn leaf<'a>(live: &'a Live, podgroup: &'a str) -> &'a str {
     live.pods()
         .filter(|pod| pod.pod_clique() == Some(podgroup))

@@ -203,7 +203,8 @@ impl Install {
         }
     }
 
-    /// The user may have given the scheduler without it. False if kube-scheduler stands in for the scheduler.
+    /// Whether the process starts. A given scheduler may lack it. If a scheduler that must be given is not,
+    /// kube-scheduler stands in, and the process does not start.
     pub(crate) fn has(&self, process: &SchedulerProcess, given: Option<&GivenScheduler>) -> bool {
         match self.programs {
             ProgramSource::Kubernetes | ProgramSource::Built(_) => true,

@@ -178,7 +178,7 @@ impl Gang<'_> {
                 message: "Not all constituent pods have been created yet".to_owned(),
             },
         };
-        // The same write contains the rest of the status.
+        // When the pods exist, the same write also updates the rest of the status.
         let status = match initialized {
             true => current_status(self.context, self.pod_gang),
             false => self.pod_gang.status.clone().unwrap_or_default(),

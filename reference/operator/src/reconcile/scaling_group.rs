@@ -26,7 +26,7 @@ use crate::plan::pod_gang_names::PodGangNames;
 use crate::update::previous_template;
 use crate::update::update_view::{GroupView, is_in_update_step};
 
-/// Makes all writes even if one fails, and returns the first error.
+/// Sends all writes even if one fails, and returns the first error.
 pub(crate) async fn reconcile(
     pcsg: Arc<PodCliqueScalingGroup>,
     context: Arc<Context>,
