@@ -167,8 +167,9 @@ impl TargetEvidence {
     }
 }
 
-fn digest(report: &Report) -> Result<String, StoreError> {
-    let text = serde_json::to_vec(report)
+/// SHA-256 of a document as compact JSON.
+pub(super) fn digest(document: &impl Serialize) -> Result<String, StoreError> {
+    let text = serde_json::to_vec(document)
         .map_err(|error| StoreError::Render { file: "report.json", message: error.to_string() })?;
     let digits: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("sha256:{digits}"))

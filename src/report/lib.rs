@@ -12,7 +12,8 @@
 //! - Derivation: `conclude`, `declared`, `features`, `precondition`, `summary`, `headline`, `exit`, `verify`
 //!   and `evidence`.
 //! - Several runs: `left_out` and `lost` (shards), `merge`, `compare`, `table`, `accept`, and `archive` (one
-//!   file).
+//!   file). `compact` makes the reports of `results/`; `published` makes their tables, with the columns of
+//!   `areas`.
 //! - Renderings: [`matrix`], [`reasons`] and [`overview`] prepare the data, also for `conformance-page`.
 //!   `markdown`, `terminal`, `junit`, `annotations` (GitHub Actions) and `ai_conformance` render it.
 //!
@@ -24,6 +25,8 @@ mod accept;
 mod ai_conformance;
 mod annotations;
 mod archive;
+mod areas;
+mod compact;
 mod compare;
 mod compare_markdown;
 mod conclude;
@@ -46,6 +49,7 @@ pub mod overview;
 mod peak_memory;
 mod precondition;
 mod processor_seconds;
+mod published;
 pub mod reasons;
 mod results;
 mod schema;
@@ -62,6 +66,9 @@ pub use accept::{AcceptedDeviation, AcceptedDeviations};
 pub use ai_conformance::write_ai_conformance;
 pub use annotations::annotations;
 pub use archive::{LeftOut, Packed, pack, unpack};
+pub use compact::{
+    COMPACT, CompactError, CompactReport, CompactRun, CompactTarget, Stated, read_compact, write_compact,
+};
 pub use compare::{
     ChangeKind, ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, compare,
 };
@@ -85,8 +92,9 @@ pub use model::{
 pub use peak_memory::PeakMemory;
 pub use precondition::precondition_failed;
 pub use processor_seconds::ProcessorSeconds;
+pub use published::{Published, read_published, results_page, with_results};
 pub use results::{RESULTS, ResultsFile, recover};
-pub use schema::{evidence_schema, schema};
+pub use schema::{compact_schema, evidence_schema, schema};
 pub use seconds::Seconds;
 pub use store::{StoreError, read, write_all, write_text};
 pub use summary::{Counts, Summary, summarize};

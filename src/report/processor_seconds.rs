@@ -20,6 +20,11 @@ impl ProcessorSeconds {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// The sum over all programs.
+    pub(super) fn total(&self) -> Seconds {
+        self.0.values().copied().sum()
+    }
 }
 
 impl<N: Into<String>> FromIterator<(N, Duration)> for ProcessorSeconds {
@@ -44,6 +49,6 @@ impl fmt::Display for ProcessorSeconds {
         let mut shares: Vec<_> = self.0.iter().collect();
         shares.sort_by_key(|(program, seconds)| (Reverse(**seconds), program.as_str()));
         let shares: Vec<_> = shares.iter().map(|(program, seconds)| format!("{program} {seconds}")).collect();
-        write!(f, "{} ({})", self.0.values().copied().sum::<Seconds>(), shares.join(", "))
+        write!(f, "{} ({})", self.total(), shares.join(", "))
     }
 }

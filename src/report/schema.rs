@@ -1,11 +1,11 @@
-//! The published JSON Schemas of the documents, derived from `model` and `evidence`.
+//! The published JSON Schemas of the documents, derived from `model`, `evidence` and `compact`.
 //!
-//! They are committed as `docs/report.schema.json` and `docs/evidence.schema.json`, and a test compares each.
+//! They are committed in `docs/`, such as `docs/report.schema.json`, and a test compares each.
 //! To update them: `UPDATE_SCHEMA=1 cargo test published_schema`.
 
 use schemars::schema_for;
 
-use super::{Evidence, Report};
+use super::{CompactReport, Evidence, Report};
 
 /// The JSON Schema (draft 2020-12) of [`Report`].
 pub fn schema() -> serde_json::Value {
@@ -17,6 +17,11 @@ pub fn evidence_schema() -> serde_json::Value {
     schema_for!(Evidence).to_value()
 }
 
+/// The JSON Schema (draft 2020-12) of [`CompactReport`].
+pub fn compact_schema() -> serde_json::Value {
+    schema_for!(CompactReport).to_value()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -24,7 +29,9 @@ mod tests {
 
     #[test]
     fn the_published_schema_is_up_to_date() {
-        for (name, schema) in [("report", schema()), ("evidence", evidence_schema())] {
+        for (name, schema) in
+            [("report", schema()), ("evidence", evidence_schema()), ("compact", compact_schema())]
+        {
             let path = format!("{}/../../docs/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
             let derived = format!("{schema:#}\n");
             if std::env::var_os("UPDATE_SCHEMA").is_some() {
