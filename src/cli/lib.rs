@@ -40,6 +40,7 @@ mod replay;
 mod report;
 mod report_files;
 mod request;
+mod results;
 mod run;
 mod select;
 mod shell;

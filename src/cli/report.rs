@@ -3,7 +3,8 @@
 //! - `merge` writes a report merged from several. `fetch` writes the reports that pods stored in a cluster,
 //!   as one. `recover` writes the report of a killed run from its results.
 //! - `html` writes a page, `compare` lists the changes between two reports, and `table` the features of many.
-//! - `evidence` writes the file that an operator publishes with a release.
+//! - `evidence` writes the file that an operator publishes with a release. `compact`, `check` and `results` are
+//!   in [`super::results`].
 //!
 //! [`conformance_report::merge`] decides which reports can be merged. A merged report refers to the artifacts
 //! of the others, which stay in their folders.
@@ -19,7 +20,7 @@ use super::args::{
     CompareArgs, EvidenceArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, TableArgs,
 };
 use super::report_files::{command, write};
-use super::{Failure, job, output};
+use super::{Failure, job, output, results};
 
 pub(crate) async fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.verb {
@@ -31,6 +32,9 @@ pub(crate) async fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         ReportVerb::Table(args) => in_place(|| table(args)),
         ReportVerb::Recover(args) => in_place(|| recover(args)),
         ReportVerb::Evidence(args) => in_place(|| evidence(args)),
+        ReportVerb::Compact(args) => in_place(|| results::compact(args)),
+        ReportVerb::Check(args) => in_place(|| results::check(args)),
+        ReportVerb::Results(args) => in_place(|| results::write(args)),
     }
 }
 

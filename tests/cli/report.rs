@@ -80,3 +80,62 @@ fn a_folder_without_results_is_not_recovered() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("killed before its first case"), "{}", stderr(&output));
 }
+
+/// A compact report of one run on Volcano, in `results/volcano.json` of the home.
+fn with_compact_report() -> Cli {
+    let cli = Cli::new();
+    for folder in ["full", "results"] {
+        std::fs::create_dir(cli.home.path().join(folder)).expect("a folder can be made");
+    }
+    cli.file("full/report.json", &report_with(Outcome::fail("2 of 3 pods are bound")));
+    cli.file(
+        "README.md",
+        "<!-- begin results: `grove-conformance report results` writes this part -->\n<!-- end results -->\n",
+    );
+    let commit = "a1".repeat(20);
+    let args = ["report", "compact", "full", "--machine", "2 vCPU, 8 GB", "--commit", &commit];
+    let output = cli.run(&[&args[..], &["--out", "results/volcano.json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    cli
+}
+
+#[test]
+fn compact_reports_become_the_tables_of_two_pages() {
+    let cli = with_compact_report();
+    let check = cli.run(&["report", "results", "--check"]);
+    assert_eq!(check.status.code(), Some(2), "{}", stderr(&check));
+    assert!(stderr(&check).contains("results/README.md is out of date"), "{}", stderr(&check));
+    for args in [&["report", "results"][..], &["report", "results", "--check"]] {
+        let output = cli.run(args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+    }
+    for (file, link) in [("README.md", "](results/volcano.json)"), ("results/README.md", "](volcano.json)")] {
+        let text = std::fs::read_to_string(cli.home.path().join(file)).expect("it is written");
+        assert!(text.contains(link), "{file}: {text}");
+    }
+}
+
+#[test]
+fn a_contributed_report_is_checked_against_the_full_report() {
+    let cli = with_compact_report();
+    for args in [
+        &["report", "check", "results/volcano.json"][..],
+        &["report", "check", "results/volcano.json", "full"],
+    ] {
+        let output = cli.run(args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+    }
+    cli.file("full/report.json", &report_with(Outcome::pass()));
+    let another = cli.run(&["report", "check", "results/volcano.json", "full"]);
+    assert_eq!(another.status.code(), Some(2), "{}", stderr(&another));
+    assert!(stderr(&another).contains("does not follow from these reports"), "{}", stderr(&another));
+    let file = cli.home.path().join("results/volcano.json");
+    let text = std::fs::read_to_string(&file).expect("it is written");
+    std::fs::write(&file, text.replacen("\"AON-01\": \"fail\"", "\"AON-01\": \"pass\"", 1))
+        .expect("it can be edited");
+    for args in [&["report", "check", "results/volcano.json"][..], &["report", "results"]] {
+        let edited = cli.run(args);
+        assert_eq!(edited.status.code(), Some(2), "{args:?}: {}", stderr(&edited));
+        assert!(stderr(&edited).contains("the counts do not follow from the clauses"), "{}", stderr(&edited));
+    }
+}

@@ -23,7 +23,8 @@ pub(crate) use self::other_clusters::{
     CreateArgs, DevArgs, DevVerb, ImageArgs, MutantsArgs,
 };
 pub(crate) use self::report::{
-    CompareArgs, EvidenceArgs, FetchArgs, HtmlArgs, MergeArgs, RecoverArgs, ReportArgs, ReportVerb, TableArgs,
+    CheckArgs, CompactArgs, CompareArgs, EvidenceArgs, FetchArgs, HtmlArgs, MergeArgs, RecoverArgs,
+    ReportArgs, ReportVerb, ResultsArgs, TableArgs,
 };
 pub(crate) use self::run::{
     AiConformanceArgs, FeasibilityArgs, FuzzArgs, JobArgs, LoadArgs, NodesArgs, PodVerb, RunArgs, SoakArgs,

@@ -29,6 +29,12 @@ pub(crate) enum ReportVerb {
     /// Write the evidence file of a report, or check an evidence file against its report. Exits with the code
     /// of the report.
     Evidence(EvidenceArgs),
+    /// Write the verdicts of one or more runs as a compact report for results/.
+    Compact(CompactArgs),
+    /// Check a compact report: its digest and counts, and whether it follows from full reports.
+    Check(CheckArgs),
+    /// Write the tables of results/README.md and README.md from the compact reports in results/.
+    Results(ResultsArgs),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -116,4 +122,50 @@ pub(crate) struct MergeArgs {
     /// Folder for the merged report.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub report_dir: PathBuf,
+}
+
+/// Arguments of `report compact`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompactArgs {
+    /// The reports of the runs: their folders, or their report.yaml or report.json.
+    #[arg(value_name = "REPORT", required = true)]
+    pub reports: Vec<PathBuf>,
+    /// The machine of the runs, such as "2 vCPU, 8 GB, Linux 6.12". The reports do not contain it.
+    #[arg(long, value_name = "TEXT")]
+    pub machine: String,
+    /// Git commit of the suite that ran, with 40 digits. The reports do not contain it.
+    #[arg(long, value_name = "SHA")]
+    pub commit: String,
+    /// Backend to include, such as volcano, instead of all. May be repeated.
+    #[arg(long = "backend", value_name = "NAME")]
+    pub backends: Vec<String>,
+    /// File to write, such as results/volcano-1.15.json.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// Arguments of `report check`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CheckArgs {
+    /// The compact report.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The full reports of its runs, in any order: their folders, or their report.yaml or report.json. Without
+    /// them, an edit that also changed the digest stays unnoticed.
+    #[arg(value_name = "REPORT")]
+    pub reports: Vec<PathBuf>,
+}
+
+/// Arguments of `report results`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ResultsArgs {
+    /// Folder of the compact reports.
+    #[arg(value_name = "DIR", default_value = "results")]
+    pub folder: PathBuf,
+    /// File with the lines `begin results` and `end results`.
+    #[arg(long, value_name = "FILE", default_value = "README.md")]
+    pub readme: PathBuf,
+    /// Write nothing, and fail if a file is out of date.
+    #[arg(long)]
+    pub check: bool,
 }
