@@ -346,7 +346,8 @@ fn is_hexadecimal(text: &str, length: usize) -> bool {
 
 /// `report merge` and `report fetch` write their own command into the report.
 fn is_merged(report: &Report) -> bool {
-    report.command.split_whitespace().nth(1) == Some("report")
+    let mut words = report.command.split_whitespace().skip(1);
+    words.find(|word| !word.starts_with('-')) == Some("report")
 }
 
 /// The command without the folder of its report, which does not affect the verdicts. A quoted folder stays.

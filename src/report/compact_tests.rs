@@ -136,7 +136,7 @@ fn incomplete_edited_and_merged_reports_are_refused() {
     edited.targets[0].clauses[0].outcome = Outcome::fail("edited");
     assert!(refused(edited).starts_with("one/report.yaml: the report does not agree with itself"));
     let mut merged = fixture::report();
-    merged.command = "grove-conformance report merge a b -o c".to_owned();
+    merged.command = "grove-conformance -v report merge a b -o c".to_owned();
     assert!(refused(merged).contains("give the reports of the runs"));
     let mut other = fixture::report();
     other.suite.version = "9.9.9".to_owned();
