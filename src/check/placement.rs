@@ -26,7 +26,7 @@ struct Placement<'a> {
 }
 
 /// A node's domain, from its labels when the history first saw it.
-fn domain<'a>(history: &'a History, node: &str, key: &str) -> Option<&'a str> {
+pub(super) fn domain<'a>(history: &'a History, node: &str, key: &str) -> Option<&'a str> {
     history.of("Node").find(|version| version.name() == node)?.label(key)
 }
 

@@ -4,21 +4,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
-use conformance_contract::ruling::Ruling;
+use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::Unit;
 use conformance_facts::binding::bound_pods;
 use conformance_facts::cliques::pods_of;
 use conformance_history::{Change, History, Pod, Version, list};
 
+use super::binding::bindings;
+use super::placement::domain;
 use super::{Shown, none, violation};
 
 /// A pod was evicted although the preemptor has no higher priority.
 pub const EVICTED_FOR_EQUAL: Code = Code::new("evicted-for-equal-priority");
 /// A pod was evicted although the preemptor does not fit afterwards either.
 pub const EVICTED_WITHOUT_ROOM: Code = Code::new("evicted-without-room");
+/// A pod was evicted although no domain of the required level can hold the preemptor afterwards either.
+pub const EVICTED_WITHOUT_DOMAIN: Code = Code::new("evicted-without-domain");
 /// A pod was evicted for a gang that must not preempt.
 pub const EVICTED_BY_NEVER: Code = Code::new("evicted-although-never");
+const EVICTED_IN_ANOTHER_DOMAIN: Code = Code::new("evicted-in-another-domain");
+const CLEARED_ROOM_TAKEN: Code = Code::new("cleared-room-taken");
 /// A preempted unit keeps some pods, and fewer than its minimum.
 const PREEMPTED_IN_PART: Code = Code::new("preempted-in-part");
 const EVICTED_POD_NOT_REPLACED: Code = Code::new("evicted-pod-not-replaced");
@@ -71,13 +77,23 @@ impl<'a> Victim<'a> {
 
     /// None of the pods was evicted or deleted before the entry `until`. A violation has this code.
     pub fn stays(&self, until: usize, code: &Code) -> Ruling {
-        let mut evicted = BTreeSet::new();
-        let lost = self.versions(until).filter(|version| self.old.contains(version.uid()));
-        let lost = lost.filter(|version| is_lost(version) && evicted.insert(version.uid()));
-        none(lost.map(|version| {
+        none(self.lost(until).into_iter().map(|version| {
             let message = format!("Pod {} of a running gang was evicted", version.name());
             violation(code.clone(), message).shown_by("evicted", version)
         }))
+    }
+
+    /// The versions that first show, before the entry `until`, that a pod was evicted or deleted.
+    fn lost(&self, until: usize) -> Vec<Version<'a>> {
+        let mut evicted = BTreeSet::new();
+        let lost = self.versions(until).filter(|version| self.old.contains(version.uid()));
+        lost.filter(|version| is_lost(version) && evicted.insert(version.uid())).collect()
+    }
+
+    /// The domains of this level in which the pods were bound.
+    fn domains(&self, key: &str) -> BTreeSet<&'a str> {
+        let old = self.history.pods().filter(|version| self.old.contains(version.uid()));
+        old.filter_map(|version| domain(self.history, version.pod().node()?, key)).collect()
     }
 
     /// At the entry `until`, every unit has at least its minimum of bound pods, or none (PRE-02).
@@ -182,6 +198,52 @@ impl<'a> Victim<'a> {
         let since = self.since;
         self.history.pods().filter(move |version| version.index >= since && version.index < until)
     }
+}
+
+/// Each gang that lost a pod before the entry `until` had a pod in a domain of this level in which the
+/// preemptor is bound (PRE-05).
+pub fn share_domain(
+    history: &History,
+    victims: &[Victim<'_>],
+    preemptor: &[Unit],
+    key: &str,
+    until: usize,
+) -> Ruling {
+    let live = history.before(until);
+    let of_preemptor = live.pods().filter(|pod| is_of_units(preemptor, *pod));
+    let domains: BTreeSet<&str> = of_preemptor.filter_map(|pod| domain(history, pod.node()?, key)).collect();
+    if domains.is_empty() {
+        return Err(Broken::NotReached("no pod of the preemptor is bound in a domain".into()));
+    }
+    let mut violations = Vec::new();
+    for victim in victims.iter().filter(|victim| victim.domains(key).is_disjoint(&domains)) {
+        for lost in victim.lost(until) {
+            let bound: Vec<_> = domains.iter().copied().collect();
+            let message = format!(
+                "Pod {} was evicted, but no pod of its gang was in the domain of the preemptor, {}",
+                lost.name(),
+                bound.join(", ")
+            );
+            violations.push(violation(EVICTED_IN_ANOTHER_DOMAIN, message).shown_by("evicted", lost));
+        }
+    }
+    none(violations)
+}
+
+/// From the arrival of the preemptor at the entry `since` to the entry `until`, no pod of these units of lower
+/// priority was bound (PRE-09).
+pub fn room_is_kept(history: &History, lower: &[Unit], since: usize, until: usize) -> Ruling {
+    let is_meanwhile = |version: &Version<'_>| version.index >= since && version.index < until;
+    let taken =
+        bindings(history).filter(|version| is_meanwhile(version) && is_of_units(lower, version.pod()));
+    none(taken.map(|version| {
+        let message = format!(
+            "Pod {} of lower priority was bound to Node {} while the preemptor waited",
+            version.name(),
+            version.pod().node().unwrap_or_default()
+        );
+        violation(CLEARED_ROOM_TAKEN, message).shown_by("bound", version)
+    }))
 }
 
 fn is_of_units(units: &[Unit], pod: Pod<'_>) -> bool {

@@ -124,3 +124,71 @@ fn replacements_wait_for_room(#[case] story: Story, #[case] wanted: &[&str]) {
 fn a_waiting_replacement_is_not_deleted(#[case] story: Story, #[case] wanted: &[&str]) {
     assert_eq!(found(story, |victim, until| victim.replacements_stay(until)), wanted);
 }
+
+/// A gang of one pod per rack runs when another gang arrives.
+fn on_two_racks() -> Story {
+    let node = |name: &str, rack: &str| {
+        let labels = json!({names::RACK: rack});
+        json!({"kind": "Node", "metadata": {"name": name, "labels": labels}})
+    };
+    Story::whole()
+        .all_added([node("a", "rack-a"), node("b", "rack-b")])
+        .all_added([worker("left", 0, Some("a")), worker("right", 0, Some("b"))])
+        .mark(ARRIVED, Value::Null)
+}
+
+/// The other gang is bound on node a.
+fn bound_on_a(story: Story) -> Story {
+    story.added(worker("high", 0, Some("a")))
+}
+
+fn one_pod(set: &str) -> Vec<Unit> {
+    vec![Unit { gang: format!("{set}-0"), minimums: vec![(format!("{set}-0-worker"), 1)] }]
+}
+
+#[rstest]
+#[case::nobody(bound_on_a(on_two_racks()), &[])]
+#[case::in_the_same_rack(bound_on_a(on_two_racks().deleted(worker("left", 0, Some("a")))), &[])]
+#[case::in_another_rack(
+    bound_on_a(on_two_racks().deleted(worker("right", 0, Some("b")))),
+    &["evicted-in-another-domain"]
+)]
+#[case::in_both(
+    bound_on_a(on_two_racks().deleted(worker("left", 0, Some("a"))).deleted(worker("right", 0, Some("b")))),
+    &["evicted-in-another-domain"]
+)]
+#[case::a_part_was_in_the_rack(
+    bound_on_a(
+        on_two_racks()
+            .added(worker("wide", 0, Some("a")))
+            .added(worker("wide", 1, Some("b")))
+            .mark(ARRIVED, Value::Null)
+            .deleted(worker("wide", 1, Some("b")))
+    ),
+    &[]
+)]
+fn only_gangs_of_the_rack_are_evicted(#[case] story: Story, #[case] wanted: &[&str]) {
+    let history = story.end();
+    let (since, _) = history.marks(ARRIVED).last().expect("the mark");
+    let victims = ["left", "right", "wide"].map(|set| Victim::of(&history, one_pod(set), since));
+    let end = history.entries.len();
+    assert_eq!(codes(share_domain(&history, &victims, &one_pod("high"), names::RACK, end)), wanted);
+}
+
+#[test]
+fn without_a_bound_preemptor_no_rack_can_be_compared() {
+    let history = on_two_racks().deleted(worker("right", 0, Some("b"))).end();
+    let ruling = share_domain(&history, &[], &one_pod("high"), names::RACK, history.entries.len());
+    assert!(matches!(ruling, Err(Broken::NotReached(_))), "{ruling:?}");
+}
+
+#[rstest]
+#[case::bound_before(arrived(), &[])]
+#[case::seen_again(arrived().modified(worker("w", 0, Some("n"))), &[])]
+#[case::waiting(replaced(), &[])]
+#[case::the_preemptor(evicted().added(worker("high", 0, Some("n"))), &[])]
+#[case::a_replacement(replaced().modified(worker("w", 2, Some("n"))), &["cleared-room-taken"])]
+fn cleared_room_is_not_given_to_lower_gangs(#[case] story: Story, #[case] wanted: &[&str]) {
+    let kept = |victim: &Victim<'_>, until| room_is_kept(victim.history, &victim.units, victim.since, until);
+    assert_eq!(found(story, kept), wanted);
+}
