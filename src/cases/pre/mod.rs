@@ -3,6 +3,8 @@
 pub(crate) mod does_not_fit_anyway;
 pub(crate) mod higher_priority_gang;
 pub(crate) mod never;
+pub(crate) mod no_rack_has_room;
+pub(crate) mod room_kept;
 
 use conformance_check::preemption::Victim;
 use conformance_facts::binding::not_fully_bound;
