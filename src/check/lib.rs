@@ -7,7 +7,8 @@
 //!
 //! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`order`], [`topology_resources`]
 //! - admission: [`admission`], [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
-//! - scheduling: [`binding`], [`placement`], [`preemption`], [`refusals`], [`excess_pods`], [`coexistence`]
+//! - scheduling: [`binding`], [`placement`], [`preemption`], [`wake_up`], [`refusals`], [`excess_pods`],
+//!   [`coexistence`]
 //! - lifecycle: [`lifecycle`], [`scaling`], [`startup`], [`startup_wait`], [`cleanup`], [`end_state`]
 //! - writes of the operator: [`audit`], [`foreign_fields`], [`idle_writes`], [`leadership`], [`migration`]
 //! - real nodes: [`kubelets`], [`devices`]
@@ -45,6 +46,7 @@ pub mod scaling;
 pub mod startup;
 pub mod startup_wait;
 pub mod topology_resources;
+pub mod wake_up;
 
 use jiff::SignedDuration;
 use serde_json::Value;

@@ -1,0 +1,81 @@
+//! How soon a scheduler binds a gang after the reason for its waiting has ended.
+
+use conformance_contract::ruling::{Broken, Ruling};
+use conformance_contract::violation::Code;
+use conformance_expect::Unit;
+use conformance_facts::binding::not_fully_bound;
+use conformance_history::History;
+use jiff::SignedDuration;
+
+use super::{deviates, none};
+
+const BOUND_TOO_LATE: Code = Code::new("bound-too-late");
+
+/// The time that the clauses of WAKE allow.
+const LIMIT: SignedDuration = SignedDuration::from_secs(10);
+
+/// Half of the time after which kube-scheduler retries all pods. A later binding may not be due to the event.
+const LONGEST: SignedDuration = SignedDuration::from_secs(150);
+
+/// These units are bound whole within 10 s of the entry `ended`, at which the reason for their waiting ended.
+pub fn is_bound_soon(history: &History, units: &[Unit], ended: usize) -> Ruling {
+    let limit = history.allowed(LIMIT);
+    let Some(entry) = history.entries.get(ended).filter(|_| limit <= LONGEST) else {
+        let why = "the machine was so slow that the scheduler may have retried all pods";
+        return Err(Broken::NotReached(why.into()));
+    };
+    let last = entry.at + limit;
+    let until = history.entries.iter().position(|entry| entry.at > last);
+    let live = history.before(until.unwrap_or(history.entries.len()));
+    none(not_fully_bound(&live, units).map(|short| deviates(BOUND_TOO_LATE, short)))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::MarkName;
+    use conformance_history::testing::{Story, worker};
+    use rstest::rstest;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::codes;
+
+    const ENDED: MarkName = MarkName::of_case("ended");
+
+    /// The second pod of a gang of two is bound this many seconds after the reason has ended.
+    fn bound_after(seconds: i64) -> History {
+        let ended = Story::flat().workers("w", 2, 1).later(100).mark(ENDED, Value::Null);
+        ended.later(seconds).modified(worker("w", 1, Some("n"))).end()
+    }
+
+    fn ruling(history: &History) -> Ruling {
+        let units = [Unit { gang: "w-0".into(), minimums: vec![("w-0-worker".into(), 2)] }];
+        let (ended, _) = history.reached(ENDED).expect("the mark");
+        is_bound_soon(history, &units, ended)
+    }
+
+    #[rstest]
+    #[case::at_once(0, None, &[])]
+    #[case::in_time(10, None, &[])]
+    #[case::late(11, None, &["bound-too-late"])]
+    #[case::late_on_a_slow_machine(29, Some(3.0), &[])]
+    #[case::too_late_on_a_slow_machine(31, Some(3.0), &["bound-too-late"])]
+    fn a_gang_is_bound_soon(#[case] seconds: i64, #[case] slowness: Option<f64>, #[case] wanted: &[&str]) {
+        let mut history = bound_after(seconds);
+        history.header.slowness = slowness;
+        assert_eq!(codes(ruling(&history)), wanted);
+    }
+
+    #[test]
+    fn a_gang_that_is_never_bound_is_not_bound_soon() {
+        let history = Story::flat().workers("w", 2, 1).mark(ENDED, Value::Null).end();
+        assert_eq!(codes(ruling(&history)), ["bound-too-late"]);
+    }
+
+    #[test]
+    fn a_very_slow_machine_decides_nothing() {
+        let mut history = bound_after(1);
+        history.header.slowness = Some(16.0);
+        assert!(matches!(ruling(&history), Err(Broken::NotReached(_))));
+    }
+}
