@@ -31,6 +31,7 @@ mod upd;
 #[cfg(test)]
 mod upstream_tests;
 mod vol;
+mod wake;
 
 use backends::Backend;
 use conformance_check::invariants;

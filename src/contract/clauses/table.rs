@@ -19,7 +19,7 @@ macro_rules! files {
 }
 
 /// One file per group, in the order of the contract.
-const FILES: [(&str, &str); 21] = files![
+const FILES: [(&str, &str); 22] = files![
     "adm.yaml",
     "gang.yaml",
     "aon.yaml",
@@ -41,6 +41,7 @@ const FILES: [(&str, &str); 21] = files![
     "upd.yaml",
     "auto.yaml",
     "pre.yaml",
+    "wake.yaml",
 ];
 
 static CONTRACT: LazyLock<(Vec<Group>, Vec<Clause>)> = LazyLock::new(|| {
