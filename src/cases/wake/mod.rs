@@ -1,4 +1,4 @@
-//! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends. The cases differ in the reason only.
+//! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends. Most cases differ in the reason only.
 //!
 //! kube-scheduler has its default flush interval here, five minutes. Volcano and KAI look at every gang in each
 //! session, every 200 ms. koord-scheduler flushes every 5 s, which would hide an event that has no effect, so
@@ -8,6 +8,7 @@ pub(crate) mod gang_deleted;
 pub(crate) mod gang_scaled_in;
 pub(crate) mod node_joins;
 pub(crate) mod node_uncordoned;
+pub(crate) mod priority_class_created;
 pub(crate) mod taint_removed;
 
 use conformance_check::wake_up;
@@ -72,6 +73,10 @@ async fn drive(test: &mut TestContext, set: &str, reason: Reason) -> Result<(), 
     }
     test.mark(ENDED, Value::Null);
     reason.end(test).await?;
+    until_bound(test, set).await
+}
+
+async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
     let bound = format!("the pods of PodCliqueSet {set} bound");
     test.until(&bound, SCHEDULING, |live| live.bound_pods_of_set(set) == PODS).await?;
     test.mark(BOUND, Value::Null);
