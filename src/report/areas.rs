@@ -54,7 +54,7 @@ impl Area {
             "TOPO" => Area::Topology,
             "DEL" => Area::Deletion,
             "STAT" | "TERM" | "START" | "UPD" | "AUTO" | "MIG" => Area::Lifecycle,
-            "PRE" => Area::Contention,
+            "PRE" | "WAKE" => Area::Contention,
             _ => Area::Other,
         }
     }
