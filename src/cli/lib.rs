@@ -8,6 +8,7 @@
 mod accept;
 mod args;
 mod baseline;
+mod behaviour;
 mod bench;
 mod case_filter;
 mod clean;
@@ -236,6 +237,7 @@ async fn dev(args: DevArgs, interruption: &Arc<Interruption>) -> Result<Exit, Fa
         DevVerb::Components(args) => components::components(&args).await,
         DevVerb::Versions => versions::versions().await,
         DevVerb::Image(args) => image::image(&args).await,
+        DevVerb::Behaviour(args) => in_place(|| behaviour::publish(&args)),
         DevVerb::ContractSources(args) => contract::cited_lines::check(&args.clones),
     }
 }

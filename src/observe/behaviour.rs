@@ -97,6 +97,9 @@ pub struct Evidence {
     pub file: String,
     /// SHA-256 of the file.
     pub sha256: String,
+    /// SHA-256 of the whole history, if the file is an excerpt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt_of: Option<String>,
 }
 
 impl Behaviour {

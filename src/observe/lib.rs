@@ -7,6 +7,7 @@
 //! - `seen`, `reports`: what a history shows of a gang, and what the gang reports
 //! - `rounds` combines the answers of several rounds, `behaviour` is the document of all answers, and
 //!   `comparison` compares two documents.
+//! - `published`: the page of committed answers, and the excerpts of histories that prove them
 
 mod affinity;
 mod answer;
@@ -20,6 +21,7 @@ mod observation;
 mod plain_gang;
 mod prelude;
 mod priority;
+mod published;
 mod reports;
 mod rounds;
 mod seen;
@@ -33,6 +35,7 @@ pub use answer::{Answer, Answered, Figure, NoAnswer};
 pub use behaviour::{Behaviour, Cell, Evidence, Outcome, Question};
 pub use comparison::{Difference, Loss, differences};
 pub use observation::Observation;
+pub use published::{LIMIT, by_scheduler, excerpt, folder_name, page, sort};
 pub use rounds::cell;
 
 include!(concat!(env!("OUT_DIR"), "/cases.rs"));

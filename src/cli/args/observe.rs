@@ -1,4 +1,4 @@
-//! The arguments of `observe`.
+//! The arguments of `observe`, and of `dev behaviour`, which publishes its answers.
 
 use std::path::PathBuf;
 
@@ -48,4 +48,16 @@ impl ObserveArgs {
         let Self { target, programs, output, config, .. } = self;
         (config, RunOptions { target, programs, output, ..RunOptions::default() })
     }
+}
+
+/// Arguments of `dev behaviour`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BehaviourArgs {
+    /// Output folders of `observe`. Each replaces the published answers of its schedulers and versions. Without
+    /// folders, only the page is written again.
+    #[arg(value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Folder of the published answers: the page behaviour.md, and the folder behaviour.
+    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
-use super::MutateArgs;
+use super::{BehaviourArgs, MutateArgs};
 use super::run::{FeasibilityArgs, SoakArgs};
 use super::value_parsers::{factor, version};
 use crate::options::{ProgramOptions, ProviderName, Versions};
@@ -36,6 +36,8 @@ pub(crate) enum DevVerb {
     Versions,
     /// Build the suite's image, for `job`.
     Image(ImageArgs),
+    /// Publish answers of `observe`: a page, and the excerpts of histories that prove them.
+    Behaviour(BehaviourArgs),
     /// Check in clones of the cited repositories that every cited file has the cited lines.
     ContractSources(ContractSourcesArgs),
 }

@@ -165,7 +165,7 @@ fn keep(
     let name = format!("{}-{}.jsonl", observation.id().replace('/', "-"), round + 1);
     let file = Path::new(HISTORIES).join(target.backend()).join(name);
     match write_history(&folder.join(&file), history) {
-        Ok(sha256) => Some(Evidence { file: file.display().to_string(), sha256 }),
+        Ok(sha256) => Some(Evidence { file: file.display().to_string(), sha256, excerpt_of: None }),
         Err(failure) => {
             output::say(&format!("{} cannot be written: {failure}", file.display()));
             None

@@ -1,0 +1,251 @@
+//! `dev behaviour`: publishes the answers of `observe`. It writes a folder per scheduler and version, with the
+//! document and the excerpts of histories, and one page of all folders.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use conformance_history::History;
+use conformance_observe::{
+    Answered, Behaviour, Cell, Evidence, LIMIT, NoAnswer, Observation, Outcome, by_scheduler, excerpt,
+    folder_name, page, sort,
+};
+use conformance_programs::components::digest;
+use conformance_programs::home;
+use conformance_report::Exit;
+
+use crate::args::BehaviourArgs;
+use crate::{Failure, output};
+
+/// The document of a run of `observe`, and of a published column.
+const DOCUMENT: &str = "behaviour.json";
+/// The page, in the folder of the results.
+const PAGE: &str = "behaviour.md";
+/// The folder of the columns there.
+const COLUMNS: &str = "behaviour";
+/// The most bytes of all files of the columns.
+const MOST: u64 = 3_000_000;
+
+pub(crate) fn publish(args: &BehaviourArgs) -> Result<Exit, Failure> {
+    let columns = args.results.join(COLUMNS);
+    let mut published = BTreeSet::new();
+    for folder in &args.folders {
+        for column in by_scheduler(&document(&folder.join(DOCUMENT))?) {
+            let to = columns.join(folder_name(&column));
+            if !published.insert(to.clone()) {
+                let place = to.display();
+                return Err(Failure::Usage(format!("several folders have answers for {place}: pass one")));
+            }
+            publish_column(folder, column, &to)?;
+        }
+    }
+    let all = read_columns(&args.results)?;
+    if all.is_empty() {
+        let place = columns.display();
+        return Err(Failure::Usage(format!("{place} has no answers: pass the folder of a run of `observe`")));
+    }
+    home::write(&args.results.join(PAGE), page(&all))?;
+    let problems = problems(&args.results)?;
+    for problem in &problems {
+        output::say(problem);
+    }
+    output::say(&format!("wrote {}", args.results.join(PAGE).display()));
+    Ok(if problems.is_empty() { Exit::Conformant } else { Exit::NotConformant })
+}
+
+fn failed(path: &Path, reason: &dyn std::fmt::Display) -> Failure {
+    Failure::Usage(format!("{}: {reason}", path.display()))
+}
+
+fn document(path: &Path) -> Result<Behaviour, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| failed(path, &error))?;
+    Behaviour::read(&text).map_err(|error| failed(path, &error))
+}
+
+fn history(path: &Path) -> Result<History, Failure> {
+    let file = File::open(path).map_err(|error| failed(path, &error))?;
+    History::read(BufReader::new(file), None).map_err(|error| failed(path, &error))
+}
+
+/// Replaces the folder of a column. The histories are relative to `from`.
+fn publish_column(from: &Path, mut column: Behaviour, to: &Path) -> Result<(), Failure> {
+    if to.exists() {
+        std::fs::remove_dir_all(to).map_err(|error| failed(to, &error))?;
+    }
+    for question in &mut column.questions {
+        let observation = conformance_observe::observation(&question.id).ok_or_else(|| {
+            failed(from, &format!("{} is no question of this version of the suite", question.id))
+        })?;
+        for cell in &mut question.cells {
+            cell.histories = publish_cell(from, observation, cell, to)?;
+        }
+    }
+    let text = column.write().map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    Ok(home::write(&to.join(DOCUMENT), text)?)
+}
+
+/// Writes the excerpts of a cell: one for each answer that the table shows.
+fn publish_cell(
+    from: &Path,
+    observation: &Observation,
+    cell: &Cell,
+    to: &Path,
+) -> Result<Vec<Evidence>, Failure> {
+    let mut rounds: BTreeMap<String, u32> = BTreeMap::new();
+    let mut excerpts: BTreeMap<String, Evidence> = BTreeMap::new();
+    for evidence in &cell.histories {
+        let path = from.join(&evidence.file);
+        let whole = history(&path)?;
+        if digest(&path)? != evidence.sha256 {
+            return Err(failed(&path, &"its digest differs from that in behaviour.json"));
+        }
+        let word = word(&observation.answer(&whole));
+        if !word.is_empty() {
+            *rounds.entry(word.clone()).or_default() += 1;
+        }
+        if is_shown(cell, &word) && !excerpts.contains_key(&word) {
+            let short = excerpt(observation, &whole).map_err(|reason| failed(&path, &reason))?;
+            let file = file_name(observation.id(), cell.outcome, &word);
+            let sha256 = write(&to.join(&file), &short)?;
+            excerpts.insert(word, Evidence { file, sha256, excerpt_of: Some(evidence.sha256.clone()) });
+        }
+    }
+    if rounds != cell.distribution {
+        let id = observation.id();
+        let reason = format!("the histories of {id} on {} give other answers: observe again", cell.backend);
+        return Err(failed(from, &reason));
+    }
+    Ok(excerpts.into_values().collect())
+}
+
+/// The word of an answer; empty if there is none.
+fn word(answered: &Answered) -> String {
+    answered.as_ref().map_or_else(|_| String::new(), |answer| answer.word.to_owned())
+}
+
+/// Whether the table shows this answer of a cell.
+fn is_shown(cell: &Cell, word: &str) -> bool {
+    match cell.outcome {
+        Outcome::Answered => cell.answer.as_deref() == Some(word),
+        Outcome::Varies => cell.distribution.contains_key(word),
+        Outcome::NoAnswer => true,
+        Outcome::DoesNotApply => false,
+    }
+}
+
+/// Such as `bound-lost-pod-replaced.jsonl`. In a cell that varies, the answer follows the id.
+fn file_name(id: &str, outcome: Outcome, word: &str) -> String {
+    let id = id.replace('/', "-");
+    match outcome {
+        Outcome::Varies => format!("{id}-{word}.jsonl"),
+        Outcome::Answered | Outcome::NoAnswer | Outcome::DoesNotApply => format!("{id}.jsonl"),
+    }
+}
+
+/// Writes a history and returns its digest.
+fn write(path: &Path, history: &History) -> Result<String, Failure> {
+    let mut text = Vec::new();
+    history.write(&mut text).map_err(|error| Failure::Infrastructure(error.to_string()))?;
+    home::write(path, text)?;
+    Ok(digest(path)?)
+}
+
+/// The entries of a folder, sorted; none if it does not exist.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
+        found.push(entry.map_err(|error| failed(folder, &error))?.path());
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The documents of all columns, sorted.
+fn read_columns(results: &Path) -> Result<Vec<Behaviour>, Failure> {
+    let mut columns = Vec::new();
+    for folder in entries(&results.join(COLUMNS))? {
+        columns.push(document(&folder.join(DOCUMENT))?);
+    }
+    sort(&mut columns);
+    Ok(columns)
+}
+
+/// What is wrong with published answers: a page that its documents do not give, an excerpt that is too large
+/// or gives another answer, and files that no document names.
+fn problems(results: &Path) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    let columns = read_columns(results)?;
+    let file = results.join(PAGE);
+    let committed = std::fs::read_to_string(&file).ok();
+    let generated = (!columns.is_empty()).then(|| page(&columns));
+    if committed != generated {
+        found.push(format!("{} differs from its documents: run `dev behaviour`", file.display()));
+    }
+    let mut expected = BTreeSet::new();
+    for column in &columns {
+        let folder = results.join(COLUMNS).join(folder_name(column));
+        expected.insert(folder.join(DOCUMENT));
+        for (question, cell) in column.cells() {
+            for evidence in &cell.histories {
+                let path = folder.join(&evidence.file);
+                if let Err(reason) = replay(&question.id, cell, evidence, &path) {
+                    found.push(format!("{}: {reason}", path.display()));
+                }
+                expected.insert(path);
+            }
+            let excerpts = match cell.outcome {
+                Outcome::Answered | Outcome::NoAnswer => 1,
+                Outcome::Varies => cell.distribution.len(),
+                Outcome::DoesNotApply => 0,
+            };
+            // Without a history there is only a reason.
+            let has_none = cell.outcome == Outcome::NoAnswer && cell.histories.is_empty();
+            if cell.histories.len() != excerpts && !has_none {
+                found.push(format!("{} on {}: an excerpt is missing", question.id, cell.backend));
+            }
+        }
+    }
+    let mut bytes = 0;
+    for folder in entries(&results.join(COLUMNS))? {
+        for path in entries(&folder)? {
+            bytes += std::fs::metadata(&path).map_err(|error| failed(&path, &error))?.len();
+            if !expected.contains(&path) {
+                found.push(format!("{}: no document names this file", path.display()));
+            }
+        }
+    }
+    if bytes > MOST {
+        found.push(format!("the published columns have {bytes} bytes, more than {MOST}"));
+    }
+    Ok(found)
+}
+
+/// Checks that an excerpt is small, and gives the answer of its cell.
+fn replay(id: &str, cell: &Cell, evidence: &Evidence, path: &Path) -> Result<(), NoAnswer> {
+    let wrong = |reason: String| Err(NoAnswer(reason));
+    let observation = conformance_observe::observation(id);
+    let observation = observation.ok_or_else(|| NoAnswer(format!("{id} is no question")))?;
+    let short = history(path).map_err(|failure| NoAnswer(failure.to_string()))?;
+    let bytes = std::fs::metadata(path).map_err(|error| NoAnswer(error.to_string()))?.len();
+    if bytes > LIMIT as u64 {
+        return wrong(format!("it has {bytes} bytes, more than {LIMIT}"));
+    }
+    let found = digest(path).map_err(|error| NoAnswer(error.to_string()))?;
+    if found != evidence.sha256 {
+        return wrong(format!("its SHA-256 is {found}, want {}", evidence.sha256));
+    }
+    let word = word(&observation.answer(&short));
+    let is_wanted = if cell.outcome == Outcome::NoAnswer { word.is_empty() } else { is_shown(cell, &word) };
+    if !is_wanted || evidence.file != file_name(id, cell.outcome, &word) {
+        return wrong(format!("its answer is {word:?}, which the table does not show there"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "behaviour_tests.rs"]
+mod tests;

@@ -1,0 +1,182 @@
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_history::SharedMark;
+use conformance_history::testing::Story;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+
+const ID: &str = "waits/too-few-pods-on-pods";
+
+/// A gang that waits. Its pods report this reason; they report nothing if it is empty.
+fn recorded(reason: &str) -> History {
+    let conditions = match reason {
+        "" => json!([]),
+        reason => json!([{"type": "PodScheduled", "status": "False", "reason": reason, "message": "2 of 3"}]),
+    };
+    let pod = json!({
+        "kind": "Pod",
+        "metadata": {"name": "waiting-0", "labels": {names::GANG: "waiting"}, "annotations": {"a": "b"}},
+        "spec": {"containers": [{"name": "worker", "image": "pause".repeat(2000)}]},
+        "status": {"conditions": conditions},
+    });
+    let mut history = Story::on(Target::AI_CONFORMANCE_VOLCANO)
+        .added(pod)
+        .mark(SharedMark::SchedulerPassed, Value::Null)
+        .end();
+    history.header.case = ID.into();
+    history
+}
+
+/// The output folder of a run of `observe` whose rounds had these histories.
+fn observed(version: &str, rounds: &[History]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let observation = conformance_observe::observation(ID).unwrap();
+    let round = |(index, history): (usize, &History)| {
+        let file = format!("histories/{index}.jsonl");
+        let sha256 = write(&folder.path().join(&file), history).unwrap();
+        (observation.answer(history), Some(Evidence { file, sha256, excerpt_of: None }))
+    };
+    let cell = conformance_observe::cell("volcano", version, rounds.iter().enumerate().map(round).collect());
+    let question = conformance_observe::Question {
+        id: ID.into(),
+        question: observation.question().into(),
+        answers: observation.answers.iter().map(|answer| (*answer).to_owned()).collect(),
+        cells: vec![cell],
+    };
+    let document = Behaviour {
+        api_version: Behaviour::API_VERSION.into(),
+        kind: Behaviour::KIND.into(),
+        date: "2026-11-28T00:00:00Z".into(),
+        suite: "0.1.0".into(),
+        command: "grove-conformance observe".into(),
+        kubernetes: "v1.36.5".into(),
+        rounds: u32::try_from(rounds.len()).unwrap(),
+        questions: vec![question],
+    };
+    home::write(&folder.path().join(DOCUMENT), document.write().unwrap()).unwrap();
+    folder
+}
+
+/// Publishes output folders, and returns the folder of the results.
+fn published(folders: &[&TempDir]) -> TempDir {
+    let results = tempfile::tempdir().unwrap();
+    assert_eq!(publish_to(&results, folders).unwrap(), Exit::Conformant);
+    results
+}
+
+fn publish_to(results: &TempDir, folders: &[&TempDir]) -> Result<Exit, Failure> {
+    let folders = folders.iter().map(|folder| folder.path().to_owned()).collect();
+    publish(&BehaviourArgs { folders, results: results.path().to_owned() })
+}
+
+fn excerpt_of(results: &TempDir, version: &str, name: &str) -> PathBuf {
+    results.path().join(COLUMNS).join(format!("volcano-{version}-on-v1.36.5")).join(name)
+}
+
+/// The committed page is generated from the committed documents, and each excerpt gives its answer again.
+#[test]
+fn the_committed_answers_are_proven() {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+    let found = problems(&results).unwrap();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn an_answer_is_published_with_an_excerpt() {
+    let old = observed("v1.15.1", &[recorded("Unschedulable"), recorded("Unschedulable")]);
+    let new = observed("v1.16.0", &[recorded("")]);
+    let results = published(&[&new, &old]);
+    let file = "waits-too-few-pods-on-pods.jsonl";
+    let short = history(&excerpt_of(&results, "v1.15.1", file)).unwrap();
+    let observation = conformance_observe::observation(ID).unwrap();
+    assert_eq!(word(&observation.answer(&short)), "unschedulable");
+    let text = std::fs::read_to_string(results.path().join(PAGE)).unwrap();
+    assert!(
+        text.contains(&format!("[unschedulable](behaviour/volcano-v1.15.1-on-v1.36.5/{file})")),
+        "{text}"
+    );
+    assert!(text.contains("(v1.15.1 to v1.16.0): no-condition, was unschedulable"), "{text}");
+}
+
+#[test]
+fn a_cell_that_varies_has_an_excerpt_for_each_answer() {
+    let rounds = ["", "Unschedulable", "", "Unschedulable", ""].map(recorded);
+    let results = published(&[&observed("v1.15.1", &rounds)]);
+    for answer in ["no-condition", "unschedulable"] {
+        let file = format!("waits-too-few-pods-on-pods-{answer}.jsonl");
+        assert!(excerpt_of(&results, "v1.15.1", &file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn a_run_replaces_the_answers_of_its_version() {
+    let results = published(&[&observed("v1.15.1", &[recorded("")])]);
+    let again = observed("v1.15.1", &[recorded("Unschedulable")]);
+    assert_eq!(publish_to(&results, &[&again]).unwrap(), Exit::Conformant);
+    let text = std::fs::read_to_string(results.path().join(PAGE)).unwrap();
+    assert!(text.contains("[unschedulable]") && !text.contains("[no-condition]"), "{text}");
+    let twice = publish_to(&results, &[&again, &again]).unwrap_err().to_string();
+    assert!(twice.contains("several folders have answers for"), "{twice}");
+}
+
+#[test]
+fn a_changed_history_is_not_published() {
+    let run = observed("v1.15.1", &[recorded("")]);
+    write(&run.path().join("histories/0.jsonl"), &recorded("Unschedulable")).unwrap();
+    let results = tempfile::tempdir().unwrap();
+    let failure = publish_to(&results, &[&run]).unwrap_err().to_string();
+    assert!(failure.contains("its digest differs from that in behaviour.json"), "{failure}");
+}
+
+#[test]
+fn answers_that_the_histories_do_not_give_are_not_published() {
+    let run = observed("v1.15.1", &[recorded("")]);
+    let path = run.path().join(DOCUMENT);
+    let text = std::fs::read_to_string(&path).unwrap();
+    home::write(&path, text.replace("\"no-condition\": 1", "\"unschedulable\": 1")).unwrap();
+    let results = tempfile::tempdir().unwrap();
+    let failure = publish_to(&results, &[&run]).unwrap_err().to_string();
+    assert!(failure.contains("give other answers: observe again"), "{failure}");
+}
+
+#[rstest::rstest]
+#[case::page("../../behaviour.md", Some("text"), "differs from its documents")]
+#[case::foreign_file("stray.jsonl", Some("text"), "no document names this file")]
+#[case::other_content("waits-too-few-pods-on-pods.jsonl", Some(""), "the history has no header")]
+#[case::missing("waits-too-few-pods-on-pods.jsonl", None, "No such file")]
+fn a_change_of_published_files_is_found(
+    #[case] name: &str,
+    #[case] content: Option<&str>,
+    #[case] wanted: &str,
+) {
+    let results = published(&[&observed("v1.15.1", &[recorded("")])]);
+    assert_eq!(problems(results.path()).unwrap(), Vec::<String>::new());
+    let path = excerpt_of(&results, "v1.15.1", name);
+    match content {
+        Some(content) => std::fs::write(&path, content).unwrap(),
+        None => std::fs::remove_file(&path).unwrap(),
+    }
+    let found = problems(results.path()).unwrap().join("\n");
+    assert!(found.contains(wanted), "{found}");
+}
+
+/// The digest of the excerpt is correct, so only the replay finds the other answer.
+#[test]
+fn an_excerpt_with_another_answer_is_found() {
+    let results = published(&[&observed("v1.15.1", &[recorded("")])]);
+    let path = excerpt_of(&results, "v1.15.1", "waits-too-few-pods-on-pods.jsonl");
+    let before = digest(&path).unwrap();
+    let short = excerpt(conformance_observe::observation(ID).unwrap(), &recorded("Unschedulable")).unwrap();
+    let after = write(&path, &short).unwrap();
+    for file in [path.with_file_name(DOCUMENT), results.path().join(PAGE)] {
+        let text = std::fs::read_to_string(&file).unwrap();
+        home::write(&file, text.replace(&before, &after)).unwrap();
+    }
+    let found = problems(results.path()).unwrap().join("\n");
+    assert!(
+        found.contains("its answer is \"unschedulable\", which the table does not show there"),
+        "{found}"
+    );
+}

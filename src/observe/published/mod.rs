@@ -1,0 +1,10 @@
+//! What is committed of the answers: `column` is the document of one scheduler and version, `excerpt` the part
+//! of a history that proves an answer, and `page` the table of all columns.
+
+mod column;
+mod excerpt;
+mod page;
+
+pub use column::{by_scheduler, folder_name, sort};
+pub use excerpt::{LIMIT, excerpt};
+pub use page::page;
