@@ -1,5 +1,5 @@
-//! `dev behaviour`: publishes the answers of `observe`. It writes a folder per scheduler and version, with the
-//! document and the excerpts of histories, and one page of all folders.
+//! `dev behaviour`: publishes the answers of `observe`. It writes a folder per scheduler and version, with
+//! the document and the excerpts of histories, and one page of all folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -3,7 +3,8 @@
 
 use conformance_contract::scheduler::Scheduler;
 use conformance_driver::context::{Stop, TestContext};
-use serde_json::Value;
+use conformance_history::name;
+use serde_json::{Value, json};
 
 use crate::plain_gang::PlainGang;
 use crate::steps;
@@ -16,6 +17,16 @@ pub(crate) const WITHOUT_QUEUES: &[(Scheduler, &str)] = &[
     (Scheduler::KUBE, "its gang resource has no queue"),
     (Scheduler::KOORDINATOR, "its gang resource has no queue"),
 ];
+
+/// Schedulers whose plain gangs have no siblings.
+pub(crate) const WITHOUT_SIBLINGS: &[(Scheduler, &str)] = &[
+    (Scheduler::KUBE, "a PodGroup has siblings only in a tree, which an operator creates"),
+    (Scheduler::VOLCANO, "siblings are subgroups of one gang resource"),
+    (Scheduler::KAI, "siblings are subgroups of one gang resource"),
+];
+
+/// Koordinator's annotation with all gang resources whose gangs are bound together.
+const SIBLINGS: &str = "gang.scheduling.koordinator.sh/groups";
 
 /// One pod less than the minimum exists.
 pub(crate) async fn too_few_pods(test: &mut TestContext) -> Result<(), Stop> {
@@ -32,6 +43,18 @@ pub(crate) async fn too_little_room(test: &mut TestContext) -> Result<(), Stop> 
 /// The gang fits, and its queue does not exist.
 pub(crate) async fn missing_queue(test: &mut TestContext) -> Result<(), Stop> {
     let edit = |resource: &mut Value| resource["spec"]["queue"] = "missing".into();
+    steps::create_resource(test, &GANG, edit).await?;
+    steps::create_pods(test, &GANG, 0..GANG.minimum).await?;
+    test.scheduler_passes().await
+}
+
+/// The gang fits, and its gang resource names a sibling that does not exist.
+pub(crate) async fn missing_sibling(test: &mut TestContext) -> Result<(), Stop> {
+    let namespace = test.namespace.clone();
+    let edit = |resource: &mut Value| {
+        let siblings = json!([format!("{namespace}/{}", name(resource)), format!("{namespace}/missing")]);
+        resource["metadata"]["annotations"][SIBLINGS] = siblings.to_string().into();
+    };
     steps::create_resource(test, &GANG, edit).await?;
     steps::create_pods(test, &GANG, 0..GANG.minimum).await?;
     test.scheduler_passes().await

@@ -1,7 +1,7 @@
 //! Observed behaviour: what each scheduler does where nothing is promised (`observe`).
 //!
-//! - `waits`, `conditions`, `surplus`, `bound`, `members`, `priority`, `affinity`: the observations, one
-//!   `.rs` file each. The build script registers them as it registers cases.
+//! - `waits`, `conditions`, `surplus`, `bound`, `members`, `priority`, `preemption`, `affinity`,
+//!   `topology`: the observations, one `.rs` file each. The build script registers them as it registers cases.
 //! - `observation`, `answer`: a question, and its answer from a history. `plain_gang` is the gang that most
 //!   questions are about, `steps` what drivers do with it, and `causes` the reasons why it waits.
 //! - `seen`, `reports`: what a history shows of a gang, and what the gang reports
@@ -19,6 +19,7 @@ mod conditions;
 mod members;
 mod observation;
 mod plain_gang;
+mod preemption;
 mod prelude;
 mod priority;
 mod published;
@@ -29,6 +30,7 @@ mod steps;
 mod surplus;
 #[cfg(test)]
 mod testing;
+mod topology;
 mod waits;
 
 pub use answer::{Answer, Answered, Figure, NoAnswer};

@@ -25,6 +25,7 @@ const FIELDS: &[&str] = &[
     "/spec/minMember",
     "/spec/schedulingPolicy",
     "/spec/queue",
+    "/spec/schedulingConstraints",
     "/status/phase",
     "/count",
     "/reason",

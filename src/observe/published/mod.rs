@@ -1,5 +1,5 @@
-//! What is committed of the answers: `column` is the document of one scheduler and version, `excerpt` the part
-//! of a history that proves an answer, and `page` the table of all columns.
+//! The committed answers: `column` is the document of one scheduler and version, `excerpt` the part of a
+//! history that proves an answer, and `page` the table of all columns.
 
 mod column;
 mod excerpt;

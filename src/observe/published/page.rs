@@ -9,9 +9,10 @@ use crate::behaviour::{Behaviour, Cell, Evidence, Outcome};
 use crate::comparison::differences;
 
 const HEAD: &str = "# Observed behaviour\n\n\
-    What schedulers do where the contract promises nothing. `grove-conformance dev behaviour` writes this page \
-    from\nthe folder [behaviour](behaviour). [docs/observe.md](../docs/observe.md) explains the cells. Each \
-    answer links an excerpt of\nits history, from which `grove-conformance replay` gives the same answer.\n";
+    What schedulers do where the contract promises nothing. `grove-conformance dev behaviour` writes this \
+    page from\nthe folder [behaviour](behaviour). [docs/observe.md](../docs/observe.md) explains the cells. \
+    Each answer links an excerpt of\nits history, from which `grove-conformance replay` gives the same \
+    answer.\n";
 
 /// The page of these columns, in their order. Links are relative to the folder that has `behaviour`.
 pub fn page(columns: &[Behaviour]) -> String {

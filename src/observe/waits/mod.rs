@@ -5,6 +5,9 @@ pub(crate) mod minimum_lowered;
 pub(crate) mod missing_queue_in_events;
 pub(crate) mod missing_queue_on_pods;
 pub(crate) mod missing_queue_on_resource;
+pub(crate) mod missing_sibling_in_events;
+pub(crate) mod missing_sibling_on_pods;
+pub(crate) mod missing_sibling_on_resource;
 pub(crate) mod pod_that_names_cause;
 pub(crate) mod pods_before_gang_resource;
 pub(crate) mod too_few_pods_in_events;
@@ -13,6 +16,7 @@ pub(crate) mod too_few_pods_on_resource;
 pub(crate) mod too_little_room_in_events;
 pub(crate) mod too_little_room_on_pods;
 pub(crate) mod too_little_room_on_resource;
+pub(crate) mod volume_never_created;
 pub(crate) mod writes_while_waiting;
 
 /// The questions about reports differ in their driver only. `reports` tests all answers.
@@ -35,6 +39,7 @@ mod tests {
     #[case::too_few_pods(too_few_pods_on_pods::OBSERVATION)]
     #[case::too_little_room(too_little_room_on_pods::OBSERVATION)]
     #[case::missing_queue(missing_queue_on_pods::OBSERVATION)]
+    #[case::missing_sibling(missing_sibling_on_pods::OBSERVATION)]
     fn the_pods_report_a_reason_or_nothing(#[case] observation: Observation) {
         assert_eq!(word(&observation, passed([pod(&GANG, 0, None)])), Ok("no-condition"));
         let refused = refused(&GANG, 0, "Unschedulable", "");
@@ -49,6 +54,7 @@ mod tests {
     #[case::too_few_pods(too_few_pods_on_resource::OBSERVATION)]
     #[case::too_little_room(too_little_room_on_resource::OBSERVATION)]
     #[case::missing_queue(missing_queue_on_resource::OBSERVATION)]
+    #[case::missing_sibling(missing_sibling_on_resource::OBSERVATION)]
     fn the_gang_resource_reports_a_refusal_or_nothing(#[case] observation: Observation) {
         assert_eq!(word(&observation, passed([resource(&GANG, json!({}))])), Ok("nothing"));
         let refusing = json!({"conditions": [{"type": "Unschedulable", "status": "True"}]});
@@ -60,6 +66,7 @@ mod tests {
     #[case::too_few_pods(too_few_pods_in_events::OBSERVATION)]
     #[case::too_little_room(too_little_room_in_events::OBSERVATION)]
     #[case::missing_queue(missing_queue_in_events::OBSERVATION)]
+    #[case::missing_sibling(missing_sibling_in_events::OBSERVATION)]
     fn events_are_about_pods_or_nothing(#[case] observation: Observation) {
         assert_eq!(word(&observation, passed([pod(&GANG, 0, None)])), Ok("none"));
         let about = json!({"kind": "Pod", "name": "waiting-0"});

@@ -1,0 +1,43 @@
+//! 2 nodes x 8 GPUs; a bound gang of 2 pods x 8 GPUs, then a pod x 8 GPUs with a higher priority.
+
+use super::{GANG, URGENT, WITHOUT_PREEMPTION, preempt};
+use crate::prelude::*;
+
+pub(crate) const OBSERVATION: Observation =
+    question!("A pod with a higher priority needs the node of a pod of a gang. Which pods are evicted?")
+        .answers(&["none", "one-pod", "whole-gang"])
+        .not_on(WITHOUT_PREEMPTION)
+        .nodes(&[nodes(2).gpus(8)]);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    preempt(test).await
+}
+
+fn answer(history: &History) -> Answered {
+    let word = match seen::bound(&seen::observed(history)?, &GANG) {
+        0 => "whole-gang",
+        1 => "one-pod",
+        _ => "none",
+    };
+    let after = seen::seconds_after_change(history, |live| seen::is_bound(live, &URGENT, 0));
+    Ok(Answer::new(word).seconds("creation to binding", after))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::seen::{CHANGED, OBSERVED};
+    use crate::testing::{bind, pod, story, waiting, word};
+
+    #[rstest::rstest]
+    #[case(0, "none")]
+    #[case(1, "one-pod")]
+    #[case(2, "whole-gang")]
+    fn the_remaining_pods_are_the_answer(#[case] evicted: usize, #[case] wanted: &'static str) {
+        let bound = bind(story().all_added(waiting(&GANG, 2)), &GANG, 0..2).mark(CHANGED, Value::Null);
+        let left = (0..evicted).fold(bound, |story, index| story.deleted(pod(&GANG, index, Some("n"))));
+        assert_eq!(word(&OBSERVATION, left.mark(OBSERVED, Value::Null)), Ok(wanted));
+    }
+}

@@ -1,0 +1,33 @@
+//! A pod with a higher priority needs the node of a pod of a bound gang.
+
+use conformance_contract::scheduler::Scheduler;
+use conformance_driver::context::{Stop, TestContext};
+use serde_json::Value;
+
+use crate::plain_gang::PlainGang;
+use crate::steps;
+
+pub(crate) mod evicted_pods;
+pub(crate) mod report_of_evicted_pod;
+
+/// Schedulers that preempt only with another configuration.
+const WITHOUT_PREEMPTION: &[(Scheduler, &str)] = &[
+    (Scheduler::VOLCANO, "the suite runs it without preemption"),
+    (Scheduler::KOORDINATOR, "the suite runs it without preemption"),
+    (Scheduler::KAI, "the suite runs it without preemption"),
+];
+
+/// The gang that runs on all nodes.
+const GANG: PlainGang = PlainGang::new("running", 2);
+/// A gang of one pod with a higher priority.
+const URGENT: PlainGang = PlainGang::new("urgent", 1);
+
+async fn preempt(test: &mut TestContext) -> Result<(), Stop> {
+    let class = steps::priority_class(test).await?;
+    steps::submit_bound(test, &GANG, 2).await?;
+    let name = |object: &mut Value| object["spec"]["priorityClassName"] = class.as_str().into();
+    steps::changed(test);
+    steps::create_resource(test, &URGENT, name).await?;
+    steps::create_pod(test, &URGENT, 0, name).await?;
+    steps::observe_bound(test, &URGENT, 0..1).await
+}

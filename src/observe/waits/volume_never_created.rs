@@ -1,0 +1,59 @@
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. One pod has a claim, for which nobody creates a
+//! volume.
+
+use serde_json::json;
+
+use crate::answer::NoAnswer;
+use crate::prelude::*;
+
+pub(crate) const OBSERVATION: Observation =
+    question!("A pod of a gang has a claim whose volume is never created. Is the other pod bound?")
+        .answers(&["bound", "held"])
+        .nodes(&[nodes(2).gpus(8)]);
+
+const GANG: PlainGang = PlainGang::new("claiming", 2);
+/// The index of the pod with the claim.
+const CLAIMING: usize = 1;
+const CLAIM: &str = "data";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.create_claims(&[CLAIM]).await?;
+    steps::create_resource(test, &GANG, |_| {}).await?;
+    steps::changed(test);
+    steps::create_pods(test, &GANG, 0..CLAIMING).await?;
+    let claim = json!([{"name": CLAIM, "persistentVolumeClaim": {"claimName": CLAIM}}]);
+    steps::create_pod(test, &GANG, CLAIMING, |pod| pod["spec"]["volumes"] = claim).await?;
+    steps::observe_bound(test, &GANG, 0..CLAIMING).await
+}
+
+fn answer(history: &History) -> Answered {
+    let live = seen::observed(history)?;
+    if seen::is_bound(&live, &GANG, CLAIMING) {
+        return Err(NoAnswer("the pod with the claim is bound".into()));
+    }
+    let is_bound = |live: &Live| seen::is_bound(live, &GANG, 0);
+    let word = if is_bound(&live) { "bound" } else { "held" };
+    let after = seen::seconds_after_change(history, is_bound);
+    Ok(Answer::new(word).seconds("creation to binding", after).notes(reports::pod_messages(&live, &GANG)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::seen::{CHANGED, OBSERVED};
+    use crate::testing::{bind, story, waiting, word};
+
+    fn observed(bound: usize) -> Result<&'static str, String> {
+        let created = story().mark(CHANGED, Value::Null).all_added(waiting(&GANG, 2));
+        word(&OBSERVATION, bind(created, &GANG, 0..bound).mark(OBSERVED, Value::Null))
+    }
+
+    #[test]
+    fn the_binding_of_the_other_pod_is_the_answer() {
+        assert_eq!(observed(1), Ok("bound"));
+        assert_eq!(observed(0), Ok("held"));
+        assert_eq!(observed(2), Err("the pod with the claim is bound".into()));
+    }
+}
