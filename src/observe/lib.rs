@@ -1,13 +1,15 @@
 //! Observed behaviour: what each scheduler does where nothing is promised (`observe`).
 //!
 //! - `waits`, `conditions`, `surplus`, `bound`, `members`, `priority`, `preemption`, `affinity`,
-//!   `topology`: the observations, one `.rs` file each. The build script registers them as it registers cases.
+//!   `topology`: the observations, one `.rs` file each. The build script registers them as it registers
+//!   cases.
 //! - `observation`, `answer`: a question, and its answer from a history. `plain_gang` is the gang that most
 //!   questions are about, `steps` what drivers do with it, and `causes` the reasons why it waits.
 //! - `seen`, `reports`: what a history shows of a gang, and what the gang reports
 //! - `rounds` combines the answers of several rounds, `behaviour` is the document of all answers, and
 //!   `comparison` compares two documents.
 //! - `published`: the page of committed answers, and the excerpts of histories that prove them
+//! - `decisions`: decisions of the reference operator that rest on an answer
 
 mod affinity;
 mod answer;
@@ -16,6 +18,7 @@ mod bound;
 mod causes;
 mod comparison;
 mod conditions;
+mod decisions;
 mod members;
 mod observation;
 mod plain_gang;
@@ -36,6 +39,7 @@ mod waits;
 pub use answer::{Answer, Answered, Figure, NoAnswer};
 pub use behaviour::{Behaviour, Cell, Evidence, Outcome, Question};
 pub use comparison::{Difference, Loss, differences};
+pub use decisions::contradicted_decisions;
 pub use observation::Observation;
 pub use published::{LIMIT, by_scheduler, excerpt, folder_name, page, sort};
 pub use rounds::cell;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use conformance_contract::target::Target;
 use conformance_history::History;
 use conformance_observe::{
-    Answered, Behaviour, Cell, Evidence, NoAnswer, Observation, Outcome, Question, differences,
+    Answered, Behaviour, Cell, Evidence, NoAnswer, Observation, Outcome, Question, contradicted_decisions,
+    differences,
 };
 use conformance_programs::blocking::in_place;
 use conformance_programs::components::digest;
@@ -67,6 +68,10 @@ pub(crate) async fn observe(args: ObserveArgs, interruption: &Arc<Interruption>)
     run::close(&environment).await;
     drop(accepting);
     output::data(&table::table(&document));
+    let contradicted = contradicted_decisions(&document);
+    for line in contradicted.map_err(|error| Failure::Infrastructure(error.to_string()))? {
+        output::data(&line);
+    }
     let path = folder.join(DOCUMENT);
     let text = document.write().map_err(|error| Failure::Infrastructure(error.to_string()))?;
     home::write(&path, text)?;
