@@ -89,6 +89,36 @@ mod tests {
         assert!(observation("waits/nothing").is_none());
     }
 
+    /// The quotation of an answer: the id, and the words of the second cell.
+    fn quoted(row: &str) -> Option<(&str, Vec<&str>)> {
+        let mut cells = row.strip_prefix("| `")?.split(" | ");
+        let id = cells.next()?.strip_suffix('`')?;
+        // Every second part is between backticks.
+        let words = cells.next()?.split('`').skip(1).step_by(2).collect();
+        id.contains('/').then_some((id, words))
+    }
+
+    #[test]
+    fn pages_of_schedulers_quote_answers_that_exist() {
+        let row = "| `priority/between-pods` | `bound` on 1.36, `waits` on 1.37 | text |";
+        assert_eq!(quoted(row), Some(("priority/between-pods", vec!["bound", "waits"])));
+        assert_eq!(quoted("| `gangMode` | `Strict` | `Strict` |"), None);
+        let pages = [
+            include_str!("../../docs/backends/kai.md"),
+            include_str!("../../docs/backends/koordinator.md"),
+            include_str!("../../docs/backends/kube-scheduler.md"),
+            include_str!("../../docs/backends/volcano.md"),
+        ];
+        let mut count = 0;
+        for (id, words) in pages.iter().flat_map(|page| page.lines()).filter_map(quoted) {
+            let known = observation(id).map(|observation| observation.answers).unwrap_or_default();
+            assert!(!words.is_empty(), "{id}");
+            assert!(words.iter().all(|word| known.contains(word)), "{id}: {words:?}, want some of {known:?}");
+            count += 1;
+        }
+        assert!(count >= 10, "{count} quotations");
+    }
+
     /// `observe` has no list of its own: the documentation is the list.
     #[test]
     fn the_documentation_lists_every_question() {
