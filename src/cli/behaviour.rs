@@ -33,6 +33,10 @@ pub(crate) fn publish(args: &BehaviourArgs) -> Result<Exit, Failure> {
     for folder in &args.folders {
         for column in by_scheduler(&document(&folder.join(DOCUMENT))?) {
             let to = columns.join(folder_name(&column));
+            if !column.cells().any(|(_, cell)| has_answer(cell)) {
+                output::say(&format!("not published, because there is no answer: {}", to.display()));
+                continue;
+            }
             if !published.insert(to.clone()) {
                 let place = to.display();
                 return Err(Failure::Usage(format!("several folders have answers for {place}: pass one")));
@@ -117,6 +121,10 @@ fn publish_cell(
         return Err(failed(from, &reason));
     }
     Ok(excerpts.into_values().collect())
+}
+
+fn has_answer(cell: &Cell) -> bool {
+    matches!(cell.outcome, Outcome::Answered | Outcome::Varies)
 }
 
 /// The word of an answer; empty if there is none.

@@ -121,6 +121,17 @@ fn a_run_replaces_the_answers_of_its_version() {
     assert!(twice.contains("several folders have answers for"), "{twice}");
 }
 
+/// Without a copy of KAI, `observe --backend all` has no answer for it.
+#[test]
+fn a_scheduler_without_answers_is_not_published() {
+    let mut unanswered = recorded("");
+    unanswered.entries.pop();
+    let (open, answered) = (observed("v1.15.1", &[unanswered]), observed("v1.16.0", &[recorded("")]));
+    let results = published(&[&open, &answered]);
+    assert!(!excerpt_of(&results, "v1.15.1", DOCUMENT).exists());
+    assert!(excerpt_of(&results, "v1.16.0", DOCUMENT).exists());
+}
+
 #[test]
 fn a_changed_history_is_not_published() {
     let run = observed("v1.15.1", &[recorded("")]);

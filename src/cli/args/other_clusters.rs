@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_report::Shard;
 
-use super::{BehaviourArgs, MutateArgs};
 use super::run::{FeasibilityArgs, SoakArgs};
 use super::value_parsers::{factor, version};
+use super::{BehaviourArgs, MutateArgs};
 use crate::options::{ProgramOptions, ProviderName, Versions};
 
 #[derive(Debug, Clone, Args)]
