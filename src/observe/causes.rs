@@ -1,4 +1,4 @@
-//! Drivers for three causes of a waiting gang. Several questions use each. A driver ends after a full pass of
+//! Drivers for four causes of a waiting gang. Several questions use each. A driver ends after a full pass of
 //! the scheduler.
 
 use conformance_contract::scheduler::Scheduler;

@@ -50,7 +50,6 @@ impl ObserveArgs {
     }
 }
 
-/// Arguments of `dev behaviour`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BehaviourArgs {
     /// Output folders of `observe`. Each replaces the published answers of its schedulers and versions. Without
