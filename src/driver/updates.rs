@@ -1,9 +1,9 @@
-use conformance_facts::updates::{REVISION, lacks};
+use conformance_facts::updates::{REVISION, is_of_revision, lacks};
 use conformance_history::{SharedMark, list};
 use serde_json::{Value, json};
 
 use crate::context::{Answer, Awaited, Stop, TestContext};
-use crate::limits::SCHEDULING;
+use crate::limits::{Limit, SCHEDULING};
 
 impl TestContext {
     /// Changes each clique template of a PodCliqueSet. An operator need not support updates: if the API
@@ -29,10 +29,26 @@ impl TestContext {
         self.change_templates(set, |clique| set_revision(clique, revision)).await
     }
 
+    /// A pod of this revision exists.
+    pub async fn until_revision_appears(&self, clause: &'static str, revision: &str) -> Result<(), Stop> {
+        let started = Awaited::demanded_by(clause, format!("a pod of revision {revision}"));
+        self.until(started, SCHEDULING, |live| live.pods().any(|pod| is_of_revision(pod, revision))).await
+    }
+
     /// All pods match their clique template and are Ready, and the status reports the end of the update.
     pub async fn until_updated(&self, set: &str, clause: &'static str) -> Result<(), Stop> {
+        self.until_updated_within(SCHEDULING, set, clause).await
+    }
+
+    /// Like [`TestContext::until_updated`], for an update of more pods than can be replaced in that time.
+    pub async fn until_updated_within(
+        &self,
+        limit: Limit,
+        set: &str,
+        clause: &'static str,
+    ) -> Result<(), Stop> {
         let awaited = Awaited::demanded_by(clause, format!("the update of PodCliqueSet {set} completed"));
-        let updated = self.until(awaited, SCHEDULING, |live| lacks(live, set).is_none()).await;
+        let updated = self.until(awaited, limit, |live| lacks(live, set).is_none()).await;
         match updated {
             Err(Stop::Timeout(mut timeout)) => {
                 let lack = self.look(|live| lacks(live, set)).unwrap_or_default();

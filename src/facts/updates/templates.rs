@@ -9,7 +9,19 @@ pub fn is_new(pod: Pod<'_>, template: &Value) -> bool {
         let wanted = template[field].as_object().into_iter().flatten();
         wanted.into_iter().all(|(key, value)| pod.0["metadata"][field][key] == *value)
     };
-    has("labels") && has("annotations") && revision(&pod.0["spec"]) == revision(&template["spec"]["podSpec"])
+    let spec = &template["spec"]["podSpec"];
+    has("labels")
+        && has("annotations")
+        && revision(&pod.0["spec"]) == revision(spec)
+        && has_init_images(&pod.0["spec"], spec)
+}
+
+/// Operators may add init containers of their own.
+fn has_init_images(pod: &Value, template: &Value) -> bool {
+    let found = list(&pod["initContainers"]);
+    list(&template["initContainers"]).iter().all(|wanted| {
+        found.iter().any(|found| found["name"] == wanted["name"] && found["image"] == wanted["image"])
+    })
 }
 
 pub fn is_of_revision(pod: Pod<'_>, wanted: &str) -> bool {
@@ -44,6 +56,16 @@ pub fn templates(pcs: &Value) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pod_with_another_image_of_an_init_container_is_not_new() {
+        let container = |name: &str, image: &str| json!({"name": name, "image": image});
+        let pod = json!({"spec": {"initContainers": [container("added", "a:1"), container("own", "b:1")]}});
+        let is_new = |image: &str| {
+            is_new(Pod(&pod), &json!({"spec": {"podSpec": {"initContainers": [container("own", image)]}}}))
+        };
+        assert!(is_new("b:1") && !is_new("b:2"));
+    }
 
     #[test]
     fn a_pod_with_other_labels_or_another_revision_is_not_new() {
