@@ -3,28 +3,41 @@
 
 use std::collections::BTreeMap;
 
+use conformance_check::lifecycle::{autoscalers, updates};
 use conformance_check::{binding, cleanup, ensure, gang_resources, gangs, placement, violation};
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, scaling};
-use conformance_history::{History, Live, Mark, SharedMark, text};
+use conformance_history::{History, Live, Mark, MarkName, SharedMark, text};
+use serde_json::Value;
 
-use crate::drive::{OPERATION, WORKLOAD};
+use crate::drive::{OPERATION, PENDING_OPERATION, WORKLOAD};
 use crate::expected_state::ExpectedState;
-use crate::workload::{ConstrainedPart, GeneratedWorkload, LossCause, Operation};
+use crate::operate::EDITED;
+use crate::workload::{ConstrainedPart, GeneratedWorkload, LossCause, Moment, Operation};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
+const EDIT_STAYED: Code = Code::new("edit-stayed");
 
 /// The clauses that a workload can decide: those of its shape and of its operations.
 pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
-    let mut state = ExpectedState::of_pcs(&workload.pcs);
+    let mut state = ExpectedState::at_start(workload);
     let mut has_scaled = state.gangs().iter().any(|gang| !gang.is_base);
     for operation in &workload.operations {
         state.apply(operation);
         has_scaled |= state.gangs().iter().any(|gang| !gang.is_base);
     }
     let any = |matches: fn(&Operation) -> bool| workload.operations.iter().any(matches);
+    let at_any_moment = |matches: fn(&Operation) -> bool| {
+        workload.operations.iter().any(|operation| matches(operation.inner()))
+    };
+    let undisturbed = |matches: fn(&Operation) -> bool| {
+        let mut undisturbed = workload.operations.iter().filter(|operation| operation.is_undisturbed());
+        undisturbed.any(|operation| matches(operation.inner()))
+    };
+    let is_scaled = at_any_moment(|operation| matches!(operation, Operation::Scale { .. }))
+        || any(|operation| operation.moment() == Moment::AtZero);
     let shown = [
         ("GANG-01", true),
         ("GANG-02", true),
@@ -32,18 +45,31 @@ pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
         ("GANG-20", true),
         ("GANG-08", true),
         ("GANG-23", true),
-        ("GANG-10", any(|operation| matches!(operation, Operation::Scale { .. }))),
+        ("GANG-10", is_scaled),
         ("GANG-24", any(|operation| matches!(operation, Operation::Scale { .. }))),
-        ("GANG-12", any(|operation| matches!(operation, Operation::DeleteGangResource { .. }))),
+        (
+            "GANG-12",
+            undisturbed(|operation| {
+                matches!(operation, Operation::DeleteGangResource { .. } | Operation::EditGangResource { .. })
+            }),
+        ),
         ("AON-01", true),
         ("AON-02", workload.begins_short),
         ("AON-03", workload.begins_short),
         (
             "AON-11",
-            any(|operation| matches!(operation, Operation::LosePod { by, .. } if *by != LossCause::Failed)),
+            undisturbed(
+                |operation| matches!(operation, Operation::LosePod { by, .. } if *by != LossCause::Failed),
+            ),
         ),
-        ("AON-17", any(|operation| matches!(operation, Operation::LosePod { .. }))),
-        ("AON-20", any(|operation| matches!(operation, Operation::LosePod { by: LossCause::Failed, .. }))),
+        ("AON-13", at_any_moment(|operation| matches!(operation, Operation::RestartOperator))),
+        ("AON-17", undisturbed(|operation| matches!(operation, Operation::LosePod { .. }))),
+        (
+            "AON-20",
+            undisturbed(|operation| matches!(operation, Operation::LosePod { by: LossCause::Failed, .. })),
+        ),
+        ("UPD-01", any(Operation::updates)),
+        ("AUTO-01", at_any_moment(|operation| matches!(operation, Operation::ChangeScaleConfig { .. }))),
         ("TOPO-01", workload.constrained_part() == ConstrainedPart::PodCliqueSet),
         ("TOPO-05", workload.constrained_part() == ConstrainedPart::ScalingGroup),
         ("TOPO-06", workload.constrained_part() == ConstrainedPart::Clique),
@@ -68,6 +94,43 @@ pub(crate) fn check(history: &History) -> Vec<Finding> {
     clauses(&workload).into_iter().map(|clause| finding(clause, || ruling(clause))).collect()
 }
 
+fn operation_of(mark: &Mark) -> Option<Operation> {
+    serde_json::from_value(mark.detail["operation"].clone()).ok()
+}
+
+/// The operations that started in a history, each with the index of its mark.
+fn operations(history: &History) -> Vec<(usize, Operation)> {
+    let marks = history.marks(PENDING_OPERATION).chain(history.marks(OPERATION));
+    marks.filter_map(|(index, mark)| Some((index, operation_of(mark)?))).collect()
+}
+
+fn operation_before(history: &History, index: usize) -> Option<Operation> {
+    let started = operations(history).into_iter().filter(|(start, _)| *start < index);
+    started.last().map(|(_, operation)| operation)
+}
+
+/// Whether nothing but its operation changed pods and gang resources at this mark.
+fn is_undisturbed(history: &History, index: usize) -> bool {
+    operation_before(history, index).is_none_or(|operation| operation.is_undisturbed())
+}
+
+fn is_above_gang_resources(kind: &Value) -> bool {
+    kind == "PodCliqueSet" || kind == "PodGang"
+}
+
+/// At the end of a history, the field that was edited has its former value, and no pod was harmed.
+fn edit_is_reverted(history: &History, edited: usize, mark: &Mark) -> Ruling {
+    let [kind, name, pointer] = ["kind", "name", "pointer"].map(|field| text(&mark.detail[field]));
+    let (live, before) = (history.end(), &mark.detail["before"]);
+    let found = live.get(kind, name).and_then(|object| object.pointer(pointer));
+    ensure(found == Some(before), || {
+        let found = found.map_or_else(|| "absent".to_owned(), ToString::to_string);
+        let message = format!("{pointer} of {kind} {name} is {found} after an edit, want {before}");
+        violation(EDIT_STAYED, message)
+    })?;
+    binding::others_untouched(history, edited, &[])
+}
+
 struct Checks<'a> {
     history: &'a History,
     pcs: &'a str,
@@ -87,30 +150,79 @@ impl Checks<'_> {
             }),
             "GANG-23" => self.at_each_convergence(|_, live, _| gang_resources::have_owners(live)),
             "GANG-10" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
+                // If an operation scales twice, the second time counts.
+                let mut others = history.marks(SharedMark::Scaled);
+                if others.any(|(other, _)| other > scaled && other < until) {
+                    return Ok(());
+                }
                 conformance_check::scaling::followed(history, self.pcs, scaled, until)
             }),
             "GANG-24" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
-                conformance_check::scaling::others_untouched(history, self.pcs, scaled, until)
-            }),
-            "GANG-12" => self.after_each(SharedMark::Deleted, |deleted, mark, until| {
-                let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
-                if kind == "PodCliqueSet" {
+                let operation = operation_before(history, scaled);
+                if !operation.is_none_or(|operation| matches!(operation, Operation::Scale { .. })) {
                     return Ok(());
                 }
-                let part = history.upto(until);
-                gang_resources::restored(&part, deleted, kind, name)?;
-                binding::others_untouched(&part, deleted, &[])
+                conformance_check::scaling::others_untouched(history, self.pcs, scaled, until)
             }),
+            "GANG-12" => {
+                self.after_each(SharedMark::Deleted, |deleted, mark, until| {
+                    let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
+                    if is_above_gang_resources(&mark.detail["kind"]) || !is_undisturbed(history, deleted) {
+                        return Ok(());
+                    }
+                    let part = history.upto(until);
+                    gang_resources::restored(&part, deleted, kind, name)?;
+                    binding::others_untouched(&part, deleted, &[])
+                })?;
+                self.after_each(EDITED, |edited, mark, until| {
+                    edit_is_reverted(&history.upto(until), edited, mark)
+                })?;
+                let mut deleted = history.marks(SharedMark::Deleted);
+                let is_deleted = deleted.any(|(_, mark)| !is_above_gang_resources(&mark.detail["kind"]));
+                if is_deleted || history.marks(EDITED).next().is_some() {
+                    return Ok(());
+                }
+                Err(Broken::NotAsked("the gang resources have no such part".into()))
+            }
             "AON-01" | "AON-03" => self.at_each_convergence(|_, live, all| binding::all(live, all)),
             "AON-02" => self.one_pod_short(),
             "AON-11" | "AON-20" => self.after_each(SharedMark::PodLost, |lost, mark, until| {
                 let is_failure = mark.detail["by"] == LossCause::Failed.loss().name();
-                if is_failure != (clause == "AON-20") {
+                if is_failure != (clause == "AON-20") || !is_undisturbed(history, lost) {
                     return Ok(());
                 }
                 binding::replaced(&history.upto(until), lost, text(&mark.detail["name"]))
             }),
+            "AON-13" => {
+                for name in [OPERATION, PENDING_OPERATION] {
+                    self.after_each(name, |begin, mark, until| match operation_of(mark) {
+                        Some(operation)
+                            if *operation.inner() == Operation::RestartOperator
+                                && operation.is_undisturbed() =>
+                        {
+                            binding::others_untouched(&history.upto(until), begin, &[])
+                        }
+                        _ => Ok(()),
+                    })?;
+                }
+                self.at_each_convergence(|_, live, all| binding::all(live, all))
+            }
+            "UPD-01" => {
+                updates::are_admitted(history)?;
+                self.at_each_convergence(|_, live, _| updates::pods_are_complete(live, self.pcs))
+            }
+            "AUTO-01" => {
+                let pcs = history.submitted(self.pcs)?;
+                self.at_each_convergence(|part, live, _| {
+                    let mut state = ExpectedState::of_pcs(pcs);
+                    operations(part).iter().for_each(|(_, operation)| state.perform(operation));
+                    autoscalers::as_configured(live, &state.expected_pcs(), &[])
+                })
+            }
             "AON-17" => self.after_each(SharedMark::PodLost, |lost, _, until| {
+                if !is_undisturbed(history, lost) {
+                    return Ok(());
+                }
                 let begin =
                     history.marks(OPERATION).map(|(index, _)| index).take_while(|index| *index < lost).last();
                 // A drain evicts several pods, so one step may have several of these marks.
@@ -187,7 +299,7 @@ impl Checks<'_> {
     }
 
     /// Applies a check to each mark of this name, with the point at which the mark's step ended.
-    fn after_each(&self, name: SharedMark, check: impl Fn(usize, &Mark, usize) -> Ruling) -> Ruling {
+    fn after_each(&self, name: impl Into<MarkName>, check: impl Fn(usize, &Mark, usize) -> Ruling) -> Ruling {
         let (ends, all) = self.convergences();
         for (index, mark) in self.history.marks(name) {
             let Some(end) = ends.iter().copied().find(|end| *end > index) else { continue };
@@ -236,46 +348,5 @@ impl Checks<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use conformance_check::codes;
-    use conformance_contract::clauses::clause;
-    use conformance_history::testing::{Story, one_clique};
-    use serde_json::Value;
-
-    use super::*;
-
-    #[test]
-    fn a_workload_that_is_one_pod_short_is_not_bound_whole() {
-        let ruling = |bound: usize| {
-            let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, bound);
-            let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
-            Checks { history: &history, pcs: "w" }.ruling("AON-02")
-        };
-        assert_eq!(ruling(1), Ok(()));
-        assert_eq!(codes(ruling(2)), ["bound-without-capacity"]);
-    }
-
-    #[test]
-    fn the_deletion_is_not_judged_after_a_timeout_before_it() {
-        let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, 1);
-        let history = story.mark(SharedMark::WaitTimedOut, Value::Null).end();
-        let ruling = Checks { history: &history, pcs: "w" }.ruling("DEL-01");
-        assert!(matches!(ruling, Err(Broken::NotReached(_))), "{ruling:?}");
-    }
-
-    #[test]
-    fn every_clause_of_a_workload_has_a_check() {
-        for workload in (0..200).map(GeneratedWorkload::of_seed) {
-            for id in clauses(&workload) {
-                assert!(clause(id).is_some(), "{id}");
-                let story = Story::flat().submitted(workload.pcs.clone());
-                let history = story.mark(WORKLOAD, workload.text().into()).end();
-                let found = check(&history).into_iter().find(|finding| finding.clause == id);
-                assert!(
-                    matches!(found.map(|found| found.ruling), Some(Err(_))),
-                    "{id} is not violated although no object was created"
-                );
-            }
-        }
-    }
-}
+#[path = "checks_tests.rs"]
+mod tests;

@@ -10,7 +10,7 @@ use crate::workload::{GeneratedWorkload, LossCause, Operation, one_rack};
 /// More pods take more time and do not reveal more defects.
 const MAX_PODS: usize = 20;
 /// Maximum number of podgroups in a PodGang, a limit of the Workload API.
-const MAX_PODGROUPS: usize = 8;
+pub(crate) const MAX_PODGROUPS: usize = 8;
 const MAX_OPERATIONS: usize = 5;
 /// A name contains the seed modulo this number, so that it is short, and different for close seeds.
 const NAMES: u64 = 1_000_000;
@@ -30,7 +30,7 @@ pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
     GeneratedWorkload { pcs, begins_short, operations }
 }
 
-fn one_in(rng: &mut Rng, count: u32) -> bool {
+pub(crate) fn one_in(rng: &mut Rng, count: u32) -> bool {
     rng.u32(0..count) == 0
 }
 
@@ -102,7 +102,7 @@ fn operations(rng: &mut Rng, pcs: &Value) -> Vec<Operation> {
     operations
 }
 
-fn operation(rng: &mut Rng, state: &ExpectedState<'_>) -> Operation {
+pub(crate) fn operation(rng: &mut Rng, state: &ExpectedState<'_>) -> Operation {
     match rng.u32(0..12) {
         0..5 => {
             let all = state.scalable();

@@ -1,11 +1,13 @@
 //! Calculates which operations on a PodCliqueSet are valid, and how many pods it has after them.
 
+use std::collections::BTreeMap;
+
 use conformance_expect::Gang;
 use conformance_expect::scaling::Sizes;
 use conformance_history::{count, list, text};
 use serde_json::Value;
 
-use crate::workload::{GeneratedWorkload, Operation};
+use crate::workload::{GeneratedWorkload, Moment, Operation};
 
 /// The expected state of a PodCliqueSet after some operations.
 #[derive(Clone)]
@@ -15,17 +17,28 @@ pub(crate) struct ExpectedState<'a> {
     /// Nodes that an operation added and that none has removed.
     joined: u32,
     max_pods: usize,
+    /// Whether the nodes still lack room for one pod.
+    is_pending: bool,
+    /// `maxReplicas` of the scale configurations that operations changed, by the name of the part.
+    max_replicas: BTreeMap<String, u32>,
 }
 
 impl<'a> ExpectedState<'a> {
     pub(crate) fn of_pcs(pcs: &'a Value) -> Self {
-        let mut state = Self { pcs, sizes: Sizes::of(pcs), joined: 0, max_pods: 0 };
+        let sizes = Sizes::of(pcs);
+        let max_replicas = BTreeMap::new();
+        let mut state = Self { pcs, sizes, joined: 0, max_pods: 0, is_pending: false, max_replicas };
         state.max_pods = state.pods();
         state
     }
 
+    /// The state before the first operation.
+    pub(crate) fn at_start(workload: &'a GeneratedWorkload) -> Self {
+        Self { is_pending: workload.begins_short, ..Self::of_pcs(&workload.pcs) }
+    }
+
     pub(crate) fn of(workload: &'a GeneratedWorkload) -> Self {
-        let mut state = Self::of_pcs(&workload.pcs);
+        let mut state = Self::at_start(workload);
         for operation in &workload.operations {
             state.apply(operation);
         }
@@ -52,20 +65,50 @@ impl<'a> ExpectedState<'a> {
 
     /// Applies an operation if it is valid, and returns whether it is.
     pub(crate) fn apply(&mut self, operation: &Operation) -> bool {
-        if !self.is_valid(operation) {
-            return false;
+        let is_valid = self.is_valid(operation);
+        if is_valid {
+            self.perform(operation);
         }
+        is_valid
+    }
+
+    /// Applies a valid operation.
+    pub(crate) fn perform(&mut self, operation: &Operation) {
+        self.is_pending &= operation.moment() == Moment::Pending;
         match operation {
             Operation::Scale { kind, name, replicas } => {
                 self.sizes.scale(kind, name, u64::from(*replicas));
             }
-            Operation::Recreate => self.sizes = Sizes::of(self.pcs),
+            Operation::Recreate => {
+                self.sizes = Sizes::of(self.pcs);
+                self.max_replicas.clear();
+            }
             Operation::NodeJoins => self.joined += 1,
-            Operation::NodeLeaves => self.joined -= 1,
-            Operation::LosePod { .. } | Operation::DeleteGangResource { .. } => {}
+            Operation::NodeLeaves => self.joined = self.joined.saturating_sub(1),
+            Operation::ChangeScaleConfig { part, max_replicas } => {
+                self.max_replicas.insert(part.clone(), *max_replicas);
+            }
+            Operation::At { moment: Moment::AtZero, operation } => {
+                let pcs = self.pcs;
+                let set = text(&pcs["metadata"]["name"]);
+                let before = self.sizes.replicas;
+                self.sizes.scale("PodCliqueSet", set, 0);
+                self.perform(operation);
+                self.sizes.scale("PodCliqueSet", set, before);
+            }
+            Operation::At { operation, .. } => {
+                let was_pending = self.is_pending;
+                self.perform(operation);
+                self.is_pending = was_pending;
+            }
+            Operation::LosePod { .. }
+            | Operation::DeleteGangResource { .. }
+            | Operation::ChangeTemplate { .. }
+            | Operation::DeletePodGang { .. }
+            | Operation::EditGangResource { .. }
+            | Operation::RestartOperator => {}
         }
         self.max_pods = self.max_pods.max(self.pods());
-        true
     }
 
     fn is_valid(&self, operation: &Operation) -> bool {
@@ -80,10 +123,51 @@ impl<'a> ExpectedState<'a> {
                 let mut groups = gangs.iter().flat_map(|gang| &gang.groups);
                 groups.any(|group| group.clique == *clique && *number < group.replicas)
             }
-            Operation::DeleteGangResource { number } => *number < self.gangs().len(),
-            Operation::Recreate | Operation::NodeJoins => true,
+            Operation::DeleteGangResource { number }
+            | Operation::DeletePodGang { number }
+            | Operation::EditGangResource { number, .. } => *number < self.gangs().len(),
+            Operation::Recreate | Operation::NodeJoins | Operation::RestartOperator => true,
             Operation::NodeLeaves => self.joined > 0,
+            Operation::ChangeTemplate { clique, .. } => {
+                let cliques = list(&self.pcs["spec"]["template"]["cliques"]);
+                cliques.iter().any(|found| found["name"] == *clique)
+            }
+            Operation::ChangeScaleConfig { part, .. } => scale_config(self.pcs, part).is_some(),
+            Operation::At { moment, operation } => {
+                self.allows(*moment, operation)
+                    && operation.moment() == Moment::AtRest
+                    && self.is_valid(operation)
+            }
         }
+    }
+
+    /// Whether an operation can be performed at this moment.
+    fn allows(&self, moment: Moment, operation: &Operation) -> bool {
+        match moment {
+            Moment::Pending => self.is_pending,
+            Moment::DuringUpdate => true,
+            Moment::AtZero => matches!(
+                operation,
+                Operation::ChangeTemplate { .. }
+                    | Operation::ChangeScaleConfig { .. }
+                    | Operation::RestartOperator
+            ),
+            Moment::AtRest | Moment::DuringRecycle => false,
+        }
+    }
+
+    pub(crate) fn replicas(&self) -> u32 {
+        u32::try_from(self.sizes.replicas).unwrap_or(u32::MAX)
+    }
+
+    /// The submitted PodCliqueSet with the replicas and scale configurations that it should have now.
+    pub(crate) fn expected_pcs(&self) -> Value {
+        let mut pcs = self.pcs.clone();
+        pcs["spec"]["replicas"] = self.sizes.replicas.into();
+        for (part, max_replicas) in &self.max_replicas {
+            set_max_replicas(&mut pcs["spec"]["template"], part, *max_replicas);
+        }
+        pcs
     }
 
     /// The parts that can be scaled: the PodCliqueSet itself, its scaling groups and its standalone cliques.
@@ -123,6 +207,31 @@ impl<'a> ExpectedState<'a> {
         let template = templates.iter().find(is_template);
         let min = template.and_then(|template| count(&template["minAvailable"])).unwrap_or(1);
         u32::try_from(min).unwrap_or(u32::MAX)
+    }
+}
+
+/// The scale configuration of a clique or scaling group of a PodCliqueSet.
+pub(crate) fn scale_config<'a>(pcs: &'a Value, part: &str) -> Option<&'a Value> {
+    let template = &pcs["spec"]["template"];
+    let named = |key: &str| list(&template[key]).iter().find(|found| found["name"] == part);
+    let clique = named("cliques").map(|clique| &clique["spec"]["autoScalingConfig"]);
+    let group = named("podCliqueScalingGroups").map(|group| &group["scaleConfig"]);
+    clique.into_iter().chain(group).find(|config| config.is_object())
+}
+
+/// Sets `maxReplicas` of a clique or scaling group in the template of a PodCliqueSet.
+pub(crate) fn set_max_replicas(template: &mut Value, part: &str, max_replicas: u32) {
+    for key in ["cliques", "podCliqueScalingGroups"] {
+        for found in template[key].as_array_mut().into_iter().flatten() {
+            let is_part = found["name"] == part;
+            let config = match key {
+                "cliques" => found["spec"].get_mut("autoScalingConfig"),
+                _ => found.get_mut("scaleConfig"),
+            };
+            if let Some(config) = config.filter(|_| is_part) {
+                config["maxReplicas"] = max_replicas.into();
+            }
+        }
     }
 }
 

@@ -6,23 +6,29 @@
 //! other case.
 //!
 //! - [`workload`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
+//! - `actions`: the table of actions, kinds and moments, and which of them are drawn. `draw_actions` creates
+//!   a workload for each drawn cell.
 //! - `expected_state`: the effect of operations, and whether they are valid.
-//! - `drive`, `checks`: the driver and the checks. `shrink`: smaller workloads that reduce a failure.
+//! - `drive`, `operate`, `checks`: the driver and the checks. `shrink`: smaller workloads that reduce a
+//!   failure.
 //! - [`near_limit`]: pairs of a manifest and nodes that hold its pods, or all but one. They test the check
 //!   whether a workload fits its nodes, and not an operator.
 
+mod actions;
 mod checks;
 mod draw;
+mod draw_actions;
 mod drive;
 mod expected_state;
 pub mod near_limit;
+mod operate;
 mod shrink;
 pub mod workload;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use conformance_driver::case::{Case, Nodes, nodes};
+use conformance_driver::case::{Case, Isolation, Need, Nodes, nodes};
 use conformance_driver::created_case::CreatedCase;
 use conformance_history::History;
 use parking_lot::Mutex;
@@ -38,6 +44,9 @@ const GPUS: u32 = 8;
 impl GeneratedWorkload {
     /// The workload of a seed. It is always the same for one version of this suite.
     pub fn of_seed(seed: u64) -> Self {
+        if draw_actions::SEEDS.contains(&seed) {
+            return draw_actions::workload(seed);
+        }
         draw::workload(seed)
     }
 
@@ -53,11 +62,20 @@ impl GeneratedWorkload {
             clauses: checks::clauses(self),
             nodes: self.nodes(),
         };
-        created.case(Case::new(
+        let mut case = Case::new(
             "A generated workload matches the calculation after every operation",
             |test| Box::pin(drive::drive(test)),
             checks::check,
-        ))
+        );
+        if self.operations.iter().any(|one| *one.inner() == workload::Operation::RestartOperator) {
+            case.drive = |test| Box::pin(drive::drive_on_own_control_plane(test));
+            case = case.isolation(Isolation::Dedicated);
+        }
+        if self.waits_in_init_containers() {
+            // The init containers of a generated workload never end.
+            case = case.needs(&[Need::SimulatedNodes]);
+        }
+        created.case(case)
     }
 
     /// Nodes with room for the largest number of pods at any time. If the workload has a topology constraint,
@@ -87,8 +105,8 @@ impl GeneratedWorkload {
             all.extend((rest > 0).then(|| of_rack(nodes(1).gpus(rest).joining(first_join))));
         }
         let joins =
-            self.operations.iter().filter(|operation| matches!(operation, workload::Operation::NodeJoins));
-        for (step, _) in (drive::FIRST_JOIN..).zip(joins) {
+            self.operations.iter().filter(|one| matches!(one.inner(), workload::Operation::NodeJoins));
+        for (step, _) in (operate::FIRST_JOIN..).zip(joins) {
             all.push(placed(nodes(1).gpus(GPUS).joining(step), "second"));
         }
         all
@@ -129,7 +147,7 @@ mod tests {
 
     #[test]
     fn nodes_have_room_for_all_pods() {
-        for seed in 0..300 {
+        for seed in (0..300).chain(draw_actions::SEEDS.take(300)) {
             let workload = GeneratedWorkload::of_seed(seed);
             let state = ExpectedState::of(&workload);
             let (max, minimum) = (state.max_pods(), state.minimum_pods());

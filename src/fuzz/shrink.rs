@@ -30,11 +30,12 @@ pub(crate) fn candidates(workload: &GeneratedWorkload) -> Vec<GeneratedWorkload>
 /// Removes the operations that are invalid after a reduction. If the clique of a lost pod was removed, the
 /// first clique loses a pod instead. `None` if the PodCliqueSet has no pods.
 fn repaired(mut workload: GeneratedWorkload) -> Option<GeneratedWorkload> {
-    let mut state = ExpectedState::of_pcs(&workload.pcs);
-    if state.pods() == 0 {
+    let initially = ExpectedState::of_pcs(&workload.pcs);
+    if initially.pods() == 0 {
         return None;
     }
-    workload.begins_short &= state.minimum_pods() > 1;
+    workload.begins_short &= initially.minimum_pods() > 1;
+    let mut state = ExpectedState::at_start(&workload);
     let mut kept = Vec::new();
     for operation in &workload.operations {
         if state.apply(operation) {
@@ -71,27 +72,42 @@ fn fewer_operations(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkloa
 
 fn simpler_operations(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
     for (place, operation) in workload.operations.iter().enumerate() {
-        let simpler: Vec<Operation> = match operation {
-            Operation::Scale { kind, name, replicas } => (1..*replicas)
-                .map(|replicas| Operation::Scale { kind: kind.clone(), name: name.clone(), replicas })
-                .collect(),
-            Operation::LosePod { clique, number, by } => {
-                let lose = |number, by| Operation::LosePod { clique: clique.clone(), number, by };
-                let at_once = LossCause::DeletedAtOnce;
-                let of_same_clique = [lose(0, at_once), lose(0, *by), lose(*number, at_once)];
-                let first = lose_first_pod(&ExpectedState::of_pcs(&workload.pcs), *by);
-                first.into_iter().chain(of_same_clique).collect()
-            }
-            Operation::DeleteGangResource { number: 1.. } => {
-                vec![Operation::DeleteGangResource { number: 0 }]
-            }
-            _ => Vec::new(),
-        };
-        for operation in simpler {
+        for operation in simpler(workload, operation) {
             let mut smaller = workload.clone();
             smaller.operations[place] = operation;
             all.push(smaller);
         }
+    }
+}
+
+/// Simpler variants of an operation. The first one of an operation at another moment is performed at rest.
+fn simpler(workload: &GeneratedWorkload, operation: &Operation) -> Vec<Operation> {
+    match operation {
+        Operation::Scale { kind, name, replicas } => (1..*replicas)
+            .map(|replicas| Operation::Scale { kind: kind.clone(), name: name.clone(), replicas })
+            .collect(),
+        Operation::LosePod { clique, number, by } => {
+            let lose = |number, by| Operation::LosePod { clique: clique.clone(), number, by };
+            let at_once = LossCause::DeletedAtOnce;
+            let of_same_clique = [lose(0, at_once), lose(0, *by), lose(*number, at_once)];
+            let first = lose_first_pod(&ExpectedState::of_pcs(&workload.pcs), *by);
+            first.into_iter().chain(of_same_clique).collect()
+        }
+        Operation::DeleteGangResource { number: 1.. } => {
+            vec![Operation::DeleteGangResource { number: 0 }]
+        }
+        Operation::DeletePodGang { number: 1.. } => vec![Operation::DeletePodGang { number: 0 }],
+        Operation::EditGangResource { number: 1.., part } => {
+            vec![Operation::EditGangResource { number: 0, part: *part }]
+        }
+        Operation::ChangeTemplate { clique, field, revision: 2.. } => {
+            vec![Operation::ChangeTemplate { clique: clique.clone(), field: *field, revision: 1 }]
+        }
+        Operation::At { moment, operation } => {
+            let later = simpler(workload, operation).into_iter().map(|simpler| simpler.at(*moment));
+            [(**operation).clone()].into_iter().chain(later).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -108,6 +124,18 @@ fn smaller_pcs(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
         list(&template[key]).iter().map(|part| text(&part["name"]).to_owned()).collect::<Vec<_>>()
     };
     with(&|spec| spec["replicas"] = 1.into());
+    for field in ["cliqueStartupType", "terminationDelay"] {
+        with(&|spec| without_field(&mut spec["template"], field));
+    }
+    with(&|spec| {
+        for clique in spec["template"]["cliques"].as_array_mut().into_iter().flatten() {
+            without_field(&mut clique["spec"], "autoScalingConfig");
+            without_field(&mut clique["spec"]["podSpec"], "initContainers");
+        }
+        for group in spec["template"]["podCliqueScalingGroups"].as_array_mut().into_iter().flatten() {
+            without_field(group, "scaleConfig");
+        }
+    });
     for group in names("podCliqueScalingGroups") {
         with(&|spec| {
             let members: Vec<_> = part(spec, "podCliqueScalingGroups", &group)
@@ -126,6 +154,12 @@ fn smaller_pcs(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
         for fields in [&["replicas", "minAvailable"][..], &["replicas"], &["minAvailable"]] {
             with(&|spec| lower(part(spec, "cliques", clique).map(|clique| &mut clique["spec"]), fields));
         }
+    }
+}
+
+fn without_field(part: &mut Value, field: &str) {
+    if let Some(fields) = part.as_object_mut() {
+        fields.remove(field);
     }
 }
 
@@ -176,6 +210,8 @@ fn lower(part: Option<&mut Value>, fields: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draw_actions::SEEDS;
+    use crate::workload::Moment;
 
     /// A size that each reduction decreases.
     fn size(workload: &GeneratedWorkload) -> usize {
@@ -193,7 +229,7 @@ mod tests {
 
     #[test]
     fn every_candidate_is_a_valid_workload() {
-        for workload in (0..20).map(GeneratedWorkload::of_seed) {
+        for workload in (0..20).chain(SEEDS.step_by(5).take(20)).map(GeneratedWorkload::of_seed) {
             for candidate in candidates(&workload) {
                 let read = GeneratedWorkload::read(&candidate.text());
                 assert_eq!(read.map_err(|error| error.to_string()), Ok(candidate));
@@ -213,6 +249,29 @@ mod tests {
             assert_eq!(shrunk.operations.len(), 1, "{}", shrunk.text());
             assert_eq!(ExpectedState::of(&shrunk).max_pods(), 1, "{}", shrunk.text());
             assert!(!shrunk.begins_short && !shrunk.is_racked() && size(&shrunk) <= before);
+        }
+    }
+
+    /// A failure that needs only the kind of its operation and the moment.
+    #[test]
+    fn an_operation_at_its_moment_is_shrunk_to_few_pods() {
+        for workload in SEEDS.step_by(4).take(20).map(GeneratedWorkload::of_seed) {
+            let Some(wanted) = workload.operations.iter().find(|one| one.moment() != Moment::AtRest) else {
+                continue;
+            };
+            let kind =
+                |operation: &Operation| (operation.moment(), std::mem::discriminant(operation.inner()));
+            let wanted = kind(wanted);
+            let fails =
+                |workload: &GeneratedWorkload| workload.operations.iter().any(|one| kind(one) == wanted);
+            let shrunk = shrunk(workload, fails);
+            assert_eq!(shrunk.operations.len(), 1, "{}", shrunk.text());
+            let pods = ExpectedState::of(&shrunk).max_pods();
+            assert!(
+                pods <= 4 && shrunk.pcs["spec"]["template"]["cliqueStartupType"].is_null(),
+                "{}",
+                shrunk.text()
+            );
         }
     }
 

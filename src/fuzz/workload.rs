@@ -1,6 +1,8 @@
 //! A generated workload as data: a manifest and a list of operations, one YAML document each.
 
 use conformance_contract::clauses::Feature;
+use conformance_contract::property::Property;
+use conformance_contract::requirements::Requirements;
 use conformance_contract::target::Target;
 use conformance_driver::context::Disruption;
 use conformance_history::{list, text};
@@ -49,6 +51,103 @@ pub enum Operation {
     NodeJoins,
     /// Drains and removes the node that joined last.
     NodeLeaves,
+    /// Changes the template of one clique.
+    ChangeTemplate {
+        /// The name of the clique in the PodCliqueSet.
+        clique: String,
+        field: TemplateField,
+        /// The new value, different from all former ones.
+        revision: u32,
+    },
+    /// Sets `maxReplicas` in the scale configuration of a clique or scaling group.
+    ChangeScaleConfig {
+        /// The name of the clique or scaling group in the PodCliqueSet.
+        part: String,
+        max_replicas: u32,
+    },
+    DeletePodGang {
+        /// Position of the PodGang: by replica, base PodGangs first.
+        number: usize,
+    },
+    /// Edits the first gang resource of a PodGang as another client.
+    EditGangResource {
+        /// Position of the PodGang: by replica, base PodGangs first.
+        number: usize,
+        part: EditedPart,
+    },
+    RestartOperator,
+    /// Performs an operation at a moment at which the PodCliqueSet is not at rest.
+    At {
+        moment: Moment,
+        operation: Box<Operation>,
+    },
+}
+
+/// The part of a clique template that an operation changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TemplateField {
+    Env,
+    InitContainers,
+    Labels,
+    Annotations,
+}
+
+/// The part of a gang resource that an operation edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EditedPart {
+    Label,
+    ListEntry,
+}
+
+/// The state of a PodCliqueSet when an operation starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Moment {
+    /// The nodes lack room for one pod of the hard gangs.
+    Pending,
+    AtRest,
+    /// A rolling update of the first clique has created its first pod.
+    DuringUpdate,
+    /// The PodCliqueSet has 0 replicas. Afterwards it gets its replicas back.
+    AtZero,
+    /// A gang termination replaces the pods of a gang.
+    DuringRecycle,
+}
+
+impl Operation {
+    pub(crate) fn moment(&self) -> Moment {
+        match self {
+            Self::At { moment, .. } => *moment,
+            _ => Moment::AtRest,
+        }
+    }
+
+    /// The operation without its moment.
+    pub(crate) fn inner(&self) -> &Self {
+        match self {
+            Self::At { operation, .. } => operation,
+            other => other,
+        }
+    }
+
+    pub(crate) fn at(self, moment: Moment) -> Self {
+        match moment {
+            Moment::AtRest => self,
+            _ => Self::At { moment, operation: Box::new(self) },
+        }
+    }
+
+    /// Whether nothing but the operation itself changes pods and gang resources meanwhile.
+    pub(crate) fn is_undisturbed(&self) -> bool {
+        matches!(self.moment(), Moment::Pending | Moment::AtRest)
+    }
+
+    /// Whether a rolling update starts.
+    pub(crate) fn updates(&self) -> bool {
+        self.moment() == Moment::DuringUpdate || matches!(self.inner(), Self::ChangeTemplate { .. })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,7 +225,7 @@ impl GeneratedWorkload {
         }
         let Operations { begins_short, operations, .. } = serde_json::from_value(operations.clone())?;
         let workload = Self { pcs: pcs.clone(), begins_short, operations };
-        let mut state = ExpectedState::of_pcs(&workload.pcs);
+        let mut state = ExpectedState::at_start(&workload);
         if state.pods() == 0 {
             return Err(Unreadable::Empty);
         }
@@ -171,6 +270,19 @@ impl GeneratedWorkload {
         }
     }
 
+    /// Whether pods have init containers of the manifest or of an operation.
+    pub(crate) fn waits_in_init_containers(&self) -> bool {
+        let cliques = list(&self.pcs["spec"]["template"]["cliques"]);
+        let is_added = |operation: &Operation| {
+            matches!(
+                operation.inner(),
+                Operation::ChangeTemplate { field: TemplateField::InitContainers, .. }
+            )
+        };
+        cliques.iter().any(|clique| clique["spec"]["podSpec"]["initContainers"].is_array())
+            || self.operations.iter().any(is_added)
+    }
+
     pub(crate) fn is_racked(&self) -> bool {
         self.constrained_part() != ConstrainedPart::None
     }
@@ -205,11 +317,17 @@ impl GeneratedWorkload {
             Some(feature) if !target.declares(feature) || is_unsatisfiable => self.unconstrained(),
             _ => self,
         };
-        if !target.declares(Feature::SelfHealing) {
-            workload
-                .operations
-                .retain(|operation| !matches!(operation, Operation::DeleteGangResource { .. }));
-        }
+        let resizable = Requirements { properties: &[Property::ResizableResources], ..Requirements::NONE };
+        let is_resizable = resizable.why_unmet(target).is_none();
+        let is_declared = |operation: &Operation| match operation.inner() {
+            Operation::DeleteGangResource { .. } => target.declares(Feature::SelfHealing),
+            Operation::EditGangResource { .. } => is_resizable && target.declares(Feature::SelfHealing),
+            // Other gang resources wait for their pods, so nothing replaces them while the pods run.
+            Operation::DeletePodGang { .. } => is_resizable,
+            Operation::ChangeScaleConfig { .. } => target.declares(Feature::Autoscaling),
+            _ => true,
+        };
+        workload.operations.retain(is_declared);
         workload
     }
 }
@@ -224,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_written_workload_is_read_back() {
-        for seed in 0..100 {
+        for seed in (0..100).chain(crate::draw_actions::SEEDS.take(100)) {
             let workload = GeneratedWorkload::of_seed(seed);
             assert_eq!(GeneratedWorkload::read(&workload.text()).unwrap(), workload, "{}", workload.text());
         }
