@@ -105,8 +105,9 @@ fn operations(history: &History) -> Vec<(usize, Operation)> {
 }
 
 fn operation_before(history: &History, index: usize) -> Option<Operation> {
-    let started = operations(history).into_iter().filter(|(start, _)| *start < index);
-    started.last().map(|(_, operation)| operation)
+    let mut started = operations(history);
+    started.retain(|(start, _)| *start < index);
+    started.pop().map(|(_, operation)| operation)
 }
 
 /// Whether nothing but its operation changed pods and gang resources at this mark.
@@ -159,7 +160,7 @@ impl Checks<'_> {
             }),
             "GANG-24" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
                 let operation = operation_before(history, scaled);
-                if !operation.is_none_or(|operation| matches!(operation, Operation::Scale { .. })) {
+                if operation.is_some_and(|operation| !matches!(operation, Operation::Scale { .. })) {
                     return Ok(());
                 }
                 conformance_check::scaling::others_untouched(history, self.pcs, scaled, until)

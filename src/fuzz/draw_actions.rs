@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use conformance_expect::Group;
 use conformance_history::{list, text};
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -115,8 +116,9 @@ fn operation(rng: &mut Rng, state: &ExpectedState<'_>, pcs: &Value, cell: Cell) 
     })
 }
 
-fn choose<T>(rng: &mut Rng, mut all: Vec<T>) -> Option<T> {
-    (!all.is_empty()).then(|| all.swap_remove(rng.usize(0..all.len())))
+fn choose<T>(rng: &mut Rng, all: Vec<T>) -> Option<T> {
+    let place = (!all.is_empty()).then(|| rng.usize(0..all.len()))?;
+    all.into_iter().nth(place)
 }
 
 fn scalable(state: &ExpectedState<'_>, kind: Kind) -> Vec<Scalable> {
@@ -128,7 +130,8 @@ fn scalable(state: &ExpectedState<'_>, kind: Kind) -> Vec<Scalable> {
     state.scalable().into_iter().filter(|part| part.kind == kind).collect()
 }
 
-/// During an update, only the first clique's pods are replaced, so a pod of another clique is lost.
+/// During an update, only the first clique's pods are replaced, so a pod of another clique is lost. While
+/// pending, pods of scaled PodGangs and surplus pods may still be gated, so a pod of a minimum is lost.
 fn lose_pod(
     rng: &mut Rng,
     state: &ExpectedState<'_>,
@@ -137,9 +140,16 @@ fn lose_pod(
     by: LossCause,
 ) -> Option<Operation> {
     let updated = &list(&pcs["spec"]["template"]["cliques"])[0]["name"];
-    let is_kept = |template: &str| moment != Moment::DuringUpdate || *updated != template;
-    let groups = state.gangs().into_iter().flat_map(|gang| gang.groups);
-    let group = choose(rng, groups.filter(|group| is_kept(&group.template)).collect())?;
+    let is_lost = |is_base: bool, group: &Group| match moment {
+        Moment::Pending => is_base && group.min == group.replicas,
+        Moment::DuringUpdate => *updated != group.template,
+        _ => true,
+    };
+    let mut groups = Vec::new();
+    for gang in state.gangs() {
+        groups.extend(gang.groups.into_iter().filter(|group| is_lost(gang.is_base, group)));
+    }
+    let group = choose(rng, groups)?;
     Some(Operation::LosePod { clique: group.clique, number: rng.usize(0..group.replicas), by })
 }
 
