@@ -132,9 +132,8 @@ fn smaller_pcs(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
             without_field(&mut clique["spec"], "autoScalingConfig");
             without_field(&mut clique["spec"]["podSpec"], "initContainers");
         }
-        for group in spec["template"]["podCliqueScalingGroups"].as_array_mut().into_iter().flatten() {
-            without_field(group, "scaleConfig");
-        }
+        let groups = spec["template"].get_mut("podCliqueScalingGroups").and_then(Value::as_array_mut);
+        groups.into_iter().flatten().for_each(|group| without_field(group, "scaleConfig"));
     });
     for group in names("podCliqueScalingGroups") {
         with(&|spec| {
