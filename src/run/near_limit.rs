@@ -10,6 +10,7 @@ use conformance_contract::violation::Code;
 use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::created_case::CreatedCase;
+use conformance_driver::enrichment::Enrichment;
 use conformance_driver::limits::SCHEDULING;
 use conformance_expect::{Expected, Gang, Unit};
 use conformance_facts::binding::not_fully_bound;
@@ -34,6 +35,12 @@ pub struct Judged {
     /// `None` if the check cannot decide.
     pub case: Option<&'static Case>,
 }
+
+/// The nodes have room for exactly what the manifest requests.
+const EXACT: [(Enrichment, &str); 2] = [
+    (Enrichment::Container, "its requests would not fit the nodes"),
+    (Enrichment::InitContainers, "their requests would not fit the nodes"),
+];
 
 /// A pair is no manifest or no nodes that `workload` accepts.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +79,7 @@ impl Judged {
         };
         let case = base.map(|(clause, base)| {
             let (id, manifest) = (id.clone(), pair.manifest.clone());
-            CreatedCase { id, manifest, clauses: vec![clause], nodes }.case(base)
+            CreatedCase { id, manifest, clauses: vec![clause], nodes }.case(base.leaving_out(&EXACT))
         });
         Ok(Self { id, pair, feasibility, case })
     }
