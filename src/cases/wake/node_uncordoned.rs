@@ -1,4 +1,4 @@
-//! 2 nodes x 8 GPUs, of which one is cordoned; a gang of 2 pods x 8 GPUs: one short. The node is uncordoned.
+//! 2 nodes x 8 GPUs, one of them cordoned; a gang of 2 pods x 8 GPUs: one short. The node is uncordoned.
 
 use super::Reason;
 use crate::prelude::*;

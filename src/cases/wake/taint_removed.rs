@@ -1,4 +1,4 @@
-//! 2 nodes x 8 GPUs, of which one has a taint; a gang of 2 pods x 8 GPUs: one short. The taint is removed.
+//! 2 nodes x 8 GPUs, one of them with a taint; a gang of 2 pods x 8 GPUs: one short. The taint is removed.
 
 use super::Reason;
 use crate::prelude::*;

@@ -162,7 +162,7 @@ impl Kind {
         Self { name, resource, requested: rng.u64(1..=8), pods, copies: 1 }
     }
 
-    /// Also requests CPU, of which the nodes have enough for the pods of all kinds.
+    /// Also requests CPU. The nodes have enough for the pods of all kinds.
     fn clique(&self, rng: &mut Rng) -> Value {
         let cpu = 50 * rng.u64(1..=10);
         let pod = pod(rng, &[(self.resource, self.requested), (Resource::Cpu, cpu)]);

@@ -1,4 +1,4 @@
-//! Remembers PodCliques of which a scheduler has evicted pods.
+//! Remembers the PodCliques whose pods a scheduler has evicted.
 //!
 //! An evicted pod may be deleted before the status of its PodClique is computed, and the cache then no longer
 //! shows why. This is only in memory: after a restart, an eviction counts as a loss of pods.

@@ -1,4 +1,4 @@
-//! Problems because of which a PodCliqueSet lacks objects until a user acts.
+//! Problems that keep a PodCliqueSet from its objects until a user acts.
 //!
 //! Another owner's object may have the name of one that must be created. The reconciler records that as a
 //! warning. The API server may reject the pods of a PodGang or its gang resources, or a scheduler may be

@@ -103,7 +103,7 @@ pub(super) fn is_documented(path: &str, value: &Value, declared: &[PodAddition])
         || DEFAULTS.iter().any(|(at, default)| matches(at, path) && text() == *default)
 }
 
-/// Whether a path matches a pattern, in which `*` stands for any text.
+/// Whether a path matches a pattern; `*` stands for any text.
 fn matches(pattern: &str, path: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
