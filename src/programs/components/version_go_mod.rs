@@ -35,9 +35,13 @@ fn replaced(component: &Component, version: &str, words: &[&str]) -> Option<Stri
     let module = *words.first()?;
     if let Some(amendment) = component.module.amendment
         && amendment.module == module
-        && minor(version) == minor(component.version)
     {
-        return Some(format!("replace {module} => ./{}", amendment.folder));
+        if minor(version) == minor(component.version) {
+            return Some(format!("replace {module} => ./{}", amendment.folder));
+        }
+        // Older versions require v0.0.0, which is not published. The first version of the minor is.
+        let (major, minor) = minor(version)?;
+        return Some(format!("replace {module} => {module} {major}.{minor}.0"));
     }
     // Libraries of Kubernetes are folders of its repository, and are published at v0.x.y.
     let library = version.strip_prefix("v1.").filter(|_| component.is_of_kubernetes())?;
@@ -167,6 +171,14 @@ mod tests {
         assert_eq!(found.contains("replace volcano.sh/apis => ./apis\n"), is_amended, "{found}");
         assert_eq!(kept_amendment(&VOLCANO, version, &own).is_some(), is_amended);
         assert!(!found.contains("staging"), "{found}");
+    }
+
+    #[test]
+    fn another_minor_has_the_first_published_module_of_that_minor() {
+        let own = "module volcano.sh/volcano\n\nrequire volcano.sh/apis v0.0.0\n\n\
+                   replace volcano.sh/apis => ./staging/src/volcano.sh/apis\n";
+        let found = go_mod(&VOLCANO, "v1.14.1", own);
+        assert!(found.contains("replace volcano.sh/apis => volcano.sh/apis v1.14.0\n"), "{found}");
     }
 
     #[test]
