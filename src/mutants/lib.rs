@@ -9,6 +9,7 @@
 //! Mutants are data in the tables next to this file, one table per place of the defect.
 
 mod breakage;
+pub mod cargo_test;
 mod outcome;
 mod ratio;
 #[cfg(test)]

@@ -1,0 +1,141 @@
+//! Which cases `cargo test` runs on which targets. `ci/full` also runs the others.
+//!
+//! Every case runs on [`DEFAULT`]. Another target repeats only the cases on which its scheduler, its gang
+//! resources or one of its mutants has an effect: for all others, the operator runs the same code.
+
+use conformance_contract::clauses::{Clause, Party, clause};
+use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::target::Target;
+use conformance_driver::case::Case;
+
+use crate::{MUTANTS, MutantTier, TableError};
+
+/// The gang scope in which a default run judges lifecycle cases.
+pub const DEFAULT: Target = Target::KUBE_POD_GANG;
+
+/// Why `cargo test` runs a case on a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The target is the default one, or the case decides a clause here that it does not decide there.
+    Default,
+    /// The case decides a clause on which the scheduler or its gang resources have an effect.
+    Backend,
+    /// A mutant of the target runs the case.
+    Mutant,
+}
+
+impl Reason {
+    pub const ALL: [Self; 3] = [Self::Default, Self::Backend, Self::Mutant];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Backend => "backend",
+            Self::Mutant => "mutant",
+        }
+    }
+}
+
+/// `None` if only `ci/full` runs the case on the target.
+pub fn reason(case: &Case, target: Target) -> Result<Option<Reason>, TableError> {
+    if target == DEFAULT || owed(case, target).iter().any(|id| !owed(case, DEFAULT).contains(id)) {
+        return Ok(Some(Reason::Default));
+    }
+    if case.clauses.iter().filter_map(|id| clause(id)).any(|clause| depends_on_backend(clause, target)) {
+        return Ok(Some(Reason::Backend));
+    }
+    // The same case on the default target kills the mutants of the other gang scope.
+    let is_of_target = !is_other_scope(target) && has_mutant(case, target)?;
+    Ok(is_of_target.then_some(Reason::Mutant))
+}
+
+/// Whether a mutant of the target runs the case.
+pub fn has_mutant(case: &Case, target: Target) -> Result<bool, TableError> {
+    let all = MUTANTS.as_ref().map_err(Clone::clone)?;
+    Ok(all
+        .iter()
+        .any(|(tier, mutant)| *tier == MutantTier::Local && mutant.target == target && mutant.runs(case)))
+}
+
+fn owed(case: &Case, target: Target) -> Vec<&'static str> {
+    if case.is_for(target) { case.clauses_on(target) } else { Vec::new() }
+}
+
+/// Lifecycle clauses that involve the scheduler only require that it binds pods, which AON shows.
+fn depends_on_backend(clause: &Clause, target: Target) -> bool {
+    let is_about_scheduling = !clause.is_lifecycle()
+        && (clause.backend().is_some() || clause.depends_on.contains(&Party::Scheduler));
+    target.is_subject_to(clause) && (clause.needs_gang_resources || is_about_scheduling)
+}
+
+/// Whether a default run judges the target together with the default one.
+fn is_other_scope(target: Target) -> bool {
+    target.backend() == DEFAULT.backend()
+        && Kubernetes::ALL.into_iter().any(|version| target.is_on(version) && DEFAULT.is_on(version))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::target::{self, TARGETS};
+    use conformance_driver::test_cluster::DEFAULT_SEED;
+    use conformance_run::environment::choose_lifecycle_scope;
+    use conformance_run::suites;
+
+    use super::*;
+
+    fn is_run(case: &Case, target: Target) -> bool {
+        reason(case, target).unwrap().is_some()
+    }
+
+    #[test]
+    fn the_default_target_is_the_one_with_the_lifecycle_cases_of_a_default_run() {
+        let judged: Vec<_> = TARGETS
+            .into_iter()
+            .filter(|target| target.backend() == DEFAULT.backend() && target.is_on(Kubernetes::default()))
+            .collect();
+        assert_eq!(choose_lifecycle_scope(&judged, DEFAULT_SEED), Some(DEFAULT));
+    }
+
+    #[rstest::rstest]
+    #[case("term/group-replica", Target::KUBE_POD_GANG, Some(Reason::Default))]
+    #[case("term/group-replica", Target::KUBE_POD_GROUP, None)]
+    #[case("term/group-replica", Target::VOLCANO, None)]
+    #[case("term/group-replica", Target::KUBE_TREE, None)]
+    #[case("adm/longest-names-bound", Target::KOORDINATOR, None)]
+    #[case("vol/queues", Target::VOLCANO, Some(Reason::Default))]
+    #[case("auto/scale-to-zero", Target::KOORDINATOR, Some(Reason::Default))]
+    #[case("aon/one-pod-short", Target::VOLCANO, Some(Reason::Backend))]
+    #[case("aon/one-pod-short", Target::KUBE_POD_GROUP, Some(Reason::Backend))]
+    #[case("gang/shape", Target::KOORDINATOR, Some(Reason::Backend))]
+    #[case("upd/replacement-stays-in-rack", Target::KOORDINATOR, Some(Reason::Mutant))]
+    #[case("upd/replacement-stays-in-rack", Target::VOLCANO, None)]
+    fn a_backend_repeats_only_the_cases_that_it_affects(
+        #[case] id: &str,
+        #[case] target: Target,
+        #[case] wanted: Option<Reason>,
+    ) {
+        assert_eq!(reason(suites::case(id).unwrap(), target).unwrap(), wanted);
+    }
+
+    /// A mutant of the other gang scope may be killed on the default target.
+    #[test]
+    fn every_case_of_a_mutant_runs() {
+        for mutant in MutantTier::Local.mutants().unwrap() {
+            for case in suites::cases().filter(|case| mutant.runs(case)) {
+                let runs = is_run(case, mutant.target)
+                    || (is_other_scope(mutant.target) && !owed(case, DEFAULT).is_empty());
+                assert!(runs, "{}: {} on {}", mutant.id, case.id, mutant.target);
+            }
+        }
+    }
+
+    #[test]
+    fn every_clause_of_a_case_runs_on_some_target() {
+        for case in suites::cases() {
+            let (run, left_out): (Vec<_>, Vec<_>) = target::every().partition(|target| is_run(case, *target));
+            let decided: Vec<_> = run.into_iter().flat_map(|target| owed(case, target)).collect();
+            let mut missing = left_out.into_iter().flat_map(|target| owed(case, target));
+            assert_eq!(missing.find(|id| !decided.contains(id)), None, "{}", case.id);
+        }
+    }
+}
