@@ -2,8 +2,8 @@
 //! Generated workloads of a few seeds are tests as well (`cargo test --test conformance generated`).
 //!
 //! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs. Without it, KAI's scheduling clauses are
-//! not tested. Lifecycle cases run in one of kube-scheduler's gang scopes, as in a run; in the other scope
-//! they are shown as ignored. `--include-ignored`, or a filter, runs them too.
+//! not tested. Every case runs in one of kube-scheduler's gang scopes. On the other targets, those cases are
+//! ignored that are the same on every backend. `--include-ignored`, or a filter, runs them too.
 //!
 //! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
 //! components) every test fails with the reason; nothing is skipped silently.
@@ -24,19 +24,19 @@ use conformance_cluster::ClusterError;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
-use conformance_driver::test_cluster::DEFAULT_SEED;
 use conformance_fuzz as generated;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers;
-use conformance_run::environment::{choose_lifecycle_scope, runs_in_other_scope};
+use conformance_mutants::cargo_test;
 use conformance_run::suites;
 use conformance_run::verdict::{checked_clauses, is_contract};
 use harness::{Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Runtime;
 
-/// Seeds of the generated workloads for each target.
+/// Seeds of the generated workloads for each target, and those that are not ignored on any target.
 const SEEDS: RangeInclusive<u64> = 1..=25;
+const SEEDS_OF_EVERY_TARGET: RangeInclusive<u64> = 1..=5;
 
 /// Every scheduler in one control plane. KAI's programs depend on the machine. Without them, only what the
 /// API server shows of its backend is checked.
@@ -57,6 +57,18 @@ fn is_tested(case: &Case, target: Target, spec: Option<&ClusterSpec>) -> bool {
     is_observable && local_cases::runs_locally(case, target)
 }
 
+/// Whether only `ci/full` runs the case on the target. `ci/full` generates thousands of workloads.
+fn is_left_out(case: &Case, target: Target) -> bool {
+    if case.group() != generated::GROUP {
+        return cargo_test::reason(case, target).expect("the tables of mutants are valid").is_none();
+    }
+    let seed = case.id.rsplit('/').next().and_then(|seed| seed.parse::<u64>().ok());
+    target != cargo_test::DEFAULT
+        && !seed.is_some_and(|seed| SEEDS_OF_EVERY_TARGET.contains(&seed))
+        && !cargo_test::has_mutant(case, target).expect("the tables of mutants are valid")
+}
+
+#[allow(clippy::print_stderr)]
 fn main() -> std::process::ExitCode {
     let mut arguments = Arguments::from_args();
     // The environment limits the tests per cluster. A test that waits for its own control plane blocks a
@@ -68,8 +80,7 @@ fn main() -> std::process::ExitCode {
     let targets: Vec<_> = TARGETS.into_iter().filter(|target| target.is_on(Kubernetes::V1_36)).collect();
     let available = spec().ok();
     let run = local::run_id('t');
-    let lifecycle_scope =
-        choose_lifecycle_scope(&targets, DEFAULT_SEED).filter(|_| arguments.filter.is_none());
+    let mut ignored = 0;
     for target in targets {
         let generated = SEEDS.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)));
         for case in
@@ -85,7 +96,8 @@ fn main() -> std::process::ExitCode {
                 };
                 execute(case, target, &shared, make, &runtime)
             });
-            let is_ignored = lifecycle_scope.is_some_and(|on| runs_in_other_scope(case, target, on));
+            let is_ignored = arguments.filter.is_none() && is_left_out(case, target);
+            ignored += usize::from(is_ignored);
             let trial = trial.with_ignored_flag(is_ignored);
             trials.push((suites::usual_length(case.id), trial));
         }
@@ -93,6 +105,9 @@ fn main() -> std::process::ExitCode {
     // As in a run, the longest start first.
     trials.sort_by_key(|(length, _)| Reverse(*length));
     let trials = trials.into_iter().map(|(_, trial)| trial).collect();
+    if ignored > 0 && !arguments.ignored && !arguments.include_ignored {
+        eprintln!("conformance: {ignored} tests are left to ci/full (docs/extending/ci-tiers.md)");
+    }
     let conclusion = libtest_mimic::run(&arguments, trials);
     shared.close(&runtime);
     conclusion.exit_code()

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
             folder: "trainjob-kube",
             spec: || Ok(ClusterSpec::default().with_trainer(true)),
             cases: on_target(Target::TRAINJOB_KUBE, &[FITS, SHORT]),
+            is_left_out: |_, _| false,
         },
         Selection {
             letter: 'm',
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
                 on_target(Target::TRAINJOB_KAI, &kai_cases()),
             ]
             .concat(),
+            is_left_out: |_, _| false,
         },
         Selection {
             letter: 'p',
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
                 .filter(|target| *target != Target::AI_CONFORMANCE_KAI || has_kai())
                 .flat_map(|target| on_target(target, &OF_PLAIN_PODS))
                 .collect(),
+            is_left_out: |_, _| false,
         },
     ])
 }

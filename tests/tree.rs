@@ -1,5 +1,5 @@
-//! Kubernetes 1.37 under `cargo test`: every case of `run --kubernetes 1.37`, where a PodGang is a tree of
-//! CompositePodGroups on a real kube-scheduler.
+//! Kubernetes 1.37 under `cargo test`: the cases of `run --kubernetes 1.37`, where a PodGang is a tree of
+//! CompositePodGroups on a real kube-scheduler. Cases that are the same without trees are ignored.
 
 mod harness;
 #[path = "harness/local.rs"]
@@ -13,6 +13,7 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 use conformance_driver::case::Need;
 use conformance_install::cluster_spec::ClusterSpec;
+use conformance_mutants::cargo_test;
 use conformance_run::suites;
 use selection::Selection;
 
@@ -25,5 +26,8 @@ fn main() -> std::process::ExitCode {
         folder: "tree",
         spec: || Ok(ClusterSpec::of(Kubernetes::V1_37)),
         cases: all.map(|case| (Target::KUBE_TREE, case.id)).collect(),
+        is_left_out: |case, target| {
+            cargo_test::reason(case, target).expect("the tables of mutants are valid").is_none()
+        },
     }])
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use conformance_cluster::ClusterError;
 use conformance_contract::target::Target;
+use conformance_driver::case::Case;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_run::suites;
 use libtest_mimic::{Arguments, Trial};
@@ -20,6 +21,8 @@ pub(crate) struct Selection {
     pub folder: &'static str,
     pub spec: fn() -> Result<ClusterSpec, ClusterError>,
     pub cases: Vec<(Target, &'static str)>,
+    /// Whether only `ci/full` runs a case on a target.
+    pub is_left_out: fn(&Case, Target) -> bool,
 }
 
 pub(crate) fn run(selections: Vec<Selection>) -> ExitCode {
@@ -51,7 +54,8 @@ pub(crate) fn run(selections: Vec<Selection>) -> ExitCode {
                 };
                 execute(case, target, &shared, make, &runtime)
             });
-            trials.push((suites::usual_length(id), trial));
+            let is_ignored = arguments.filter.is_none() && (selection.is_left_out)(case, target);
+            trials.push((suites::usual_length(id), trial.with_ignored_flag(is_ignored)));
         }
     }
     // As in a run, the longest start first.
