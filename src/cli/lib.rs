@@ -46,6 +46,7 @@ mod run;
 mod select;
 mod shell;
 mod soak;
+mod test_table;
 #[cfg(test)]
 mod testing;
 mod trainer;
@@ -231,6 +232,7 @@ async fn dev(args: DevArgs, interruption: &Arc<Interruption>) -> Result<Exit, Fa
     match args.verb {
         DevVerb::Mutants(args) => mutants::mutants(&args).await,
         DevVerb::Mutate(args) => mutate::mutate(&args).await,
+        DevVerb::Tests(args) => in_place(|| test_table::tests(&args)),
         DevVerb::Feasibility(args) => feasibility::feasibility(*args, interruption).await,
         DevVerb::Soak(args) => soak::soak(*args, interruption).await,
         DevVerb::Bench(args) => bench::bench(&args).await,

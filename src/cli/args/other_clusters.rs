@@ -24,6 +24,8 @@ pub(crate) enum DevVerb {
     Mutants(MutantsArgs),
     /// Measure the suite with machine-made mutations of the reference operator.
     Mutate(MutateArgs),
+    /// List how many cases `cargo test` runs on each target, for how long, and why.
+    Tests(TestsArgs),
     /// Compare the check whether a workload fits its nodes with a scheduler, on generated pairs near the limit.
     Feasibility(Box<FeasibilityArgs>),
     /// Repeat a run to find flaky cases, over several starts.
@@ -40,6 +42,13 @@ pub(crate) enum DevVerb {
     Behaviour(BehaviourArgs),
     /// Check in clones of the cited repositories that every cited file has the cited lines.
     ContractSources(ContractSourcesArgs),
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TestsArgs {
+    /// Report with the seconds of the cases on each target. Without it, they are the usual ones of each case.
+    #[arg(value_name = "REPORT")]
+    pub report: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]
