@@ -3,13 +3,12 @@
 use conformance_cluster::kind;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_install::catalogue::catalogue;
-use conformance_install::memory;
 use conformance_install::schedulers::helm::Helm;
 use conformance_programs::components::{Component, Purpose, Toolbox};
 use conformance_programs::{home, preflight};
 use conformance_report::Exit;
 
-use super::{Failure, output};
+use super::{Failure, measured, output};
 
 /// Prints the result of every check, with a remedy for each problem. The exit code is 3 if there is a
 /// problem.
@@ -43,8 +42,8 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
     for found in preflight::checks(&unbuilt).await {
         check(found.what, found.found);
     }
-    check("memory of a run, one scheduler", memory::check(1).found);
-    check("memory of a run, three schedulers", memory::check(3).found);
+    check("memory of a run, one scheduler", measured::memory_of_run(1));
+    check("memory of a run, three schedulers", measured::memory_of_run(3));
     // A machine without Docker can run everything except kind clusters, so this is not a problem.
     match kind::host::check().await {
         Ok(engine) => {

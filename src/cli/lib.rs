@@ -26,6 +26,7 @@ mod image;
 mod job;
 mod list;
 mod load;
+mod measured;
 mod mutants;
 mod mutate;
 mod observe;

@@ -10,7 +10,7 @@ use crate::components::toolchain::Toolchain;
 use crate::{ProgramError, available_memory, home, ports};
 
 /// Peak memory of the largest build in MiB: linking kube-apiserver while two compilers run.
-const BUILD_MEMORY_MIB: u64 = 2048;
+pub const BUILD_MEMORY_MIB: u64 = 2048;
 /// In MiB, with empty caches. Go's own caches are usually on the same disk.
 pub(crate) const BUILD_DISK_MIB: u64 = 4096;
 /// Disk space of a cluster's state, in MiB.
