@@ -71,6 +71,8 @@ pub struct Match {
     pub namespace: Option<String>,
     /// Name of the object. A name that the API server generates does not match.
     pub name: Option<String>,
+    /// Only objects that are being deleted, for an action that looks into objects.
+    pub terminating: bool,
 }
 
 /// The matches at which a rule fires, counted from 1. By default these are all.
@@ -211,7 +213,9 @@ impl Match {
 
     pub(crate) fn is_about_object(&self, object: &Value) -> bool {
         let field = |name: &str| object["metadata"][name].as_str();
-        is_like(self.namespace.as_deref(), field("namespace")) && is_like(self.name.as_deref(), field("name"))
+        is_like(self.namespace.as_deref(), field("namespace"))
+            && is_like(self.name.as_deref(), field("name"))
+            && (!self.terminating || field("deletionTimestamp").is_some())
     }
 }
 
@@ -284,6 +288,9 @@ impl Rule {
                 "`irregular` selects requests: it does not apply to objects in responses and watch events",
             );
         }
+        if self.matches.terminating && !self.action.looks_into_objects() {
+            return wrong("`terminating` selects objects in responses and watch events, not requests");
+        }
         match self.action {
             Action::Refuse { code, .. } | Action::BreakWatch { code } if !(400..600).contains(&code) => {
                 wrong("`code` is an HTTP status from 400 to 599")
@@ -354,12 +361,23 @@ mod tests {
         assert!(is_in_group("") && !is_in_group("apps"));
     }
 
+    #[test]
+    fn a_rule_can_match_only_objects_that_are_being_deleted() {
+        let ending = Match { name: Some("a-*".into()), terminating: true, ..Match::default() };
+        let object =
+            |name: &str, deleted: Value| json!({"metadata": {"name": name, "deletionTimestamp": deleted}});
+        assert!(ending.is_about_object(&object("a-0", json!("2026-01-01T00:00:00Z"))));
+        assert!(!ending.is_about_object(&object("a-0", Value::Null)));
+        assert!(!ending.is_about_object(&object("b-0", json!("2026-01-01T00:00:00Z"))));
+    }
+
     #[rstest::rstest]
     #[case(json!({"when": {"from": 0}, "action": "drop"}), "counted from 1")]
     #[case(json!({"when": {"probability": 2.0}, "action": "drop"}), "from 0 to 1")]
     #[case(json!({"action": {"refuse": {"code": 200}}}), "from 400 to 599")]
     #[case(json!({"when": {"from": 2}, "action": "freeze"}), "takes no `when`")]
     #[case(json!({"when": {"irregular": true}, "action": {"breakWatch": {"code": 410}}}), "selects requests")]
+    #[case(json!({"match": {"terminating": true}, "action": "drop"}), "selects objects")]
     fn invalid_rules_are_rejected(#[case] mut rule: Value, #[case] wanted: &str) {
         rule["name"] = "r".into();
         let rule: Rule = serde_json::from_value(rule).unwrap();
