@@ -15,6 +15,8 @@ use super::target::Target;
 pub struct Requirements {
     /// The only scheduler whose targets meet them.
     pub scheduler: Option<Scheduler>,
+    /// A scheduler whose targets do not meet them, because another case covers the clauses there.
+    pub except: Option<Scheduler>,
     /// The only gang scope that meets them.
     pub scope: Option<&'static str>,
     /// A feature that the suite's description of the target declares.
@@ -25,13 +27,17 @@ pub struct Requirements {
 
 impl Requirements {
     /// No requirements: every target meets them.
-    pub const NONE: Self = Self { scheduler: None, scope: None, feature: None, properties: &[] };
+    pub const NONE: Self =
+        Self { scheduler: None, except: None, scope: None, feature: None, properties: &[] };
 
     /// Why a target does not meet them, as a sentence without a full stop; `None` if it does.
     pub fn why_unmet(self, target: Target) -> Option<String> {
         // The scheduler of an External profile's cluster is kube-scheduler, so this compares the backend.
         if let Some(scheduler) = self.scheduler.filter(|scheduler| scheduler.name() != target.backend()) {
             return Some(format!("{target} does not use the scheduler {}", scheduler.name()));
+        }
+        if self.except.is_some_and(|scheduler| scheduler.name() == target.backend()) {
+            return Some(format!("another case covers {target}"));
         }
         if let Some(scope) = self.scope.filter(|scope| target.scope() != Some(*scope)) {
             return Some(format!("{target} does not have the gang scope {scope}"));
@@ -55,6 +61,7 @@ mod tests {
     const ON_KUBE: Requirements = Requirements { scheduler: Some(Scheduler::KUBE), ..Requirements::NONE };
     const IN_TREE: Requirements = Requirements { scope: Some("Tree"), ..Requirements::NONE };
     const ATOMIC: Requirements = Requirements { feature: Some(Feature::AtomicPodGang), ..Requirements::NONE };
+    const NOT_ON_KAI: Requirements = Requirements { except: Some(Scheduler::KAI), ..Requirements::NONE };
     const TOPOLOGIES: Requirements =
         Requirements { properties: &[Property::SeveralTopologies], ..Requirements::NONE };
 
@@ -63,6 +70,8 @@ mod tests {
     #[case(ON_KUBE, Target::KUBE_TREE, None)]
     #[case(ON_KUBE, Target::VOLCANO, Some("volcano does not use the scheduler default-scheduler"))]
     #[case(ON_KUBE, Target::EXTERNAL, Some("external does not use the scheduler default-scheduler"))]
+    #[case(NOT_ON_KAI, Target::EXTERNAL, None)]
+    #[case(NOT_ON_KAI, Target::KAI, Some("another case covers kai-scheduler"))]
     #[case(IN_TREE, Target::KUBE_TREE, None)]
     #[case(IN_TREE, Target::KAI, Some("kai-scheduler does not have the gang scope Tree"))]
     #[case(ATOMIC, Target::KAI, None)]

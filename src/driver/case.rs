@@ -212,6 +212,12 @@ impl Case {
         Self { requires: Requirements { scheduler: Some(scheduler), ..self.requires }, ..self }
     }
 
+    /// Leaves a scheduler out, because another case covers the clauses there.
+    #[must_use]
+    pub const fn except(self, scheduler: Scheduler) -> Self {
+        Self { requires: Requirements { except: Some(scheduler), ..self.requires }, ..self }
+    }
+
     /// Requires a gang scope of kube-scheduler, for a case about that mapping.
     #[must_use]
     pub const fn in_scope(self, scope: &'static str) -> Self {

@@ -69,6 +69,9 @@ fn needs_restart(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if may_preempt && a.preempts != b.preempts {
         return true;
     }
+    if a.start_settings(part).plugins_off != b.start_settings(part).plugins_off {
+        return true;
+    }
     let has_other_api = (&a.api_gates, &a.runtime_config) != (&b.api_gates, &b.runtime_config);
     match part {
         Part::Etcd => false,
@@ -116,6 +119,15 @@ impl TestContext {
         }
         self.kill_scheduler().await?;
         self.local()?.respecify(|spec| spec.preempts = true);
+        self.start_scheduler().await
+    }
+
+    /// Restarts the target's scheduler without a plugin or flag, which the scheduler's file in
+    /// `install/schedulers` names.
+    pub async fn restart_scheduler_without(&self, name: &str) -> Result<(), Stop> {
+        let scheduler = self.target.scheduler();
+        self.kill_scheduler().await?;
+        self.local()?.respecify(|spec| spec.plugins_off.push((scheduler, name.to_owned())));
         self.start_scheduler().await
     }
 
@@ -246,6 +258,10 @@ mod tests {
         &[Part::Controller]
     )]
     #[case::preemption(|spec: &mut ClusterSpec| spec.preempts = true, &[])]
+    #[case::flag(
+        |spec: &mut ClusterSpec| spec.plugins_off.push((Scheduler::KUBE, "f".into())),
+        &[Part::KUBE_SCHEDULER]
+    )]
     #[case::proxy(|spec: &mut ClusterSpec| spec.proxied = [Part::KUBE_SCHEDULER].into(), &[Part::KUBE_SCHEDULER])]
     #[case::nothing(|_: &mut ClusterSpec| {}, &[])]
     fn a_component_restarts_only_if_its_specification_changed(

@@ -43,8 +43,8 @@ pub struct ClusterSpec {
     pub trainer: Option<TrainerSpec>,
     /// The schedulers, always including kube-scheduler.
     pub schedulers: BTreeSet<Scheduler>,
-    /// Plugins, or arguments of plugins, that a scheduler other than kube-scheduler starts without. The names
-    /// are those in the scheduler's file in [`crate::schedulers`]. Only mutants use this.
+    /// Plugins, arguments of plugins, or flags that a scheduler other than kube-scheduler starts without. The
+    /// names are those in the scheduler's file in [`crate::schedulers`].
     pub plugins_off: Vec<(Scheduler, String)>,
     /// Additional KWOK stages. Only mutants use this.
     pub further_stages: Vec<Value>,

@@ -65,7 +65,7 @@ pub struct SchedulerProcess {
 #[derive(Debug, Clone)]
 pub struct StartSettings<'a> {
     pub gates: &'a Gates,
-    /// The plugins, or arguments of plugins, that the process's scheduler starts without.
+    /// The plugins, arguments of plugins, or flags that the process's scheduler starts without.
     pub plugins_off: Vec<&'a str>,
     /// The schedulers whose pods kube-scheduler binds too.
     pub stands_in_for: Vec<&'static str>,

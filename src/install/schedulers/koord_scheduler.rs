@@ -71,6 +71,9 @@ pub const COSCHEDULING: &str = "Coscheduling";
 /// Argument of that plugin that makes gangs honour topology.
 pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
 
+/// Flag without which unschedulable pods are flushed at the interval of kube-scheduler, five minutes.
+pub const FLUSH: &str = "--pod-max-in-unschedulable-pods-duration";
+
 /// The scheduler waits indefinitely if one of these is missing.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     component: &PROGRAM,
@@ -157,7 +160,9 @@ pub fn configuration(kubeconfig: &Path, off: &[&str]) -> Value {
 fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
     let path =
         home.configure("scheduler.yaml", &configuration(&home.kubeconfig, &settings.plugins_off), settings)?;
-    Ok(Command { args: args(home, &path), env: Vec::new() })
+    let mut args = args(home, &path);
+    args.retain(|arg| !settings.plugins_off.contains(&FLUSH) || !arg.starts_with(FLUSH));
+    Ok(Command { args, env: Vec::new() })
 }
 
 pub fn args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
@@ -175,7 +180,7 @@ pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
         format!("--port={port}"),
         "--secure-port=0".into(),
         "--enable-network-topology-manager=true".into(),
-        "--pod-max-in-unschedulable-pods-duration=5s".into(),
+        format!("{FLUSH}=5s"),
         "-v=2".into(),
     ]
 }
@@ -243,6 +248,7 @@ fn objects() -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gates::Gates;
     use crate::schedulers::tests::home;
 
     #[test]
@@ -253,6 +259,26 @@ mod tests {
             configuration(&home.kubeconfig, &[]),
             (INSTALL.objects)(),
         ));
+    }
+
+    #[test]
+    fn the_flush_has_its_own_interval_if_the_flag_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = ProcessHome { folder: folder.path().to_owned(), ..home("koord-scheduler") };
+        let gates = Gates::default();
+        let has_flag = |off: &[&'static str]| {
+            let settings = StartSettings {
+                gates: &gates,
+                plugins_off: off.to_vec(),
+                stands_in_for: Vec::new(),
+                stale_gangs_for: None,
+                preempts: false,
+                configuration: None,
+            };
+            start(&home, &settings).unwrap().args.iter().any(|arg| arg.starts_with(FLUSH))
+        };
+        assert!(has_flag(&[]));
+        assert!(!has_flag(&[FLUSH]));
     }
 
     #[test]
