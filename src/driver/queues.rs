@@ -24,6 +24,12 @@ impl TestContext {
         self.create(KAI_QUEUE, &kai::queue(name, Some(kai::PARENT_QUEUE))).await.map(drop)
     }
 
+    /// The gangs of the queue cannot use more GPUs; -1 is no limit.
+    pub async fn limit_kai_queue(&self, name: &str, gpus: i32) -> Result<(), Stop> {
+        let limit = json!({"spec": {"resources": {"gpu": {"limit": gpus}}}});
+        self.patch(KAI_QUEUE, name, limit).await.map(drop)
+    }
+
     pub async fn close_queue(&self, name: &str) -> Result<(), Stop> {
         self.mark(SharedMark::QueueClosed, json!({"name": name}));
         self.set_queue_state(name, "Closed").await

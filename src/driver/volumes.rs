@@ -1,7 +1,8 @@
 //! Volumes of PersistentVolumeClaims, which the harness creates.
 //!
 //! - The claims of a case have a storage class without a provisioner. The harness creates their volumes when
-//!   the case calls for it. A claim is bound only after the scheduler has chosen a node for the pod.
+//!   the case calls for it. A claim is bound only after the scheduler has chosen a node for the pod. Or they
+//!   have no class. Then a claim must be bound before the scheduler considers the pod.
 //! - The claims of a user's workload have any class. A [`Provisioner`] binds each one when it exists.
 
 use std::collections::BTreeSet;
@@ -30,13 +31,36 @@ impl TestContext {
         });
         deploy::apply(&self.test_cluster.client, &class).await?;
         for name in names {
-            let claim = json!({
-                "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-                "metadata": {"name": name, "namespace": self.namespace},
-                "spec": {"storageClassName": self.namespace, "accessModes": ["ReadWriteOnce"],
-                         "resources": {"requests": {"storage": "1Gi"}}},
-            });
-            deploy::apply(&self.test_cluster.client, &claim).await?;
+            self.create_claim_of(name, &self.namespace).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates a claim without a storage class. No scheduler considers its pods before the claim is bound
+    /// ([`TestContext::bind_claim`]).
+    pub async fn create_claim(&self, name: &str) -> Result<(), Stop> {
+        self.create_claim_of(name, "").await
+    }
+
+    async fn create_claim_of(&self, name: &str, class: &str) -> Result<(), Stop> {
+        let claim = json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": {"storageClassName": class, "accessModes": ["ReadWriteOnce"],
+                     "resources": {"requests": {"storage": "1Gi"}}},
+        });
+        Ok(deploy::apply(&self.test_cluster.client, &claim).await?)
+    }
+
+    /// Creates the volume of a claim without a storage class. Kubernetes binds the claim at once.
+    pub async fn bind_claim(&self, name: &str) -> Result<(), Stop> {
+        let client = &self.test_cluster.client;
+        let found = Api::<PersistentVolumeClaim>::namespaced(client.clone(), &self.namespace).get(name).await;
+        let found = found.map_err(|source| ClusterError::api(format!("get claim {name}"), source))?;
+        let claim = serde_json::to_value(found).unwrap_or_default();
+        let metadata = self.namespace_owned_metadata().await?;
+        if let Some(volume) = volume(&claim, &self.namespace, &metadata, &BTreeSet::new()) {
+            deploy::apply(client, &volume).await?;
         }
         Ok(())
     }
