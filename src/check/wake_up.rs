@@ -4,10 +4,10 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::Unit;
 use conformance_facts::binding::not_fully_bound;
-use conformance_history::History;
+use conformance_history::{History, Live, Pod};
 use jiff::SignedDuration;
 
-use super::{deviates, none};
+use super::{deviates, none, violation};
 
 const BOUND_TOO_LATE: Code = Code::new("bound-too-late");
 
@@ -19,6 +19,19 @@ const LONGEST: SignedDuration = SignedDuration::from_secs(150);
 
 /// These units are bound whole within 10 s of the entry `ended`, at which the reason for their waiting ended.
 pub fn is_bound_soon(history: &History, units: &[Unit], ended: usize) -> Ruling {
+    let live = within_limit(history, ended)?;
+    none(not_fully_bound(&live, units).map(|short| deviates(BOUND_TOO_LATE, short)))
+}
+
+/// Like [`is_bound_soon`], for the pods of a gang without an operator.
+pub fn are_bound_soon(history: &History, pods: &[&str], ended: usize) -> Ruling {
+    let live = within_limit(history, ended)?;
+    let late = pods.iter().filter(|name| live.get("Pod", name).is_none_or(|pod| Pod(pod).node().is_none()));
+    none(late.map(|name| violation(BOUND_TOO_LATE, format!("Pod {name} is not bound"))))
+}
+
+/// The objects 10 s after the entry `ended`.
+fn within_limit(history: &History, ended: usize) -> Result<Live, Broken> {
     let limit = history.allowed(LIMIT);
     let Some(entry) = history.entries.get(ended).filter(|_| limit <= LONGEST) else {
         let why = "the machine was so slow that the scheduler may have retried all pods";
@@ -26,8 +39,7 @@ pub fn is_bound_soon(history: &History, units: &[Unit], ended: usize) -> Ruling 
     };
     let last = entry.at + limit;
     let until = history.entries.iter().position(|entry| entry.at > last);
-    let live = history.before(until.unwrap_or(history.entries.len()));
-    none(not_fully_bound(&live, units).map(|short| deviates(BOUND_TOO_LATE, short)))
+    Ok(history.before(until.unwrap_or(history.entries.len())))
 }
 
 #[cfg(test)]
@@ -64,6 +76,16 @@ mod tests {
         let mut history = bound_after(seconds);
         history.header.slowness = slowness;
         assert_eq!(codes(ruling(&history)), wanted);
+    }
+
+    #[rstest]
+    #[case::in_time(10, &[])]
+    #[case::late(11, &["bound-too-late"])]
+    fn pods_without_an_operator_are_bound_soon(#[case] seconds: i64, #[case] wanted: &[&str]) {
+        let history = bound_after(seconds);
+        let (ended, _) = history.reached(ENDED).expect("the mark");
+        let pods: Vec<_> = history.names("Pod").into_iter().collect();
+        assert_eq!(codes(are_bound_soon(&history, &pods, ended)), wanted);
     }
 
     #[test]
