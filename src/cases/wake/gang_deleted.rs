@@ -12,4 +12,5 @@ pub(crate) const CASE: Case = Case::new(
     |history| super::check(history, WAKE_04, SET),
 )
 .clauses(&[WAKE_04])
-.nodes(&[nodes(3).gpus(8)]);
+.nodes(&[nodes(3).gpus(8)])
+.except(Scheduler::KOORDINATOR);

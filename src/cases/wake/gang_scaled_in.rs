@@ -13,4 +13,5 @@ pub(crate) const CASE: Case = Case::new(
     |history| super::check(history, WAKE_05, SET),
 )
 .clauses(&[WAKE_05])
-.nodes(&[nodes(3).gpus(8)]);
+.nodes(&[nodes(3).gpus(8)])
+.except(Scheduler::KOORDINATOR);

@@ -1,21 +1,37 @@
-//! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends. Most cases differ in the reason only.
+//! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends. Most cases differ in the reason
+//! only.
 //!
-//! kube-scheduler has its default flush interval here, five minutes. Volcano and KAI look at every gang in each
-//! session, every 200 ms. koord-scheduler flushes every 5 s, which would hide an event that has no effect, so
-//! it does not owe these clauses.
+//! kube-scheduler has its default flush interval here, five minutes. Volcano and KAI look at every gang in
+//! each session, every 200 ms. koord-scheduler flushes every 5 s in other cases, which would hide an event
+//! that has no effect. So `wake/koordinator` restarts it with the default interval, and tries the reasons
+//! one by one.
 
+pub(crate) mod claim_freed;
 pub(crate) mod gang_deleted;
+pub(crate) mod gang_resource_created;
 pub(crate) mod gang_scaled_in;
+pub(crate) mod koordinator;
 pub(crate) mod node_joins;
 pub(crate) mod node_uncordoned;
+pub(crate) mod pod_terminated;
 pub(crate) mod priority_class_created;
+pub(crate) mod queue_created;
+pub(crate) mod queue_limit_raised;
+pub(crate) mod rack_completed;
+pub(crate) mod rack_joins;
+pub(crate) mod scaling_group_scaled_in;
 pub(crate) mod taint_removed;
+pub(crate) mod volume_created;
 
 use conformance_check::wake_up;
+use conformance_contract::names::BLOCK;
+use conformance_expect::Unit;
+use conformance_history::name;
 
 use crate::prelude::*;
 
 marks! {
+    /// Of a PodCliqueSet: `{"set"}`.
     ENDED = "the reason ends";
     BOUND = "the waiting gang is bound";
 }
@@ -32,22 +48,41 @@ enum Reason {
     Cordoned,
     /// The last node has a taint.
     Tainted,
+    /// The last node is in no rack, and the gang must be in one.
+    Unlabelled,
     /// This PodCliqueSet has the room, and is deleted.
     HeldBy(&'static str),
     /// This PodCliqueSet of 2 replicas has the room, and is scaled in to one.
     HeldByReplicaOf(&'static str),
+    /// The scaling group `model` of this PodCliqueSet has the room, and is scaled in to one replica.
+    HeldByGroupOf(&'static str),
+    /// This PodCliqueSet was deleted, and its only pod is still Terminating.
+    Terminating(&'static str),
+    /// The claim of this name has no volume.
+    VolumeMissing(&'static str),
 }
 
 impl Reason {
     async fn begin(self, test: &mut TestContext) -> Result<(), Stop> {
         match self {
-            Self::NodeMissing => Ok(()),
+            Self::NodeMissing | Self::Unlabelled => Ok(()),
             Self::Cordoned => test.cordon(&last_node(test), true).await,
             Self::Tainted => test.close(&last_node(test), true).await,
-            Self::HeldBy(holder) | Self::HeldByReplicaOf(holder) => {
-                test.submit(holder).await?;
-                test.until_bound(PODS).await
+            Self::HeldBy(holder) | Self::HeldByReplicaOf(holder) | Self::HeldByGroupOf(holder) => {
+                hold_room(test, holder).await
             }
+            Self::Terminating(holder) => {
+                hold_room(test, holder).await?;
+                let pod = pod_of(test, holder);
+                test.hold_pod(&pod).await?;
+                test.delete("PodCliqueSet", holder).await?;
+                let terminating = Awaited::demanded_by(DEL_01, format!("Pod {pod} deleted, and terminating"));
+                test.until(terminating, REACTION, |live| {
+                    live.get("Pod", &pod).is_some_and(|pod| Pod(pod).is_terminating())
+                })
+                .await
+            }
+            Self::VolumeMissing(claim) => test.create_claim(claim).await,
         }
     }
 
@@ -56,8 +91,18 @@ impl Reason {
             Self::NodeMissing => test.add_nodes(1).await,
             Self::Cordoned => test.cordon(&last_node(test), false).await,
             Self::Tainted => test.close(&last_node(test), false).await,
+            Self::Unlabelled => {
+                let labels = json!({(RACK): test.domain("a"), (BLOCK): test.domain("block")});
+                let node = last_node(test);
+                test.patch("Node", &node, json!({"metadata": {"labels": labels}})).await.map(drop)
+            }
             Self::HeldBy(holder) => test.delete("PodCliqueSet", holder).await,
             Self::HeldByReplicaOf(holder) => test.scale("PodCliqueSet", holder, 1).await,
+            Self::HeldByGroupOf(holder) => {
+                test.scale("PodCliqueScalingGroup", &format!("{holder}-0-model"), 1).await
+            }
+            Self::Terminating(holder) => test.release_pod(&pod_of(test, holder)).await,
+            Self::VolumeMissing(claim) => test.bind_claim(claim).await,
         }
     }
 }
@@ -66,14 +111,45 @@ fn last_node(test: &TestContext) -> String {
     test.nodes.last().map(|node| node.name.clone()).unwrap_or_default()
 }
 
+/// Submits a PodCliqueSet, and waits until all of its pods are bound.
+async fn hold_room(test: &mut TestContext, holder: &str) -> Result<(), Stop> {
+    let gangs = test.submit(holder).await?;
+    test.until_bound(gangs.iter().map(Gang::pods).sum()).await
+}
+
+/// The first pod of a PodCliqueSet, even if it is terminating.
+fn pod_of(test: &TestContext, set: &str) -> String {
+    let name = test.look(|live| {
+        let pod = live.pods().find(|pod| pod.label(names::PART_OF) == Some(set));
+        pod.map(|pod| pod.name().to_owned())
+    });
+    name.unwrap_or_default()
+}
+
 async fn drive(test: &mut TestContext, set: &str, reason: Reason) -> Result<(), Stop> {
+    let pcs = test.manifest(set)?;
+    drive_value(test, pcs, reason).await
+}
+
+async fn drive_value(test: &mut TestContext, pcs: Value, reason: Reason) -> Result<(), Stop> {
     reason.begin(test).await?;
-    for gang in test.submit(set).await? {
+    let set = submit_and_wait(test, pcs).await?;
+    mark_end(test, &set);
+    reason.end(test).await?;
+    until_bound(test, &set).await
+}
+
+/// Submits a PodCliqueSet, and waits until the scheduler has decided not to bind it. Returns its name.
+async fn submit_and_wait(test: &mut TestContext, pcs: Value) -> Result<String, Stop> {
+    let set = name(&pcs).to_owned();
+    for gang in test.submit_value(pcs).await? {
         test.scheduler_passes_over(&gang).await?;
     }
-    test.mark(ENDED, Value::Null);
-    reason.end(test).await?;
-    until_bound(test, set).await
+    Ok(set)
+}
+
+fn mark_end(test: &TestContext, set: &str) {
+    test.mark(ENDED, json!({"set": set}));
 }
 
 async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
@@ -85,11 +161,20 @@ async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
 
 fn check(history: &History, clause: &'static str, set: &str) -> Vec<Finding> {
     vec![finding(clause, || {
-        let (ended, _) = history.reached(ENDED)?;
-        let units = history.units(set)?;
-        precondition(AON_02, binding::never(history, &units, Some(ended)))?;
+        let (units, ended) = waiting(history, set)?;
         history.at(BOUND, |_| wake_up::is_bound_soon(history, &units, ended))
     })]
+}
+
+/// The units of a PodCliqueSet, and the entry at which the reason for its waiting ended. No pod was bound
+/// before.
+fn waiting(history: &History, set: &str) -> Result<(Vec<Unit>, usize), Broken> {
+    let ended = history.marks(ENDED).find(|(_, mark)| mark.detail["set"] == set);
+    let not_reached = || Broken::NotReached(format!("the reason why PodCliqueSet {set} waits did not end"));
+    let (ended, _) = ended.ok_or_else(not_reached)?;
+    let units = history.units(set)?;
+    precondition(AON_02, binding::never(history, &units, Some(ended)))?;
+    Ok((units, ended))
 }
 
 #[cfg(test)]
@@ -101,7 +186,7 @@ mod tests {
 
     fn ruling(before: usize, after: usize) -> Ruling {
         let waits = Story::flat().submitted(one_clique("waiting", 2)).workers("waiting", 2, before);
-        let ended = waits.mark(ENDED, Value::Null).workers("waiting", 0, after);
+        let ended = waits.mark(ENDED, json!({"set": "waiting"})).workers("waiting", 0, after);
         check(&ended.mark(BOUND, Value::Null).end(), WAKE_01, "waiting").remove(0).ruling
     }
 

@@ -11,4 +11,5 @@ pub(crate) const CASE: Case = Case::new(
     |history| super::check(history, WAKE_01, SET),
 )
 .clauses(&[WAKE_01])
-.nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)]);
+.nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)])
+.except(Scheduler::KOORDINATOR);

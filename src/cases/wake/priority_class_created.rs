@@ -4,7 +4,7 @@
 use conformance_check::wake_up;
 use conformance_history::{list, text};
 
-use super::{BOUND, ENDED, until_bound};
+use super::{BOUND, ENDED, mark_end, until_bound};
 use crate::prelude::*;
 
 const SET: &str = "unclassed";
@@ -24,7 +24,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit_value(pcs).await?;
     let reported = Awaited::demanded_by(STAT_09, "the missing PriorityClass reported");
     test.until(reported, REACTION, is_reported).await?;
-    test.mark(ENDED, Value::Null);
+    mark_end(test, SET);
     // KAI requires a quota for values of 100 or more.
     let object = json!({
         "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": class},

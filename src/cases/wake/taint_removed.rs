@@ -11,4 +11,5 @@ pub(crate) const CASE: Case = Case::new(
     |history| super::check(history, WAKE_03, SET),
 )
 .clauses(&[WAKE_03])
-.nodes(&[nodes(2).gpus(8)]);
+.nodes(&[nodes(2).gpus(8)])
+.except(Scheduler::KOORDINATOR);

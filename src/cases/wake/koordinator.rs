@@ -1,0 +1,104 @@
+//! koord-scheduler with the flush interval that Koordinator ships, five minutes. 1 to 3 nodes x 8 GPUs; a
+//! gang of 2 pods x 8 GPUs per reason, one after the other. In other cases the interval is 5 s, with which a
+//! gang that no event wakes would sometimes be bound within the limit.
+
+use conformance_check::wake_up;
+use conformance_install::schedulers::koord_scheduler::FLUSH;
+
+use super::{Reason, drive_value, gang_resource_created, waiting};
+use crate::prelude::*;
+
+marks! {
+    /// Of a PodCliqueSet: `{"set"}`.
+    WAITED = "its pods are bound, or the wait for them has timed out";
+}
+
+pub(crate) const CASE: Case =
+    case!("A waiting gang of Koordinator is bound soon after its reason ends", restored)
+        .clauses(&[WAKE_01, WAKE_02, WAKE_03, WAKE_04, WAKE_05, WAKE_09, WAKE_11, WAKE_14])
+        .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1), nodes(1).gpus(8).joining(2)])
+        .isolation(Isolation::Dedicated)
+        .needs(&[Need::SimulatedNodes, Need::Volumes])
+        .on(Scheduler::KOORDINATOR);
+
+const VOLUMELESS: &str = "waits-for-a-volume";
+
+/// The clause, the name of the waiting PodCliqueSet, and its reason. The last row needs the third node, and
+/// in the others it would make room.
+const ROWS: [(&str, &str, Reason); 7] = [
+    (WAKE_01, "waits-for-a-node", Reason::NodeMissing),
+    (WAKE_02, "waits-for-an-uncordon", Reason::Cordoned),
+    (WAKE_03, "waits-for-a-taint", Reason::Tainted),
+    (WAKE_04, "waits-for-a-deletion", Reason::HeldBy("deleted")),
+    (WAKE_09, "waits-for-an-end", Reason::Terminating("departing")),
+    (WAKE_14, VOLUMELESS, Reason::VolumeMissing(VOLUMELESS)),
+    (WAKE_05, "waits-for-a-scale-in", Reason::HeldByReplicaOf("scaled-in")),
+];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.restart_scheduler_without(FLUSH).await?;
+    for (_, set, reason) in ROWS {
+        if matches!(reason, Reason::HeldByReplicaOf(_)) {
+            test.add_nodes(2).await?;
+        }
+        let mut pcs = test.manifest(if set == VOLUMELESS { set } else { "waiting" })?;
+        pcs["metadata"]["name"] = set.into();
+        match drive_value(test, pcs, reason).await {
+            Err(stop) if stop.breach().is_some() => {
+                test.mark(SharedMark::ContinuedAfterTimeout, Value::Null);
+            }
+            driven => driven?,
+        }
+        test.mark(WAITED, json!({"set": set}));
+        remove(test, set).await?;
+    }
+    gang_resource_created::drive(test).await
+}
+
+/// Deletes a PodCliqueSet, and waits until its pods are deleted.
+async fn remove(test: &TestContext, set: &str) -> Result<(), Stop> {
+    test.delete("PodCliqueSet", set).await?;
+    let deleted = Awaited::demanded_by(DEL_01, format!("the pods of PodCliqueSet {set} deleted"));
+    test.until(deleted, limits::CLEANUP, |live| {
+        !live.pods().any(|pod| pod.label(names::PART_OF) == Some(set))
+    })
+    .await
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    let history = &history.before_restore();
+    let rows = ROWS.map(|(clause, set, _)| finding(clause, || ruling(history, set)));
+    rows.into_iter().chain(gang_resource_created::check(history)).collect()
+}
+
+fn ruling(history: &History, set: &str) -> Ruling {
+    let (units, ended) = waiting(history, set)?;
+    let waited = history.marks(WAITED).find(|(_, mark)| mark.detail["set"] == set);
+    let not_reached = || Broken::NotReached(format!("the driver stopped while PodCliqueSet {set} waited"));
+    let (waited, _) = waited.ok_or_else(not_reached)?;
+    wake_up::is_bound_soon(&history.upto(waited), &units, ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, one_clique};
+
+    use super::super::ENDED;
+    use super::*;
+
+    /// The first gang is bound in time and deleted, and the second is bound in part.
+    #[test]
+    fn each_gang_is_judged_before_the_next_one_waits() {
+        let [(_, first, _), (_, second, _), ..] = ROWS;
+        let of = |set: &str| json!({"set": set});
+        let mut story = Story::on(Target::KOORDINATOR);
+        for (set, bound) in [(first, 2), (second, 1)] {
+            story = story.submitted(one_clique(set, 2)).workers(set, 2, 0).mark(ENDED, of(set));
+            story = story.workers(set, 0, bound).mark(WAITED, of(set)).later(1);
+        }
+        let history = story.end();
+        assert_eq!(ruling(&history, first), Ok(()));
+        assert!(matches!(ruling(&history, second), Err(Broken::Violated(_))));
+        assert!(matches!(ruling(&history, VOLUMELESS), Err(Broken::NotReached(_))));
+    }
+}

@@ -1,0 +1,51 @@
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits. Its queue does not exist, and is created. On
+//! Volcano, admission requires the queue. There, it exists until the gang waits for a cordoned node, and is
+//! deleted before the node is uncordoned.
+
+use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
+use conformance_driver::queues::QUEUE;
+
+use super::{last_node, mark_end, submit_and_wait, until_bound};
+use crate::prelude::*;
+
+const SET: &str = "queueless";
+
+pub(crate) const CASE: Case = case!("A waiting gang is bound soon after its queue is created")
+    .clauses(&[WAKE_12])
+    .nodes(&[nodes(2).gpus(8)]);
+
+/// Shows that admission has seen the queue.
+const OPEN: &[Attempt] = &[admitted("a PodCliqueSet in the open queue", |_| {})];
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let queue = test.domain("queue");
+    let mut pcs = test.manifest(SET)?;
+    if test.target.scheduler() == Scheduler::KAI {
+        pcs["metadata"]["labels"][KAI_QUEUE] = queue.clone().into();
+        submit_and_wait(test, pcs).await?;
+        mark_end(test, SET);
+        test.create_kai_queue(&queue).await?;
+    } else {
+        pcs["metadata"]["annotations"][VOLCANO_QUEUE] = queue.clone().into();
+        test.create_volcano_queue(&queue).await?;
+        test.retry_creates_until(&pcs, OPEN, REACTION).await?;
+        wait_for_room(test, pcs, &queue).await?;
+        mark_end(test, SET);
+        test.create_volcano_queue(&queue).await?;
+    }
+    until_bound(test, SET).await
+}
+
+/// The gang waits for room, then for its queue only.
+async fn wait_for_room(test: &mut TestContext, pcs: Value, queue: &str) -> Result<(), Stop> {
+    let node = last_node(test);
+    test.cordon(&node, true).await?;
+    submit_and_wait(test, pcs).await?;
+    test.delete(QUEUE, queue).await?;
+    test.cordon(&node, false).await?;
+    test.scheduler_passes().await
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    super::check(history, WAKE_12, SET)
+}
