@@ -11,6 +11,7 @@ use conformance_contract::violation::Code;
 use conformance_contract::violation::Violation;
 use conformance_expect::schedulers::{self, Resource};
 use conformance_expect::{Gang, scaling};
+use conformance_facts::cliques::pods_of;
 use conformance_facts::gang_resources::{Mismatch, expected, found, is_gang_resource, mismatches};
 use conformance_facts::pod_gangs::as_created;
 use conformance_facts::warnings::is_warning;
@@ -216,6 +217,31 @@ pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str
 /// Every PodGang and every gang resource has the priority class. Pods are not checked.
 pub fn with_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
     none(gangs_without_priority(history, live, gangs, class, kept))
+}
+
+/// Everything from which the target's scheduler may read the priority of these gangs has the class: PodGangs,
+/// gang resources and, for some schedulers, pods (PRE-16).
+pub fn priority_reaches_scheduler(
+    history: &History,
+    live: &Live,
+    gangs: &[Gang],
+    class: &str,
+    kept: bool,
+) -> Ruling {
+    with_priority(history, live, gangs, class, kept)?;
+    if !schedulers::of(history.header.target).reads_priority_of_pods() {
+        return Ok(());
+    }
+    let mut violations = Vec::new();
+    for group in gangs.iter().flat_map(|gang| &gang.groups) {
+        let pods: Vec<_> = pods_of(live, &group.clique).collect();
+        if pods.len() < group.min {
+            return Err(Broken::NotReached(format!("PodClique {} lacks pods", group.clique)));
+        }
+        let without = pods.into_iter().filter(|pod| pod.0["spec"]["priorityClassName"] != class);
+        violations.extend(without.map(|pod| without_priority(pod.0, class)));
+    }
+    none(violations)
 }
 
 fn gangs_without_priority<'a>(

@@ -1,5 +1,6 @@
 //! Correct gang resources in both scopes, and variations that each break one thing.
 
+use conformance_contract::names;
 use conformance_expect as expect;
 use conformance_history::SharedMark;
 use conformance_history::testing::{Story, object, owned as owned_by};
@@ -283,6 +284,26 @@ fn objects_without_the_priority_class_are_violations() {
     assert_eq!(lacking(&all, true), 1);
     all[0]["spec"]["priorityClassName"] = json!("high");
     assert_eq!(lacking(&all[..1], true), 3, "the gang resources do not exist");
+}
+
+#[test]
+fn pods_without_the_priority_class_are_violations_if_the_scheduler_reads_them() {
+    let pod = |clique: &str, index: usize, class: Option<&str>| {
+        let labels = json!({names::POD_CLIQUE: clique});
+        let metadata = json!({"name": format!("{clique}-{index}"), "labels": labels});
+        json!({"kind": "Pod", "metadata": metadata, "spec": {"priorityClassName": class}})
+    };
+    let ruling = |target: Target, missing: usize, class: Option<&str>| {
+        let mut pods: Vec<_> = (0..2).map(|index| pod("w-0-a", index, class)).collect();
+        pods.extend((missing..3).map(|index| pod("w-0-b", index, Some("high"))));
+        let history = Story::on(target).all_added(pods).end();
+        priority_reaches_scheduler(&history, &history.end(), &gangs(), "high", true)
+    };
+    assert_eq!(ruling(Target::KUBE_POD_GROUP, 0, Some("high")), Ok(()));
+    assert_eq!(messages_of(ruling(Target::KUBE_POD_GROUP, 0, None)).len(), 2);
+    assert_eq!(messages_of(ruling(Target::KOORDINATOR, 0, Some("other"))).len(), 2);
+    assert_eq!(ruling(Target::VOLCANO, 0, None), Ok(()), "Volcano reads its PodGroups");
+    assert!(matches!(ruling(Target::KUBE_POD_GROUP, 1, Some("high")), Err(Broken::NotReached(_))));
 }
 
 /// A PodGang gets another priority class, and its Volcano PodGroup gets `class` after this many seconds.

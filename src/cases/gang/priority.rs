@@ -19,7 +19,7 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("The priority class reaches the gang resources; a change is followed or refused")
-        .clauses(&[GANG_13, UPD_20])
+        .clauses(&[GANG_13, PRE_16, UPD_20])
         .nodes(&[nodes(1)]);
 
 const SET: &str = "urgent";
@@ -115,6 +115,13 @@ fn check(history: &History) -> Vec<Finding> {
             history.at(SharedMark::Converged, |converged| {
                 let (live, gangs) = (history.before(converged), history.gangs(SET)?);
                 gang_resources::have_priority(history, &live, &gangs, class, kept)
+            })
+        }),
+        finding(PRE_16, || {
+            let (class, kept) = asked(history)?;
+            history.at(SharedMark::Converged, |converged| {
+                let (live, gangs) = (history.before(converged), history.gangs(SET)?);
+                gang_resources::priority_reaches_scheduler(history, &live, &gangs, class, kept)
             })
         }),
         finding(UPD_20, || {

@@ -100,6 +100,10 @@ impl Expectations for Koordinator {
         pod.label(MEMBERSHIP).or_else(|| pod.0["metadata"]["annotations"][format!("{GANG}/name")].as_str())
     }
 
+    fn reads_priority_of_pods(&self) -> bool {
+        true
+    }
+
     fn assign(&self, pcs: &mut Value) {
         schedule_by(pcs, "koord-scheduler");
     }

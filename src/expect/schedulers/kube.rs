@@ -126,6 +126,11 @@ impl Expectations for Kube {
         }
     }
 
+    /// Since 1.37, the pods must also have the priority of their PodGroup.
+    fn reads_priority_of_pods(&self) -> bool {
+        true
+    }
+
     fn follows_priority(&self) -> bool {
         false
     }

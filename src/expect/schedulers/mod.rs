@@ -134,6 +134,11 @@ pub trait Expectations: Sync {
         resource["spec"]["priorityClassName"] == class
     }
 
+    /// Whether the scheduler reads the priority of a gang from its pods (PRE-16).
+    fn reads_priority_of_pods(&self) -> bool {
+        false
+    }
+
     /// Whether its gang resources can follow another priority class (UPD-20).
     fn follows_priority(&self) -> bool {
         true
