@@ -4,6 +4,7 @@
 //! ClusterTopologyBindings writes the status that `cluster_topology_binding` computes here.
 
 pub(crate) mod cluster_topology_binding;
+mod disruption;
 pub(crate) mod held;
 pub(crate) mod pod_clique;
 pub(crate) mod pod_clique_set;

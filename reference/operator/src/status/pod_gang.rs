@@ -17,12 +17,13 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 
+use super::disruption::{self, Evictions};
 use super::held::held_since;
 use super::unbound_claims::{self, UnboundClaim};
 use crate::backend::Served;
 use crate::cache::gang_view::GangView;
 use crate::cache::observed_pod::PodCondition;
-use crate::cache::pods::{is_bound, is_ready, refusal};
+use crate::cache::pods::{is_bound, is_preempted, is_ready, refusal};
 use crate::context::action::Action;
 use crate::context::error::ReconcileError;
 use crate::context::events::{REASON_POD_CREATE_FAILED, REASON_SYNC_FAILED};
@@ -141,6 +142,7 @@ impl<'a> Gang<'a> {
             Some(self.ready()),
             Some(self.unhealthy()),
             self.backend_ready(),
+            self.disrupted(before).filter(|_| !fault!("eviction-untold")),
         ];
         all.into_iter().flatten()
     }
@@ -186,6 +188,19 @@ impl<'a> Gang<'a> {
             reason: reason.into(),
             message: message.to_owned(),
         }
+    }
+
+    fn disrupted(&self, before: &[Condition]) -> Option<ConditionUpdate> {
+        let mut pods =
+            self.view.podgroups.iter().flat_map(|podgroup| podgroup.pods.iter().chain(&podgroup.former));
+        let is_remembered = |member: &PodClique| {
+            member.metadata.uid.as_deref().is_some_and(|uid| self.context.evictions.has(uid))
+        };
+        let evictions = Evictions {
+            is_marked: pods.any(|pod| is_preempted(pod)),
+            is_remembered: self.members().any(|member| is_remembered(&member)),
+        };
+        disruption::condition(before, evictions, self.is_scheduled())
     }
 
     /// `None` until the gang resources have been synced, or the sync has failed.

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use grove_api::names::CONDITION_POD_GANG_DISRUPTION_TARGET;
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
@@ -210,4 +211,27 @@ async fn the_message_about_an_unchanged_fact_stays_for_a_while() {
     pod(&mut world, "p1", "bound");
     let (_, another) = written_status(&world, updated()).await;
     assert_eq!(another[CONDITION_POD_GANG_SCHEDULED][0], "True", "a new fact is reported at once");
+}
+
+#[tokio::test]
+async fn an_eviction_is_reported_until_the_gang_is_bound_again() {
+    let mut world = world();
+    let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"});
+    let evicted = json!({
+        "metadata": {"name": "p", "ownerReferences": owner("PodClique", "wl-0-a")},
+        "status": {"conditions": [condition]},
+    });
+    world.context.evictions.record(&serde_json::from_value(evicted).unwrap());
+    for name in ["p0", "p1"] {
+        pod(&mut world, name, "no room");
+    }
+    let (_, waiting) = written_status(&world, base()).await;
+    assert_eq!(waiting[CONDITION_POD_GANG_DISRUPTION_TARGET][..2], ["True", "PreemptionByScheduler"]);
+    for name in ["p0", "p1"] {
+        pod(&mut world, name, "bound");
+    }
+    let reported = json!([{"type": "DisruptionTarget", "status": "True", "reason": "R", "message": "",
+                           "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    let (_, bound) = written_status(&world, pod_gang("wl-0", "wl-0-a", 2, &reported)).await;
+    assert_eq!(bound[CONDITION_POD_GANG_DISRUPTION_TARGET][0], "False");
 }
