@@ -9,11 +9,12 @@ use conformance_contract::violation::{Code, Violation};
 use conformance_expect::Unit;
 use conformance_facts::binding::bound_pods;
 use conformance_facts::cliques::pods_of;
+use conformance_facts::preemption::report_of_eviction;
 use conformance_history::{Change, History, Pod, Version, list};
 
 use super::binding::bindings;
 use super::placement::domain;
-use super::{Shown, none, violation};
+use super::{Shown, ensure, none, violation};
 
 /// A pod was evicted although the preemptor has no higher priority.
 pub const EVICTED_FOR_EQUAL: Code = Code::new("evicted-for-equal-priority");
@@ -32,6 +33,8 @@ const REPLACEMENT_CREATED_UNGATED: Code = Code::new("replacement-created-ungated
 const REPLACEMENT_RELEASED_EARLY: Code = Code::new("replacement-released-early");
 const REPLACEMENT_BOUND_EARLY: Code = Code::new("replacement-bound-early");
 const REPLACEMENT_DELETED: Code = Code::new("replacement-deleted");
+const EVICTION_NOT_REPORTED: Code = Code::new("eviction-not-reported");
+const EVICTION_WRONGLY_REPORTED: Code = Code::new("eviction-wrongly-reported");
 
 /// Whether a scheduler has marked the pod for eviction in favour of another one.
 pub(super) fn is_preempted(pod: Pod<'_>) -> bool {
@@ -191,6 +194,29 @@ impl<'a> Victim<'a> {
             }
         }
         none(violations)
+    }
+
+    /// The status of a PodGang or of the PodCliqueSet `set` reports the eviction at the entry `until`. It did not
+    /// report one before the other gang arrived (PRE-13).
+    pub fn is_reported(&self, set: &str, until: usize) -> Ruling {
+        self.is_not_reported(set, self.since)?;
+        let live = self.history.before(until);
+        ensure(report_of_eviction(&live, set, &self.units).is_some(), || {
+            let message = format!(
+                "no condition of PodCliqueSet {set} or its PodGang reports that its pods were evicted"
+            );
+            violation(EVICTION_NOT_REPORTED, message)
+        })
+    }
+
+    /// No status reports an eviction at the entry `until`: none has happened, or the gang is bound again.
+    pub fn is_not_reported(&self, set: &str, until: usize) -> Ruling {
+        let live = self.history.before(until);
+        none(report_of_eviction(&live, set, &self.units).map(|found| {
+            let message =
+                format!("a condition reports an eviction although PodCliqueSet {set} is bound whole");
+            violation(EVICTION_WRONGLY_REPORTED, message).shown_by_object("reports it", found)
+        }))
     }
 
     /// The versions of pods from the arrival to the entry `until`.

@@ -125,6 +125,36 @@ fn a_waiting_replacement_is_not_deleted(#[case] story: Story, #[case] wanted: &[
     assert_eq!(found(story, |victim, until| victim.replacements_stay(until)), wanted);
 }
 
+/// The status of the PodGang has the condition DisruptionTarget with this status.
+fn reporting(status: &str) -> Value {
+    let mut gang = one_clique_gang("w", 2);
+    gang["status"] = json!({"conditions": [{"type": "DisruptionTarget", "status": status}]});
+    gang
+}
+
+#[rstest]
+#[case::reported(replaced().modified(reporting("True")), &[])]
+#[case::not_reported(replaced(), &["eviction-not-reported"])]
+#[case::reported_and_taken_back(
+    replaced().modified(reporting("True")).modified(reporting("False")),
+    &["eviction-not-reported"]
+)]
+#[case::reported_before(
+    Story::whole().added(reporting("True")).workers("w", 2, 2).mark(ARRIVED, Value::Null),
+    &["eviction-wrongly-reported"]
+)]
+fn an_eviction_is_reported(#[case] story: Story, #[case] wanted: &[&str]) {
+    assert_eq!(found(story, |victim, until| victim.is_reported("w", until)), wanted);
+}
+
+#[rstest]
+#[case::never_reported(arrived(), &[])]
+#[case::no_longer(replaced().modified(reporting("True")).modified(reporting("False")), &[])]
+#[case::still(replaced().modified(reporting("True")), &["eviction-wrongly-reported"])]
+fn the_report_ends(#[case] story: Story, #[case] wanted: &[&str]) {
+    assert_eq!(found(story, |victim, until| victim.is_not_reported("w", until)), wanted);
+}
+
 /// A gang of one pod per rack runs when another gang arrives.
 fn on_two_racks() -> Story {
     let node = |name: &str, rack: &str| {

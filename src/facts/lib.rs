@@ -8,7 +8,7 @@
 //! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`], [`requests`] in [`quantity`]
 //! - PodGangs and other objects: [`pod_gangs`], [`gang_resources`], [`ownership`], [`leftovers`],
 //!   [`topology`]
-//! - what an operator reports: [`warnings`], [`metrics`]
+//! - what an operator reports: [`warnings`], [`metrics`], [`preemption`]
 //! - what cases state as data, for drivers and checks: [`attempts`], [`configuration`], [`invariant`]
 //! - [`testing`]: pods for hand-written histories
 
@@ -28,6 +28,7 @@ pub mod metrics;
 pub mod migration;
 pub mod ownership;
 pub mod pod_gangs;
+pub mod preemption;
 pub mod quantity;
 pub mod requests;
 pub mod startup;

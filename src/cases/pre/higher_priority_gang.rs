@@ -1,10 +1,12 @@
 //! 3 nodes x 8 GPUs. A gang of low priority with 1 + 2 pods x 8 GPUs runs. A gang of 2 pods x 8 GPUs and equal
 //! priority waits, and is deleted. The same gang with high priority is bound: the running one is evicted
 //! whole, although it only has to leave 2 nodes, and waits for 3 nodes. Its termination delay would expire
-//! twice meanwhile. A fourth node joins, which is one short, and then a fifth.
+//! twice meanwhile. A fourth node joins, which is one short, and then a fifth. Until then, a status reports
+//! the eviction.
 
 use conformance_check::preemption::EVICTED_FOR_EQUAL;
 use conformance_facts::cliques::pods_of;
+use conformance_facts::preemption::report_of_eviction;
 
 use super::{HIGH, LOW, begin, remove, submit, submit_and_bind, submit_and_wait, until_whole, victim};
 use crate::prelude::*;
@@ -19,6 +21,7 @@ marks! {
     DELAYED = "the termination delay has expired again and again";
     ONE_SHORT = "one node is missing";
     BOUND_AGAIN = "the low gang is bound again";
+    REPORT_ENDED = "no status reports an eviction";
 }
 
 const VICTIM: &str = "preempted";
@@ -28,7 +31,7 @@ const CLIQUES: [(&str, usize); 2] = [("preempted-0-leader", 1), ("preempted-0-wo
 
 pub(crate) const CASE: Case =
     case!("A gang of higher priority is bound, and the evicted gang returns whole", restored)
-        .clauses(&[PRE_01, PRE_02, PRE_06, PRE_10, PRE_11, PRE_12])
+        .clauses(&[PRE_01, PRE_02, PRE_06, PRE_10, PRE_11, PRE_12, PRE_13])
         .nodes(&[nodes(3).gpus(8), nodes(1).gpus(8).joining(1), nodes(1).gpus(8).joining(2)])
         .isolation(Isolation::Dedicated)
         .needs(&[Need::SimulatedNodes]);
@@ -62,6 +65,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let whole = Awaited::demanded_by(PRE_11, "the replaced gang bound");
     until_whole(test, whole, &running).await?;
     test.mark(BOUND_AGAIN, Value::Null);
+    let units = running.units(test.target);
+    let ended = Awaited::demanded_by(PRE_13, "no status that reports an eviction");
+    test.until(ended, REACTION, |live| report_of_eviction(live, VICTIM, &units).is_none()).await?;
+    test.mark(REPORT_ENDED, Value::Null);
     Ok(())
 }
 
@@ -106,6 +113,13 @@ fn check(history: &History) -> Vec<Finding> {
             let victim = victim(history, VICTIM, ARRIVED)?;
             history.reached(REPLACED)?;
             history.at(DELAYED, |delayed| victim.replacements_stay(delayed))
+        }),
+        finding(PRE_13, || {
+            let victim = victim(history, VICTIM, ARRIVED)?;
+            history.reached(REPLACED)?;
+            history.at(DELAYED, |delayed| victim.is_reported(VICTIM, delayed))?;
+            history.reached(BOUND_AGAIN)?;
+            history.at(REPORT_ENDED, |ended| victim.is_not_reported(VICTIM, ended))
         }),
     ]
 }

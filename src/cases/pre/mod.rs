@@ -1,5 +1,6 @@
 //! Preemption of gangs.
 
+pub(crate) mod class_replaced;
 pub(crate) mod does_not_fit_anyway;
 pub(crate) mod higher_priority_gang;
 pub(crate) mod never;
