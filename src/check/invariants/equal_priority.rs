@@ -1,4 +1,4 @@
-//! No pod of a gang is evicted for gangs of the same priority class (PRE-06).
+//! No pod of a gang is evicted for gangs of equal or lower priority (PRE-06).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,8 @@ use super::course::{Course, is_groves_pod};
 use crate::preemption::{EVICTED_FOR_EQUAL, is_preempted};
 use crate::{Shown, none, violation};
 
-/// The priority classes of gangs and pods. A history has no PriorityClasses, so only names can be compared.
+/// The priority classes of gangs and pods. A history has no PriorityClasses. Priorities can be compared if pods
+/// have them, and otherwise the names of classes.
 #[derive(Default)]
 struct Classes<'a> {
     /// By name of the PodGang.
@@ -34,9 +35,17 @@ impl<'a> Classes<'a> {
         let of_gang = || self.of_gangs.get(pod.pod().pod_gang()?);
         self.of_pods.get(pod.uid()).or_else(of_gang).copied()
     }
+
+    /// The priority of a pod whose class is that of its PodGang. With different classes, it depends on the
+    /// scheduler which of the two counts.
+    fn value(&self, pod: &Version<'a>) -> Option<i64> {
+        let own = self.of_pods.get(pod.uid())?;
+        let of_gang = self.of_gangs.get(pod.pod().pod_gang()?)?;
+        if own == of_gang { pod.object["spec"]["priority"].as_i64() } else { None }
+    }
 }
 
-/// When a scheduler marks a pod for eviction, some waiting pod has another priority class. The invariant
+/// When a scheduler marks a pod for eviction, some waiting pod has a higher priority. The invariant
 /// does not apply if no pod of another gang waits, or one that is not Grove's: the pod for which the
 /// eviction happens is then not in the history, or has a priority that the history does not show.
 pub(super) fn is_respected(course: &Course<'_>) -> Ruling {
@@ -71,13 +80,16 @@ fn evicted_for_equals<'a>(
     let gang = evicted.pod().pod_gang();
     let others: Vec<_> = waiting.values().filter(|other| other.pod().pod_gang() != gang).collect();
     let class = classes.of(evicted);
-    let is_equal = |other: &&Version<'a>| is_groves_pod(other) && classes.of(other) == class;
+    let is_not_higher = |other: &Version<'a>| match (classes.value(other), classes.value(evicted)) {
+        (Some(waiting), Some(running)) => waiting <= running,
+        _ => classes.of(other) == class,
+    };
     let first = others.first()?;
-    if !others.iter().all(is_equal) {
+    if !others.iter().all(|other| is_groves_pod(other) && is_not_higher(other)) {
         return None;
     }
     let message = format!(
-        "Pod {} was evicted while only gangs of the same priority class, {}, waited",
+        "Pod {} with priority class {} was evicted while only gangs of equal or lower priority waited",
         evicted.name(),
         class.unwrap_or("none")
     );
@@ -125,6 +137,23 @@ mod tests {
     }
 
     const EQUAL: &[&str] = &["evicted-for-equal-priority"];
+
+    #[rstest]
+    #[case::the_same_value_of_another_class("other", 20, EQUAL)]
+    #[case::lower("other", 10, EQUAL)]
+    #[case::higher("other", 30, &[])]
+    #[case::a_class_that_was_replaced("low", 30, &[])]
+    fn priorities_of_pods_count(#[case] class: &str, #[case] value: i64, #[case] wanted: &[&str]) {
+        let with = |mut pod: Value, class: &str, value: i64| {
+            pod["spec"]["priorityClassName"] = class.into();
+            pod["spec"]["priority"] = value.into();
+            pod
+        };
+        let runs = running().modified(with(pod("low", Some("n")), "low", 20));
+        let waits = runs.all_added([gang("other", Some(class)), with(pod("other", None), class, value)]);
+        let evicted = waits.modified(with(marked("PreemptionByScheduler"), "low", 20));
+        assert_eq!(codes(is_respected(&Course::of(&evicted.end()))), wanted);
+    }
 
     #[rstest]
     #[case::another_class(waiting(Some("high")), &[])]
