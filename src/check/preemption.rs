@@ -24,6 +24,8 @@ pub const EVICTED_WITHOUT_ROOM: Code = Code::new("evicted-without-room");
 pub const EVICTED_WITHOUT_DOMAIN: Code = Code::new("evicted-without-domain");
 /// A pod was evicted for a gang that must not preempt.
 pub const EVICTED_BY_NEVER: Code = Code::new("evicted-although-never");
+/// More gangs were evicted than the minimum of the preemptor needs.
+pub const EVICTED_FOR_SURPLUS: Code = Code::new("evicted-for-surplus");
 const EVICTED_IN_ANOTHER_DOMAIN: Code = Code::new("evicted-in-another-domain");
 const CLEARED_ROOM_TAKEN: Code = Code::new("cleared-room-taken");
 /// A preempted unit keeps some pods, and fewer than its minimum.
@@ -224,6 +226,20 @@ impl<'a> Victim<'a> {
         let since = self.since;
         self.history.pods().filter(move |version| version.index >= since && version.index < until)
     }
+}
+
+/// At most `needed` of these gangs lost a pod before the entry `until`, because the preemptor's minimum needs the
+/// room of no more (PRE-08).
+pub fn are_spared(victims: &[Victim<'_>], needed: usize, until: usize) -> Ruling {
+    let lost: Vec<_> = victims.iter().filter_map(|victim| victim.lost(until).into_iter().next()).collect();
+    ensure(lost.len() <= needed, || {
+        let message = format!(
+            "{} gangs were evicted, and the preemptor's minimum needs the room of {needed}",
+            lost.len()
+        );
+        let found = violation(EVICTED_FOR_SURPLUS, message);
+        lost.into_iter().fold(found, |found, version| found.shown_by("evicted", version))
+    })
 }
 
 /// Each gang that lost a pod before the entry `until` had a pod in a domain of this level in which the

@@ -205,6 +205,20 @@ fn only_gangs_of_the_rack_are_evicted(#[case] story: Story, #[case] wanted: &[&s
     assert_eq!(codes(share_domain(&history, &victims, &one_pod("high"), names::RACK, end)), wanted);
 }
 
+#[rstest]
+#[case::nobody(on_two_racks(), &[])]
+#[case::as_many_as_needed(on_two_racks().deleted(worker("left", 0, Some("a"))), &[])]
+#[case::one_more(
+    on_two_racks().deleted(worker("left", 0, Some("a"))).deleted(worker("right", 0, Some("b"))),
+    &["evicted-for-surplus"]
+)]
+fn no_more_gangs_are_evicted_than_a_minimum_needs(#[case] story: Story, #[case] wanted: &[&str]) {
+    let history = story.end();
+    let (since, _) = history.marks(ARRIVED).last().expect("the mark");
+    let victims = ["left", "right"].map(|set| Victim::of(&history, one_pod(set), since));
+    assert_eq!(codes(are_spared(&victims, 1, history.entries.len())), wanted);
+}
+
 #[test]
 fn without_a_bound_preemptor_no_rack_can_be_compared() {
     let history = on_two_racks().deleted(worker("right", 0, Some("b"))).end();

@@ -204,7 +204,7 @@ mod tests {
     const DELETED: [&str; 3] = ["KUBE-02", "KUBE-03", "VOL-04"];
 
     /// Ids of clauses that are still to be written. No other clause gets them.
-    const PLANNED: [&str; 3] = ["PRE-08", "PRE-14", "PRE-15"];
+    const PLANNED: [&str; 2] = ["PRE-14", "PRE-15"];
 
     /// The released versions, and how many clauses are new in each.
     const RELEASED: [(&str, usize); 1] = [("0.1.0", 205)];

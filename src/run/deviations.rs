@@ -153,6 +153,19 @@ mod tests {
     }
 
     #[test]
+    fn a_surplus_pod_evicts_another_gang() {
+        let arrived = MarkName::of_case("the gang with a surplus pod arrives");
+        let passed = MarkName::of_case("the scheduler has tried the surplus pod");
+        for target in [Target::KUBE_TREE, Target::VOLCANO, Target::KAI] {
+            let story = submitted_on(target, &[("first", 1), ("second", 1)]).workers("first", 1, 1);
+            let story = story.workers("second", 1, 1).mark(arrived, Value::Null);
+            let evicted =
+                story.deleted(worker("first", 0, Some("n"))).deleted(worker("second", 0, Some("n")));
+            assert!(is_known("pre/surplus-evicts-nobody", "PRE-08", evicted.mark(passed, Value::Null)));
+        }
+    }
+
+    #[test]
     fn koordinator_binds_part_of_a_gang_that_reuses_a_name() {
         let story = submitted_on(Target::KOORDINATOR, &[("again", 4)]).mark(SharedMark::Deleted, Value::Null);
         assert!(is_known("del/same-name-again", "DEL-08", story.workers("again", 4, 3)));

@@ -6,6 +6,7 @@ pub(crate) mod higher_priority_gang;
 pub(crate) mod never;
 pub(crate) mod no_rack_has_room;
 pub(crate) mod room_kept;
+pub(crate) mod surplus_evicts_nobody;
 
 use conformance_check::preemption::Victim;
 use conformance_facts::binding::not_fully_bound;

@@ -4,7 +4,7 @@ use conformance_check::binding::{
     BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_BOUND_PODS, WRONG_NUMBER_OF_WHOLE_GANGS,
 };
 use conformance_check::placement::EMPTY_LABEL;
-use conformance_check::preemption::EVICTED_BY_NEVER;
+use conformance_check::preemption::{EVICTED_BY_NEVER, EVICTED_FOR_SURPLUS};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_trainjobs::EVICTED;
@@ -21,6 +21,7 @@ const TOO_FEW: &[Code] = &[WRONG_NUMBER_OF_WHOLE_GANGS, PODS_UNBOUND];
 const LATE: &[Code] = &[DID_NOT_HAPPEN];
 const EVICTED_ONLY: &[Code] = &[EVICTED];
 const EVICTED_FOR_NEVER: &[Code] = &[EVICTED_BY_NEVER];
+const EVICTED_FOR_MORE: &[Code] = &[EVICTED_FOR_SURPLUS];
 
 pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
@@ -211,7 +212,36 @@ pub const DEVIATIONS: &[Deviation] = &[
         reason: "KAI reads the value of a PriorityClass, and not its preemptionPolicy: a gang whose PriorityClass \
                  says Never evicts gangs of lower priority",
     },
+    preempts_for_surplus(
+        Target::KUBE_TREE,
+        "v1.37.2",
+        "a surplus pod is in no group of its tree, so kube-scheduler preempts for it as for any pod, and evicts \
+         whole gangs of lower priority",
+    ),
+    preempts_for_surplus(
+        Target::VOLCANO,
+        "v1.15.1",
+        "Volcano's action gangpreempt makes room for all pending pods of a gang, not only for its minimum",
+    ),
+    preempts_for_surplus(
+        Target::KAI,
+        "v0.17.0",
+        "KAI's action preempt also runs for a gang whose minimum is bound, and evicts gangs of lower priority for \
+         each further pod",
+    ),
 ];
+
+const fn preempts_for_surplus(target: Target, version: &'static str, reason: &'static str) -> Deviation {
+    Deviation {
+        target,
+        clause: "PRE-08",
+        case: "pre/surplus-evicts-nobody",
+        shows: EVICTED_FOR_MORE,
+        version,
+        occurs: Occurs::Always,
+        reason,
+    }
+}
 
 const EMPTY: &[Code] = &[EMPTY_LABEL];
 

@@ -1,0 +1,55 @@
+//! 2 nodes x 8 GPUs. Two gangs of low priority, each with 1 pod x 8 GPUs, run. A gang of high priority has 2 pods
+//! x 8 GPUs, and needs only 1: one low gang is evicted, the other one keeps its node, and the second pod waits.
+//! A gang that needs both pods is bound in place of both low gangs.
+
+use conformance_check::preemption::are_spared;
+use conformance_facts::cliques::pods_of;
+
+use super::{HIGH, LOW, begin, remove, submit, submit_and_bind, victim};
+use crate::prelude::*;
+
+marks! {
+    ARRIVED = "the gang with a surplus pod arrives";
+    PASSED = "the scheduler has tried the surplus pod";
+    BOUND = "the gang that needs both nodes is bound";
+}
+
+const VICTIMS: [&str; 2] = ["first", "second"];
+const ELASTIC: &str = "elastic";
+const CLIQUE: &str = "elastic-0-worker";
+
+pub(crate) const CASE: Case = case!("A pod beyond the minimum of its gang evicts no other gang", restored)
+    .clauses(&[PRE_08])
+    .nodes(&[nodes(2).gpus(8)])
+    .isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    begin(test).await?;
+    for set in VICTIMS {
+        submit(test, set, &LOW).await?;
+    }
+    test.until_all_converged(&VICTIMS).await?;
+    test.mark(ARRIVED, Value::Null);
+    submit_and_bind(test, ELASTIC, &HIGH).await?;
+    test.until("the surplus pod released", REACTION, |live| {
+        pods_of(live, CLIQUE).filter(|pod| pod.gates().is_empty()).count() == 2
+    })
+    .await?;
+    test.scheduler_passes().await?;
+    test.mark(PASSED, Value::Null);
+    remove(test, ELASTIC).await?;
+    submit_and_bind(test, "rigid", &HIGH).await?;
+    test.mark(BOUND, Value::Null);
+    Ok(())
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    vec![finding(PRE_08, || {
+        let [first, second] = VICTIMS;
+        let victims = [victim(history, first, ARRIVED)?, victim(history, second, ARRIVED)?];
+        history.at(PASSED, |passed| are_spared(&victims, 1, passed))?;
+        // Without the evictions for the gang that needs both nodes, it would not be known that both low gangs
+        // can be evicted.
+        history.reached(BOUND).map(drop)
+    })]
+}
