@@ -26,6 +26,8 @@ pub const EVICTED_WITHOUT_DOMAIN: Code = Code::new("evicted-without-domain");
 pub const EVICTED_BY_NEVER: Code = Code::new("evicted-although-never");
 /// More gangs were evicted than the minimum of the preemptor needs.
 pub const EVICTED_FOR_SURPLUS: Code = Code::new("evicted-for-surplus");
+/// A pod was evicted although its queue used no more than its share.
+pub const EVICTED_WITHIN_SHARE: Code = Code::new("evicted-within-share");
 const EVICTED_IN_ANOTHER_DOMAIN: Code = Code::new("evicted-in-another-domain");
 const CLEARED_ROOM_TAKEN: Code = Code::new("cleared-room-taken");
 /// A preempted unit keeps some pods, and fewer than its minimum.

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// The schedulers that preempt only if their configuration says so.
-const PREEMPTS_ON_REQUEST: [Scheduler; 2] = [kai::SCHEDULER, volcano::SCHEDULER];
+/// The schedulers that preempt, or reclaim, only if their configuration says so.
+const EVICTS_ON_REQUEST: [Scheduler; 2] = [kai::SCHEDULER, volcano::SCHEDULER];
 
 /// Runs `change`, which may stop, restart and reconfigure components, then restores them regardless of the
 /// outcome. Unchanged components keep running.
@@ -65,8 +65,8 @@ fn needs_restart(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if part.scheduler() == Some(kai::SCHEDULER) && a.stale_gangs_for != b.stale_gangs_for {
         return true;
     }
-    let may_preempt = part.scheduler().is_some_and(|of| PREEMPTS_ON_REQUEST.contains(&of));
-    if may_preempt && a.preempts != b.preempts {
+    let may_evict = part.scheduler().is_some_and(|of| EVICTS_ON_REQUEST.contains(&of));
+    if may_evict && (a.preempts, a.reclaims) != (b.preempts, b.reclaims) {
         return true;
     }
     if a.start_settings(part).plugins_off != b.start_settings(part).plugins_off {
@@ -114,7 +114,7 @@ impl TestContext {
     /// Lets the target's scheduler evict gangs of lower priority. Restarts it if its configuration in other
     /// cases has no preemption.
     pub async fn enable_preemption(&self) -> Result<(), Stop> {
-        if !PREEMPTS_ON_REQUEST.contains(&self.target.scheduler()) {
+        if !EVICTS_ON_REQUEST.contains(&self.target.scheduler()) {
             return Ok(());
         }
         self.kill_scheduler().await?;
@@ -128,6 +128,13 @@ impl TestContext {
         let scheduler = self.target.scheduler();
         self.kill_scheduler().await?;
         self.local()?.respecify(|spec| spec.plugins_off.push((scheduler, name.to_owned())));
+        self.start_scheduler().await
+    }
+
+    /// Restarts the target's scheduler such that it evicts gangs of queues that use more than their share.
+    pub async fn enable_reclaim(&self) -> Result<(), Stop> {
+        self.kill_scheduler().await?;
+        self.local()?.respecify(|spec| spec.reclaims = true);
         self.start_scheduler().await
     }
 
@@ -262,6 +269,7 @@ mod tests {
         |spec: &mut ClusterSpec| spec.plugins_off.push((Scheduler::KUBE, "f".into())),
         &[Part::KUBE_SCHEDULER]
     )]
+    #[case::reclaim(|spec: &mut ClusterSpec| spec.reclaims = true, &[])]
     #[case::proxy(|spec: &mut ClusterSpec| spec.proxied = [Part::KUBE_SCHEDULER].into(), &[Part::KUBE_SCHEDULER])]
     #[case::nothing(|_: &mut ClusterSpec| {}, &[])]
     fn a_component_restarts_only_if_its_specification_changed(

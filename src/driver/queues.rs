@@ -1,6 +1,7 @@
 //! Queues of Volcano and KAI, for cases that create one. Volcano's own controller opens a queue by its
 //! status. It does not run, so the harness writes the status.
 
+use conformance_contract::names;
 use conformance_history::SharedMark;
 use conformance_install::schedulers::kai;
 use serde_json::json;
@@ -28,6 +29,21 @@ impl TestContext {
     pub async fn limit_kai_queue(&self, name: &str, gpus: i32) -> Result<(), Stop> {
         let limit = json!({"spec": {"resources": {"gpu": {"limit": gpus}}}});
         self.patch(KAI_QUEUE, name, limit).await.map(drop)
+    }
+
+    /// Creates a queue of the target's scheduler whose share is this many GPUs. It may borrow more. It is deleted
+    /// at the end of the test.
+    pub async fn create_queue_with_share(&self, name: &str, gpus: u32) -> Result<(), Stop> {
+        if self.target.scheduler() == kai::SCHEDULER {
+            let mut queue = kai::queue(name, Some(kai::PARENT_QUEUE));
+            queue["spec"]["resources"]["gpu"]["quota"] = gpus.into();
+            return self.create(KAI_QUEUE, &queue).await.map(drop);
+        }
+        let deserved = json!({names::GPU: gpus.to_string()});
+        let queue = json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
+            "metadata": {"name": name}, "spec": {"reclaimable": true, "weight": 1, "deserved": deserved}});
+        self.create(QUEUE, &queue).await?;
+        self.set_queue_state(name, "Open").await
     }
 
     pub async fn close_queue(&self, name: &str) -> Result<(), Stop> {

@@ -59,6 +59,8 @@ pub struct ClusterSpec {
     pub stale_gangs_for: Option<Duration>,
     /// Whether Volcano and KAI evict gangs of lower priority. kube-scheduler always does.
     pub preempts: bool,
+    /// Whether Volcano and KAI evict gangs of queues that use more than their share.
+    pub reclaims: bool,
     /// The schedulers that the user gave, with their CRDs. The harness cannot build every scheduler. For one
     /// that is neither built nor given, kube-scheduler binds the pods.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
@@ -123,6 +125,7 @@ impl ClusterSpec {
             altered: Vec::new(),
             stale_gangs_for: None,
             preempts: false,
+            reclaims: false,
             given: BTreeMap::new(),
             configurations: BTreeMap::new(),
         }
@@ -276,6 +279,7 @@ impl ClusterSpec {
             stands_in_for: self.stood_in_for(),
             stale_gangs_for: self.stale_gangs_for,
             preempts: self.preempts,
+            reclaims: self.reclaims,
             configuration: scheduler.and_then(|scheduler| self.configurations.get(&scheduler)),
         }
     }

@@ -1,10 +1,11 @@
-//! Preemption of gangs.
+//! Preemption and reclaim of gangs.
 
 pub(crate) mod class_replaced;
 pub(crate) mod does_not_fit_anyway;
 pub(crate) mod higher_priority_gang;
 pub(crate) mod never;
 pub(crate) mod no_rack_has_room;
+pub(crate) mod reclaim;
 pub(crate) mod room_kept;
 pub(crate) mod surplus_evicts_nobody;
 
@@ -49,6 +50,10 @@ fn class_name(test: &TestContext, class: &Class) -> String {
 async fn submit(test: &mut TestContext, set: &str, class: &Class) -> Result<Gang, Stop> {
     let mut pcs = test.manifest(set)?;
     pcs["spec"]["template"]["priorityClassName"] = class_name(test, class).into();
+    submit_value(test, set, pcs).await
+}
+
+async fn submit_value(test: &mut TestContext, set: &str, pcs: Value) -> Result<Gang, Stop> {
     let mut gangs = test.submit_value(pcs).await?;
     gangs.pop().ok_or_else(|| Stop::Refused {
         action: format!("find the PodGang of PodCliqueSet {set}"),

@@ -85,6 +85,8 @@ features! {
     ScaleToZero: PodCliqueSets, "the gang resources do not support idle cliques";
     /// The scheduler evicts gangs of lower priority to make room for a gang.
     Preemption: PodCliqueSets, "the scheduler evicts no gangs to make room for another";
+    /// Queues have shares. A queue below its share regains what others borrow, and gangs are evicted for it.
+    Reclaim: PodCliqueSets, "the scheduler has no queues between which it moves capacity";
     /// Pods share resource claims.
     Claims: PodCliqueSets, "the backend does not support claims that pods share";
     /// The status of a PodGang shows whether it is scheduled, ready and healthy.

@@ -53,6 +53,7 @@ static KAI: TargetDescription = TargetDescription {
         Feature::PodGangStatus,
         Feature::Metrics,
         Feature::Preemption,
+        Feature::Reclaim,
     ],
     why_not: &[
         (

@@ -72,6 +72,11 @@ static KOORDINATOR: TargetDescription = TargetDescription {
             "Koordinator 1.8 ships enablePreemption off, and describes preemption by gangs only in a provisional \
              proposal (https://github.com/koordinator-sh/koordinator/blob/v1.8.0/docs/proposals/scheduling/20240115-support-job-level-preemption.md)",
         ),
+        (
+            Feature::Reclaim,
+            "Koordinator returns borrowed quota pod by pod, in the order of their priority, and not in gangs \
+             (https://github.com/koordinator-sh/koordinator/blob/v1.8.0/docs/proposals/scheduling/20220722-multi-hierarchy-elastic-quota-management.md)",
+        ),
     ],
     properties: &[
         Property::CustomResources,

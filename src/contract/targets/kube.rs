@@ -52,6 +52,12 @@ const NO_PREEMPTION: (Feature, &str) = (
      (https://kubernetes.io/docs/concepts/scheduling-eviction/workload-aware-preemption/)",
 );
 
+const NO_RECLAIM: (Feature, &str) = (
+    Feature::Reclaim,
+    "kube-scheduler has no queues, and the limits of a ResourceQuota evict nothing \
+     (https://kubernetes.io/docs/concepts/policy/resource-quotas/)",
+);
+
 const TOPOLOGY_GATE: (&str, &str) = ("TopologyAwareWorkloadScheduling", "TOPO-02");
 
 /// The common part of the three targets.
@@ -103,6 +109,7 @@ static POD_GROUP: TargetDescription = TargetDescription {
         RESOURCE,
         COMPOSITE,
         NO_PREEMPTION,
+        NO_RECLAIM,
     ],
     properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     ..ANY
@@ -139,6 +146,7 @@ static POD_GANG: TargetDescription = TargetDescription {
         RESOURCE,
         COMPOSITE,
         NO_PREEMPTION,
+        NO_RECLAIM,
     ],
     properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     ..ANY
@@ -168,7 +176,7 @@ static TREE: TargetDescription = TargetDescription {
         Feature::StuckGangRelease,
         Feature::Preemption,
     ],
-    why_not: &[FIXED_SIZE, PREFERRED, RESOURCE],
+    why_not: &[FIXED_SIZE, PREFERRED, RESOURCE, NO_RECLAIM],
     properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],
     ..ANY

@@ -53,6 +53,7 @@ static VOLCANO: TargetDescription = TargetDescription {
         Feature::StuckGangRelease,
         Feature::ScaleToZero,
         Feature::Preemption,
+        Feature::Reclaim,
     ],
     why_not: &[
         (

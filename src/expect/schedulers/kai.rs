@@ -247,6 +247,10 @@ impl Expectations for Kai {
         }
     }
 
+    fn enqueue(&self, pcs: &mut Value, queue: &str) {
+        pcs["metadata"]["labels"][QUEUE.0] = queue.into();
+    }
+
     fn topology_kind(&self) -> Option<&'static str> {
         Some(TOPOLOGY)
     }

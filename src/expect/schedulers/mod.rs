@@ -147,6 +147,9 @@ pub trait Expectations: Sync {
     /// Assigns a PodCliqueSet to this backend, unless its manifest names another.
     fn assign(&self, pcs: &mut Value);
 
+    /// Puts a PodCliqueSet into a queue of the scheduler, if it has queues.
+    fn enqueue(&self, _pcs: &mut Value, _queue: &str) {}
+
     /// The kind of the topology resources of a ClusterTopologyBinding, if there are any (TOPO-09).
     fn topology_kind(&self) -> Option<&'static str> {
         None

@@ -125,6 +125,10 @@ impl Expectations for Volcano {
         differs(GROUP_NAME, &annotations[GROUP_NAME], &json!(gang.name)).into_iter().collect()
     }
 
+    fn enqueue(&self, pcs: &mut Value, queue: &str) {
+        pcs["metadata"]["annotations"][names::VOLCANO_QUEUE] = queue.into();
+    }
+
     fn assign(&self, pcs: &mut Value) {
         schedule_by(pcs, "volcano");
         // Volcano schedules a pod without requests outside any gang (backfill), so each pod needs a request.

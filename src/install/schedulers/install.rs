@@ -73,6 +73,8 @@ pub struct StartSettings<'a> {
     pub stale_gangs_for: Option<Duration>,
     /// Whether Volcano and KAI evict gangs of lower priority. kube-scheduler always does.
     pub preempts: bool,
+    /// Whether Volcano and KAI evict gangs of queues that use more than their share.
+    pub reclaims: bool,
     pub configuration: Option<&'a SchedulerConfiguration>,
 }
 

@@ -1,10 +1,10 @@
 //! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
 //!
-//! The plugins for queue shares (`proportion`, `capacity`) are omitted: they block gangs for reasons that no
-//! clause covers. The suite creates the queues with the state Open, which the queue controller would set.
+//! The plugins for queue shares (`proportion`, `capacity`) are omitted in other cases: they block gangs for
+//! reasons that no clause covers. The suite creates the queues with the state Open, which the queue controller would set.
 //!
-//! Preemption is off, because it would evict pods of other cases. A case about it turns it on, on a control
-//! plane that no other case uses ([`StartSettings::preempts`]).
+//! Preemption and reclaim are off, because they would evict pods of other cases. A case about them turns them on,
+//! on a control plane that no other case uses ([`StartSettings::preempts`], [`StartSettings::reclaims`]).
 
 use std::path::Path;
 
@@ -150,8 +150,21 @@ pub fn configuration(off: &[&str], preempts: bool) -> Value {
     json!({"actions": actions, "tiers": enabled})
 }
 
+/// Adds the plugin that gives queues their share, and the action with which the product reclaims by gangs. The
+/// first tier that allows victims decides, so the plugin must be in the tier of `gang`, which allows all.
+fn add_reclaim(configuration: &mut Value) {
+    let actions = format!("{}, gangreclaim", configuration["actions"].as_str().unwrap_or_default());
+    configuration["actions"] = actions.into();
+    if let Some(first) = configuration["tiers"][0]["plugins"].as_array_mut() {
+        first.push(json!({"name": "capacity"}));
+    }
+}
+
 fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
-    let configuration = configuration(&settings.plugins_off, settings.preempts);
+    let mut configuration = configuration(&settings.plugins_off, settings.preempts);
+    if settings.reclaims {
+        add_reclaim(&mut configuration);
+    }
     let path = home.configure("scheduler.conf", &configuration, settings)?;
     let args = settings.without_suites(args(home, &path), CONFIGURED_BY);
     Ok(Command { args, env: environment(home) })
@@ -259,6 +272,15 @@ mod tests {
         let without = configuration(&[off], false).to_string();
         assert!(all.contains(off) && !without.contains(off), "{without}");
         assert!(without.contains("predicates"), "{without}");
+    }
+
+    #[test]
+    fn reclaim_adds_an_action_and_a_plugin_of_the_first_tier() {
+        let mut reclaiming = configuration(&[], false);
+        add_reclaim(&mut reclaiming);
+        assert_eq!(reclaiming["actions"], "enqueue, allocate, backfill, gangreclaim");
+        let first = [json!({"name": "priority"}), json!({"name": GANG}), json!({"name": "capacity"})];
+        assert_eq!(reclaiming["tiers"][0]["plugins"], json!(first));
     }
 
     #[test]

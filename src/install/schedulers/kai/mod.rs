@@ -173,10 +173,12 @@ const POD_GROUPER_RIGHTS: &[Right] = &[
 ];
 
 const PREEMPT: &str = "preempt";
+const RECLAIM: &str = "reclaim";
 const EVICT_STALE_GANGS: &str = "stalegangeviction";
 
 /// Has the allocation plugins that KAI's operator configures for its default shard, and these actions in
-/// addition to allocation. Preemption needs further plugins of that shard: the last two propose the victims.
+/// addition to allocation. Preemption and reclaim need further plugins of that shard: the last two propose the
+/// victims.
 pub fn configuration(evictions: &[&str]) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
@@ -199,7 +201,7 @@ pub fn configuration(evictions: &[&str]) -> Value {
     .collect();
     plugins.push(json!({"name": "nodeplacement", "arguments": {"cpu": "binpack", "gpu": "binpack"}}));
     plugins.push(plugin("gpusharingorder"));
-    if evictions.contains(&PREEMPT) {
+    if evictions.contains(&PREEMPT) || evictions.contains(&RECLAIM) {
         plugins.extend(["minruntime", "sg-nodelocalgreedy", "sg-multinodegang"].map(plugin));
     }
     let mut actions = vec!["allocate"];
@@ -210,6 +212,7 @@ pub fn configuration(evictions: &[&str]) -> Value {
 fn start_scheduler(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
     let grace = settings.stale_gangs_for;
     let mut evictions = Vec::new();
+    evictions.extend(settings.reclaims.then_some(RECLAIM));
     evictions.extend(settings.preempts.then_some(PREEMPT));
     evictions.extend(grace.map(|_| EVICT_STALE_GANGS));
     let path = home.configure("scheduler.yaml", &configuration(&evictions), settings)?;
@@ -217,7 +220,8 @@ fn start_scheduler(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<C
     args.extend(grace.map(|grace| format!("--default-staleness-grace-period={}ms", grace.as_millis())));
     // By default, KAI deletes a pod without a condition that reports why. Nobody could tell such an eviction
     // from a deletion by a user.
-    args.extend(settings.preempts.then(|| "--update-pod-eviction-condition=true".to_owned()));
+    let names_cause = settings.preempts || settings.reclaims;
+    args.extend(names_cause.then(|| "--update-pod-eviction-condition=true".to_owned()));
     Ok(Command { args, env: environment(home) })
 }
 
@@ -359,6 +363,9 @@ mod tests {
         let both = configuration(&[PREEMPT, EVICT_STALE_GANGS]);
         assert_eq!(both["actions"], "allocate, preempt, stalegangeviction");
         assert!(both.to_string().contains("sg-multinodegang"), "{both}");
+        let reclaiming = configuration(&[RECLAIM]);
+        assert_eq!(reclaiming["actions"], "allocate, reclaim");
+        assert_eq!(reclaiming["tiers"], both["tiers"]);
         let stale = configuration(&[EVICT_STALE_GANGS]);
         assert_eq!(stale["actions"], "allocate, stalegangeviction");
         assert_eq!(stale["tiers"], configuration(&[])["tiers"]);
