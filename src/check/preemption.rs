@@ -122,8 +122,8 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// At the entry `until`, every PodClique has its minimum of pods again. Each new pod was created gated, and
-    /// released after a PodGang referred to it, in the order of the writes (PRE-10).
+    /// At the entry `until`, every PodClique has its minimum of pods again. Each new pod was created gated,
+    /// and released after a PodGang referred to it, in the order of the writes (PRE-10).
     pub fn is_replaced(&self, until: usize) -> Ruling {
         let live = self.history.before(until);
         let minimums = self.units.iter().flat_map(|unit| &unit.minimums);
@@ -200,8 +200,8 @@ impl<'a> Victim<'a> {
         none(violations)
     }
 
-    /// The status of a PodGang or of the PodCliqueSet `set` reports the eviction at the entry `until`. It did not
-    /// report one before the other gang arrived (PRE-13).
+    /// The status of a PodGang or of the PodCliqueSet `set` reports the eviction at the entry `until`. It did
+    /// not report one before the other gang arrived (PRE-13).
     pub fn is_reported(&self, set: &str, until: usize) -> Ruling {
         self.is_not_reported(set, self.since)?;
         let live = self.history.before(until);
@@ -230,8 +230,8 @@ impl<'a> Victim<'a> {
     }
 }
 
-/// At most `needed` of these gangs lost a pod before the entry `until`, because the preemptor's minimum needs the
-/// room of no more (PRE-08).
+/// At most `needed` of these gangs lost a pod before the entry `until`, because the preemptor's minimum needs
+/// the room of no more (PRE-08).
 pub fn are_spared(victims: &[Victim<'_>], needed: usize, until: usize) -> Ruling {
     let lost: Vec<_> = victims.iter().filter_map(|victim| victim.lost(until).into_iter().next()).collect();
     ensure(lost.len() <= needed, || {
@@ -274,8 +274,8 @@ pub fn share_domain(
     none(violations)
 }
 
-/// From the arrival of the preemptor at the entry `since` to the entry `until`, no pod of these units of lower
-/// priority was bound (PRE-09).
+/// From the arrival of the preemptor at the entry `since` to the entry `until`, no pod of these units of
+/// lower priority was bound (PRE-09).
 pub fn room_is_kept(history: &History, lower: &[Unit], since: usize, until: usize) -> Ruling {
     let is_meanwhile = |version: &Version<'_>| version.index >= since && version.index < until;
     let taken =

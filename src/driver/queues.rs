@@ -31,8 +31,8 @@ impl TestContext {
         self.patch(KAI_QUEUE, name, limit).await.map(drop)
     }
 
-    /// Creates a queue of the target's scheduler whose share is this many GPUs. It may borrow more. It is deleted
-    /// at the end of the test.
+    /// Creates a queue of the target's scheduler whose share is this many GPUs. It may borrow more. It is
+    /// deleted at the end of the test.
     pub async fn create_queue_with_share(&self, name: &str, gpus: u32) -> Result<(), Stop> {
         if self.target.scheduler() == kai::SCHEDULER {
             let mut queue = kai::queue(name, Some(kai::PARENT_QUEUE));

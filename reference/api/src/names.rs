@@ -123,7 +123,8 @@ pub const CONDITION_POD_GANG_SCHEDULED: &str = "Scheduled";
 pub const CONDITION_POD_GANG_READY: &str = "Ready";
 /// Condition of a PodGang: the minimum of some podgroup was scheduled and is no longer available.
 pub const CONDITION_POD_GANG_UNHEALTHY: &str = "Unhealthy";
-/// Condition of a PodGang: a scheduler evicts its pods, or has evicted them, and the minimum is not bound again.
+/// Condition of a PodGang: a scheduler evicts its pods, or has evicted them, and the minimum is not bound
+/// again.
 pub const CONDITION_POD_GANG_DISRUPTION_TARGET: &str = "DisruptionTarget";
 /// Condition of a PodGang: its gang resources exist.
 pub const CONDITION_BACKEND_READY: &str = "SchedulingBackendReady";

@@ -1,8 +1,8 @@
-//! 3 nodes x 8 GPUs. A gang of low priority with 1 + 2 pods x 8 GPUs runs. A gang of 2 pods x 8 GPUs and equal
-//! priority waits, and is deleted. The same gang with high priority is bound: the running one is evicted
-//! whole, although it only has to leave 2 nodes, and waits for 3 nodes. Its termination delay would expire
-//! twice meanwhile. A fourth node joins, which is one short, and then a fifth. Until then, a status reports
-//! the eviction.
+//! 3 nodes x 8 GPUs. A gang of low priority with 1 + 2 pods x 8 GPUs runs. A gang of 2 pods x 8 GPUs and
+//! equal priority waits, and is deleted. The same gang with high priority is bound: the running one is
+//! evicted whole, although it only has to leave 2 nodes, and waits for 3 nodes. Its termination delay would
+//! expire twice meanwhile. A fourth node joins, which is one short, and then a fifth. Until then, a status
+//! reports the eviction.
 
 use conformance_check::preemption::EVICTED_FOR_EQUAL;
 use conformance_facts::cliques::pods_of;

@@ -1,7 +1,8 @@
-//! 3 nodes x 8 GPUs. The shares of three queues are 8, 8 and 0 GPUs. A gang of 1 pod x 8 GPUs runs in the second
-//! queue, which then has its share. A gang of 2 pods x 8 GPUs runs in the third one, in borrowed room. A gang of
-//! 1 pod x 8 GPUs arrives in the first queue: it is bound, and the borrower is evicted whole. Another gang in the
-//! first queue needs 2 pods x 8 GPUs, which exceeds the share: it waits, and nobody is evicted for it.
+//! 3 nodes x 8 GPUs. The shares of three queues are 8, 8 and 0 GPUs. A gang of 1 pod x 8 GPUs runs in the
+//! second queue, which then has its share. A gang of 2 pods x 8 GPUs runs in the third one, in borrowed room.
+//! A gang of 1 pod x 8 GPUs arrives in the first queue: it is bound, and the borrower is evicted whole.
+//! Another gang in the first queue needs 2 pods x 8 GPUs, which exceeds the share: it waits, and nobody is
+//! evicted for it.
 
 use conformance_check::preemption::EVICTED_WITHIN_SHARE;
 use conformance_expect::schedulers;

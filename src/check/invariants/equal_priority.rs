@@ -10,8 +10,8 @@ use super::course::{Course, is_groves_pod};
 use crate::preemption::{EVICTED_FOR_EQUAL, is_preempted};
 use crate::{Shown, none, violation};
 
-/// The priority classes of gangs and pods. A history has no PriorityClasses. Priorities can be compared if pods
-/// have them, and otherwise the names of classes.
+/// The priority classes of gangs and pods. A history has no PriorityClasses. Priorities can be compared if
+/// pods have them, and otherwise the names of classes.
 #[derive(Default)]
 struct Classes<'a> {
     /// By name of the PodGang.

@@ -1,10 +1,11 @@
 //! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
 //!
 //! The plugins for queue shares (`proportion`, `capacity`) are omitted in other cases: they block gangs for
-//! reasons that no clause covers. The suite creates the queues with the state Open, which the queue controller would set.
+//! reasons that no clause covers. The suite creates the queues with the state Open, which the queue
+//! controller would set.
 //!
-//! Preemption and reclaim are off, because they would evict pods of other cases. A case about them turns them on,
-//! on a control plane that no other case uses ([`StartSettings::preempts`], [`StartSettings::reclaims`]).
+//! Preemption and reclaim are off, because they would evict pods of other cases. A case about them turns them
+//! on, on a control plane that no other case uses ([`StartSettings::preempts`], [`StartSettings::reclaims`]).
 
 use std::path::Path;
 
@@ -150,8 +151,8 @@ pub fn configuration(off: &[&str], preempts: bool) -> Value {
     json!({"actions": actions, "tiers": enabled})
 }
 
-/// Adds the plugin that gives queues their share, and the action with which the product reclaims by gangs. The
-/// first tier that allows victims decides, so the plugin must be in the tier of `gang`, which allows all.
+/// Adds the plugin that gives queues their share, and the action with which the product reclaims by gangs.
+/// The first tier that allows victims decides, so the plugin must be in the tier of `gang`, which allows all.
 fn add_reclaim(configuration: &mut Value) {
     let actions = format!("{}, gangreclaim", configuration["actions"].as_str().unwrap_or_default());
     configuration["actions"] = actions.into();

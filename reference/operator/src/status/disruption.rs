@@ -1,4 +1,5 @@
-//! The condition `DisruptionTarget` of a PodGang, which reports that a scheduler has evicted pods of it (PRE-13).
+//! The condition `DisruptionTarget` of a PodGang, which reports that a scheduler has evicted pods of it
+//! (PRE-13).
 
 use grove_api::names::CONDITION_POD_GANG_DISRUPTION_TARGET;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -46,8 +47,8 @@ mod tests {
 
     const BOUND: bool = true;
 
-    /// The status of the condition after these states, one after the other: whether a pod is marked, whether an
-    /// eviction is remembered, and whether the minimum is bound.
+    /// The status of the condition after these states, one after the other: whether a pod is marked, whether
+    /// an eviction is remembered, and whether the minimum is bound.
     fn after(states: &[(bool, bool, bool)]) -> Option<String> {
         let conditions = states.iter().fold(
             Vec::<Condition>::new(),

@@ -177,8 +177,8 @@ const RECLAIM: &str = "reclaim";
 const EVICT_STALE_GANGS: &str = "stalegangeviction";
 
 /// Has the allocation plugins that KAI's operator configures for its default shard, and these actions in
-/// addition to allocation. Preemption and reclaim need further plugins of that shard: the last two propose the
-/// victims.
+/// addition to allocation. Preemption and reclaim need further plugins of that shard: the last two propose
+/// the victims.
 pub fn configuration(evictions: &[&str]) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
