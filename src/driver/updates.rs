@@ -1,5 +1,5 @@
 use conformance_facts::updates::{REVISION, is_of_revision, lacks};
-use conformance_history::{SharedMark, list};
+use conformance_history::SharedMark;
 use serde_json::{Value, json};
 
 use crate::context::{Answer, Awaited, Stop, TestContext};
@@ -60,13 +60,19 @@ impl TestContext {
     }
 }
 
+/// Sets the variable of the revision in each container. It keeps its place among the variables, so that the
+/// former revision restores the former template.
 pub fn set_revision(clique: &mut Value, revision: &str) {
+    let own = json!({"name": REVISION, "value": revision});
     let containers = clique["spec"]["podSpec"]["containers"].as_array_mut();
     for container in containers.into_iter().flatten() {
-        let others = list(&container["env"]).iter().filter(|variable| variable["name"] != REVISION);
-        let own = json!({"name": REVISION, "value": revision});
-        let all: Value = others.cloned().chain([own]).collect();
-        container["env"] = all;
+        match container["env"].as_array_mut() {
+            Some(variables) => match variables.iter_mut().find(|variable| variable["name"] == REVISION) {
+                Some(found) => *found = own.clone(),
+                None => variables.push(own.clone()),
+            },
+            None => container["env"] = json!([own]),
+        }
     }
 }
 
@@ -78,6 +84,7 @@ pub fn resize(clique: &mut Value, revision: &str, gpus: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::enrichment::{WITH_ALL, enrich};
 
     #[test]
     fn a_new_revision_keeps_the_other_variables() {
@@ -90,7 +97,25 @@ mod tests {
         let mut changed = clique(json!([revision("1"), other]));
         set_revision(&mut changed, "2");
         let containers = &changed["spec"]["podSpec"]["containers"];
-        assert_eq!(containers[0]["env"], json!([other, revision("2")]));
+        assert_eq!(containers[0]["env"], json!([revision("2"), other]));
         assert_eq!(containers[1]["env"], json!([revision("2")]));
+    }
+
+    #[test]
+    fn the_former_revision_restores_an_enriched_template() {
+        let container = json!({
+            "name": "a", "env": [{"name": REVISION, "value": "1"}, {"name": "OTHER", "value": "1"}],
+            "resources": {"limits": {"nvidia.com/gpu": 1}},
+        });
+        let clique = json!({"name": "worker", "spec": {"podSpec": {"containers": [container]}}});
+        let mut pcs = json!({"kind": "PodCliqueSet", "spec": {"template": {"cliques": [clique]}}});
+        enrich(&mut pcs, WITH_ALL, &[], false);
+        let given = pcs["spec"]["template"]["cliques"][0].clone();
+        assert_eq!(given["spec"]["podSpec"]["containers"].as_array().map(Vec::len), Some(2));
+        let mut changed = given.clone();
+        resize(&mut changed, "2", 64);
+        assert_ne!(changed, given);
+        resize(&mut changed, "1", 1);
+        assert_eq!(changed, given);
     }
 }

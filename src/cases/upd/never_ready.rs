@@ -30,10 +30,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.submit(set).await?;
         test.until_converged(set).await?;
     }
-    if !test
-        .change_templates(SET, |clique| set_revision_and_labels("2", json!({UNSTARTED: "true"}), clique))
-        .await?
-    {
+    let breaking = |clique: &mut Value| {
+        set_revision(clique, "2");
+        clique["labels"][UNSTARTED] = "true".into();
+    };
+    if !test.change_templates(SET, breaking).await? {
         return Ok(());
     }
     let runs = |live: &Live, clique: &str| {
@@ -45,15 +46,16 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.revise(CONTROL, "2").await?;
     test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
-    test.change_templates(SET, |clique| set_revision_and_labels("1", json!({}), clique)).await?;
+    let repairing = |clique: &mut Value| {
+        set_revision(clique, "1");
+        if let Some(labels) = clique["labels"].as_object_mut() {
+            labels.remove(UNSTARTED);
+        }
+    };
+    test.change_templates(SET, repairing).await?;
     test.until_updated(SET, UPD_32).await?;
     test.mark(REPAIRED, Value::Null);
     Ok(())
-}
-
-fn set_revision_and_labels(revision: &str, labels: Value, clique: &mut Value) {
-    set_revision(clique, revision);
-    clique["labels"] = labels;
 }
 
 fn check(history: &History) -> Vec<Finding> {

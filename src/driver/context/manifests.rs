@@ -8,7 +8,7 @@ use conformance_history::SharedMark;
 use serde_json::{Value, json};
 
 use super::{Stop, TestContext};
-use crate::enrichment::{enrich, selected};
+use crate::enrichment::enrich;
 
 impl TestContext {
     /// A PodCliqueSet of the manifest as the case submits it: enriched, on the case's nodes, for the target's
@@ -32,7 +32,7 @@ impl TestContext {
 
     fn enriched(&self, mut document: Value) -> Value {
         let on_kubelets = self.test_cluster.cluster.node_pools().size().is_some();
-        enrich(&mut document, self.case.id, &selected(self.case.id, self.case.left_out), on_kubelets);
+        enrich(&mut document, self.case.id, self.case.left_out, on_kubelets);
         document
     }
 
