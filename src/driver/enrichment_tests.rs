@@ -16,9 +16,9 @@ fn manifest() -> Value {
         "spec": {"replicas": 1, "template": {"cliques": [clique("a"), clique("b")]}}})
 }
 
-fn enriched(case: &str, selected: &[Enrichment], on_kubelets: bool) -> Value {
+fn enriched(case: &str, features: &[Enrichment], on_kubelets: bool) -> Value {
     let mut pcs = manifest();
-    enrich(&mut pcs, case, selected, on_kubelets);
+    enrich_with(&mut pcs, case, on_kubelets, |_| features.to_vec());
     pcs
 }
 
@@ -56,8 +56,8 @@ fn path_of(enrichment: Enrichment) -> &'static str {
         Enrichment::Probe => "/spec/podSpec/containers/1/livenessProbe/tcpSocket",
         Enrichment::InitContainers => "/spec/podSpec/initContainers/0/restartPolicy",
         Enrichment::Volumes => "/spec/podSpec/volumes/2/configMap/optional",
-        Enrichment::Labels => "/labels/enriched.example.com~1seed",
-        Enrichment::Annotations => "/annotations/enriched.example.com~1seed",
+        Enrichment::Labels => "/labels/example.com~1seed",
+        Enrichment::Annotations => "/annotations/example.com~1seed",
         Enrichment::Tolerations => "/spec/podSpec/tolerations/1/tolerationSeconds",
         Enrichment::NodeAffinity => "/spec/podSpec/affinity/nodeAffinity",
         Enrichment::SecurityContext => "/spec/podSpec/securityContext/supplementalGroups/1",
@@ -68,19 +68,59 @@ fn path_of(enrichment: Enrichment) -> &'static str {
 
 #[test]
 fn each_feature_is_present_unless_it_is_left_out() {
+    let nothing: &[(Enrichment, &str)] = &[];
     for enrichment in Enrichment::ALL {
-        let left_out = [(enrichment, "a reason")];
-        for (selected, is_present) in [(selected(CASE, &[]), true), (selected(CASE, &left_out), false)] {
-            let pcs = enriched(CASE, &selected, true);
+        let one = [(enrichment, "a reason")];
+        for (left_out, is_present) in [(nothing, true), (one.as_slice(), false)] {
+            let mut pcs = manifest();
+            enrich(&mut pcs, WITH_ALL, left_out, true);
             for clique in pcs["spec"]["template"]["cliques"].as_array().unwrap() {
                 let found = clique.pointer(path_of(enrichment));
                 assert_eq!(found.is_some(), is_present, "{enrichment:?}: {clique}");
             }
+            if enrichment == Enrichment::Labels {
+                assert_eq!(pcs["metadata"]["labels"].is_object(), is_present);
+            }
         }
     }
-    assert!(selected(CASE, &[]).contains(&Enrichment::Labels));
-    let labels = |selected: &[Enrichment]| enriched(CASE, selected, true)["metadata"]["labels"].clone();
-    assert!(labels(&[Enrichment::Labels]).is_object() && labels(&[]).is_null());
+}
+
+fn clique(name: &str, replicas: usize) -> Value {
+    json!({"name": name, "spec": {"replicas": replicas}})
+}
+
+#[test]
+fn each_clique_has_one_small_feature_and_few_have_large_ones() {
+    let mut large = 0;
+    for number in 0..300 {
+        let clique = clique(&format!("c{number}"), 1);
+        let features = selected(CASE, &clique, &[]);
+        assert_eq!(features.iter().filter(|feature| SMALL.contains(feature)).count(), 1, "{features:?}");
+        large += usize::from(features.len() > 1);
+        let without = SMALL.map(|feature| (feature, "a reason"));
+        assert!(selected(CASE, &clique, &without).iter().all(|feature| !SMALL.contains(feature)));
+        assert!(selected(CASE, &clique, &without[1..]).contains(&Enrichment::Labels));
+    }
+    // Two entries of one in 14 each.
+    assert!((25..=55).contains(&large), "{large}");
+}
+
+#[test]
+fn a_clique_with_many_replicas_has_no_large_feature() {
+    let mut names = (0..).map(|number| format!("c{number}"));
+    let name = names.find(|name| selected(CASE, &clique(name, 3), &[]).len() > 1).unwrap();
+    assert_eq!(selected(CASE, &clique(&name, 4), &[]).len(), 1);
+}
+
+#[test]
+fn the_second_container_has_the_revision_of_the_first() {
+    for (env, wanted) in [(json!([{"name": REVISION, "value": "7"}]), Some("7")), (json!([]), None)] {
+        let mut pod = json!({"containers": [{"name": "worker", "env": env}]});
+        add_pod_fields(&mut pod, 1, &[Enrichment::Container], true);
+        let variables = pod["containers"][1]["env"].as_array().unwrap();
+        let found = variables.iter().find(|variable| variable["name"] == REVISION);
+        assert_eq!(found.and_then(|found| found["value"].as_str()), wanted);
+    }
 }
 
 #[test]
@@ -92,7 +132,7 @@ fn the_fields_of_the_manifest_stay() {
     own["labels"] = json!({"own": "label"});
     own["spec"]["podSpec"]["affinity"] = affinity.clone();
     own["spec"]["podSpec"]["tolerations"] = json!([{"key": "own", "operator": "Exists"}]);
-    enrich(&mut given, CASE, &Enrichment::ALL, false);
+    enrich(&mut given, WITH_ALL, &[], false);
     let pod = pod(&given, 0);
     assert_eq!(pod["containers"][0], json!({"name": "worker", "image": IMAGE}));
     assert_eq!((&pod["affinity"], &pod["tolerations"][0]["key"]), (&affinity, &json!("own")));
@@ -101,16 +141,11 @@ fn the_fields_of_the_manifest_stay() {
 
 /// Only simulated nodes run an init container that ends, and only in every other clique.
 #[rstest]
-#[case::kubelets(true, &[1])]
-#[case::simulated(false, &[1, 2])]
-fn init_containers_end_only_on_simulated_nodes(#[case] on_kubelets: bool, #[case] wanted: &[usize]) {
-    let mut found: Vec<usize> = ["a/b", "a/c", "a/d", "a/e", "a/f", "a/g", "a/h", "a/i"]
-        .iter()
-        .map(|case| {
-            let pcs = enriched(case, &[Enrichment::InitContainers], on_kubelets);
-            pod(&pcs, 0)["initContainers"].as_array().unwrap().len()
-        })
-        .collect();
+#[case::kubelets(true, &["enriched-sidecar"])]
+#[case::simulated(false, &["enriched-first", "enriched-sidecar"])]
+fn init_containers_end_only_on_simulated_nodes(#[case] on_kubelets: bool, #[case] wanted: &[&str]) {
+    let mut found: Vec<String> =
+        (0..20).map(|seed| init_container(seed, on_kubelets)["name"].as_str().unwrap().to_owned()).collect();
     found.sort_unstable();
     found.dedup();
     assert_eq!(found, wanted);
@@ -133,6 +168,6 @@ fn the_pod_template_has_only_fields_of_the_api(#[case] on_kubelets: bool) {
 fn other_kinds_stay_as_they_are() {
     let mut gang = json!({"kind": "PodGang", "metadata": {"name": "g"}, "spec": {"podgroups": []}});
     let given = gang.clone();
-    enrich(&mut gang, CASE, &Enrichment::ALL, false);
+    enrich(&mut gang, WITH_ALL, &[], false);
     assert_eq!(gang, given);
 }
