@@ -7,6 +7,7 @@
 //! not count.
 
 mod added;
+mod changed;
 mod documented;
 mod lost;
 
@@ -35,7 +36,7 @@ struct Difference<'a> {
 
 /// Every pod has the fields of a template of its clique, as submitted or as changed before.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
-    let found = differences(course, |_, clique, version, _| lost::path(clique, version.object));
+    let found = differences(course, |_| false, |_, clique, pod, _| lost::path(clique, pod));
     none(found.into_iter().map(|Difference { version, is_created, path }| {
         let name = version.name();
         let (message, role) = if is_created {
@@ -54,12 +55,10 @@ pub(super) fn adds_nothing(course: &Course<'_>) -> Ruling {
     }
     let declaration = course.history.header.target.declaration();
     let declared = declaration.map(|declaration| declaration.pod_additions.as_slice()).unwrap_or_default();
-    let found = differences(course, |template, clique, version, is_created| {
-        // The API server admits no template without containers, so such a history is abridged.
-        if list(&clique["spec"]["podSpec"]["containers"]).is_empty() {
-            return None;
-        }
-        added::path(template, clique, version.object, is_created, declared)
+    // The API server admits no template without containers, so such a history is abridged.
+    let is_abridged = |clique: &Value| list(&clique["spec"]["podSpec"]["containers"]).is_empty();
+    let found = differences(course, is_abridged, |template, clique, pod, is_created| {
+        added::path(template, clique, pod, is_created, declared)
     });
     none(found.into_iter().map(|Difference { version, is_created, path }| {
         let name = version.name();
@@ -72,14 +71,24 @@ pub(super) fn adds_nothing(course: &Course<'_>) -> Ruling {
     }))
 }
 
+/// A pod that fits a template, and the place of the template among those that were in force.
+type Fitting<'a> = (&'a Value, usize);
+
 /// The first version of each pod for which `find` returns a path with every template in force. The arguments
-/// of `find` are the template, the clique in it, the version, and whether the pod was created with it.
+/// of `find` are the template, the clique in it, the pod, and whether it was just created. Every pod fits a
+/// clique for which `fits_all` is true.
+///
+/// Most versions differ in few fields from the version before, or from an earlier pod of the PodClique. If
+/// that one fits a template, only the changed fields are compared with this template.
 fn differences<'a>(
     course: &Course<'a>,
-    find: impl Fn(&Value, &Value, &Version<'a>, bool) -> Option<String>,
+    fits_all: impl Fn(&Value) -> bool,
+    find: impl Fn(&Value, &Value, &Value, bool) -> Option<String>,
 ) -> Vec<Difference<'a>> {
     let mut templates = Templates::submitted(course.history);
     let mut last: BTreeMap<&str, &Value> = BTreeMap::new();
+    let mut fitting_pods: BTreeMap<(&str, &str), Fitting<'a>> = BTreeMap::new();
+    let mut fitting_when_created: BTreeMap<(&str, &str), Fitting<'a>> = BTreeMap::new();
     let mut reported = BTreeSet::new();
     let mut found = Vec::new();
     for version in &course.versions {
@@ -87,29 +96,57 @@ fn differences<'a>(
         if !is_groves_pod(version) || version.change == Change::Deleted {
             continue;
         }
-        let known = last.insert(version.uid(), version.object);
+        let (uid, pod) = (version.uid(), version.object);
+        let known = last.insert(uid, pod);
         let is_created = known.is_none();
-        let is_unchanged = known.is_some_and(|known| fields(known) == fields(version.object));
+        let is_unchanged = known.is_some_and(|known| fields(known) == fields(pod));
         // A compact history omits the fields of a pod after its creation.
-        let is_compact = !is_created && version.object["spec"]["containers"].is_null();
-        if is_unchanged || is_compact || reported.contains(version.uid()) {
+        let is_compact = !is_created && pod["spec"]["containers"].is_null();
+        if is_unchanged || is_compact || reported.contains(uid) {
             continue;
         }
         let pod_clique = version.pod().pod_clique().unwrap_or_default();
         let sets = templates.by_set.iter().filter(|(set, _)| index_in(set, pod_clique).is_some());
         for (set, in_force) in sets {
-            let of_clique: Vec<_> = in_force
-                .iter()
-                .filter_map(|template| Some((*template, clique_template(template, set, pod_clique)?)))
-                .collect();
-            let paths: Vec<_> = of_clique
-                .iter()
-                .map_while(|(template, clique)| find(template, clique, version, is_created))
-                .collect();
-            // Report the difference from the current template.
-            if let Some(path) = paths.last().filter(|_| paths.len() == of_clique.len()) {
-                reported.insert(version.uid());
-                found.push(Difference { version: *version, is_created, path: path.clone() });
+            let compare = |template: &Value, whole: &Value, part: &Value, pod: &Value| {
+                if fits_all(whole) { None } else { find(template, part, pod, is_created) }
+            };
+            let fits_as_before = |(reference, place): &Fitting<'a>| {
+                let template = in_force[*place];
+                let clique = clique_template(template, set, pod_clique)?;
+                let (part, changed) = changed::parts(reference, pod, clique)?;
+                compare(template, clique, &part, &changed).is_none().then_some(*place)
+            };
+            let reference = if is_created {
+                fitting_when_created.get(&(*set, pod_clique))
+            } else {
+                fitting_pods.get(&(*set, uid))
+            };
+            let mut place = reference.and_then(fits_as_before);
+            let mut path = None;
+            if place.is_none() {
+                for (index, template) in in_force.iter().enumerate() {
+                    let Some(clique) = clique_template(template, set, pod_clique) else { continue };
+                    // The last path is the difference from the current template.
+                    path = compare(template, clique, clique, pod);
+                    if path.is_none() {
+                        place = Some(index);
+                        break;
+                    }
+                }
+            }
+            match (place, path) {
+                (Some(place), _) => {
+                    fitting_pods.insert((*set, uid), (pod, place));
+                    if is_created {
+                        fitting_when_created.insert((*set, pod_clique), (pod, place));
+                    }
+                }
+                (None, Some(path)) => {
+                    reported.insert(uid);
+                    found.push(Difference { version: *version, is_created, path });
+                }
+                (None, None) => {}
             }
         }
     }

@@ -86,6 +86,34 @@ fn an_addition_is_a_violation_at_creation_and_later() {
     assert_eq!(messages(later), [None, Some(message)]);
 }
 
+/// A later pod is compared with an earlier one of its PodClique first.
+#[rstest]
+#[case::field("/spec/dnsPolicy", "spec.dnsPolicy")]
+#[case::label("/metadata/labels/team", "metadata.labels.team")]
+#[case::containers("/spec/containers", "spec.containers")]
+fn a_second_pod_that_lacks_a_field_is_a_violation(#[case] at: &str, #[case] path: &str) {
+    let mut template = set("1");
+    template["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["dnsPolicy"] = json!("Default");
+    let story = Story::flat().submitted(template).mark(SharedMark::Submitted, json!({"name": "w"}));
+    let good = changed(pod("1"), "/spec/dnsPolicy", json!("Default"));
+    let mut second = changed(good.clone(), at, Value::Null);
+    second["metadata"]["name"] = json!("q");
+    let message = format!("Pod q was created with a difference from its template: {path}");
+    assert_eq!(messages(story.added(good).added(second)), [Some(message), None]);
+}
+
+/// A pod may follow each of two templates, but not one of them in a part and the other in another part.
+#[test]
+fn a_pod_that_follows_two_templates_at_once_is_a_violation() {
+    let with_team =
+        |set: Value, team: &str| changed(set, "/spec/template/cliques/0/labels/team", json!(team));
+    let story = submitted().added(pod("1")).modified(with_team(set("2"), "u"));
+    let mixed = changed(pod("1"), "/metadata/labels/team", json!("u"));
+    let path = "spec.containers[main].env[REVISION].value";
+    let message = format!("Pod p was changed and now differs from its template: {path}");
+    assert_eq!(messages(story.modified(mixed)), [Some(message), None]);
+}
+
 #[test]
 fn admission_of_a_cluster_of_others_may_add_fields() {
     let story = submitted().mark(SharedMark::ForeignAdmission, Value::Null);
