@@ -8,12 +8,14 @@
 //!   `GROVE_MUTATION_SITES`.
 //! - [`baseline`] is what each case executes without a mutation, [`trial`] tries one mutation, [`session`]
 //!   many on one control plane, and [`score`] counts the results. The caller provides the control plane.
+//! - [`page`] publishes the results of several samples.
 
 pub mod baseline;
 pub mod compile;
 mod error;
 mod find;
 pub mod mutation;
+pub mod page;
 pub mod population;
 mod rewrite;
 pub mod sample;

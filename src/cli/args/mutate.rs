@@ -32,7 +32,18 @@ pub(crate) enum MutateVerb {
     /// Draw a sample, and try its mutations.
     Run(Box<MutateRunArgs>),
     /// Print the score of all finished trials.
-    Score,
+    Score(MutateScoreArgs),
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct MutateScoreArgs {
+    /// Folders of several samples, instead of --output.
+    #[arg(value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Write a page to this file: each sample with its seed, its score and its interval, the mutations that
+    /// were not killed, and the codes of the violations that killed the others.
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]

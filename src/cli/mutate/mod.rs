@@ -15,15 +15,17 @@ use conformance_driver::case::{Case, Isolation};
 use conformance_mutation::baseline::{Baseline, BaselineCase, JsonLines};
 use conformance_mutation::compile::{self, BuildFolders, Built};
 use conformance_mutation::mutation::{Kind, Mutation};
+use conformance_mutation::page::{Measured, page, reservations};
 use conformance_mutation::population::Population;
 use conformance_mutation::sample::sample;
+use conformance_mutation::score::{Share, equivalents, summary};
 use conformance_mutation::trial::{Trial, TrialOptions, TrialVerdict, Unusable};
-use conformance_mutation::{EQUIVALENT, MutationError, score, session, workspace};
+use conformance_mutation::{EQUIVALENT, MutationError, session, workspace};
 use conformance_programs::blocking::in_place;
 use conformance_report::Exit;
 
 use self::operator::{MutatedOperator, TriedCase};
-use crate::args::{MutateArgs, MutateRunArgs, MutateVerb};
+use crate::args::{MutateArgs, MutateRunArgs, MutateScoreArgs, MutateVerb};
 use crate::request::{Cases, Selection, Subject};
 use crate::{Failure, output, select};
 
@@ -50,7 +52,7 @@ pub(crate) async fn mutate(args: &MutateArgs) -> Result<Exit, Failure> {
         MutateVerb::List => list(),
         MutateVerb::Build => in_place(|| build(&args.folder)).map(|_| Exit::Conformant),
         MutateVerb::Run(run_args) => run(&args.folder, run_args).await,
-        MutateVerb::Score => print_score(&args.folder),
+        MutateVerb::Score(score_args) => score_of(&args.folder, score_args),
     }
 }
 
@@ -107,7 +109,7 @@ async fn run(folder: &Path, args: &MutateRunArgs) -> Result<Exit, Failure> {
     let outcome = try_drawn(folder, args, &drawn, &cases, &operator).await;
     operator.close().await;
     outcome?;
-    print_score(folder)
+    score_of(folder, &MutateScoreArgs::default())
 }
 
 /// Writes the sample before anything runs. A resumed run must draw the same sample from the same operator,
@@ -250,8 +252,42 @@ fn say(trial: &Trial) {
     ));
 }
 
-/// Prints the score of the results of all shards.
-fn print_score(folder: &Path) -> Result<Exit, Failure> {
+/// Prints the score of each sample, and writes the page about all of them.
+fn score_of(folder: &Path, args: &MutateScoreArgs) -> Result<Exit, Failure> {
+    let folders = if args.folders.is_empty() { vec![folder.to_owned()] } else { args.folders.clone() };
+    let mut samples = Vec::new();
+    for folder in &folders {
+        samples.push(print_score(folder)?);
+    }
+    if let Some(file) = &args.write {
+        std::fs::write(file, page(&samples, &equivalents(EQUIVALENT)))
+            .map_err(|error| Failure::Usage(format!("--write {}: {error}", file.display())))?;
+    }
+    Ok(Exit::Conformant)
+}
+
+/// Prints the score of the results of all shards of a sample.
+fn print_score(folder: &Path) -> Result<Measured, Failure> {
+    let (seed, size, trials) = recorded(folder)?;
+    let built = Built::read(&copy_of(folder))?;
+    let cases = JsonLines(folder.join("baseline.jsonl")).read()?;
+    let executed = Baseline { cases }.executed();
+    let is_missed = |mutation: &&Mutation| !executed.contains(&mutation.number);
+    let missed = built.mutations.iter().filter(is_missed).count();
+    let not_executed = Share { part: missed, whole: built.mutations.len() };
+    let equivalents = equivalents(EQUIVALENT);
+    let tried = trials.len();
+    output::data(&format!("sample: {tried} of {size} mutations tried, seed {seed:?}"));
+    output::data(summary(&trials, &equivalents, &built.mutations, &executed).trim_end());
+    let measured = Measured { seed, size, trials, not_executed };
+    for reservation in reservations(&measured, &equivalents) {
+        output::data(&reservation);
+    }
+    Ok(measured)
+}
+
+/// The seed and the size of the sample in a folder, and the trials of all shards.
+fn recorded(folder: &Path) -> Result<(String, usize, Vec<Trial>), Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("{}: {error}", folder.display()));
     let mut trials: Vec<Trial> = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -266,18 +302,9 @@ fn print_score(folder: &Path) -> Result<Exit, Failure> {
     let sample = std::fs::read_to_string(folder.join(SAMPLE_FILE)).map_err(failed)?;
     let sample: serde_json::Value =
         serde_json::from_str(&sample).map_err(|error| Failure::Usage(format!("{SAMPLE_FILE}: {error}")))?;
-    output::data(&format!(
-        "sample: {} of {} mutations tried, seed {}",
-        trials.len(),
-        sample["size"],
-        sample["seed"]
-    ));
-    let built = Built::read(&copy_of(folder))?;
-    let cases = JsonLines(folder.join("baseline.jsonl")).read()?;
-    let executed = Baseline { cases }.executed();
-    let summary = score::summary(&trials, &score::equivalents(EQUIVALENT), &built.mutations, &executed);
-    output::data(summary.trim_end());
-    Ok(Exit::Conformant)
+    let seed = sample["seed"].as_str().unwrap_or_default().to_owned();
+    let size = sample["mutations"].as_array().map_or(0, Vec::len);
+    Ok((seed, size, trials))
 }
 
 #[cfg(test)]
@@ -307,6 +334,26 @@ mod tests {
             let failure = other.unwrap_err().to_string();
             assert!(failure.contains("results of another sample"), "{failure}");
         }
+    }
+
+    /// The trials of two shards, one of them tried twice.
+    #[test]
+    fn the_results_of_all_shards_count_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let line = |id: &str, number: u32| {
+            let trial = serde_json::json!({
+                "id": id, "number": number, "kind": "boolean", "change": "",
+                "verdict": "killed", "cases": 1, "seconds": 1.0,
+            });
+            format!("{trial}\n")
+        };
+        write("results-1-of-2.jsonl", &(line("b", 2) + &line("a", 1)));
+        write("results-2-of-2.jsonl", &line("b", 2));
+        write(SAMPLE_FILE, r#"{"seed": "s", "mutations": ["a", "b", "c"]}"#);
+        let (seed, size, trials) = recorded(folder.path()).unwrap();
+        let ids: Vec<_> = trials.iter().map(|trial| trial.id.as_str()).collect();
+        assert_eq!((seed.as_str(), size, ids), ("s", 3, vec!["a", "b"]));
     }
 
     #[test]
