@@ -208,9 +208,11 @@ fn lower(part: Option<&mut Value>, fields: &[&str]) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::draw_actions::SEEDS;
-    use crate::workload::Moment;
+    use crate::workload::{EditedPart, Moment, TemplateField};
 
     /// A size that each reduction decreases.
     fn size(workload: &GeneratedWorkload) -> usize {
@@ -272,6 +274,73 @@ mod tests {
                 shrunk.text()
             );
         }
+    }
+
+    /// A PodCliqueSet of these cliques, and a scaling group of `b` if it has replicas.
+    fn pcs(replicas: u32, cliques: &[(&str, u32, u32)], group: Option<u32>) -> Value {
+        let clique = |(name, replicas, min): &(&str, u32, u32)| {
+            let pod = json!({"containers": [{"name": "main", "image": "i"}]});
+            let spec = json!({"roleName": name, "replicas": replicas, "minAvailable": min, "podSpec": pod});
+            json!({"name": name, "spec": spec})
+        };
+        let cliques: Vec<Value> = cliques.iter().map(clique).collect();
+        let mut template = json!({"cliques": cliques});
+        if let Some(replicas) = group {
+            template["podCliqueScalingGroups"] =
+                json!([{"name": "g", "cliqueNames": ["b"], "replicas": replicas, "minAvailable": 1}]);
+        }
+        json!({
+            "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "w"},
+            "spec": {"replicas": replicas, "template": template},
+        })
+    }
+
+    fn evict(number: usize) -> Operation {
+        let by = LossCause::Evicted;
+        Operation::LosePod { clique: "w-0-a".into(), number, by }.at(Moment::DuringUpdate)
+    }
+
+    fn edit(number: usize) -> Operation {
+        Operation::EditGangResource { number, part: EditedPart::ListEntry }.at(Moment::Pending)
+    }
+
+    fn change(revision: u32) -> Operation {
+        let field = TemplateField::InitContainers;
+        Operation::ChangeTemplate { clique: "b".into(), field, revision }.at(Moment::AtZero)
+    }
+
+    /// The failure needs the operation, regardless of its numbers. What is left fits on a screen.
+    #[rstest::rstest]
+    #[case::eviction(evict(2), evict(0), pcs(1, &[("a", 1, 1)], None), "clique: w-0-a")]
+    #[case::edit(edit(1), edit(0), pcs(1, &[("b", 1, 1)], Some(2)), "part: listEntry")]
+    #[case::change(change(3), change(1), pcs(1, &[("b", 1, 1)], None), "field: initContainers")]
+    fn a_person_can_read_a_shrunk_workload(
+        #[case] failing: Operation,
+        #[case] left: Operation,
+        #[case] wanted: Value,
+        #[case] line: &str,
+    ) {
+        let scale = Operation::Scale { kind: "PodCliqueSet".into(), name: "w".into(), replicas: 3 };
+        let mut given = pcs(2, &[("a", 3, 2), ("b", 2, 1)], Some(2));
+        given["spec"]["template"]["cliqueStartupType"] = json!("CliqueStartupTypeInOrder");
+        let begins_short = failing.moment() == Moment::Pending;
+        let operations = vec![failing, scale, Operation::NodeJoins];
+        let given = GeneratedWorkload { pcs: given, begins_short, operations };
+        let kind = |operation: &Operation| (operation.moment(), std::mem::discriminant(operation.inner()));
+        let fails = |workload: &GeneratedWorkload| {
+            let is_evicted = |operation: &Operation| match operation.inner() {
+                Operation::LosePod { by, .. } => *by == LossCause::Evicted,
+                _ => true,
+            };
+            workload.operations.iter().any(|one| kind(one) == kind(&left) && is_evicted(one))
+        };
+        assert!(fails(&given), "{}", given.text());
+        let shrunk = shrunk(given, fails);
+        let operations = vec![left.clone()];
+        assert_eq!(shrunk, GeneratedWorkload { pcs: wanted, begins_short, operations });
+        let text = shrunk.text();
+        assert!(text.lines().any(|found| found.trim() == line), "{text}");
+        assert!(text.lines().count() <= 40 && text.lines().all(|line| line.len() <= 80), "{text}");
     }
 
     #[test]
