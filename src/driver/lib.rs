@@ -18,7 +18,8 @@
 //! - Changes to workloads: [`admission_attempts`], [`scaling`], [`updates`], [`mutations`], [`queues`],
 //!   [`foreign_gates`], and [`pending`], which makes a scheduler retry a pending gang. [`enrichment`] adds to
 //!   each manifest what its case is not about.
-//! - [`metrics`] and [`init_access`] read what no API object shows; [`diagnostics`] describes a timeout.
+//! - [`metrics`], [`init_access`] and [`usage`] read what no API object shows; [`diagnostics`] describes a
+//!   timeout.
 
 pub mod admission_attempts;
 pub mod barrier;
@@ -55,4 +56,5 @@ pub mod suite;
 pub mod test_cluster;
 pub mod updates;
 pub mod upgrade;
+pub mod usage;
 pub mod volumes;

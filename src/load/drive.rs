@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use conformance_cluster::deploy;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{Limit, QUIET};
+use conformance_driver::usage::Usage;
 use conformance_expect::Gang;
 use conformance_facts::leftovers::is_unrelated;
 use conformance_facts::pod_gangs::reference_mismatch;
@@ -21,7 +22,7 @@ use serde_json::Value;
 
 use super::alone::Load;
 use super::checks::UPDATED;
-use super::figures::{Bindings, Figures, Stage, Usage, processor_of_all};
+use super::figures::{Bindings, Figures, Stage, processor_of_all};
 use super::shapes::pcs_of;
 
 /// Minimum interval between two checks of a condition.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use conformance_cluster::local::{LocalCluster, OperatorWrite};
+use conformance_driver::usage::Usage;
 use conformance_history::History;
 use conformance_install::part::Part;
-use conformance_programs::{peak_memory, processor_time};
+use conformance_programs::processor_time;
 use jiff::Timestamp;
 use serde_json::{Map, Number, Value};
 
@@ -46,23 +47,6 @@ impl Bindings {
 
 fn seconds(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64().max(0.0)
-}
-
-/// What a process has used so far.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Usage {
-    pub(super) processor: Duration,
-    peak_bytes: u64,
-}
-
-impl Usage {
-    pub(super) fn of(cluster: &LocalCluster, part: Part) -> Self {
-        let pid = cluster.pid(part);
-        Self {
-            processor: pid.and_then(processor_time::of_process).unwrap_or_default(),
-            peak_bytes: pid.and_then(peak_memory::of_process).unwrap_or_default(),
-        }
-    }
 }
 
 /// The processor time that this process and all components of the cluster have used so far.

@@ -50,6 +50,11 @@ impl Peak {
     }
 }
 
+/// The private memory of a running process, in bytes.
+pub fn of_process(pid: u32) -> Option<u64> {
+    of(&pid.to_string())
+}
+
 fn of(process: &str) -> Option<u64> {
     in_status(&std::fs::read_to_string(format!("/proc/{process}/status")).ok()?)
 }
