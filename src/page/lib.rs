@@ -3,8 +3,10 @@
 //! The templates ([`view`]) render everything that is readable without scripts. Each case has a compressed
 //! ([`pack`]) [`sheet`] with its history as a [`timeline`]. `assets/page.js` draws it when the case is
 //! opened. The page loads nothing: its policy allows only its own style and script, by their digests. The
-//! page decides no verdict. A case without a readable history has no timeline.
+//! page decides no verdict. A case without a readable history has no timeline. [`answered()`] renders the
+//! answers of `observe` with the same sheets.
 
+mod answered;
 mod chart;
 mod compared;
 mod pack;
@@ -21,6 +23,7 @@ use std::path::Path;
 use conformance_history::History;
 use conformance_report::{CaseResult, Report, TargetReport};
 
+pub use answered::{AnsweredQuestion, Answers, ShownAnswer, answered};
 pub use compared::compared;
 pub use tabled::tabled;
 
@@ -83,14 +86,18 @@ fn read(case: &CaseResult, folder: &Path) -> Result<History, String> {
             _ => "the report names no artifacts of this case".to_owned(),
         });
     };
-    let name = format!("{artifacts}/history.jsonl");
-    let file = File::open(folder.join(&name)).map_err(|error| format!("{name}: {error}"))?;
+    open(folder, &format!("{artifacts}/history.jsonl"), &case.id)
+}
+
+/// Reads the history of a case.
+fn open(folder: &Path, name: &str, case: &str) -> Result<History, String> {
+    let file = File::open(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
     let length = file.metadata().map_err(|error| format!("{name}: {error}"))?.len();
     if length > LONGEST {
         return Err(format!("{name} is too long for a timeline: {} MB", length / 1_000_000));
     }
     let history = History::read(BufReader::new(file), None).map_err(|error| format!("{name}: {error}"))?;
-    match history.header.case == case.id {
+    match history.header.case == case {
         true => Ok(history),
         false => Err(format!("{name} is the history of another case, {}", history.header.case)),
     }

@@ -117,6 +117,41 @@ impl<'a> Sheet<'a> {
     }
 }
 
+impl<'a> Sheet<'a> {
+    /// The sheet of the answer to a question. It judges no clause.
+    pub(crate) fn of_answer(
+        id: &str,
+        question: &'a str,
+        scheduler: &str,
+        word: &str,
+        details: &'a [String],
+        timeline: Result<Timeline<'a>, String>,
+    ) -> Self {
+        let (timeline, missing) = match timeline {
+            Ok(timeline) => (Some(timeline), None),
+            Err(missing) => (None, Some(missing)),
+        };
+        Self {
+            case: id.to_owned(),
+            title: question,
+            target: scheduler.to_owned(),
+            verdict: "answered",
+            word: word.to_owned(),
+            reasons: details,
+            seconds: timeline.as_ref().map_or(0.0, |timeline| timeline.length as f64 / 1000.0),
+            overhead: None,
+            negative: None,
+            attempts: 1,
+            reproduce: None,
+            artifacts: None,
+            judgements: Vec::new(),
+            violations: Vec::new(),
+            missing,
+            timeline,
+        }
+    }
+}
+
 pub(crate) fn without_timeline<'a>(target: &'a TargetReport, case: &'a CaseResult) -> Sheet<'a> {
     let missing = format!(
         "left out to keep the page small; it is in {}/history.jsonl",
