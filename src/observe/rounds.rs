@@ -20,9 +20,10 @@ pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence
         histories: Vec::new(),
     };
     let count = rounds.len();
-    let mut answers = Vec::new();
+    let (mut answers, mut histories) = (Vec::new(), Vec::new());
     for (answered, history) in rounds {
-        cell.histories.extend(history);
+        let of = answered.as_ref().map_or("", |answer| answer.word);
+        histories.extend(history.map(|history| (of, history)));
         match answered {
             Ok(answer) => {
                 *cell.distribution.entry(answer.word.to_owned()).or_default() += 1;
@@ -34,9 +35,12 @@ pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence
         }
     }
     let most = cell.distribution.iter().max_by_key(|(_, times)| **times);
-    let Some((word, times)) = most.map(|(word, times)| (word.clone(), *times as usize)) else {
-        return cell;
-    };
+    let most = most.map(|(word, times)| (word.clone(), *times as usize));
+    let shown = most.as_ref().map_or("", |(word, _)| word.as_str());
+    // The first history is the one behind the shown answer.
+    histories.sort_by_key(|(of, _)| *of != shown);
+    cell.histories = histories.into_iter().map(|(_, history)| history).collect();
+    let Some((word, times)) = most else { return cell };
     // Four of five, rounded up.
     let is_clear = times >= (count * 4).div_ceil(5);
     cell.outcome = if is_clear { Outcome::Answered } else { Outcome::Varies };
@@ -77,6 +81,19 @@ mod tests {
         let cell = rounds(words);
         assert_eq!((cell.outcome, cell.answer.as_deref()), (outcome, answer));
         assert_eq!(cell.reason.is_some(), words.contains(&""));
+    }
+
+    #[test]
+    fn the_first_history_has_the_answer() {
+        let evidence = |file: &str| Evidence { file: file.into(), sha256: String::new(), excerpt_of: None };
+        let words = ["waits", "bound", "bound", "bound", "bound"];
+        let rounds = words
+            .iter()
+            .enumerate()
+            .map(|(index, word)| (Ok(Answer::new(word)), Some(evidence(&index.to_string()))));
+        let cell = cell("volcano", "v1.15.1", rounds.collect());
+        let files: Vec<_> = cell.histories.iter().map(|history| history.file.as_str()).collect();
+        assert_eq!(files, ["1", "2", "3", "4", "0"]);
     }
 
     #[test]
