@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use conformance_history::History;
 use conformance_observe::{
     Answered, Behaviour, Cell, Evidence, LIMIT, NoAnswer, Observation, Outcome, by_scheduler, excerpt,
-    folder_name, page, sort,
+    folder_name, page, sort, version_changes,
 };
 use conformance_programs::components::digest;
 use conformance_programs::home;
@@ -50,6 +50,9 @@ pub(crate) fn publish(args: &BehaviourArgs) -> Result<Exit, Failure> {
         return Err(Failure::Usage(format!("{place} has no answers: pass the folder of a run of `observe`")));
     }
     home::write(&args.results.join(PAGE), page(&all))?;
+    for change in version_changes(&all) {
+        output::data(&change.to_string());
+    }
     let problems = problems(&args.results)?;
     for problem in &problems {
         output::say(problem);

@@ -41,7 +41,7 @@ pub use behaviour::{Behaviour, Cell, Evidence, Outcome, Question};
 pub use comparison::{Difference, Loss, differences};
 pub use decisions::contradicted_decisions;
 pub use observation::Observation;
-pub use published::{LIMIT, by_scheduler, excerpt, folder_name, page, sort};
+pub use published::{LIMIT, VersionChange, by_scheduler, excerpt, folder_name, page, sort, version_changes};
 pub use rounds::cell;
 
 include!(concat!(env!("OUT_DIR"), "/cases.rs"));

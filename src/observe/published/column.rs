@@ -25,6 +25,12 @@ pub(super) fn scheduler(column: &Behaviour) -> (&str, &str) {
     column.cells().next().map_or(("", ""), |(_, cell)| (cell.backend.as_str(), cell.version.as_str()))
 }
 
+/// Such as `volcano v1.15.1, Kubernetes v1.36.5`.
+pub(super) fn title(column: &Behaviour) -> String {
+    let (backend, version) = scheduler(column);
+    format!("{backend} {version}, Kubernetes {}", column.kubernetes)
+}
+
 /// The cell of a column for the question with this id.
 pub(super) fn cell<'a>(column: &'a Behaviour, id: &str) -> Option<&'a Cell> {
     let found = column.questions.iter().find(|question| question.id == id)?;

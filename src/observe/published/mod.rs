@@ -1,10 +1,13 @@
 //! The committed answers: `column` is the document of one scheduler and version, `excerpt` the part of a
-//! history that proves an answer, and `page` the table of all columns.
+//! history that proves an answer, `versions` what changed between columns, and `page` the table of all
+//! columns.
 
 mod column;
 mod excerpt;
 mod page;
+mod versions;
 
 pub use column::{by_scheduler, folder_name, sort};
 pub use excerpt::{LIMIT, excerpt};
 pub use page::page;
+pub use versions::{VersionChange, version_changes};

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::column::{cell, folder_name, scheduler};
+use super::column::{cell, folder_name, title};
+use super::versions::version_changes;
 use crate::behaviour::{Behaviour, Cell, Evidence, Outcome};
-use crate::comparison::differences;
 
 const HEAD: &str = "# Observed behaviour\n\n\
     What schedulers do where the contract promises nothing. `grove-conformance dev behaviour` writes this \
@@ -29,11 +29,6 @@ pub fn page(columns: &[Behaviour]) -> String {
     changes(&mut text, columns);
     evidence(&mut text, columns);
     text
-}
-
-fn title(column: &Behaviour) -> String {
-    let (backend, version) = scheduler(column);
-    format!("{backend} {version}, Kubernetes {}", column.kubernetes)
 }
 
 /// The questions of all columns with their ids, sorted by id. A later column has the current wording.
@@ -95,13 +90,9 @@ fn reason(cell: &Cell) -> Option<&str> {
 
 /// What changed between neighbouring columns of the same scheduler.
 fn changes(text: &mut String, columns: &[Behaviour]) {
-    for pair in columns.windows(2) {
-        let [old, new] = pair else { continue };
-        if scheduler(old).0 != scheduler(new).0 {
-            continue;
-        }
-        let found = differences(old, new);
-        let _ = writeln!(text, "\n## From {} to {}\n", title(old), title(new));
+    for step in version_changes(columns) {
+        let found = step.difference;
+        let _ = writeln!(text, "\n## From {} to {}\n", step.from, step.to);
         if found.changed.is_empty() && found.lost.is_empty() {
             text.push_str("No answer changed.\n");
         }

@@ -1,0 +1,78 @@
+//! What changed from one version of a scheduler to the next, or from one version of Kubernetes to the next.
+
+use std::fmt;
+
+use super::column::{scheduler, title};
+use crate::behaviour::Behaviour;
+use crate::comparison::{Difference, differences};
+
+/// The step from a column to the next one of the same scheduler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionChange {
+    /// The earlier scheduler and version.
+    pub from: String,
+    /// The later scheduler and version.
+    pub to: String,
+    pub difference: Difference,
+}
+
+/// The steps between neighbouring columns, which are [sorted](super::sort).
+pub fn version_changes(columns: &[Behaviour]) -> Vec<VersionChange> {
+    let neighbours = columns.iter().zip(columns.iter().skip(1));
+    let of_one_scheduler = neighbours.filter(|(old, new)| scheduler(old).0 == scheduler(new).0);
+    let step =
+        |(old, new)| VersionChange { from: title(old), to: title(new), difference: differences(old, new) };
+    of_one_scheduler.map(step).collect()
+}
+
+/// One line, for a row about the later version.
+impl fmt::Display for VersionChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, difference } = self;
+        match (difference.changed.len(), difference.lost.len()) {
+            (0, 0) => write!(f, "{to}: no behaviour changed since {from}"),
+            (changed, lost) => write!(
+                f,
+                "{to}: behaviour changed since {from} (changed answers: {changed}, missing answers: {lost})"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::behaviour::Outcome;
+    use crate::behaviour::tests::document;
+
+    fn column(backend: &str, version: &str, outcome: Outcome, answer: Option<&str>) -> Behaviour {
+        let mut column = document(outcome, answer);
+        let cell = &mut column.questions[0].cells[0];
+        (cell.backend, cell.version) = (backend.into(), version.into());
+        column
+    }
+
+    #[test]
+    fn each_version_is_compared_with_the_one_before() {
+        let answered = |version, word| column("volcano", version, Outcome::Answered, Some(word));
+        let columns = [
+            answered("v1.14.1", "bound"),
+            answered("v1.15.1", "waits"),
+            answered("v1.16.0", "waits"),
+            column("volcano", "v1.17.0", Outcome::NoAnswer, None),
+            column("koord-scheduler", "v1.8.0", Outcome::Answered, Some("bound")),
+        ];
+        let lines: Vec<_> = version_changes(&columns).iter().map(ToString::to_string).collect();
+        let volcano = |version: &str| format!("volcano {version}, Kubernetes v1.36.5");
+        let (first, second, third) = (volcano("v1.14.1"), volcano("v1.15.1"), volcano("v1.16.0"));
+        let wanted = [
+            format!("{second}: behaviour changed since {first} (changed answers: 1, missing answers: 0)"),
+            format!("{third}: no behaviour changed since {second}"),
+            format!(
+                "{}: behaviour changed since {third} (changed answers: 0, missing answers: 1)",
+                volcano("v1.17.0")
+            ),
+        ];
+        assert_eq!(lines, wanted);
+    }
+}
