@@ -1,8 +1,8 @@
 //! Observed behaviour: what each scheduler does where nothing is promised (`observe`).
 //!
 //! - `waits`, `conditions`, `surplus`, `bound`, `members`, `priority`, `preemption`, `affinity`,
-//!   `topology`: the observations, one `.rs` file each. The build script registers them as it registers
-//!   cases.
+//!   `topology`, `load`: the observations, one `.rs` file each. The build script registers them as it
+//!   registers cases.
 //! - `observation`, `answer`: a question, and its answer from a history. `plain_gang` is the gang that most
 //!   questions are about, `steps` what drivers do with it, and `causes` the reasons why it waits.
 //! - `seen`, `reports`: what a history shows of a gang, and what the gang reports
@@ -19,6 +19,7 @@ mod causes;
 mod comparison;
 mod conditions;
 mod decisions;
+mod load;
 mod members;
 mod observation;
 mod plain_gang;
@@ -40,7 +41,7 @@ pub use answer::{Answer, Answered, Figure, NoAnswer};
 pub use behaviour::{Behaviour, Cell, Evidence, Outcome, Question};
 pub use comparison::{Difference, Loss, differences};
 pub use decisions::contradicted_decisions;
-pub use observation::Observation;
+pub use observation::{Asked, Observation};
 pub use published::{LIMIT, VersionChange, by_scheduler, excerpt, folder_name, page, sort, version_changes};
 pub use rounds::cell;
 
@@ -98,6 +99,14 @@ mod tests {
         id.contains('/').then_some((id, words))
     }
 
+    /// Whether a text between backticks is the id of an observation. Ids of cases have other groups.
+    fn is_id(text: &str) -> bool {
+        let is_plain =
+            |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-/".contains(letter);
+        let group = text.split_once('/').map(|(group, _)| group);
+        text.chars().all(is_plain) && all().any(|observation| Some(observation.case.group()) == group)
+    }
+
     #[test]
     fn pages_of_schedulers_quote_answers_that_exist() {
         let row = "| `priority/between-pods` | `bound` on 1.36, `waits` on 1.37 | text |";
@@ -109,6 +118,10 @@ mod tests {
             include_str!("../../docs/backends/kube-scheduler.md"),
             include_str!("../../docs/backends/volcano.md"),
         ];
+        assert!(is_id("bound/nothing") && !is_id("aon/one-pod-short") && !is_id("bound/ or"));
+        let ids = pages.iter().flat_map(|page| page.split('`')).filter(|text| is_id(text));
+        let unknown: Vec<_> = ids.filter(|id| observation(id).is_none()).collect();
+        assert!(unknown.is_empty(), "no observation: {unknown:?}");
         let mut count = 0;
         for (id, words) in pages.iter().flat_map(|page| page.lines()).filter_map(quoted) {
             let known = observation(id).map(|observation| observation.answers).unwrap_or_default();
@@ -124,7 +137,7 @@ mod tests {
     fn the_documentation_lists_every_question() {
         let page = include_str!("../../docs/observe.md");
         let missing: Vec<_> = all()
-            .map(|observation| format!("| `{}` | {} |", observation.id(), observation.question()))
+            .map(|observation| format!("\n| `{}` | {} |", observation.id(), observation.question()))
             .filter(|row| !page.contains(row))
             .collect();
         assert!(missing.is_empty(), "docs/observe.md lacks these rows:\n{}", missing.join("\n"));

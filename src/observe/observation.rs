@@ -4,18 +4,37 @@
 use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
-use conformance_driver::case::{Case, Drive, Nodes};
+use conformance_driver::case::{Case, Drive, Isolation, Nodes};
+use conformance_driver::recorder::Keep;
 use conformance_history::{History, SharedMark, text};
 
 use crate::answer::{Answered, NoAnswer};
 
-/// Creates an observation from the functions `drive` and `answer` of its file.
+/// Creates an observation from the functions `drive` and `answer` of its file. The second argument, such as
+/// [`restored`](conformance_driver::control_plane::restored), runs `drive` and then repairs what it broke.
 macro_rules! question {
     ($question:literal) => {
         $crate::observation::Observation::new($question, |test| Box::pin(drive(test)), answer)
     };
+    ($question:literal, $repaired:ident) => {
+        $crate::observation::Observation::new(
+            $question,
+            |test| Box::pin($repaired(test, |test| Box::pin(drive(test)))),
+            answer,
+        )
+    };
 }
 pub(crate) use question;
+
+/// Which runs ask a question that nobody names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Always,
+    /// Those with `--slow`: the driver waits for longer than 30 s.
+    Slow,
+    /// Those with `--load`: the scheduler needs the machine to itself.
+    Load,
+}
 
 #[derive(Debug, Clone, Copy)]
 pub struct Observation {
@@ -23,6 +42,7 @@ pub struct Observation {
     pub case: Case,
     /// Every possible answer.
     pub answers: &'static [&'static str],
+    pub asked: Asked,
     /// Schedulers to which the question does not apply, each with the reason.
     not_on: &'static [(Scheduler, &'static str)],
     answer: fn(&History) -> Answered,
@@ -30,7 +50,8 @@ pub struct Observation {
 
 impl Observation {
     pub(crate) const fn new(question: &'static str, drive: Drive, answer: fn(&History) -> Answered) -> Self {
-        Self { case: Case::new(question, drive, no_findings), answers: &[], not_on: &[], answer }
+        let case = Case::new(question, drive, no_findings);
+        Self { case, answers: &[], asked: Asked::Always, not_on: &[], answer }
     }
 
     /// Sets the id and the manifest, which the build script derives from the file names.
@@ -46,6 +67,21 @@ impl Observation {
     #[must_use]
     pub(crate) const fn nodes(self, nodes: &'static [Nodes]) -> Self {
         Self { case: self.case.nodes(nodes), ..self }
+    }
+
+    #[must_use]
+    pub(crate) const fn asked(self, asked: Asked) -> Self {
+        Self { asked, ..self }
+    }
+
+    #[must_use]
+    pub(crate) const fn isolation(self, isolation: Isolation) -> Self {
+        Self { case: self.case.isolation(isolation), ..self }
+    }
+
+    #[must_use]
+    pub(crate) const fn keeping(self, keep: Keep) -> Self {
+        Self { case: self.case.keeping(keep), ..self }
     }
 
     #[must_use]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use conformance_contract::names;
 use conformance_driver::context::{Awaited, Stop, TestContext};
-use conformance_driver::limits;
+use conformance_driver::limits::{self, Limit};
 use conformance_expect::schedulers;
 use conformance_history::{Live, SharedMark};
 use serde_json::{Value, json};
@@ -35,10 +35,31 @@ pub(crate) async fn create_resource(
     gang: &PlainGang,
     edit: impl FnOnce(&mut Value),
 ) -> Result<(), Stop> {
-    let (kind, mut resource) = part(test, gang, |kind| kind != "Pod")?;
+    create_resource_named(test, gang, &own_name(test, gang), edit).await
+}
+
+async fn create_resource_named(
+    test: &TestContext,
+    gang: &PlainGang,
+    own_name: &str,
+    edit: impl FnOnce(&mut Value),
+) -> Result<(), Stop> {
+    let (kind, mut resource) = part(test, gang, own_name, |kind| kind != "Pod")?;
     resource["metadata"]["labels"][names::GANG] = gang.name.into();
     edit(&mut resource);
     test.create(kind, &resource).await.map(drop)
+}
+
+/// Creates several gangs like one, each with its own gang resource and the pods of its minimum.
+pub(crate) async fn submit_copies(test: &TestContext, gang: &PlainGang, copies: usize) -> Result<(), Stop> {
+    for copy in 0..copies {
+        let own_name = format!("{}-{copy}", own_name(test, gang));
+        create_resource_named(test, gang, &own_name, |_| {}).await?;
+        for index in 0..gang.minimum {
+            create_pod_named(test, gang, &own_name, index, |_| {}).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Creates the pods at these indices.
@@ -60,8 +81,19 @@ pub(crate) async fn create_pod(
     index: usize,
     edit: impl FnOnce(&mut Value),
 ) -> Result<(), Stop> {
-    let (kind, mut pod) = part(test, gang, |kind| kind == "Pod")?;
-    pod["metadata"]["name"] = pod_name(test, gang, index).into();
+    create_pod_named(test, gang, &own_name(test, gang), index, edit).await
+}
+
+/// Creates a pod of the gang resource with this name.
+async fn create_pod_named(
+    test: &TestContext,
+    gang: &PlainGang,
+    own_name: &str,
+    index: usize,
+    edit: impl FnOnce(&mut Value),
+) -> Result<(), Stop> {
+    let (kind, mut pod) = part(test, gang, own_name, |kind| kind == "Pod")?;
+    pod["metadata"]["name"] = format!("{own_name}-{index}").into();
     pod["metadata"]["labels"][names::GANG] = gang.name.into();
     pod["metadata"]["labels"][MEMBER] = index.to_string().into();
     let gpus = json!({names::GPU: gang.gpus.to_string()});
@@ -94,15 +126,18 @@ pub(crate) async fn lose_pod(test: &TestContext, gang: &PlainGang, index: usize)
 
 /// Deletes the gang resource.
 pub(crate) async fn delete_resource(test: &TestContext, gang: &PlainGang) -> Result<(), Stop> {
-    let (kind, _) = part(test, gang, |kind| kind != "Pod")?;
-    test.delete(kind, &own_name(test, gang)).await
+    let own_name = own_name(test, gang);
+    let (kind, _) = part(test, gang, &own_name, |kind| kind != "Pod")?;
+    test.delete(kind, &own_name).await
 }
 
 /// Changes the minimum in the gang resource, and records whether the API server accepted the change.
 pub(crate) async fn change_minimum(test: &TestContext, gang: &PlainGang, minimum: usize) -> Result<(), Stop> {
-    let (kind, resource) = part(test, &PlainGang { minimum, ..*gang }, |kind| kind != "Pod")?;
+    let own_name = own_name(test, gang);
+    let changed_gang = PlainGang { minimum, ..*gang };
+    let (kind, resource) = part(test, &changed_gang, &own_name, |kind| kind != "Pod")?;
     changed(test);
-    let refusal = match test.patch(kind, &own_name(test, gang), json!({"spec": resource["spec"]})).await {
+    let refusal = match test.patch(kind, &own_name, json!({"spec": resource["spec"]})).await {
         Ok(_) => Value::Null,
         Err(Stop::Refused { reason, .. }) => reason.into(),
         Err(stop) => return Err(stop),
@@ -157,15 +192,25 @@ pub(crate) async fn settle(
     state: &str,
     is_reached: impl Fn(&Live) -> bool,
 ) -> Result<(), Stop> {
-    match test.until(Awaited::of_harness(state), limits::ANOTHER_TRY, is_reached).await {
-        Ok(()) => {}
+    try_until(test, state, limits::ANOTHER_TRY, is_reached).await?;
+    test.scheduler_passes().await
+}
+
+/// Waits until a state is reached, or until the limit has passed without it.
+pub(crate) async fn try_until(
+    test: &TestContext,
+    state: &str,
+    limit: Limit,
+    is_reached: impl Fn(&Live) -> bool,
+) -> Result<(), Stop> {
+    match test.until(Awaited::of_harness(state), limit, is_reached).await {
         // On a machine that was too slow to decide, the timeout proves nothing.
         Err(Stop::Timeout(timeout)) if timeout.too_slow.is_none() => {
             test.mark(SharedMark::ContinuedAfterTimeout, Value::Null);
+            Ok(())
         }
-        Err(stop) => return Err(stop),
+        ended => ended,
     }
-    test.scheduler_passes().await
 }
 
 /// Like [`settle`], and sets the mark at which the question is answered.
@@ -210,9 +255,10 @@ fn unique(name: &str, namespace: &str) -> String {
 fn part(
     test: &TestContext,
     gang: &PlainGang,
+    own_name: &str,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(&'static str, Value), Stop> {
-    let parts = schedulers::of(test.target).plain_gang(&own_name(test, gang), gang.minimum);
+    let parts = schedulers::of(test.target).plain_gang(own_name, gang.minimum);
     parts.into_iter().find(|(kind, _)| is_wanted(kind)).ok_or_else(|| Stop::Refused {
         action: format!("create gang {}", gang.name),
         reason: "only an operator can create a gang of this scheduler".into(),

@@ -34,6 +34,12 @@ pub(crate) struct ObserveArgs {
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Answers",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
+    /// Also ask the questions that wait for longer than 30 s, up to ten minutes.
+    #[arg(long, help_heading = "Answers")]
+    pub slow: bool,
+    /// Ask only the questions that measure memory and processor time. Nothing else should run on the machine.
+    #[arg(long, help_heading = "Answers")]
+    pub load: bool,
     #[command(flatten, next_help_heading = "Programs")]
     pub programs: ProgramOptions,
     #[command(flatten, next_help_heading = "Output")]

@@ -1,7 +1,8 @@
 //! `observe`: asks schedulers the questions of the observations, prints the answers as a table, and writes
-//! `behaviour.json` with the histories. An answer never changes the exit code, unless `--fail-on-change`
-//! compares it with an earlier one.
+//! `behaviour.json` and a page with the histories. An answer never changes the exit code, unless
+//! `--fail-on-change` compares it with an earlier one.
 
+mod page;
 mod table;
 
 use std::collections::BTreeMap;
@@ -11,9 +12,10 @@ use std::sync::Arc;
 use conformance_contract::target::Target;
 use conformance_history::History;
 use conformance_observe::{
-    Answered, Behaviour, Cell, Evidence, NoAnswer, Observation, Outcome, Question, contradicted_decisions,
-    differences,
+    Answered, Asked, Behaviour, Cell, Evidence, NoAnswer, Observation, Outcome, Question,
+    contradicted_decisions, differences,
 };
+use conformance_page::{PAGE, answered};
 use conformance_programs::blocking::in_place;
 use conformance_programs::components::digest;
 use conformance_programs::home;
@@ -49,7 +51,7 @@ type Round = (u32, Answered, Option<Evidence>);
 type Rounds = BTreeMap<(usize, Target), Vec<Round>>;
 
 pub(crate) async fn observe(args: ObserveArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
-    let chosen = chosen(&args.names)?;
+    let chosen = chosen(&args.names, args.slow, args.load)?;
     let old = args.against.as_deref().map(read).transpose()?;
     let (rounds, fails_on_change) = (args.repeat, args.fail_on_change);
     let request = Request::of_observe(args)?;
@@ -68,14 +70,16 @@ pub(crate) async fn observe(args: ObserveArgs, interruption: &Arc<Interruption>)
     run::close(&environment).await;
     drop(accepting);
     output::data(&table::table(&document));
-    let contradicted = contradicted_decisions(&document);
-    for line in contradicted.map_err(|error| Failure::Infrastructure(error.to_string()))? {
-        output::data(&line);
+    let contradicted = contradicted_decisions(&document).map_err(|error| unexpected(&error))?;
+    contradicted.iter().for_each(|line| output::data(line));
+    let text = document.write().map_err(|error| unexpected(&error))?;
+    let page = in_place(|| answered(&page::answers(&document, contradicted), folder))
+        .map_err(|error| unexpected(&error))?;
+    for (name, content) in [(DOCUMENT, text), (PAGE, page)] {
+        let path = folder.join(name);
+        home::write(&path, content)?;
+        output::say(&format!("wrote {}", path.display()));
     }
-    let path = folder.join(DOCUMENT);
-    let text = document.write().map_err(|error| Failure::Infrastructure(error.to_string()))?;
-    home::write(&path, text)?;
-    output::say(&format!("wrote {}", path.display()));
     let compared = old.map_or(Exit::Conformant, |old| compare(&old, &document, fails_on_change));
     let is_answered = |cell: &Cell| matches!(cell.outcome, Outcome::Answered | Outcome::Varies);
     if interruption.is_requested() || !document.cells().any(|(_, cell)| is_answered(cell)) {
@@ -84,8 +88,13 @@ pub(crate) async fn observe(args: ObserveArgs, interruption: &Arc<Interruption>)
     Ok(compared)
 }
 
-/// The observations that the words name; all of them without words.
-fn chosen(names: &[String]) -> Result<Vec<&'static Observation>, Failure> {
+fn unexpected(error: &dyn std::fmt::Display) -> Failure {
+    Failure::Infrastructure(error.to_string())
+}
+
+/// The observations that the words name; all of them without words. Slow ones and those about load need their
+/// option or their id.
+fn chosen(names: &[String], slow: bool, load: bool) -> Result<Vec<&'static Observation>, Failure> {
     for name in names {
         if !conformance_observe::all().any(|observation| observation.case.is_called(name)) {
             let known: Vec<_> = conformance_observe::all()
@@ -94,10 +103,27 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Observation>, Failure> {
             return Err(unknown::name("observation", name, &known, "docs/observe.md lists them"));
         }
     }
-    let is_named = |observation: &&Observation| {
-        names.is_empty() || names.iter().any(|name| observation.case.is_called(name))
+    let is_chosen = |observation: &&Observation| {
+        let is_asked = match observation.asked {
+            Asked::Always => !load,
+            Asked::Slow => slow,
+            Asked::Load => load,
+        };
+        let is_named = names.is_empty() || names.iter().any(|name| observation.case.is_called(name));
+        (is_asked && is_named) || names.iter().any(|name| name == observation.id())
     };
-    Ok(conformance_observe::all().filter(is_named).collect())
+    let found: Vec<_> = conformance_observe::all().filter(is_chosen).collect();
+    let of_load = found.iter().filter(|observation| observation.asked == Asked::Load).count();
+    if found.is_empty() {
+        let reason = "these questions are asked only with --slow or --load: docs/observe.md lists them";
+        return Err(Failure::Usage(reason.into()));
+    }
+    if of_load > 0 && of_load < found.len() {
+        let reason =
+            "questions about load are asked alone: pass --load without --slow and without other questions";
+        return Err(Failure::Usage(reason.into()));
+    }
+    Ok(found)
 }
 
 /// The document of `--against`.
@@ -249,15 +275,34 @@ fn compare(old: &Behaviour, new: &Behaviour, fails_on_change: bool) -> Exit {
 mod tests {
     use super::*;
 
-    fn ids(names: &[&str]) -> Result<Vec<&'static str>, String> {
+    fn ids_with(names: &[&str], slow: bool, load: bool) -> Result<Vec<&'static str>, String> {
         let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-        let chosen = chosen(&names).map_err(|failure| failure.to_string())?;
+        let chosen = chosen(&names, slow, load).map_err(|failure| failure.to_string())?;
         Ok(chosen.into_iter().map(Observation::id).collect())
+    }
+
+    fn ids(names: &[&str]) -> Result<Vec<&'static str>, String> {
+        ids_with(names, false, false)
+    }
+
+    const SLOW: &str = "waits/room-after-a-minute";
+    const LOAD: &str = "load/many-waiting-gangs";
+
+    #[test]
+    fn slow_questions_and_those_about_load_need_an_option_or_their_id() {
+        let (usual, slow) = (ids(&[]).unwrap(), ids_with(&[], true, false).unwrap());
+        assert!(!usual.contains(&SLOW) && slow.contains(&SLOW) && slow.len() > usual.len());
+        assert!(!ids(&["waits"]).unwrap().contains(&SLOW));
+        assert_eq!((ids(&[SLOW]).unwrap(), ids(&[LOAD]).unwrap()), (vec![SLOW], vec![LOAD]));
+        assert_eq!(ids_with(&[], false, true).unwrap(), [LOAD]);
+        assert!(ids(&["load"]).unwrap_err().contains("only with --slow or --load"));
+        assert!(ids_with(&[], true, true).unwrap_err().contains("are asked alone"));
     }
 
     #[test]
     fn names_are_ids_or_groups() {
-        assert_eq!(ids(&[]).unwrap().len(), conformance_observe::all().count());
+        let usual = conformance_observe::all().filter(|observation| observation.asked == Asked::Always);
+        assert_eq!(ids(&[]).unwrap().len(), usual.count());
         assert_eq!(ids(&["bound/lost-pod-replaced"]).unwrap(), ["bound/lost-pod-replaced"]);
         let group = ids(&["surplus", "members"]).unwrap();
         assert!(group.iter().all(|id| id.starts_with("surplus/") || id.starts_with("members/")), "{group:?}");

@@ -24,7 +24,7 @@ pub(super) fn table(document: &Behaviour) -> String {
 }
 
 /// The answer of a cell, with its first figure.
-fn answer(cell: &Cell) -> String {
+pub(super) fn answer(cell: &Cell) -> String {
     match cell.outcome {
         Outcome::Answered => {
             let word = cell.answer.clone().unwrap_or_default();

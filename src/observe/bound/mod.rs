@@ -2,6 +2,7 @@
 
 pub(crate) mod gang_resource_deleted;
 pub(crate) mod gate_on_replacement;
+pub(crate) mod left_below_minimum;
 pub(crate) mod lost_pod_replaced;
 pub(crate) mod minimum_raised;
 pub(crate) mod place_of_lost_pod;

@@ -10,6 +10,7 @@ pub(crate) mod missing_sibling_on_pods;
 pub(crate) mod missing_sibling_on_resource;
 pub(crate) mod pod_that_names_cause;
 pub(crate) mod pods_before_gang_resource;
+pub(crate) mod room_after_a_minute;
 pub(crate) mod too_few_pods_in_events;
 pub(crate) mod too_few_pods_on_pods;
 pub(crate) mod too_few_pods_on_resource;
@@ -17,6 +18,7 @@ pub(crate) mod too_little_room_in_events;
 pub(crate) mod too_little_room_on_pods;
 pub(crate) mod too_little_room_on_resource;
 pub(crate) mod volume_never_created;
+pub(crate) mod volume_timeout_on_pods;
 pub(crate) mod writes_while_waiting;
 
 /// The questions about reports differ in their driver only. `reports` tests all answers.

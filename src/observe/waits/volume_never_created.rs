@@ -17,13 +17,22 @@ const CLAIMING: usize = 1;
 const CLAIM: &str = "data";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.create_claims(&[CLAIM]).await?;
     steps::create_resource(test, &GANG, |_| {}).await?;
     steps::changed(test);
     steps::create_pods(test, &GANG, 0..CLAIMING).await?;
-    let claim = json!([{"name": CLAIM, "persistentVolumeClaim": {"claimName": CLAIM}}]);
-    steps::create_pod(test, &GANG, CLAIMING, |pod| pod["spec"]["volumes"] = claim).await?;
+    create_claiming_pod(test, &GANG, CLAIMING).await?;
     steps::observe_bound(test, &GANG, 0..CLAIMING).await
+}
+
+/// Creates the pod at an index, and its claim.
+pub(super) async fn create_claiming_pod(
+    test: &TestContext,
+    gang: &PlainGang,
+    index: usize,
+) -> Result<(), Stop> {
+    test.create_claims(&[CLAIM]).await?;
+    let claim = json!([{"name": CLAIM, "persistentVolumeClaim": {"claimName": CLAIM}}]);
+    steps::create_pod(test, gang, index, |pod| pod["spec"]["volumes"] = claim).await
 }
 
 fn answer(history: &History) -> Answered {

@@ -1,0 +1,117 @@
+//! 1 node x 8 GPUs; 1,000 gangs of 2 pods x 8 GPUs: none fits. Then a gang of 1 pod x 8 GPUs: it fits.
+
+use std::time::Duration;
+
+use conformance_driver::limits;
+use conformance_history::{Change, MarkName, marks};
+use serde_json::Value;
+
+use crate::answer::NoAnswer;
+use crate::prelude::*;
+use crate::seen::OBSERVED;
+
+pub(crate) const OBSERVATION: Observation =
+    question!("A thousand gangs wait. Is a younger gang that fits bound within 30 s?")
+        .answers(&["bound", "waits"])
+        .asked(Asked::Load)
+        .isolation(Isolation::Exclusive)
+        .keeping(keep)
+        .nodes(&[nodes(1).gpus(8)]);
+
+const WAITING: PlainGang = PlainGang::new("waiting", 2);
+/// The figures are per 1,000 gangs.
+const GANGS: usize = 1000;
+const YOUNGER: PlainGang = PlainGang::new("younger", 1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+marks! {
+    /// What the scheduler used before any gang exists.
+    UNUSED = "no gang exists";
+    CREATED = "all gangs created";
+    WAITED = "all gangs waited";
+}
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.canaries().await?;
+    test.record_scheduler_usage(UNUSED)?;
+    steps::submit_copies(test, &WAITING, GANGS).await?;
+    test.record_scheduler_usage(CREATED)?;
+    test.watch_for(MINUTE).await?;
+    test.record_scheduler_usage(WAITED)?;
+    steps::changed(test);
+    steps::submit(test, &YOUNGER, 1).await?;
+    // The question is about a duration, so no canary has to prove the opposite.
+    steps::try_until(test, "the younger gang bound", limits::SCHEDULING, is_bound).await?;
+    test.mark(OBSERVED, Value::Null);
+    Ok(())
+}
+
+/// Thousands of pods would take gigabytes in a history.
+fn keep(_: Change, object: &mut Value, _: Option<&Value>) -> bool {
+    object["kind"] != "Event" && !WAITING.owns(object)
+}
+
+fn is_bound(live: &Live) -> bool {
+    seen::bound(live, &YOUNGER) == 1
+}
+
+/// What the scheduler had used at a mark: processor seconds, and megabytes in use.
+fn used(history: &History, mark: MarkName) -> Result<(f64, f64), NoAnswer> {
+    let (_, mark) = history.reached(mark)?;
+    let figure = |name: &str| {
+        mark.detail[name]
+            .as_f64()
+            .ok_or_else(|| NoAnswer(format!("the mark \"{}\" has no {name}", mark.name)))
+    };
+    Ok((figure("processorSeconds")?, figure("megabytes")?))
+}
+
+fn answer(history: &History) -> Answered {
+    let word = if is_bound(&seen::observed(history)?) { "bound" } else { "waits" };
+    let (before, created, waited) = (used(history, UNUSED)?, used(history, CREATED)?, used(history, WAITED)?);
+    Ok(Answer::new(word)
+        .figure("memory", waited.1 - before.1, "MB")
+        .figure("processor time until all gangs exist", created.0 - before.0, "s")
+        .figure("processor time while they wait", waited.0 - created.0, "s/min")
+        .seconds("creation to binding", seen::seconds_after_change(history, is_bound)))
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use serde_json::json;
+
+    use super::*;
+    use crate::seen::CHANGED;
+    use crate::testing::{pod, story, word};
+
+    fn observed(node: Option<&str>) -> Story {
+        let usage =
+            |seconds: f64, megabytes: f64| json!({"processorSeconds": seconds, "megabytes": megabytes});
+        let measured = story().mark(UNUSED, usage(1.0, 100.0)).mark(CREATED, usage(4.5, 180.0));
+        let waited = measured.mark(WAITED, usage(10.5, 220.0)).mark(CHANGED, Value::Null).later(2);
+        waited.added(pod(&YOUNGER, 0, node)).mark(OBSERVED, Value::Null)
+    }
+
+    #[rstest::rstest]
+    #[case(Some("n"), "bound")]
+    #[case(None, "waits")]
+    fn the_younger_gang_is_the_answer(#[case] node: Option<&str>, #[case] wanted: &'static str) {
+        assert_eq!(word(&OBSERVATION, observed(node)), Ok(wanted));
+    }
+
+    #[test]
+    fn the_figures_are_differences() {
+        let answer = OBSERVATION.answer(&observed(Some("n")).end()).unwrap();
+        let figures: Vec<_> =
+            answer.figures.iter().map(|figure| (figure.value, figure.unit.as_str())).collect();
+        assert_eq!(figures, [(120.0, "MB"), (3.5, "s"), (6.0, "s/min"), (2.0, "s")]);
+    }
+
+    #[test]
+    fn only_the_younger_gang_and_canaries_are_recorded() {
+        let kept = |mut object: Value| keep(Change::Added, &mut object, None);
+        assert!(kept(pod(&YOUNGER, 0, None)) && kept(json!({"kind": "Pod", "metadata": {"name": "canary"}})));
+        assert!(!kept(pod(&WAITING, 0, None)) && !kept(json!({"kind": "Event"})));
+    }
+}
