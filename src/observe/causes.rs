@@ -1,13 +1,14 @@
-//! Drivers for four causes of a waiting gang. Several questions use each. A driver ends after a full pass of
-//! the scheduler.
+//! Drivers for four causes of a waiting gang, and answers about its reports. Several questions use each. A
+//! driver ends after a full pass of the scheduler.
 
 use conformance_contract::scheduler::Scheduler;
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::name;
+use conformance_history::{History, name};
 use serde_json::{Value, json};
 
+use crate::answer::Answered;
 use crate::plain_gang::PlainGang;
-use crate::steps;
+use crate::{reports, seen, steps};
 
 /// The gang that waits. Its minimum is 3.
 pub(crate) const GANG: PlainGang = PlainGang::new("waiting", 3);
@@ -58,4 +59,16 @@ pub(crate) async fn missing_sibling(test: &mut TestContext) -> Result<(), Stop> 
     steps::create_resource(test, &GANG, edit).await?;
     steps::create_pods(test, &GANG, 0..GANG.minimum).await?;
     test.scheduler_passes().await
+}
+
+pub(crate) fn on_pods(history: &History) -> Answered {
+    reports::on_pods(&seen::passed(history)?, &GANG)
+}
+
+pub(crate) fn on_resource(history: &History) -> Answered {
+    reports::on_resource(&seen::passed(history)?, history.header.target, &GANG)
+}
+
+pub(crate) fn in_events(history: &History) -> Answered {
+    reports::in_events(&seen::passed(history)?, history.header.target, &GANG)
 }

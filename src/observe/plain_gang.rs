@@ -12,16 +12,22 @@ pub(crate) struct PlainGang {
     pub minimum: usize,
     /// GPUs per pod.
     pub gpus: u32,
+    /// The number of the copy, if there are several such gangs.
+    pub copy: Option<usize>,
 }
 
 impl PlainGang {
     /// A gang whose pods request 8 GPUs, a whole node.
     pub(crate) const fn new(name: &'static str, minimum: usize) -> Self {
-        Self { name, minimum, gpus: 8 }
+        Self { name, minimum, gpus: 8, copy: None }
     }
 
     pub(crate) const fn gpus(self, gpus: u32) -> Self {
         Self { gpus, ..self }
+    }
+
+    pub(crate) const fn copy(self, number: usize) -> Self {
+        Self { copy: Some(number), ..self }
     }
 
     /// Whether an object is a pod or the gang resource of the gang.

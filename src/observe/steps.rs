@@ -23,6 +23,14 @@ pub(crate) async fn submit(test: &TestContext, gang: &PlainGang, pods: usize) ->
     create_pods(test, gang, 0..pods).await
 }
 
+/// Creates several gangs like one, each with the pods of its minimum.
+pub(crate) async fn submit_copies(test: &TestContext, gang: &PlainGang, copies: usize) -> Result<(), Stop> {
+    for copy in 0..copies {
+        submit(test, &gang.copy(copy), gang.minimum).await?;
+    }
+    Ok(())
+}
+
 /// Creates a gang that fits, and waits until all its pods are bound.
 pub(crate) async fn submit_bound(test: &TestContext, gang: &PlainGang, pods: usize) -> Result<(), Stop> {
     submit(test, gang, pods).await?;
@@ -35,31 +43,10 @@ pub(crate) async fn create_resource(
     gang: &PlainGang,
     edit: impl FnOnce(&mut Value),
 ) -> Result<(), Stop> {
-    create_resource_named(test, gang, &own_name(test, gang), edit).await
-}
-
-async fn create_resource_named(
-    test: &TestContext,
-    gang: &PlainGang,
-    own_name: &str,
-    edit: impl FnOnce(&mut Value),
-) -> Result<(), Stop> {
-    let (kind, mut resource) = part(test, gang, own_name, |kind| kind != "Pod")?;
+    let (kind, mut resource) = part(test, gang, |kind| kind != "Pod")?;
     resource["metadata"]["labels"][names::GANG] = gang.name.into();
     edit(&mut resource);
     test.create(kind, &resource).await.map(drop)
-}
-
-/// Creates several gangs like one, each with its own gang resource and the pods of its minimum.
-pub(crate) async fn submit_copies(test: &TestContext, gang: &PlainGang, copies: usize) -> Result<(), Stop> {
-    for copy in 0..copies {
-        let own_name = format!("{}-{copy}", own_name(test, gang));
-        create_resource_named(test, gang, &own_name, |_| {}).await?;
-        for index in 0..gang.minimum {
-            create_pod_named(test, gang, &own_name, index, |_| {}).await?;
-        }
-    }
-    Ok(())
 }
 
 /// Creates the pods at these indices.
@@ -81,19 +68,8 @@ pub(crate) async fn create_pod(
     index: usize,
     edit: impl FnOnce(&mut Value),
 ) -> Result<(), Stop> {
-    create_pod_named(test, gang, &own_name(test, gang), index, edit).await
-}
-
-/// Creates a pod of the gang resource with this name.
-async fn create_pod_named(
-    test: &TestContext,
-    gang: &PlainGang,
-    own_name: &str,
-    index: usize,
-    edit: impl FnOnce(&mut Value),
-) -> Result<(), Stop> {
-    let (kind, mut pod) = part(test, gang, own_name, |kind| kind == "Pod")?;
-    pod["metadata"]["name"] = format!("{own_name}-{index}").into();
+    let (kind, mut pod) = part(test, gang, |kind| kind == "Pod")?;
+    pod["metadata"]["name"] = pod_name(test, gang, index).into();
     pod["metadata"]["labels"][names::GANG] = gang.name.into();
     pod["metadata"]["labels"][MEMBER] = index.to_string().into();
     let gpus = json!({names::GPU: gang.gpus.to_string()});
@@ -126,18 +102,15 @@ pub(crate) async fn lose_pod(test: &TestContext, gang: &PlainGang, index: usize)
 
 /// Deletes the gang resource.
 pub(crate) async fn delete_resource(test: &TestContext, gang: &PlainGang) -> Result<(), Stop> {
-    let own_name = own_name(test, gang);
-    let (kind, _) = part(test, gang, &own_name, |kind| kind != "Pod")?;
-    test.delete(kind, &own_name).await
+    let (kind, _) = part(test, gang, |kind| kind != "Pod")?;
+    test.delete(kind, &own_name(test, gang)).await
 }
 
 /// Changes the minimum in the gang resource, and records whether the API server accepted the change.
 pub(crate) async fn change_minimum(test: &TestContext, gang: &PlainGang, minimum: usize) -> Result<(), Stop> {
-    let own_name = own_name(test, gang);
-    let changed_gang = PlainGang { minimum, ..*gang };
-    let (kind, resource) = part(test, &changed_gang, &own_name, |kind| kind != "Pod")?;
+    let (kind, resource) = part(test, &PlainGang { minimum, ..*gang }, |kind| kind != "Pod")?;
     changed(test);
-    let refusal = match test.patch(kind, &own_name, json!({"spec": resource["spec"]})).await {
+    let refusal = match test.patch(kind, &own_name(test, gang), json!({"spec": resource["spec"]})).await {
         Ok(_) => Value::Null,
         Err(Stop::Refused { reason, .. }) => reason.into(),
         Err(stop) => return Err(stop),
@@ -240,7 +213,11 @@ pub(crate) fn pod_name(test: &TestContext, gang: &PlainGang, index: usize) -> St
 }
 
 fn own_name(test: &TestContext, gang: &PlainGang) -> String {
-    unique(gang.name, &test.namespace)
+    let name = unique(gang.name, &test.namespace);
+    match gang.copy {
+        Some(copy) => format!("{name}-{copy}"),
+        None => name,
+    }
 }
 
 /// The name of the gang resource: unique in the cluster, because KAI identifies a PodGroup by its name alone.
@@ -255,10 +232,9 @@ fn unique(name: &str, namespace: &str) -> String {
 fn part(
     test: &TestContext,
     gang: &PlainGang,
-    own_name: &str,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(&'static str, Value), Stop> {
-    let parts = schedulers::of(test.target).plain_gang(own_name, gang.minimum);
+    let parts = schedulers::of(test.target).plain_gang(&own_name(test, gang), gang.minimum);
     parts.into_iter().find(|(kind, _)| is_wanted(kind)).ok_or_else(|| Stop::Refused {
         action: format!("create gang {}", gang.name),
         reason: "only an operator can create a gang of this scheduler".into(),

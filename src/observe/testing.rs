@@ -10,6 +10,15 @@ use serde_json::{Value, json};
 use crate::observation::Observation;
 use crate::plain_gang::PlainGang;
 
+/// The names that tests of observations import.
+pub(crate) mod prelude {
+    pub(crate) use conformance_history::testing::Story;
+    pub(crate) use serde_json::{Value, json};
+
+    pub(crate) use super::{bind, pod, refused, resource, story, waiting, word};
+    pub(crate) use crate::seen::{CHANGED, OBSERVED, REPLIED};
+}
+
 pub(crate) const TARGET: Target = Target::AI_CONFORMANCE_VOLCANO;
 
 pub(crate) fn story() -> Story {

@@ -39,8 +39,7 @@ fn answer_for(history: &History, gang: &PlainGang) -> Answered {
 mod tests {
     use super::*;
     use crate::observation::Observation;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{pod, story, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case::to_later(to_later_pod::OBSERVATION, to_later_pod::GANG)]

@@ -39,11 +39,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{bind, pod, story, waiting, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case(1, None, "pods-deleted")]

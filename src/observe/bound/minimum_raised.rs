@@ -30,11 +30,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
-    use crate::seen::{OBSERVED, REPLIED};
-    use crate::testing::{pod, story, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case(json!("it is immutable"), Some("n"), "refused")]

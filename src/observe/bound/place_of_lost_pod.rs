@@ -43,11 +43,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{pod, story, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case(Some("n"), None, "the-replacement")]

@@ -45,12 +45,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use serde_json::{Value, json};
-
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{bind, resource, story, waiting, word};
+    use crate::testing::prelude::*;
 
     fn group(phase: &str, scheduled: &str) -> Value {
         let condition = json!({"type": "Scheduled", "status": scheduled});

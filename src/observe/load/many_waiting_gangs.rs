@@ -78,12 +78,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use serde_json::json;
-
     use super::*;
-    use crate::seen::CHANGED;
-    use crate::testing::{pod, story, word};
+    use crate::testing::prelude::*;
 
     fn observed(node: Option<&str>) -> Story {
         let usage =

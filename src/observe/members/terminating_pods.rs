@@ -50,8 +50,7 @@ fn answer(history: &History) -> Answered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{pod, story, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case(Some("n"), "count")]

@@ -51,12 +51,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use serde_json::json;
-
     use super::*;
-    use crate::seen::OBSERVED;
-    use crate::testing::{bind, pod, story, waiting, word};
+    use crate::testing::prelude::*;
 
     fn bound() -> Story {
         bind(story().all_added(waiting(&GANG, 2)), &GANG, 0..2)

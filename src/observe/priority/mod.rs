@@ -54,8 +54,7 @@ fn answer_for(history: &History, gang: &PlainGang) -> Answered {
 mod tests {
     use super::*;
     use crate::observation::Observation;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{bind, resource, story, waiting, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case::on_pods(on_pods_only::OBSERVATION, on_pods_only::GANG)]

@@ -29,11 +29,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{resource, story, word};
+    use crate::testing::prelude::*;
 
     #[test]
     fn a_dropped_field_is_no_answer() {

@@ -38,11 +38,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
-    use crate::seen::CHANGED;
-    use crate::testing::{bind, story, waiting, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case(0, "held")]

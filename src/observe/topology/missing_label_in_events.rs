@@ -1,21 +1,13 @@
 //! 2 nodes x 8 GPUs without the label of the level; a gang of 2 pods x 8 GPUs that requires the level.
 
-use super::{GANG, MISSING, WITHOUT_LEVELS, require_level, submit};
+use super::{WITHOUT_LEVELS, in_events, missing_label};
 use crate::prelude::*;
 
-pub(crate) const OBSERVATION: Observation =
-    question!("Which objects are events about while no node has the label of a required level?")
-        .answers(reports::IN_EVENTS)
-        .not_on(WITHOUT_LEVELS)
-        .nodes(&[nodes(2).gpus(8)]);
-
-async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    submit(test, MISSING).await?;
-    test.scheduler_passes().await
-}
-
-fn answer(history: &History) -> Answered {
-    let live = seen::passed(history)?;
-    require_level(&live, history)?;
-    reports::in_events(&live, history.header.target, &GANG)
-}
+pub(crate) const OBSERVATION: Observation = question!(
+    "Which objects are events about while no node has the label of a required level?",
+    missing_label,
+    in_events
+)
+.answers(reports::IN_EVENTS)
+.not_on(WITHOUT_LEVELS)
+.nodes(&[nodes(2).gpus(8)]);

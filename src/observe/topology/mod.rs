@@ -50,6 +50,30 @@ fn require_level(live: &Live, history: &History) -> Result<(), NoAnswer> {
     Err(NoAnswer("the gang resource has no field schedulingConstraints".into()))
 }
 
+/// No node has the label of the required level.
+async fn missing_label(test: &mut TestContext) -> Result<(), Stop> {
+    submit(test, MISSING).await?;
+    test.scheduler_passes().await
+}
+
+fn passed(history: &History) -> Result<Live, NoAnswer> {
+    let live = seen::passed(history)?;
+    require_level(&live, history)?;
+    Ok(live)
+}
+
+fn on_pods(history: &History) -> Answered {
+    reports::on_pods(&passed(history)?, &GANG)
+}
+
+fn on_resource(history: &History) -> Answered {
+    reports::on_resource(&passed(history)?, history.header.target, &GANG)
+}
+
+fn in_events(history: &History) -> Answered {
+    reports::in_events(&passed(history)?, history.header.target, &GANG)
+}
+
 fn answer_for(history: &History) -> Answered {
     let live = seen::observed(history)?;
     require_level(&live, history)?;
@@ -74,12 +98,10 @@ fn answer_for(history: &History) -> Answered {
 #[cfg(test)]
 mod tests {
     use conformance_history::SharedMark;
-    use conformance_history::testing::Story;
 
     use super::*;
     use crate::observation::Observation;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{pod, refused, resource, story, word};
+    use crate::testing::prelude::*;
 
     fn constrained() -> Value {
         let mut group = resource(&GANG, json!({}));

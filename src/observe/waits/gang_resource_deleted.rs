@@ -28,11 +28,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{bind, resource, story, waiting, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case(0, "pods-wait")]

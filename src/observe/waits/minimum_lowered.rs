@@ -28,12 +28,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use serde_json::{Value, json};
-
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED, REPLIED};
-    use crate::testing::{bind, story, waiting, word};
+    use crate::testing::prelude::*;
 
     fn lowered(refusal: Value, bound: usize) -> Story {
         let changed = story().all_added(waiting(&GANG, 2)).mark(CHANGED, Value::Null);

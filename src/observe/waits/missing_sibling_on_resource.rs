@@ -1,18 +1,13 @@
 //! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that fits. Its sibling does not exist.
 
-use crate::causes::{self, GANG, WITHOUT_SIBLINGS};
+use crate::causes::{WITHOUT_SIBLINGS, missing_sibling, on_resource};
 use crate::prelude::*;
 
-pub(crate) const OBSERVATION: Observation =
-    question!("What does the gang resource report while a sibling of the gang is missing?")
-        .answers(reports::ON_RESOURCE)
-        .not_on(WITHOUT_SIBLINGS)
-        .nodes(&[nodes(3).gpus(8)]);
-
-async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    causes::missing_sibling(test).await
-}
-
-fn answer(history: &History) -> Answered {
-    reports::on_resource(&seen::passed(history)?, history.header.target, &GANG)
-}
+pub(crate) const OBSERVATION: Observation = question!(
+    "What does the gang resource report while a sibling of the gang is missing?",
+    missing_sibling,
+    on_resource
+)
+.answers(reports::ON_RESOURCE)
+.not_on(WITHOUT_SIBLINGS)
+.nodes(&[nodes(3).gpus(8)]);

@@ -25,13 +25,11 @@ pub(crate) mod writes_while_waiting;
 #[cfg(test)]
 mod tests {
     use conformance_history::SharedMark;
-    use conformance_history::testing::Story;
-    use serde_json::{Value, json};
 
     use super::*;
     use crate::causes::GANG;
     use crate::observation::Observation;
-    use crate::testing::{pod, refused, resource, story, word};
+    use crate::testing::prelude::*;
 
     fn passed(objects: impl IntoIterator<Item = Value>) -> Story {
         story().all_added(objects).mark(SharedMark::SchedulerPassed, Value::Null)

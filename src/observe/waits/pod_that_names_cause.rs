@@ -28,10 +28,9 @@ fn answer(history: &History) -> Answered {
 #[cfg(test)]
 mod tests {
     use conformance_history::SharedMark;
-    use serde_json::Value;
 
     use super::*;
-    use crate::testing::{refused, story, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case(0, "none")]

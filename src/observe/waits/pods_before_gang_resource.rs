@@ -30,11 +30,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{bind, story, waiting, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case(1, 2, "before-it-exists")]

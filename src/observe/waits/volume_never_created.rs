@@ -48,11 +48,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{bind, story, waiting, word};
+    use crate::testing::prelude::*;
 
     fn observed(bound: usize) -> Result<&'static str, String> {
         let created = story().mark(CHANGED, Value::Null).all_added(waiting(&GANG, 2));

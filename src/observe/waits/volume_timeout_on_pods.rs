@@ -35,11 +35,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
-    use crate::seen::{CHANGED, OBSERVED};
-    use crate::testing::{refused, story, waiting, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case("SchedulerError", "scheduler-error")]

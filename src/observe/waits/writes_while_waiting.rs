@@ -41,10 +41,8 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
-    use crate::testing::{pod, resource, story, word};
+    use crate::testing::prelude::*;
 
     #[rstest::rstest]
     #[case(vec![], "not-written")]
