@@ -1,30 +1,52 @@
-//! Drivers for four causes of a waiting gang, and answers about its reports. Several questions use each. A
-//! driver ends after a full pass of the scheduler.
+//! Four causes of a waiting gang, and questions about its reports. A driver ends after a full pass of the
+//! scheduler.
 
 use conformance_contract::scheduler::Scheduler;
+use conformance_driver::case::{Drive, Nodes, nodes};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, name};
 use serde_json::{Value, json};
 
 use crate::answer::Answered;
+use crate::observation::Observation;
 use crate::plain_gang::PlainGang;
 use crate::{reports, seen, steps};
 
 /// The gang that waits. Its minimum is 3.
 pub(crate) const GANG: PlainGang = PlainGang::new("waiting", 3);
 
-/// Schedulers whose gang resources name no queue.
-pub(crate) const WITHOUT_QUEUES: &[(Scheduler, &str)] = &[
-    (Scheduler::KUBE, "its gang resource has no queue"),
-    (Scheduler::KOORDINATOR, "its gang resource has no queue"),
-];
+/// Why the gang waits.
+pub(crate) struct Cause {
+    drive: Drive,
+    nodes: &'static [Nodes],
+    /// Schedulers that do not know the cause.
+    not_on: &'static [(Scheduler, &'static str)],
+}
 
-/// Schedulers whose plain gangs have no siblings.
-pub(crate) const WITHOUT_SIBLINGS: &[(Scheduler, &str)] = &[
-    (Scheduler::KUBE, "a PodGroup has siblings only in a tree, which an operator creates"),
-    (Scheduler::VOLCANO, "siblings are subgroups of one gang resource"),
-    (Scheduler::KAI, "siblings are subgroups of one gang resource"),
-];
+pub(crate) const TOO_FEW_PODS: Cause =
+    Cause { drive: |test| Box::pin(too_few_pods(test)), nodes: &[nodes(3).gpus(8)], not_on: &[] };
+
+pub(crate) const TOO_LITTLE_ROOM: Cause =
+    Cause { drive: |test| Box::pin(too_little_room(test)), nodes: &[nodes(2).gpus(8)], not_on: &[] };
+
+pub(crate) const MISSING_QUEUE: Cause = Cause {
+    drive: |test| Box::pin(missing_queue(test)),
+    nodes: &[nodes(3).gpus(8)],
+    not_on: &[
+        (Scheduler::KUBE, "its gang resource has no queue"),
+        (Scheduler::KOORDINATOR, "its gang resource has no queue"),
+    ],
+};
+
+pub(crate) const MISSING_SIBLING: Cause = Cause {
+    drive: |test| Box::pin(missing_sibling(test)),
+    nodes: &[nodes(3).gpus(8)],
+    not_on: &[
+        (Scheduler::KUBE, "a PodGroup has siblings only in a tree, which an operator creates"),
+        (Scheduler::VOLCANO, "siblings are subgroups of one gang resource"),
+        (Scheduler::KAI, "siblings are subgroups of one gang resource"),
+    ],
+};
 
 /// Koordinator's annotation with all gang resources whose gangs are bound together.
 const SIBLINGS: &str = "gang.scheduling.koordinator.sh/groups";
@@ -42,7 +64,7 @@ pub(crate) async fn too_little_room(test: &mut TestContext) -> Result<(), Stop> 
 }
 
 /// The gang fits, and its queue does not exist.
-pub(crate) async fn missing_queue(test: &mut TestContext) -> Result<(), Stop> {
+async fn missing_queue(test: &mut TestContext) -> Result<(), Stop> {
     let edit = |resource: &mut Value| resource["spec"]["queue"] = "missing".into();
     steps::create_resource(test, &GANG, edit).await?;
     steps::create_pods(test, &GANG, 0..GANG.minimum).await?;
@@ -50,7 +72,7 @@ pub(crate) async fn missing_queue(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 /// The gang fits, and its gang resource names a sibling that does not exist.
-pub(crate) async fn missing_sibling(test: &mut TestContext) -> Result<(), Stop> {
+async fn missing_sibling(test: &mut TestContext) -> Result<(), Stop> {
     let namespace = test.namespace.clone();
     let edit = |resource: &mut Value| {
         let siblings = json!([format!("{namespace}/{}", name(resource)), format!("{namespace}/missing")]);
@@ -61,14 +83,28 @@ pub(crate) async fn missing_sibling(test: &mut TestContext) -> Result<(), Stop> 
     test.scheduler_passes().await
 }
 
-pub(crate) fn on_pods(history: &History) -> Answered {
-    reports::on_pods(&seen::passed(history)?, &GANG)
+/// What the pods report.
+pub(crate) const fn on_pods(cause: &Cause, question: &'static str) -> Observation {
+    let answer = |history: &History| reports::on_pods(&seen::passed(history)?, &GANG);
+    cause.observation(question, answer).answers(reports::ON_PODS)
 }
 
-pub(crate) fn on_resource(history: &History) -> Answered {
-    reports::on_resource(&seen::passed(history)?, history.header.target, &GANG)
+/// What the gang resource reports.
+pub(crate) const fn on_resource(cause: &Cause, question: &'static str) -> Observation {
+    let answer =
+        |history: &History| reports::on_resource(&seen::passed(history)?, history.header.target, &GANG);
+    cause.observation(question, answer).answers(reports::ON_RESOURCE)
 }
 
-pub(crate) fn in_events(history: &History) -> Answered {
-    reports::in_events(&seen::passed(history)?, history.header.target, &GANG)
+/// What events are about.
+pub(crate) const fn in_events(cause: &Cause, question: &'static str) -> Observation {
+    let answer =
+        |history: &History| reports::in_events(&seen::passed(history)?, history.header.target, &GANG);
+    cause.observation(question, answer).answers(reports::IN_EVENTS)
+}
+
+impl Cause {
+    const fn observation(&self, question: &'static str, answer: fn(&History) -> Answered) -> Observation {
+        Observation::new(question, self.drive, answer).nodes(self.nodes).not_on(self.not_on)
+    }
 }

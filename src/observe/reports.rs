@@ -1,10 +1,11 @@
 //! What a gang reports: the conditions of its pods, the status of its gang resource, and events.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use conformance_contract::target::Target;
 use conformance_expect::schedulers;
-use conformance_history::{Live, Pod, event_about, event_note, list, name, text};
+use conformance_history::{History, Live, Pod, event_about, event_note, list, name, text};
 use serde_json::Value;
 
 use crate::answer::{Answer, Answered, NoAnswer};
@@ -75,6 +76,20 @@ pub(crate) fn pod_messages(live: &Live, gang: &PlainGang) -> BTreeSet<String> {
     conditions
         .map(|condition| quoted("pods", text(&condition["reason"]), text(&condition["message"])))
         .collect()
+}
+
+/// The first of two words if the pods at these indices are bound, else the second.
+pub(crate) fn by_binding(
+    history: &History,
+    gang: &PlainGang,
+    indices: Range<usize>,
+    [bound, unbound]: [&'static str; 2],
+) -> Answered {
+    let live = seen::observed(history)?;
+    let are_bound = move |live: &Live| indices.clone().all(|index| seen::is_bound(live, gang, index));
+    let word = if are_bound(&live) { bound } else { unbound };
+    let after = seen::seconds_after_change(history, are_bound);
+    Ok(Answer::new(word).seconds("creation to binding", after).notes(pod_messages(&live, gang)))
 }
 
 fn quoted(place: &str, reason: &str, message: &str) -> String {

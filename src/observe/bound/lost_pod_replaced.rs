@@ -20,11 +20,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn answer(history: &History) -> Answered {
-    let live = seen::observed(history)?;
-    let is_bound = |live: &Live| seen::is_bound(live, &GANG, REPLACEMENT);
-    let word = if is_bound(&live) { "bound" } else { "waits" };
-    let after = seen::seconds_after_change(history, is_bound);
-    Ok(Answer::new(word).seconds("creation to binding", after).notes(reports::pod_messages(&live, &GANG)))
+    reports::by_binding(history, &GANG, REPLACEMENT..REPLACEMENT + 1, ["bound", "waits"])
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: room for one pod less. Then a third node joins.
 
+use conformance_contract::target::Target;
 use conformance_history::SharedMark;
 
 use crate::causes::{self, GANG};
@@ -16,22 +17,20 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.add_nodes(1).await?;
     steps::until_bound(test, &GANG, 3).await?;
     let target = test.target;
-    let has_refusal = move |live: &Live| {
-        seen::resource(live, target, &GANG).is_some_and(|resource| reports::refuses(target, resource))
-    };
-    steps::observe(test, "the refusal taken back", move |live| !has_refusal(live)).await
+    steps::observe(test, "the refusal taken back", move |live| !has_refusal(live, target)).await
+}
+
+fn has_refusal(live: &Live, target: Target) -> bool {
+    seen::resource(live, target, &GANG).is_some_and(|resource| reports::refuses(target, resource))
 }
 
 fn answer(history: &History) -> Answered {
     let target = history.header.target;
     history.reached(SharedMark::SchedulerPassed)?;
     let end = seen::observed(history)?;
-    let has_refusal = |live: &Live| {
-        seen::resource(live, target, &GANG).is_some_and(|resource| reports::refuses(target, resource))
-    };
-    let word = if has_refusal(&end) {
+    let word = if has_refusal(&end, target) {
         "still-reported"
-    } else if has_refusal(&seen::before_change(history)?) {
+    } else if has_refusal(&seen::before_change(history)?, target) {
         "taken-back"
     } else {
         "never-reported"

@@ -13,7 +13,7 @@ pub(crate) const OBSERVATION: Observation =
         .answers(&["count", "do-not-count"])
         .nodes(&[nodes(3).gpus(8)]);
 
-const GANG: PlainGang = PlainGang::new("finished", 2);
+pub(super) const GANG: PlainGang = PlainGang::new("finished", 2);
 /// The index of the pod that is created later.
 const LATER: usize = 2;
 
@@ -42,23 +42,5 @@ async fn until_phase(test: &TestContext, phase: &str) -> Result<(), Stop> {
 }
 
 fn answer(history: &History) -> Answered {
-    let live = seen::observed(history)?;
-    let is_bound = |live: &Live| seen::is_bound(live, &GANG, LATER);
-    let after = seen::seconds_after_change(history, is_bound);
-    let word = if is_bound(&live) { "count" } else { "do-not-count" };
-    Ok(Answer::new(word).seconds("creation to binding", after).notes(reports::pod_messages(&live, &GANG)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(Some("n"), "count")]
-    #[case(None, "do-not-count")]
-    fn the_binding_of_the_later_pod_is_the_answer(#[case] node: Option<&str>, #[case] wanted: &'static str) {
-        let created = story().mark(CHANGED, Value::Null).added(pod(&GANG, LATER, node));
-        assert_eq!(word(&OBSERVATION, created.mark(OBSERVED, Value::Null)), Ok(wanted));
-    }
+    reports::by_binding(history, &GANG, LATER..LATER + 1, ["count", "do-not-count"])
 }

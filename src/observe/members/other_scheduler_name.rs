@@ -7,7 +7,7 @@ pub(crate) const OBSERVATION: Observation =
         .answers(&["count", "do-not-count"])
         .nodes(&[nodes(3).gpus(8)]);
 
-const GANG: PlainGang = PlainGang::new("mixed", 3);
+pub(super) const GANG: PlainGang = PlainGang::new("mixed", 3);
 /// The index of the pod that names another scheduler.
 const OTHER: usize = 2;
 
@@ -20,26 +20,5 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn answer(history: &History) -> Answered {
-    let live = seen::observed(history)?;
-    let are_bound = |live: &Live| seen::bound(live, &GANG) >= OTHER;
-    let word = if are_bound(&live) { "count" } else { "do-not-count" };
-    let after = seen::seconds_after_change(history, are_bound);
-    Ok(Answer::new(word).seconds("creation to binding", after).notes(reports::pod_messages(&live, &GANG)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(2, "count")]
-    #[case(0, "do-not-count")]
-    fn the_binding_of_the_other_pods_is_the_answer(#[case] bound: usize, #[case] wanted: &'static str) {
-        let created = story().mark(CHANGED, Value::Null).all_added(waiting(&GANG, 3));
-        assert_eq!(
-            word(&OBSERVATION, bind(created, &GANG, 0..bound).mark(OBSERVED, Value::Null)),
-            Ok(wanted)
-        );
-    }
+    reports::by_binding(history, &GANG, 0..OTHER, ["count", "do-not-count"])
 }

@@ -1,12 +1,12 @@
 //! Priorities that differ inside a gang. The pods and the gang resource can name a priority class.
 
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, Live};
+use conformance_history::History;
 use serde_json::Value;
 
-use crate::answer::{Answer, Answered};
+use crate::answer::Answered;
 use crate::plain_gang::PlainGang;
-use crate::{reports, seen, steps};
+use crate::{reports, steps};
 
 pub(crate) mod between_pods;
 pub(crate) mod on_gang_resource_only;
@@ -25,29 +25,21 @@ struct Named {
 /// Creates a gang that fits, with a priority class in these places, and waits until it is bound.
 async fn drive_with(test: &mut TestContext, gang: &PlainGang, named: Named) -> Result<(), Stop> {
     let class = steps::priority_class(test).await?;
-    let name = |object: &mut Value| object["spec"]["priorityClassName"] = class.as_str().into();
-    steps::changed(test);
-    if named.on_resource {
-        steps::create_resource(test, gang, name).await?;
-    } else {
-        steps::create_resource(test, gang, |_| {}).await?;
-    }
-    for index in 0..gang.minimum {
-        if index < named.on_pods {
-            steps::create_pod(test, gang, index, name).await?;
-        } else {
-            steps::create_pod(test, gang, index, |_| {}).await?;
+    let name_if = |is_named: bool, object: &mut Value| {
+        if is_named {
+            object["spec"]["priorityClassName"] = class.as_str().into();
         }
+    };
+    steps::changed(test);
+    steps::create_resource(test, gang, |resource| name_if(named.on_resource, resource)).await?;
+    for index in 0..gang.minimum {
+        steps::create_pod(test, gang, index, |pod| name_if(index < named.on_pods, pod)).await?;
     }
     steps::observe_bound(test, gang, 0..gang.minimum).await
 }
 
 fn answer_for(history: &History, gang: &PlainGang) -> Answered {
-    let live = seen::observed(history)?;
-    let is_bound = |live: &Live| seen::bound(live, gang) == gang.minimum;
-    let word = if is_bound(&live) { "bound" } else { "waits" };
-    let after = seen::seconds_after_change(history, is_bound);
-    Ok(Answer::new(word).seconds("creation to binding", after).notes(reports::pod_messages(&live, gang)))
+    reports::by_binding(history, gang, 0..gang.minimum, ["bound", "waits"])
 }
 
 #[cfg(test)]

@@ -36,14 +36,10 @@ pub(super) async fn create_claiming_pod(
 }
 
 fn answer(history: &History) -> Answered {
-    let live = seen::observed(history)?;
-    if seen::is_bound(&live, &GANG, CLAIMING) {
+    if seen::is_bound(&seen::observed(history)?, &GANG, CLAIMING) {
         return Err(NoAnswer("the pod with the claim is bound".into()));
     }
-    let is_bound = |live: &Live| seen::is_bound(live, &GANG, 0);
-    let word = if is_bound(&live) { "bound" } else { "held" };
-    let after = seen::seconds_after_change(history, is_bound);
-    Ok(Answer::new(word).seconds("creation to binding", after).notes(reports::pod_messages(&live, &GANG)))
+    reports::by_binding(history, &GANG, 0..CLAIMING, ["bound", "held"])
 }
 
 #[cfg(test)]
