@@ -64,7 +64,7 @@ pub(crate) fn is_ready(pod: &Pod) -> bool {
 }
 
 /// The age from which a released pod counts as waiting for room if it has no node and no condition.
-/// Koordinator writes no condition for a gang that it holds.
+/// Koordinator writes no condition for a gang that it holds (observation `waits/too-few-pods-on-pods`).
 pub(crate) const UNREPORTED_WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {

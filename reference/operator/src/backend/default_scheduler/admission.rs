@@ -137,9 +137,10 @@ fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, findings: &mut Valid
     }
 }
 
-/// From Kubernetes 1.37 on, kube-scheduler binds a gang only if every pod has the priority of its PodGroup, and
-/// all pods have one preemption policy (KUBE-22). PodGroups get the class of the PodCliqueSet. Classes are
-/// compared by name: a class of the same value may be replaced by one of another value.
+/// From Kubernetes 1.37 on, kube-scheduler binds a gang only if every pod has the priority of its PodGroup,
+/// and all pods have one preemption policy (KUBE-22, observation `priority/between-pods`). PodGroups get the
+/// class of the PodCliqueSet. Classes are compared by name: a class of the same value may be replaced by one
+/// of another value.
 fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings: &mut Validation) {
     if !support.gangs.as_ref().is_ok_and(|version| version.requires_one_priority()) {
         return;

@@ -42,7 +42,8 @@ impl Version {
     }
 
     /// The disruption mode of a gang. By default, kube-scheduler evicts single pods of it, and leaves the rest
-    /// bound (PRE-02). In 1.36 the field is another one, behind the gate WorkloadAwarePreemption.
+    /// bound (PRE-02, observation `preemption/evicted-pods`). In 1.36 the field is another one, behind the gate
+    /// WorkloadAwarePreemption.
     pub(super) fn disruption_mode(self) -> Option<DisruptionMode> {
         (self != Self::V1Alpha2).then(DisruptionMode::default)
     }

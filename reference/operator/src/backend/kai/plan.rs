@@ -161,9 +161,9 @@ impl Gang<'_> {
     }
 }
 
-/// Disables KAI's eviction of broken gangs after one minute, because Grove terminates gangs after its own
-/// delay. Returns `None` if an existing PodGroup lacks the field: its KAI release drops the field, and each
-/// further write would cost a request without effect.
+/// Disables KAI's eviction of broken gangs after one minute (observation `bound/left-below-minimum`), because
+/// Grove terminates gangs after its own delay. Returns `None` if an existing PodGroup lacks the field: its
+/// KAI release drops the field, and each further write would cost a request without effect.
 fn staleness_grace_period(existing: Option<&DynamicObject>) -> Option<&'static str> {
     let has_field = |found: &DynamicObject| found.data["spec"]["stalenessGracePeriod"].is_string();
     existing.is_none_or(has_field).then_some("-1s")

@@ -2,7 +2,8 @@
 //!
 //! `kai.scheduler/queue` may be set on the PodCliqueSet or on its cliques, as a label or else as an
 //! annotation. A gang is in one queue, so all set values must be equal. Whether the queue exists is not
-//! checked: KAI reports a gang whose queue is missing, and schedules it once the queue exists.
+//! checked: KAI reports a gang whose queue is missing (observation `waits/missing-queue-on-resource`), and
+//! schedules it once the queue exists.
 
 use std::collections::BTreeMap;
 

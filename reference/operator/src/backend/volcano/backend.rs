@@ -147,9 +147,9 @@ impl SchedulerBackend for Volcano {
         true
     }
 
-    /// Volcano never resets a condition. Of Unschedulable and Scheduled, the one that became True later
-    /// applies. If both became True in the same second, their order is unknown, and the gang does not count
-    /// as refused.
+    /// Volcano never resets a condition (observation `conditions/refusal-after-binding`). Of Unschedulable
+    /// and Scheduled, the one that became True later applies. If both became True in the same second, their
+    /// order is unknown, and the gang does not count as refused.
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
         let conditions = &gang_resource.data["status"]["conditions"];
         let is_true =

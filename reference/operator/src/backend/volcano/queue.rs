@@ -2,7 +2,8 @@
 //!
 //! The annotation may be set on the PodCliqueSet, on its cliques, or on both. A clique without one uses the
 //! queue of the PodCliqueSet, or else the default queue. A gang is in one queue, so all cliques must resolve
-//! to the same queue.
+//! to the same queue. The queue must exist, because Volcano does not report that it is missing (observation
+//! `waits/missing-queue-on-resource`).
 
 use std::collections::BTreeMap;
 
