@@ -8,20 +8,26 @@ use kube::ResourceExt;
 use super::caches::{Caches, object_key};
 use super::generation;
 use super::observed_pod::{Pod, PodCondition};
-use super::ownership::{controller, is_controlled_by};
+use super::ownership::{is_controlled_by, is_of_namesake};
+use crate::faults::fault;
 
 pub(crate) fn is_former(pod: &Pod, current: u64) -> bool {
     generation::of_pod(pod) < current
 }
 
 pub(crate) fn own_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
-    named_pods(caches, pclq).into_iter().filter(|pod| is_controlled_by(&**pod, pclq)).collect()
+    let is_own = |pod: &Pod| is_controlled_by(pod, pclq) || fault!("foreign-pods-count");
+    named_pods(caches, pclq).into_iter().filter(|pod| is_own(pod)).collect()
 }
 
 /// Whether live pods of a deleted PodClique of the same name remain. Their indexes are in use.
 pub(crate) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
-    let is_earlier = |pod: &Pod| is_live(pod) && controller(pod).is_some() && !is_controlled_by(pod, pclq);
-    named_pods(caches, pclq).iter().any(|pod| is_earlier(pod))
+    named_pods(caches, pclq).iter().any(|pod| is_earlier(pod, pclq))
+}
+
+/// A pod of another owner may have the labels of the PodClique. It is none of its pods (STAT-19).
+fn is_earlier(pod: &Pod, pclq: &PodClique) -> bool {
+    is_live(pod) && is_of_namesake(pod, pclq) && !is_controlled_by(pod, pclq)
 }
 
 fn named_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
@@ -117,6 +123,27 @@ mod tests {
             "status": {"conditions": conditions},
         }))
         .unwrap()
+    }
+
+    #[rstest::rstest]
+    #[case::own("PodClique", "w-0-a", "u", false)]
+    #[case::of_a_deleted_pod_clique("PodClique", "w-0-a", "former", true)]
+    #[case::of_another_pod_clique("PodClique", "w-0-b", "other", false)]
+    #[case::of_another_owner("ReplicaSet", "w-0-a", "other", false)]
+    fn only_pods_of_a_deleted_pod_clique_of_the_name_are_earlier_pods(
+        #[case] kind: &str,
+        #[case] name: &str,
+        #[case] uid: &str,
+        #[case] is_found: bool,
+    ) {
+        let pclq: PodClique = serde_json::from_value(json!({
+            "metadata": {"name": "w-0-a", "uid": "u"}, "spec": {"podSpec": {}, "replicas": 1},
+        }))
+        .unwrap();
+        let owner = json!({"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "controller": true});
+        let pod: Pod =
+            serde_json::from_value(json!({"metadata": {"name": "p", "ownerReferences": [owner]}})).unwrap();
+        assert_eq!(is_earlier(&pod, &pclq), is_found);
     }
 
     #[rstest::rstest]
