@@ -1,5 +1,6 @@
 pub(crate) mod counts_match_pods;
 pub(crate) mod foreign_gate;
+pub(crate) mod foreign_pods;
 pub(crate) mod gang_resources_refused;
 pub(crate) mod name_taken;
 pub(crate) mod pods_refused;
