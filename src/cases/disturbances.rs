@@ -8,7 +8,11 @@ use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Ve
 
 use crate::prelude::*;
 
-marks! { DISTURBED = "the operator disturbed"; }
+marks! {
+    DISTURBED = "the operator disturbed";
+    /// Held watches end with 410 Gone: `{"watches"}`.
+    pub(crate) BROKEN_OFF = "watches broken off";
+}
 
 pub(crate) const COUNT: usize = 8;
 
@@ -59,6 +63,10 @@ impl Disturbed {
     }
 }
 
+pub(crate) fn scheduler_parts(test: &TestContext) -> Result<Vec<Part>, Stop> {
+    Ok(test.local()?.spec().parts_of(test.target.scheduler()).collect())
+}
+
 /// Restarts each part of the target's scheduler behind a proxy, which applies `action` to the watches of gang
 /// resources with this name. Canaries are not affected.
 pub(crate) async fn proxy_gang_resource_watches(
@@ -66,9 +74,8 @@ pub(crate) async fn proxy_gang_resource_watches(
     name: &str,
     action: &Action,
 ) -> Result<Vec<(ProxyHandle, RuleId)>, Stop> {
-    let parts: Vec<_> = test.local()?.spec().parts_of(test.target.scheduler()).collect();
     let mut watched = Vec::new();
-    for part in parts {
+    for part in scheduler_parts(test)? {
         let (proxy, rules) = test.proxy(part, |proxy| rules_per_kind(test, proxy, name, action)).await?;
         watched.extend(rules.into_iter().map(|rule| (proxy.clone(), rule)));
     }
@@ -83,14 +90,72 @@ fn rules_per_kind(
 ) -> Result<Vec<RuleId>, ProxyError> {
     let kinds = schedulers::of(test.target).kinds().iter().filter_map(|kind| Kind::named(kind));
     let rules = kinds.map(|kind| {
-        let matches = Match {
-            group: kind.api_version.split_once('/').map(|(group, _)| group.to_owned()),
-            name: Some(name.to_owned()),
-            ..Match::of(&[Verb::Watch], &[kind.plural]).in_namespace(&test.namespace)
-        };
+        let matches = Match { name: Some(name.to_owned()), ..watches_of(test, kind) };
         proxy.add(Rule::new(format!("{} events delayed", kind.name), matches, action.clone()))
     });
     rules.collect()
+}
+
+fn watches_of(test: &TestContext, kind: &Kind) -> Match {
+    Match {
+        group: kind.api_version.split_once('/').map(|(group, _)| group.to_owned()),
+        ..Match::of(&[Verb::Watch], &[kind.plural]).in_namespace(&test.namespace)
+    }
+}
+
+/// The watches of programs on pods and gang resources, held at their next event about an object of the case.
+pub(crate) struct HeldWatches {
+    proxies: Vec<ProxyHandle>,
+    holds: Vec<(ProxyHandle, RuleId)>,
+    breaks: Vec<(ProxyHandle, RuleId)>,
+}
+
+impl HeldWatches {
+    /// Restarts these parts behind proxies, which forward everything until [`hold`](Self::hold).
+    pub(crate) async fn of(test: &TestContext, parts: Vec<Part>) -> Result<Self, Stop> {
+        let mut proxies = Vec::new();
+        for part in parts {
+            let (proxy, ()) = test.proxy(part, |_| Ok(())).await?;
+            proxies.push(proxy);
+        }
+        Ok(Self { proxies, holds: Vec::new(), breaks: Vec::new() })
+    }
+
+    /// Call this after the last event that the programs should receive.
+    pub(crate) fn hold(&mut self, test: &TestContext) -> Result<(), Stop> {
+        let kinds = ["Pod"].into_iter().chain(schedulers::of(test.target).kinds().iter().copied());
+        for kind in kinds.filter_map(Kind::named) {
+            for proxy in &self.proxies {
+                let add = |what: &str, action| {
+                    proxy.add(Rule::new(
+                        format!("{} watch {what}", kind.name),
+                        watches_of(test, kind),
+                        action,
+                    ))
+                };
+                // In this order, an event is held first. It then ends the watch.
+                let hold = add("held", Action::HoldEvents { others_pass: false })?;
+                let end = add("broken", Action::BreakWatch { code: 410 })?;
+                self.holds.push((proxy.clone(), hold));
+                self.breaks.push((proxy.clone(), end));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends each held watch with 410 Gone instead of its next event. The program lists again, and never
+    /// receives what happened since [`hold`](Self::hold).
+    pub(crate) async fn break_off(&self, test: &TestContext) -> Result<(), Stop> {
+        let held = || self.holds.iter().map(|(proxy, rule)| proxy.applied(*rule)).sum::<u64>();
+        let awaited = Awaited::of_harness("a watch held at an event");
+        test.poll_until(awaited, REACTION, || async { Ok((held() > 0).then_some(())) }).await?;
+        test.mark(BROKEN_OFF, json!({"watches": held()}));
+        // A released rule still applies to the event that is held, and to no later one.
+        for (proxy, rule) in self.breaks.iter().chain(&self.holds) {
+            proxy.release(*rule);
+        }
+        Ok(())
+    }
 }
 
 pub(crate) fn all_applied(history: &History) -> Ruling {

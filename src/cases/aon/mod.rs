@@ -14,6 +14,7 @@ pub(crate) mod one_clique_too_large;
 pub(crate) mod one_pod_short;
 pub(crate) mod pending_blocks_nobody;
 pub(crate) mod pod_lost;
+pub(crate) mod pod_lost_watches_broken;
 pub(crate) mod queue_closed;
 pub(crate) mod room_for_one;
 pub(crate) mod same_name_two_namespaces;

@@ -7,6 +7,7 @@ pub(crate) mod pending_deleted;
 pub(crate) mod replica_removed;
 pub(crate) mod same_name_again;
 pub(crate) mod same_name_api_faults;
+pub(crate) mod same_name_watches_broken;
 pub(crate) mod scaled_gang_removed;
 pub(crate) mod scheduler_down;
 pub(crate) mod shared_claims;

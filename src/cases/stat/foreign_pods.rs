@@ -1,5 +1,5 @@
-//! 1 node; a gang of 2 pods runs. Two foreign pods with the labels of its clique are created: one has no owner,
-//! the other an autoscaler. Then a pod of the gang is lost and replaced.
+//! 1 node; a gang of 2 pods runs. Two foreign pods with the labels of its clique are created. One has no
+//! owner, the other an autoscaler. Then a pod of the gang is lost and replaced.
 //!
 //! The foreign pods have the label of canaries too, so no recount of the suite includes them.
 

@@ -95,6 +95,8 @@ pub const DEVIATIONS: &[Deviation] = &[
     },
     koordinator_remembers_name("del/same-name-again"),
     koordinator_remembers_name("del/same-name-api-faults"),
+    koordinator_drops_tombstones("AON-02", IN_PART),
+    koordinator_drops_tombstones("DEL-08", NOT_WHOLE),
     Deviation {
         target: Target::KOORDINATOR,
         clause: "GANG-26",
@@ -291,6 +293,21 @@ const fn koordinator_remembers_name(case: &'static str) -> Deviation {
         reason: "koord-scheduler 1.8 remembers satisfied gangs by name: a gang of the same name that is created right \
                  after the deletion may be treated as satisfied, so its pods are bound one by one, and a pod that was \
                  rejected before is not retried",
+    }
+}
+
+/// From the issue; to be confirmed by a run.
+const fn koordinator_drops_tombstones(clause: &'static str, shows: &'static [Code]) -> Deviation {
+    Deviation {
+        target: Target::KOORDINATOR,
+        clause,
+        case: "del/same-name-watches-broken",
+        shows,
+        version: "v1.8.0",
+        occurs: Occurs::ByPace,
+        reason: "koord-scheduler 1.8 ignores deletions that it learns from a list after a broken watch \
+                 (koordinator-sh/koordinator#2911): its gang cache keeps pods and gangs that no longer exist, so \
+                 a gang of the same name counts as satisfied",
     }
 }
 

@@ -1,0 +1,69 @@
+//! 1 node; a gang of 2 pods runs. A fault proxy holds the operator's watches on pods and gang resources, and
+//! a pod is deleted. Then the watches end with 410 Gone: the operator lists again and never receives the
+//! deletion.
+
+use conformance_history::text;
+use conformance_install::part::Part;
+
+use crate::disturbances::{BROKEN_OFF, HeldWatches};
+use crate::prelude::*;
+
+marks! { REPLACED = "the lost pod is replaced"; }
+
+const SET: &str = "overlooked";
+const CLIQUE: &str = "overlooked-0-worker";
+const PODS: usize = 2;
+
+pub(crate) const CASE: Case =
+    case!("A lost pod is replaced although the operator missed its deletion", restored)
+        .clauses(&[AON_11])
+        .nodes(&[nodes(1)])
+        .isolation(Isolation::Dedicated);
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    let mut watches = HeldWatches::of(test, vec![Part::Controller]).await?;
+    test.submit(SET).await?;
+    test.until_converged(SET).await?;
+    let lost = test.pods_of(CLIQUE).into_iter().next().unwrap_or_default();
+    watches.hold(test)?;
+    test.force_delete_pod(&lost).await?;
+    watches.break_off(test).await?;
+    let replaced = Awaited::demanded_by(AON_11, format!("Pod {lost} replaced"));
+    test.until(replaced, limits::SCHEDULING, |live| live.bound() == PODS).await?;
+    test.mark(REPLACED, Value::Null);
+    Ok(())
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    let history = &history.before_restore();
+    vec![finding(AON_11, || {
+        let (lost, mark) = history.reached(SharedMark::PodLost)?;
+        history.reached(BROKEN_OFF)?;
+        history
+            .at(REPLACED, |place| binding::replaced(&history.upto(place), lost, text(&mark.detail["name"])))
+    })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::{Story, one_clique, worker};
+
+    use super::*;
+
+    fn ruling(is_replaced: bool) -> Ruling {
+        let bound = Story::flat().submitted(one_clique(SET, PODS)).workers(SET, PODS, PODS);
+        let lost = bound.mark(SharedMark::PodLost, json!({"name": "overlooked-0-worker-0"}));
+        let broken = lost.deleted(worker(SET, 0, Some("n"))).mark(BROKEN_OFF, Value::Null);
+        let mut replacement = worker(SET, 0, Some("n"));
+        replacement["metadata"]["uid"] = "replacement".into();
+        let then = if is_replaced { broken.added(replacement) } else { broken };
+        check(&then.mark(REPLACED, Value::Null).end()).remove(0).ruling
+    }
+
+    #[test]
+    fn a_pod_whose_deletion_was_missed_must_be_replaced() {
+        assert_eq!(ruling(true), Ok(()));
+        assert_eq!(codes(ruling(false)), ["not-replaced"]);
+    }
+}
