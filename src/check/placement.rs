@@ -30,6 +30,13 @@ pub(super) fn domain<'a>(history: &'a History, node: &str, key: &str) -> Option<
     history.of("Node").find(|version| version.name() == node)?.label(key)
 }
 
+/// A node's domain, from its last labels before the entry `until`. A node may move to another domain.
+fn domain_before<'a>(history: &'a History, until: usize, node: &str, key: &str) -> Option<&'a str> {
+    let mut all = history.of("Node").filter(|version| version.name() == node);
+    let first = all.next()?;
+    all.take_while(|version| version.index < until).last().unwrap_or(first).label(key)
+}
+
 /// Returns `NotReached` if there is none, because then no domain can be compared.
 fn placements<'a>(
     history: &'a History,
@@ -39,7 +46,10 @@ fn placements<'a>(
 ) -> Result<Vec<Placement<'a>>, Broken> {
     let found: Vec<_> = bindings(history)
         .filter(|version| chosen(version.pod()))
-        .map(|pod| Placement { pod, domain: domain(history, pod.pod().node().unwrap_or_default(), key) })
+        .map(|pod| {
+            let node = pod.pod().node().unwrap_or_default();
+            Placement { pod, domain: domain_before(history, pod.index, node, key) }
+        })
         .collect();
     if found.is_empty() {
         Err(Broken::NotReached(format!("no pod of {whose} was ever bound")))

@@ -1,7 +1,7 @@
 //! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share. Then a
-//! third rack of one node joins and is deleted again; a leased node loses its rack label instead. KAI's
-//! Topology lists the binding's keys regardless of nodes; Volcano's HyperNodes are the domains of the
-//! existing nodes. A synthetic root above all levels is allowed.
+//! third rack of one node joins and is deleted again; a leased node loses its rack label instead. Then a node
+//! moves from rack b to rack a. KAI's Topology lists the binding's keys regardless of nodes; Volcano's
+//! HyperNodes are the domains of the existing nodes. A synthetic root above all levels is allowed.
 
 use conformance_check::topology_resources::match_binding;
 use conformance_contract::names::TOPOLOGY;
@@ -15,18 +15,23 @@ pub(crate) const CASE: Case =
         .clauses(&[TOPO_09])
         .nodes(&[nodes(2).rack("a"), nodes(2).rack("b"), nodes(1).rack("late").joining(1)]);
 
-const POINTS: [MarkName; 3] = [
+const POINTS: [MarkName; 4] = [
     MarkName::of_case("as it is"),
     MarkName::of_case("with a rack more"),
     MarkName::of_case("with a rack less"),
+    MarkName::of_case("with a node in another rack"),
 ];
+/// A node of rack b.
+const MOVING: usize = 3;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_resources_match(test, POINTS[0]).await?;
     test.add_nodes(1).await?;
     until_resources_match(test, POINTS[1]).await?;
     remove_late_rack(test).await?;
-    until_resources_match(test, POINTS[2]).await
+    until_resources_match(test, POINTS[2]).await?;
+    super::move_node(test, MOVING, "a").await?;
+    until_resources_match(test, POINTS[3]).await
 }
 
 async fn remove_late_rack(test: &mut TestContext) -> Result<(), Stop> {

@@ -7,6 +7,7 @@ pub(crate) mod larger_group_gets_rack;
 pub(crate) mod mixed_shapes;
 pub(crate) mod nested;
 pub(crate) mod no_rack_has_room;
+pub(crate) mod node_changes_rack;
 pub(crate) mod one_block;
 pub(crate) mod one_host;
 pub(crate) mod one_rack;
@@ -24,9 +25,22 @@ pub(crate) mod unlabelled_nodes;
 
 use conformance_driver::case::{Nodes, nodes};
 
+use crate::prelude::{Awaited, RACK, REACTION, Stop, TestContext, json};
+
 /// 3 racks of 2 nodes x `gpus`, with interleaved node names.
 const fn three_racks(gpus: u32) -> [Nodes; 6] {
     let [a, b, c] =
         [nodes(1).gpus(gpus).rack("a"), nodes(1).gpus(gpus).rack("b"), nodes(1).gpus(gpus).rack("c")];
     [a, b, c, a, b, c]
+}
+
+/// Moves a node of the case to another rack, as an administrator does who corrects its label.
+async fn move_node(test: &TestContext, index: usize, rack: &str) -> Result<(), Stop> {
+    let (node, rack) = (&test.nodes[index].name, test.domain(rack));
+    test.patch("Node", node, json!({"metadata": {"labels": {(RACK): rack}}})).await?;
+    let moved = Awaited::of_harness("the node in its new rack");
+    test.until_in_cluster(moved, REACTION, |live| {
+        live.get("Node", node).is_some_and(|node| node["metadata"]["labels"][RACK] == rack.as_str())
+    })
+    .await
 }
