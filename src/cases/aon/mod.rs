@@ -23,5 +23,6 @@ pub(crate) mod scaled_gang_short;
 pub(crate) mod scaled_waits_for_base;
 pub(crate) mod scheduler_killed;
 pub(crate) mod scheduler_killed_half_way;
+pub(crate) mod scheduler_killed_many_bound;
 pub(crate) mod short_at_every_attempt;
 mod surplus_last;

@@ -4,8 +4,8 @@
 use crate::prelude::*;
 
 marks! {
-    KILLED = "scheduler killed";
-    NEXT_PASSED = "the next scheduler has passed";
+    pub(super) KILLED = "scheduler killed";
+    pub(super) NEXT_PASSED = "the next scheduler has passed";
 }
 
 pub(crate) const CASE: Case =
@@ -15,8 +15,13 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    restart(test, 3, 3).await
+}
+
+/// PodCliqueSet `running` has this many pods, and `waiting` this many.
+pub(super) async fn restart(test: &mut TestContext, running: usize, waiting: usize) -> Result<(), Stop> {
     test.submit("running").await?;
-    test.until_bound(3).await?;
+    test.until_bound(running).await?;
     for gang in test.submit("waiting").await? {
         test.scheduler_passes_over(&gang).await?;
     }
@@ -29,10 +34,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.canaries().await?;
     test.mark(NEXT_PASSED, Value::Null);
     test.add_nodes(1).await?;
-    test.until_bound(6).await
+    test.until_bound(running + waiting).await
 }
 
-fn check(history: &History) -> Vec<Finding> {
+pub(super) fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_12, || {
         let (running, waiting) = (history.units("running")?, history.units("waiting")?);
         let passed = history.marks(NEXT_PASSED).next().map(|(place, _)| place);

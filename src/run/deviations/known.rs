@@ -296,7 +296,7 @@ const fn koordinator_remembers_name(case: &'static str) -> Deviation {
     }
 }
 
-/// From the issue; to be confirmed by a run.
+/// Read in `onPodDelete` and `onPodGroupDelete` of 1.8.0; to be confirmed by a run.
 const fn koordinator_drops_tombstones(clause: &'static str, shows: &'static [Code]) -> Deviation {
     Deviation {
         target: Target::KOORDINATOR,

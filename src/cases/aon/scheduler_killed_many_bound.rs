@@ -1,0 +1,42 @@
+//! 4 nodes x 64 GPUs; a gang of 250 pods x 1 GPU runs, and one of 7 x 1 GPU waits: one short. The scheduler
+//! is killed and restarted. If it starts to schedule before it knows all 250 pods, it finds room for the gang.
+//! Then a node joins.
+
+use super::scheduler_killed;
+use crate::prelude::*;
+
+const RUNNING: usize = 250;
+const WAITING: usize = 7;
+
+pub(crate) const CASE: Case = Case::new(
+    "A restarted scheduler counts hundreds of bound pods before it binds a pending gang",
+    |test| Box::pin(restored(test, |test| Box::pin(scheduler_killed::restart(test, RUNNING, WAITING)))),
+    scheduler_killed::check,
+)
+.clauses(&[AON_12])
+.nodes(&[nodes(4).gpus(64), nodes(1).gpus(64).joining(1)])
+.needs(&[Need::SimulatedNodes])
+.isolation(Isolation::Dedicated);
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::{Story, one_clique};
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::afterwards(0, &[])]
+    #[case::in_part(1, &["bound-in-part"])]
+    #[case::whole(7, &["bound-in-part"])]
+    fn the_waiting_gang_must_be_bound_after_a_node_joins(#[case] early: usize, #[case] wanted: &[&str]) {
+        let sets = [one_clique("running", RUNNING), one_clique("waiting", WAITING)];
+        let sent = sets.into_iter().fold(Story::flat(), Story::submitted);
+        let waits = sent.workers("running", RUNNING, RUNNING).workers("waiting", WAITING, 0);
+        let killed = waits.mark(scheduler_killed::KILLED, Value::Null).workers("waiting", 0, early);
+        let passed = killed.mark(scheduler_killed::NEXT_PASSED, Value::Null);
+        let history = passed.workers("waiting", 0, WAITING).end();
+        assert_eq!(codes(scheduler_killed::check(&history).remove(0).ruling), wanted);
+    }
+}
