@@ -72,6 +72,9 @@ fn needs_restart(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if a.start_settings(part).plugins_off != b.start_settings(part).plugins_off {
         return true;
     }
+    if part.scheduler() == Some(volcano::SCHEDULER) && a.further_plugins != b.further_plugins {
+        return true;
+    }
     let has_other_api = (&a.api_gates, &a.runtime_config) != (&b.api_gates, &b.runtime_config);
     match part {
         Part::Etcd => false,

@@ -3,8 +3,8 @@
 
 use conformance_contract::names;
 use conformance_history::SharedMark;
-use conformance_install::schedulers::kai;
-use serde_json::json;
+use conformance_install::schedulers::{kai, volcano};
+use serde_json::{Value, json};
 
 use crate::context::{Stop, TestContext};
 
@@ -14,10 +14,31 @@ const KAI_QUEUE: &str = "Queue.scheduling.run.ai";
 
 impl TestContext {
     pub async fn create_volcano_queue(&self, name: &str) -> Result<(), Stop> {
+        self.open_volcano_queue(name, &json!({"reclaimable": true, "weight": 1})).await
+    }
+
+    async fn open_volcano_queue(&self, name: &str, spec: &Value) -> Result<(), Stop> {
         let queue = json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
-            "metadata": {"name": name}, "spec": {"reclaimable": true, "weight": 1}});
+            "metadata": {"name": name}, "spec": spec});
         self.create(QUEUE, &queue).await?;
         self.set_queue_state(name, "Open").await
+    }
+
+    /// Creates a queue of Volcano or KAI, whose pods may hold this many GPUs at a time. In other cases
+    /// Volcano ignores such limits, so it restarts with the plugin that enforces them.
+    pub async fn create_limited_queue(&self, name: &str, gpus: u32) -> Result<(), Stop> {
+        if self.target.scheduler() == kai::SCHEDULER {
+            let mut queue = kai::queue(name, Some(kai::PARENT_QUEUE));
+            queue["spec"]["resources"]["gpu"] = json!({"quota": gpus, "limit": gpus, "overQuotaWeight": 1});
+            return self.create(KAI_QUEUE, &queue).await.map(drop);
+        }
+        self.kill_scheduler().await?;
+        let further = vec![(volcano::SCHEDULER, volcano::PROPORTION)];
+        self.local()?.respecify(|spec| spec.further_plugins = further);
+        self.start_scheduler().await?;
+        let capability = json!({"nvidia.com/gpu": gpus.to_string()});
+        let spec = json!({"reclaimable": true, "weight": 1, "capability": capability});
+        self.open_volcano_queue(name, &spec).await
     }
 
     /// Creates a KAI queue without limits. It is deleted at the end of the test.

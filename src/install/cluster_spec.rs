@@ -61,6 +61,8 @@ pub struct ClusterSpec {
     pub preempts: bool,
     /// Whether Volcano and KAI evict gangs of queues that use more than their share.
     pub reclaims: bool,
+    /// Plugins in addition to those of the suite's configuration. Only Volcano can have some.
+    pub further_plugins: Vec<(Scheduler, &'static str)>,
     /// The schedulers that the user gave, with their CRDs. The harness cannot build every scheduler. For one
     /// that is neither built nor given, kube-scheduler binds the pods.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
@@ -126,6 +128,7 @@ impl ClusterSpec {
             stale_gangs_for: None,
             preempts: false,
             reclaims: false,
+            further_plugins: Vec::new(),
             given: BTreeMap::new(),
             configurations: BTreeMap::new(),
         }
@@ -273,6 +276,7 @@ impl ClusterSpec {
     pub fn start_settings(&self, part: Part) -> StartSettings<'_> {
         let scheduler = part.scheduler();
         let plugins_off = self.plugins_off.iter().filter(|(of, _)| Some(*of) == scheduler);
+        let further_plugins = self.further_plugins.iter().filter(|(of, _)| Some(*of) == scheduler);
         StartSettings {
             gates: &self.scheduler_gates,
             plugins_off: plugins_off.map(|(_, name)| name.as_str()).collect(),
@@ -280,6 +284,7 @@ impl ClusterSpec {
             stale_gangs_for: self.stale_gangs_for,
             preempts: self.preempts,
             reclaims: self.reclaims,
+            further_plugins: further_plugins.map(|(_, name)| *name).collect(),
             configuration: scheduler.and_then(|scheduler| self.configurations.get(&scheduler)),
         }
     }

@@ -16,6 +16,7 @@ pub(crate) mod pending_blocks_nobody;
 pub(crate) mod pod_lost;
 pub(crate) mod pod_lost_watches_broken;
 pub(crate) mod queue_closed;
+pub(crate) mod queue_limit;
 pub(crate) mod room_for_one;
 pub(crate) mod same_name_two_namespaces;
 pub(crate) mod scaled_gang_clique_short;

@@ -75,6 +75,8 @@ pub struct StartSettings<'a> {
     pub preempts: bool,
     /// Whether Volcano and KAI evict gangs of queues that use more than their share.
     pub reclaims: bool,
+    /// Plugins in addition to those of the suite's configuration. Only Volcano can have some.
+    pub further_plugins: Vec<&'static str>,
     pub configuration: Option<&'a SchedulerConfiguration>,
 }
 

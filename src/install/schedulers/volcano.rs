@@ -1,8 +1,8 @@
 //! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
 //!
-//! The plugins for queue shares (`proportion`, `capacity`) are omitted in other cases: they block gangs for
-//! reasons that no clause covers. The suite creates the queues with the state Open, which the queue
-//! controller would set.
+//! The plugins for queue shares (`proportion`, `capacity`) are omitted, because they block gangs of other
+//! cases. Cases about them add them ([`StartSettings::further_plugins`], [`StartSettings::reclaims`]). The
+//! suite creates the queues with the state Open, which the queue controller would set.
 //!
 //! Preemption and reclaim are off, because they would evict pods of other cases. A case about them turns them
 //! on, on a control plane that no other case uses ([`StartSettings::preempts`], [`StartSettings::reclaims`]).
@@ -83,6 +83,9 @@ pub const GANG: &str = "gang";
 /// Plugin that honours `networkTopology`.
 pub const NETWORK_TOPOLOGY: &str = "network-topology-aware";
 
+/// Plugin that enforces the capability of queues. The product's default configuration has it.
+pub const PROPORTION: &str = "proportion";
+
 /// The scheduler waits indefinitely if one of these is missing.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     component: &PROGRAM,
@@ -161,8 +164,15 @@ fn add_reclaim(configuration: &mut Value) {
     }
 }
 
+fn add_plugins(configuration: &mut Value, further: &[&str]) {
+    if let Some(plugins) = configuration["tiers"][1]["plugins"].as_array_mut() {
+        plugins.extend(further.iter().map(|name| json!({"name": name})));
+    }
+}
+
 fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, ProgramError> {
     let mut configuration = configuration(&settings.plugins_off, settings.preempts);
+    add_plugins(&mut configuration, &settings.further_plugins);
     if settings.reclaims {
         add_reclaim(&mut configuration);
     }
@@ -282,6 +292,15 @@ mod tests {
         assert_eq!(reclaiming["actions"], "enqueue, allocate, backfill, gangreclaim");
         let first = [json!({"name": "priority"}), json!({"name": GANG}), json!({"name": "capacity"})];
         assert_eq!(reclaiming["tiers"][0]["plugins"], json!(first));
+    }
+
+    #[test]
+    fn a_plugin_can_be_added() {
+        let (all, mut more) = (configuration(&[], false), configuration(&[], false));
+        add_plugins(&mut more, &[PROPORTION]);
+        let count = |found: &Value| found["tiers"][1]["plugins"].as_array().map_or(0, Vec::len);
+        assert_eq!(count(&more), count(&all) + 1);
+        assert!(more.to_string().contains(PROPORTION) && !all.to_string().contains(PROPORTION));
     }
 
     #[test]
