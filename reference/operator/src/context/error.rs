@@ -14,9 +14,9 @@ pub(crate) enum ReconcileError {
     /// An object of a deleted predecessor with the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
-    /// Another owner's object has the name of one that must be created. Only a user can change that
-    /// (STAT-18).
-    #[error("{0}: delete or rename one of them")]
+    /// Another owner's object, or one that a finalizer keeps, has the name of one that must be created. Only
+    /// a user can change that (STAT-18).
+    #[error("{0}")]
     NameTaken(String),
     #[error("cannot tell whether Pod {0} was created")]
     Unsettled(String),

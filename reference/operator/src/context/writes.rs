@@ -101,20 +101,37 @@ pub(crate) async fn create<K: Writable>(
 }
 
 /// The error if `owner` does not control the object `found`, which has the name of one of its own. An object
-/// that is being deleted, or that a deleted predecessor controls, soon frees the name (DEL-08).
+/// that is being deleted, or that a deleted predecessor controls, soon frees the name (DEL-08), unless a
+/// finalizer of a third party keeps it.
 pub(super) fn in_the_way<K, O>(found: &K, owner: &O) -> ReconcileError
 where
     K: Resource<DynamicType = ()>,
     O: Resource<DynamicType = ()>,
 {
-    let found_name = shown(found);
-    if found.meta().deletion_timestamp.is_some() || is_of_namesake(found, owner) {
+    let (found_name, owner_name) = (shown(found), shown(owner));
+    let is_deleted = found.meta().deletion_timestamp.is_some();
+    if let Some(finalizer) = foreign_finalizer(found).filter(|_| is_deleted) {
+        return ReconcileError::NameTaken(format!(
+            "{found_name}, which {owner_name} needs, is being deleted and has the finalizer {finalizer}"
+        ));
+    }
+    if is_deleted || is_of_namesake(found, owner) {
         return ReconcileError::Waiting(format!("{found_name} of a predecessor has to go first"));
     }
     let holder = controller(found)
         .map_or("nobody".to_owned(), |controller| format!("{} {}", controller.kind, controller.name));
-    let owner = shown(owner);
-    ReconcileError::NameTaken(format!("{found_name}, which {owner} needs, is controlled by {holder}"))
+    ReconcileError::NameTaken(format!(
+        "{found_name}, which {owner_name} needs, is controlled by {holder}: delete or rename one of them"
+    ))
+}
+
+/// Kubernetes removes its own finalizers, some of which have no domain.
+fn foreign_finalizer<K: Resource<DynamicType = ()>>(found: &K) -> Option<&str> {
+    let is_foreign = |finalizer: &&String| {
+        let domain = finalizer.split_once('/').map(|(domain, _)| domain);
+        domain.is_some_and(|domain| !domain.ends_with("kubernetes.io") && !domain.ends_with("k8s.io"))
+    };
+    found.meta().finalizers.iter().flatten().find(is_foreign).map(String::as_str)
 }
 
 fn shown<K: Resource<DynamicType = ()>>(object: &K) -> String {
@@ -206,5 +223,34 @@ async fn delete_if<K: Writable>(
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         Err(error) => Err(failed("delete", object, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use grove_api::PodClique;
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::kept_by_a_third_party(
+        &["example.com/review"],
+        "PodClique w-0-a, which PodClique w needs, is being deleted and has the finalizer example.com/review"
+    )]
+    #[case::kept_by_kubernetes(
+        &["foregroundDeletion", "resource.kubernetes.io/delete-protection"],
+        "waiting: PodClique w-0-a of a predecessor has to go first"
+    )]
+    #[case::not_kept(&[], "waiting: PodClique w-0-a of a predecessor has to go first")]
+    fn an_object_that_a_third_party_keeps_is_reported(#[case] finalizers: &[&str], #[case] wanted: &str) {
+        let pclq = |metadata: Value| -> PodClique {
+            serde_json::from_value(json!({"metadata": metadata, "spec": {"podSpec": {}, "replicas": 1}}))
+                .unwrap()
+        };
+        let found = pclq(json!({
+            "name": "w-0-a", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers,
+        }));
+        let owner = pclq(json!({"name": "w", "uid": "u"}));
+        assert_eq!(in_the_way(&found, &owner).to_string(), wanted);
     }
 }
