@@ -2,6 +2,7 @@ pub(crate) mod counts_match_pods;
 pub(crate) mod foreign_gate;
 pub(crate) mod foreign_pods;
 pub(crate) mod gang_resources_refused;
+pub(crate) mod name_held;
 pub(crate) mod name_taken;
 pub(crate) mod pods_refused;
 mod rests;
