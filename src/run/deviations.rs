@@ -166,6 +166,21 @@ mod tests {
     }
 
     #[test]
+    fn koordinator_counts_pods_whose_deletion_it_missed() {
+        let story = submitted_on(Target::KOORDINATOR, &[("unseen", 4)]);
+        let again = story.mark(MarkName::of_case("submitted again"), Value::Null);
+        assert!(is_known("del/same-name-watches-broken", "AON-02", again.workers("unseen", 4, 3)));
+    }
+
+    #[test]
+    fn kube_scheduler_binds_a_pod_away_from_the_device_of_its_gang() {
+        for target in [Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG] {
+            let story = submitted_on(target, &[("paired", 2)]).workers("paired", 2, 1);
+            assert!(is_known("aon/device-elsewhere", "AON-02", story));
+        }
+    }
+
+    #[test]
     fn koordinator_binds_part_of_a_gang_that_reuses_a_name() {
         let story = submitted_on(Target::KOORDINATOR, &[("again", 4)]).mark(SharedMark::Deleted, Value::Null);
         assert!(is_known("del/same-name-again", "DEL-08", story.workers("again", 4, 3)));

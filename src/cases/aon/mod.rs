@@ -2,6 +2,7 @@ pub(crate) mod binding_refused;
 pub(crate) mod cliques_fit_separately;
 pub(crate) mod competing_two_clique_gangs;
 pub(crate) mod controller_killed;
+pub(crate) mod device_elsewhere;
 pub(crate) mod exact_fit_bound;
 pub(crate) mod gang_resources_late;
 pub(crate) mod gang_timeout;
