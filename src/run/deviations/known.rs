@@ -50,6 +50,8 @@ pub const DEVIATIONS: &[Deviation] = &[
     },
     kube_binds_away_from_device(Target::KUBE_POD_GROUP),
     kube_binds_away_from_device(Target::KUBE_POD_GANG),
+    kube_keeps_claim_pending(Target::KUBE_POD_GROUP),
+    kube_keeps_claim_pending(Target::KUBE_POD_GANG),
     Deviation {
         target: Target::KUBE_TREE,
         clause: "AON-01",
@@ -260,6 +262,21 @@ const fn kube_counts_empty_label(target: Target, version: &'static str) -> Devia
         reason: "kube-scheduler treats nodes whose topology label is empty as one more domain \
                  (kubernetes/kubernetes#140308): a gang that fits in no rack is bound to nodes without a \
                  rack",
+    }
+}
+
+/// As in `del/shared-claims`; to be confirmed by a run of this case.
+const fn kube_keeps_claim_pending(target: Target) -> Deviation {
+    Deviation {
+        target,
+        clause: "AON-03",
+        case: "aon/device-elsewhere",
+        shows: NOT_WHOLE,
+        version: "v1.36.5",
+        occurs: RACE,
+        reason: "kube-scheduler 1.36 sometimes allocates a ResourceClaim that pods share, and keeps treating the claim as \
+                 still being allocated (kubernetes/kubernetes#140053): a pod that is not bound by then stays pending \
+                 indefinitely",
     }
 }
 
