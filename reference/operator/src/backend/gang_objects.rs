@@ -19,6 +19,7 @@ use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_GANG, MANAGED_
 
 use super::{BackendError, GangState, idle, names};
 use crate::cache::generation;
+use crate::cache::ownership::kept_by;
 
 /// Finds objects regardless of owner: in `existing`, otherwise in the API server. The cache may lag, and
 /// lacks objects whose owner reference was removed.
@@ -52,7 +53,7 @@ pub(super) async fn read_current(
 ///
 /// Returns [`BackendError::NameTaken`] if another owner controls the object, or if it has no controller and
 /// differs from the plan. Returns [`BackendError::Waiting`] if it belongs to a deleted PodGang of the same
-/// name or is being deleted.
+/// name or is being deleted, and [`BackendError::Kept`] if a finalizer of a third party prevents that.
 pub(super) async fn ensure(
     client: &Client,
     pod_gang: &PodGang,
@@ -70,6 +71,10 @@ pub(super) async fn ensure(
             Created::Taken => Arc::new(target.get().await?),
         },
     };
+    if let Some(finalizer) = kept_by(&*found) {
+        let kept = format!("{target} is being deleted and has the finalizer {finalizer}");
+        return Err(BackendError::Kept(kept));
+    }
     match owner(&found, pod_gang) {
         Owner::PodGang => {}
         // The object has lost its owner reference; the repair restores it (GANG-12).

@@ -169,8 +169,12 @@ async fn a_lost_owner_reference_is_restored_if_the_spec_matches() {
     "waiting: Thing ns/g belongs to a deleted PodGang of this name"
 )]
 #[case::being_deleted(
-    &[("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")), ("/spec/min", json!(3))],
+    &[("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")), ("/metadata/finalizers", json!([]))],
     "waiting: Thing ns/g is being deleted"
+)]
+#[case::kept_by_a_finalizer(
+    &[("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")), ("/spec/min", json!(3))],
+    "Thing ns/g is being deleted and has the finalizer foreign/f"
 )]
 #[tokio::test]
 async fn an_object_of_another_owner_is_not_written(#[case] edits: &[(&str, Value)], #[case] message: &str) {

@@ -226,6 +226,10 @@ pub enum BackendError {
     /// An object of another owner has the name of a gang resource. A retry may succeed.
     #[error("{0} exists and is not controlled by this PodGang")]
     NameTaken(String),
+    /// A finalizer of a third party keeps an object with the name of a gang resource. Only a user can change
+    /// that.
+    #[error("{0}")]
+    Kept(String),
     /// An object of a deleted PodGang of the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),

@@ -38,6 +38,17 @@ fn is_terminating(object: &impl ResourceExt) -> bool {
     object.meta().deletion_timestamp.is_some()
 }
 
+/// The finalizer of a third party that keeps an object which is being deleted, possibly indefinitely.
+/// Kubernetes removes its own finalizers, some of which have no domain.
+pub(crate) fn kept_by(object: &impl ResourceExt) -> Option<&str> {
+    let is_foreign = |finalizer: &&String| {
+        let domain = finalizer.split_once('/').map(|(domain, _)| domain);
+        domain.is_some_and(|domain| !domain.ends_with("kubernetes.io") && !domain.ends_with("k8s.io"))
+    };
+    let kept = object.finalizers().iter().find(is_foreign).map(String::as_str);
+    kept.filter(|_| is_terminating(object))
+}
+
 impl Caches {
     /// Whether a PodGang is being deleted or its PodCliqueSet is missing, so that nothing may be done for it.
     pub(crate) fn is_abandoned(&self, pod_gang: &PodGang) -> bool {

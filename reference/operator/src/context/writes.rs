@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::error::ReconcileError;
-use crate::cache::ownership::{controller, is_controlled_by, is_of_namesake};
+use crate::cache::ownership::{controller, is_controlled_by, is_of_namesake, kept_by};
 
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
@@ -109,13 +109,12 @@ where
     O: Resource<DynamicType = ()>,
 {
     let (found_name, owner_name) = (shown(found), shown(owner));
-    let is_deleted = found.meta().deletion_timestamp.is_some();
-    if let Some(finalizer) = foreign_finalizer(found).filter(|_| is_deleted) {
+    if let Some(finalizer) = kept_by(found) {
         return ReconcileError::NameTaken(format!(
             "{found_name}, which {owner_name} needs, is being deleted and has the finalizer {finalizer}"
         ));
     }
-    if is_deleted || is_of_namesake(found, owner) {
+    if found.meta().deletion_timestamp.is_some() || is_of_namesake(found, owner) {
         return ReconcileError::Waiting(format!("{found_name} of a predecessor has to go first"));
     }
     let holder = controller(found)
@@ -123,15 +122,6 @@ where
     ReconcileError::NameTaken(format!(
         "{found_name}, which {owner_name} needs, is controlled by {holder}: delete or rename one of them"
     ))
-}
-
-/// Kubernetes removes its own finalizers, some of which have no domain.
-fn foreign_finalizer<K: Resource<DynamicType = ()>>(found: &K) -> Option<&str> {
-    let is_foreign = |finalizer: &&String| {
-        let domain = finalizer.split_once('/').map(|(domain, _)| domain);
-        domain.is_some_and(|domain| !domain.ends_with("kubernetes.io") && !domain.ends_with("k8s.io"))
-    };
-    found.meta().finalizers.iter().flatten().find(is_foreign).map(String::as_str)
 }
 
 fn shown<K: Resource<DynamicType = ()>>(object: &K) -> String {

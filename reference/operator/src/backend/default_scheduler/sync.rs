@@ -17,6 +17,7 @@ use super::plan::GangResources;
 use super::workload_api;
 use crate::backend::gang_objects::{Owner, owner};
 use crate::backend::{BackendError, GangState, Synced, gang_objects};
+use crate::cache::ownership::kept_by;
 
 pub(super) async fn sync(
     client: &Client,
@@ -72,8 +73,13 @@ async fn ensure(
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let found = api.get(&name).await.map_err(|source| failed("get", source))?;
             let what = format!("{} {namespace}/{name}", resource.kind);
+            let kept = kept_by(&found).filter(|_| found.finalizers().len() == 1);
             match owner(&found, pod_gang) {
                 Owner::PodGang => inspect(resource, wanted, &found),
+                Owner::Predecessor if kept.is_some() => Err(BackendError::Kept(format!(
+                    "{what} is being deleted and has the finalizer {}",
+                    kept.unwrap_or_default()
+                ))),
                 // The finalizer of a PodGroup remains until the last pod that names it has been deleted.
                 Owner::Predecessor if found.metadata.deletion_timestamp.is_some() => Err(
                     BackendError::HeldByPods(format!("{what} of a deleted PodGang of this name has pods")),
@@ -260,8 +266,12 @@ mod tests {
         assert!(matches!(before, Err(BackendError::Waiting(_))), "{before:?}");
         let mut deleting = taken_by("PodGang", "g", "before");
         deleting["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        let held = ensured_with_existing(deleting).await;
+        let held = ensured_with_existing(deleting.clone()).await;
         assert!(matches!(held, Err(BackendError::HeldByPods(_))), "{held:?}");
+        deleting["metadata"]["finalizers"] = json!(["example.com/review"]);
+        let kept = ensured_with_existing(deleting).await.unwrap_err();
+        let wanted = "Workload ns/g is being deleted and has the finalizer example.com/review";
+        assert_eq!(kept.to_string(), wanted);
         let other = ensured_with_existing(taken_by("Job", "g", "other")).await.unwrap_err();
         assert_eq!(other.to_string(), "Workload ns/g exists and is not controlled by this PodGang");
         assert!(matches!(other, BackendError::NameTaken(_)));
