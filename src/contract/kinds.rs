@@ -75,6 +75,13 @@ impl Kind {
         }
     }
 
+    /// The kind in each known version, newest first.
+    pub fn versions(self) -> impl Iterator<Item = Self> {
+        let known = Self::named(self.name).copied().unwrap_or(self);
+        let versions = std::iter::once(known.api_version).chain(known.older.iter().copied());
+        versions.map(move |api_version| Self { api_version, ..known })
+    }
+
     /// Whether it is one of Grove's kinds. They are not served before the operator's CRDs are installed.
     pub fn is_of_grove(self) -> bool {
         self.api_version.split('/').next().is_some_and(|group| group.ends_with("grove.io"))
@@ -121,5 +128,14 @@ mod tests {
         for scheduler in KINDS.iter().filter_map(|kind| kind.scheduler) {
             assert!(TARGETS.into_iter().any(|target| target.scheduler() == scheduler), "{scheduler:?}");
         }
+    }
+
+    #[test]
+    fn a_kind_in_an_older_version_knows_the_newer_ones() {
+        let older = BTreeSet::from(["scheduling.k8s.io/v1alpha2".to_owned()]);
+        let served = Kind::named("PodGroup").unwrap().served(&older).unwrap();
+        let versions: Vec<_> = served.versions().map(|kind| kind.api_version).collect();
+        assert_eq!(served.api_version, "scheduling.k8s.io/v1alpha2");
+        assert_eq!(versions, ["scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha2"]);
     }
 }

@@ -93,6 +93,11 @@ impl Kubernetes {
         Self::WITH_PREVIEWS.into_iter().find(|version| version.minor() == minor)
     }
 
+    /// The released version after this one, to which a control plane can be upgraded.
+    pub fn successor(self) -> Option<Self> {
+        Self::ALL.get(self.0 + 1).copied()
+    }
+
     /// Whether the minor version is not released yet.
     pub const fn is_preview(self) -> bool {
         self.release().is_preview
@@ -196,6 +201,13 @@ mod tests {
     #[case(Kubernetes::V1_37, "1.37")]
     fn constants_refer_to_their_versions(#[case] version: Kubernetes, #[case] minor: &str) {
         assert_eq!(version.minor(), minor);
+    }
+
+    #[test]
+    fn the_newest_release_has_no_successor() {
+        let successors = Kubernetes::ALL.map(Kubernetes::successor);
+        assert_eq!(successors[0], Some(Kubernetes::V1_37));
+        assert_eq!(successors[Kubernetes::ALL.len() - 1], None);
     }
 
     #[test]

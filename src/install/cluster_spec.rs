@@ -17,6 +17,7 @@ use crate::operator::Operator;
 use crate::part::Part;
 use crate::schedulers::{GivenScheduler, SchedulerConfiguration, StartSettings, installation};
 use crate::trainer::{self, TrainerSpec};
+use crate::upgrade::{ControlPlane, Upgrade};
 
 pub use crate::controller_spec::ControllerSpec;
 pub use crate::gates::Gates;
@@ -69,32 +70,6 @@ pub struct ClusterSpec {
     pub configurations: BTreeMap<Scheduler, SchedulerConfiguration>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct Upgrade {
-    pub from: Option<Arc<Operator>>,
-    pub to: Option<Arc<Operator>>,
-    /// Faults of the reference operator after the upgrade. Only mutants use this.
-    pub faults: Vec<String>,
-}
-
-impl Upgrade {
-    /// The old operator's name in histories.
-    pub fn from(&self) -> String {
-        title(self.from.as_deref())
-    }
-
-    /// The new operator's name in histories.
-    pub fn to(&self) -> String {
-        title(self.to.as_deref())
-    }
-}
-
-fn title(operator: Option<&Operator>) -> String {
-    operator.map_or("the reference controller".into(), |operator| {
-        format!("{} {}", operator.description.name, operator.version)
-    })
-}
-
 impl Default for ClusterSpec {
     fn default() -> Self {
         Self::of(Kubernetes::default())
@@ -104,14 +79,15 @@ impl Default for ClusterSpec {
 impl ClusterSpec {
     /// A cluster of this version with only kube-scheduler and the whole Workload API.
     pub fn of(kubernetes: Kubernetes) -> Self {
-        let gates = Gates::workload_api(kubernetes);
+        let ControlPlane { kubernetes, api_gates, scheduler_gates, runtime_config } =
+            ControlPlane::of(kubernetes);
         Self {
             kubernetes,
-            api_gates: gates.clone(),
-            runtime_config: kubernetes.workload_apis().iter().map(|api| (*api).into()).collect(),
+            api_gates,
+            runtime_config,
             watch_cache: true,
             memory: Memory::default(),
-            scheduler_gates: gates,
+            scheduler_gates,
             controller: ControllerSpec::default(),
             controller_variables: Vec::new(),
             has_controller: true,
@@ -215,11 +191,29 @@ impl ClusterSpec {
         self
     }
 
-    /// The spec before the upgrade, with the old operator. `None` without an upgrade.
+    /// The spec before the upgrade, with the old operator or the old control plane. `None` without an upgrade.
     #[must_use]
-    pub fn before_upgrade(self) -> Option<Self> {
-        let operator = self.upgrade.as_ref()?.from.clone();
-        Some(Self { operator, ..self })
+    pub fn before_upgrade(mut self) -> Option<Self> {
+        self.operator.clone_from(&self.upgrade.as_ref()?.from);
+        self.exchange_control_plane();
+        Some(self)
+    }
+
+    /// Exchanges the control plane for the other one of an upgrade of Kubernetes.
+    pub fn exchange_control_plane(&mut self) {
+        let Some(other) = self.upgrade.as_mut().and_then(|upgrade| upgrade.control_plane.as_mut()) else {
+            return;
+        };
+        let ControlPlane { kubernetes, api_gates, scheduler_gates, runtime_config } = other;
+        std::mem::swap(&mut self.kubernetes, kubernetes);
+        std::mem::swap(&mut self.api_gates, api_gates);
+        std::mem::swap(&mut self.scheduler_gates, scheduler_gates);
+        std::mem::swap(&mut self.runtime_config, runtime_config);
+    }
+
+    /// Whether the upgrade replaces the control plane; `None` without an upgrade.
+    pub fn upgrades_kubernetes(&self) -> Option<bool> {
+        self.upgrade.as_ref().map(|upgrade| upgrade.control_plane.is_some())
     }
 
     pub fn parts(&self) -> impl Iterator<Item = Part> {
@@ -296,6 +290,21 @@ mod tests {
     use crate::schedulers::{kai, koord_scheduler, volcano};
 
     const OTHERS: [Scheduler; 3] = [volcano::SCHEDULER, koord_scheduler::SCHEDULER, kai::SCHEDULER];
+
+    #[test]
+    fn a_cluster_starts_with_the_old_control_plane_and_gets_the_new_one() {
+        let (old, new) = (Kubernetes::V1_36, Kubernetes::V1_37);
+        let mut of_run = ClusterSpec::of(new);
+        of_run.upgrade = Some(Upgrade::of_kubernetes(old, None));
+        of_run.api_gates = of_run.api_gates.with("WorkloadWithJob", true);
+        let mut cluster = of_run.clone().before_upgrade().unwrap();
+        let started = ClusterSpec { upgrade: cluster.upgrade.clone(), ..ClusterSpec::of(old) };
+        assert_eq!(cluster, started);
+        assert_eq!(cluster.upgrade.as_ref().unwrap().titles(old), ["Kubernetes 1.36", "Kubernetes 1.37"]);
+        cluster.exchange_control_plane();
+        assert_eq!(cluster, of_run);
+        assert_eq!(ClusterSpec::default().before_upgrade(), None);
+    }
 
     #[test]
     fn a_cluster_has_the_parts_of_its_schedulers_only() {

@@ -6,6 +6,7 @@
 //! - [`operator`] describes operators other than the reference operator, from their source or as programs.
 //! - [`trainer`] describes the pinned Kubeflow Trainer, and [`given_trainer`] one that the user gives.
 //! - [`versions`] selects published versions of programs instead of the pinned ones.
+//! - [`upgrade`] describes what replaces an operator or a control plane.
 //! - [`cluster_spec`] specifies a local cluster, [`part`] names its processes, and [`memory`] limits them.
 
 pub mod catalogue;
@@ -22,6 +23,7 @@ pub mod schedulers;
 #[cfg(test)]
 mod testing;
 pub mod trainer;
+pub mod upgrade;
 pub mod versions;
 
 pub use error::InstallError;

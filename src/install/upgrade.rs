@@ -1,0 +1,63 @@
+//! What an upgrade replaces: the operator, or the control plane.
+
+use std::sync::Arc;
+
+use conformance_contract::kubernetes::Kubernetes;
+
+use crate::gates::Gates;
+use crate::operator::Operator;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upgrade {
+    pub from: Option<Arc<Operator>>,
+    pub to: Option<Arc<Operator>>,
+    /// Faults of the reference operator after the upgrade. Only mutants use this.
+    pub faults: Vec<String>,
+    /// The other control plane of an upgrade of Kubernetes: the old one in the specification of a run, and
+    /// the new one in that of a cluster before its upgrade.
+    pub control_plane: Option<ControlPlane>,
+}
+
+/// The fields of a cluster's specification that depend on the version of Kubernetes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ControlPlane {
+    pub kubernetes: Kubernetes,
+    pub api_gates: Gates,
+    pub scheduler_gates: Gates,
+    pub runtime_config: Vec<String>,
+}
+
+impl ControlPlane {
+    /// A control plane with the whole Workload API of this version.
+    pub fn of(kubernetes: Kubernetes) -> Self {
+        let gates = Gates::workload_api(kubernetes);
+        Self {
+            kubernetes,
+            api_gates: gates.clone(),
+            scheduler_gates: gates,
+            runtime_config: kubernetes.workload_apis().iter().map(|api| (*api).into()).collect(),
+        }
+    }
+}
+
+impl Upgrade {
+    /// An upgrade of the control plane under the operator.
+    pub fn of_kubernetes(from: Kubernetes, operator: Option<Arc<Operator>>) -> Self {
+        let control_plane = Some(ControlPlane::of(from));
+        Self { from: operator.clone(), to: operator, faults: Vec::new(), control_plane }
+    }
+
+    /// What is replaced and what replaces it, for histories. `now` is the version before the upgrade.
+    pub fn titles(&self, now: Kubernetes) -> [String; 2] {
+        match &self.control_plane {
+            Some(next) => [now, next.kubernetes].map(|version| format!("Kubernetes {version}")),
+            None => [&self.from, &self.to].map(|operator| title(operator.as_deref())),
+        }
+    }
+}
+
+fn title(operator: Option<&Operator>) -> String {
+    operator.map_or("the reference controller".into(), |operator| {
+        format!("{} {}", operator.description.name, operator.version)
+    })
+}
