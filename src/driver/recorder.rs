@@ -7,6 +7,7 @@
 
 mod health;
 mod logs;
+mod served_kind;
 #[cfg(test)]
 mod tests;
 mod watching;
@@ -28,6 +29,7 @@ use self::health::Health;
 pub use self::health::RecorderError;
 pub use self::logs::{Keep, Tracked};
 use self::logs::{Listed, Logs};
+use self::served_kind::ServedKind;
 use self::watching::{Watching, api_versions, list};
 
 /// Number of retries of a list whose connection broke.
@@ -35,7 +37,7 @@ const LIST_RETRIES: usize = 3;
 
 pub struct Recorder {
     client: Client,
-    kinds: Vec<Kind>,
+    kinds: Vec<ServedKind>,
     /// One per kind: notifies the kind's watch that it has been silent for too long.
     silent: Vec<Arc<Notify>>,
     logs: Logs,
@@ -99,8 +101,9 @@ impl Recorder {
         let mut tasks = JoinSet::new();
         let watching = Watching { client: client.clone(), logs: logs.clone(), health: health.clone() };
         let silent: Vec<Arc<Notify>> = kinds.iter().map(|_| Arc::default()).collect();
+        let kinds: Vec<ServedKind> = kinds.into_iter().map(ServedKind::new).collect();
         for (kind, silent) in kinds.iter().zip(&silent) {
-            tasks.spawn(watching.clone().follow(*kind, silent.clone()));
+            tasks.spawn(watching.clone().follow(kind.clone(), silent.clone()));
         }
         health.wait_until_watching(limit).await?;
         Ok(Self { client, kinds, silent, logs, health, _tasks: tasks })
@@ -112,12 +115,20 @@ impl Recorder {
 
     /// The kind with this name in histories, in the version that is served; `None` if it is not watched.
     pub fn kind(&self, name: &str) -> Option<Kind> {
-        self.kinds.iter().find(|kind| kind.name == name).copied()
+        self.kinds.iter().map(ServedKind::get).find(|kind| kind.name == name)
+    }
+
+    /// Looks up the version of each kind again, after an upgrade of the control plane.
+    pub async fn look_up_versions(&self) {
+        for kind in &self.kinds {
+            kind.look_up(&self.client).await;
+        }
     }
 
     /// Restarts the watches of these kinds, each at its last version.
     pub fn restart_watches(&self, kinds: &[&str]) {
-        let restarted = self.kinds.iter().zip(&self.silent).filter(|(kind, _)| kinds.contains(&kind.name));
+        let restarted =
+            self.kinds.iter().zip(&self.silent).filter(|(kind, _)| kinds.contains(&kind.get().name));
         restarted.for_each(|(_, silent)| silent.notify_one());
     }
 
@@ -197,11 +208,12 @@ impl Recorder {
     ) -> Result<(), Unsettled> {
         let mut patience = Some(Instant::now() + patience);
         let mut moved = self.logs.moved();
-        let kinds = self.kinds.iter().filter(|kind| kind.namespaced && kind.name != "Event");
-        let lists = kinds.map(|kind| async {
+        let kinds = self.kinds.iter().map(ServedKind::get);
+        let kinds = kinds.filter(|kind| kind.namespaced && kind.name != "Event");
+        let lists = kinds.map(|kind| async move {
             let mut retries = 0..LIST_RETRIES;
             loop {
-                match list(&self.client, kind, Some(namespace)).await {
+                match list(&self.client, &kind, Some(namespace)).await {
                     Ok((version, items)) => {
                         let item = |item: &Value| {
                             (item["metadata"]["name"].as_str().unwrap_or_default().to_owned(), revision(item))
@@ -239,7 +251,7 @@ impl Recorder {
             };
             if tokio::time::timeout_at(until, moved.changed()).await.is_err() {
                 patience = None;
-                let is_behind = |kind: &Kind| listed.iter().any(|list| list.kind == kind.name);
+                let is_behind = |kind: &ServedKind| listed.iter().any(|list| list.kind == kind.get().name);
                 let behind = self.kinds.iter().zip(&self.silent).filter(|(kind, _)| is_behind(kind));
                 behind.for_each(|(_, silent)| silent.notify_one());
             }

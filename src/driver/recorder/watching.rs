@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use super::health::Health;
 use super::logs::Logs;
+use super::served_kind::ServedKind;
 
 /// Pause before the first retries. A restarted API server is soon ready.
 const SHORT_PAUSE: Duration = Duration::from_millis(200);
@@ -35,6 +36,8 @@ pub(super) struct Watching {
 
 enum Resume {
     AtOnce,
+    /// The kind is not served in this version.
+    NotServed,
     /// The pause depends on the number of consecutive failures.
     Retry(u32),
     Relist(String),
@@ -43,10 +46,11 @@ enum Resume {
 impl Watching {
     /// `silent` restarts the watch at its last version, because an open connection may stop delivering
     /// events. This was seen for PodCliques on a control plane that had just started.
-    pub(super) async fn follow(self, kind: Kind, silent: Arc<Notify>) {
+    pub(super) async fn follow(self, served: ServedKind, silent: Arc<Notify>) {
         let mut from: Option<String> = None;
         let mut lost: Option<String> = None;
         loop {
+            let kind = served.get();
             let mut version = match from.take() {
                 Some(version) => version,
                 None => match timeout(LIST_LIMIT, list(&self.client, &kind, None)).await {
@@ -58,6 +62,7 @@ impl Watching {
                     // The kind may be served later.
                     Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
                         self.health.record_success(&kind, true);
+                        served.look_up(&self.client).await;
                         sleep(SHORT_PAUSE).await;
                         continue;
                     }
@@ -80,6 +85,12 @@ impl Watching {
             };
             match resume {
                 Resume::AtOnce => from = Some(version),
+                // All versions of a kind have the same resourceVersions.
+                Resume::NotServed => {
+                    from = Some(version);
+                    served.look_up(&self.client).await;
+                    pause(0).await;
+                }
                 Resume::Retry(failures) => {
                     from = Some(version);
                     pause(failures).await;
@@ -110,7 +121,7 @@ impl Watching {
             // The kind is no longer served. Its objects were deleted before that.
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 self.health.record_success(kind, true);
-                return Resume::Retry(0);
+                return Resume::NotServed;
             }
             Err(error) => return Resume::Retry(self.health.record_error(kind, "watch", &error)),
         };

@@ -1,0 +1,73 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use conformance_history::Kind;
+use kube::Client;
+use parking_lot::Mutex;
+
+/// A watched kind, in the version that the API server serves. An upgrade of the control plane changes it.
+#[derive(Debug, Clone)]
+pub(super) struct ServedKind(Arc<Mutex<Kind>>);
+
+impl ServedKind {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self(Arc::new(Mutex::new(kind)))
+    }
+
+    pub(super) fn get(&self) -> Kind {
+        *self.0.lock()
+    }
+
+    /// Asks the API server for the version, if several are known. Keeps the last one if there is no answer.
+    pub(super) async fn look_up(&self, client: &Client) {
+        let known: Vec<Kind> = self.get().versions().collect();
+        if known.len() < 2 {
+            return;
+        }
+        let Ok(groups) = client.list_api_groups().await else { return };
+        let versions = groups.groups.into_iter().flat_map(|group| group.versions);
+        let served: BTreeSet<String> = versions.map(|version| version.group_version).collect();
+        if let Some(now) = known.into_iter().find(|kind| served.contains(kind.api_version)) {
+            *self.0.lock() = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use kube::client::Body;
+    use rstest::rstest;
+    use serde_json::json;
+    use tower_test::mock;
+
+    use super::*;
+
+    #[rstest]
+    #[case::upgraded("PodGroup", "scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1beta1")]
+    #[case::not_upgraded("PodGroup", "scheduling.k8s.io/v1alpha2", "scheduling.k8s.io/v1alpha2")]
+    #[case::unknown_version("PodGroup", "scheduling.k8s.io/v9", "scheduling.k8s.io/v1alpha2")]
+    #[case::one_version("PodGang", "scheduling.k8s.io/v1beta1", "scheduler.grove.io/v1alpha1")]
+    #[tokio::test]
+    async fn a_kind_follows_the_served_version(
+        #[case] kind: &str,
+        #[case] served: &'static str,
+        #[case] expected: &str,
+    ) {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        tokio::spawn(async move {
+            while let Some((_, send)) = handle.next_request().await {
+                let version = served.rsplit('/').next().unwrap();
+                let group = json!({"name": "scheduling.k8s.io",
+                    "versions": [{"groupVersion": served, "version": version}]});
+                let list = json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": [group]});
+                let body = Body::from(list.to_string().into_bytes());
+                send.send_response(Response::builder().status(200).body(body).unwrap());
+            }
+        });
+        let old = Kind::named(kind).unwrap().versions().last().unwrap();
+        let watched = ServedKind::new(old);
+        watched.look_up(&Client::new(service, "default")).await;
+        assert_eq!(watched.get().api_version, expected);
+    }
+}
