@@ -9,7 +9,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::conditions::is_crd_established;
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ClusterError;
 
@@ -108,6 +108,16 @@ pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError>
     match api.delete(&name, &DeleteParams::background()).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         other => other.map(drop).map_err(|source| ClusterError::api(format!("delete {kind} {name}"), source)),
+    }
+}
+
+/// Removes the finalizers of an object, so that a deletion waits for nothing. It may already be deleted.
+pub async fn remove_finalizers(client: &Client, object: &Value) -> Result<(), ClusterError> {
+    let (api, kind, name) = api_of(client, object);
+    let none = json!({"metadata": {"finalizers": null}});
+    match api.patch(&name, &PatchParams::default(), &Patch::Merge(&none)).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        other => other.map(drop).map_err(|source| ClusterError::api(format!("patch {kind} {name}"), source)),
     }
 }
 

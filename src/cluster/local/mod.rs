@@ -12,6 +12,7 @@ mod apiserver;
 mod audit;
 mod bring_up;
 mod certs;
+mod control_plane;
 mod controller;
 mod controller_manager;
 mod etcd;

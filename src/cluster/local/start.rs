@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use conformance_contract::kubernetes::Kubernetes;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::operator::{Operator, OperatorHome};
 use conformance_install::part::Part;
 use conformance_install::schedulers::{Command, ProcessHome};
 use conformance_install::trainer;
-use conformance_programs::components::Toolbox;
+use conformance_programs::components::{Program, Toolbox};
 use conformance_programs::own_program::OwnProgram;
 use conformance_programs::ports::{self, Port};
 use conformance_programs::process::{Launcher, ProcessSpec};
@@ -30,6 +31,8 @@ fn go_runtime(spec: &ClusterSpec, part: Part) -> impl Iterator<Item = (String, S
 #[derive(Debug, Clone)]
 pub struct Programs {
     pub toolbox: Toolbox,
+    /// The programs of the control plane that an upgrade replaces, with its version.
+    pub replaced: Option<(Kubernetes, Toolbox)>,
     pub launcher: Launcher,
     pub controller: OwnProgram,
     pub trainer_plugin: OwnProgram,
@@ -40,10 +43,18 @@ impl Programs {
     pub fn within(toolbox: Toolbox, program: &Path) -> Self {
         Self {
             toolbox,
+            replaced: None,
             launcher: Launcher::new(program),
             controller: OwnProgram::controller_within(program),
             trainer_plugin: OwnProgram::trainer_plugin_within(program),
         }
+    }
+
+    /// The program of a part in a cluster of this version.
+    fn of(&self, part: Part, kubernetes: Kubernetes) -> Result<&Program, ProgramError> {
+        let replaced = self.replaced.iter().filter(|(version, _)| *version == kubernetes);
+        let mut found = replaced.filter_map(|(_, toolbox)| toolbox.get(part.program()).ok());
+        found.next().map_or_else(|| self.toolbox.get(part.program()), Ok)
     }
 }
 
@@ -207,7 +218,7 @@ impl Layout {
                 (programs.trainer_plugin.path.clone(), programs.trainer_plugin.args(args))
             }
             (_, Some(given)) => given,
-            (_, None) => (programs.toolbox.get(part.program())?.path.clone(), args),
+            (_, None) => (programs.of(part, spec.kubernetes)?.path.clone(), args),
         };
         let env = go_runtime(spec, part).chain(env).collect();
         Ok(ProcessSpec { name: part.program().into(), program, args, env })

@@ -1,5 +1,6 @@
 //! Replaces one operator by another, as an upgrade of the chart does. It stops the old operator, applies the
-//! new operator's objects over the old objects, and starts the new operator.
+//! new operator's objects over the old objects, and starts the new operator. In an upgrade of Kubernetes, the
+//! operator stays the same, and the control plane is replaced while the operator is stopped.
 
 use conformance_install::part::Part;
 use conformance_programs::ProgramError;
@@ -22,6 +23,9 @@ impl LocalCluster {
         })?;
         let old = self.controller_objects().await?;
         self.stop_part(Part::Controller, Signal::TERM).await;
+        if upgrade.control_plane.is_some() {
+            self.replace_control_plane().await?;
+        }
         self.respecify(|spec| {
             spec.operator = upgrade.to;
             spec.controller.faults.extend(upgrade.faults);
