@@ -74,7 +74,10 @@ pub enum Need {
     ReferenceController,
     /// A backend that can be disabled: the target's own or, with kube-scheduler, the External profile.
     DisableableBackend,
+    /// An upgrade of the operator or of Kubernetes.
     Upgrade,
+    OperatorUpgrade,
+    KubernetesUpgrade,
     /// An operator that acts on PodGangs that no PodCliqueSet controls.
     PodGangsByHand,
     GangResources,
@@ -91,8 +94,8 @@ pub enum Isolation {
     Dedicated,
     /// No other case: the case runs alone on the shared cluster, without load from other cases.
     Exclusive,
-    /// No other case: the case gets its own control plane, which starts with the old operator and ends with
-    /// the case. These cases run one at a time.
+    /// No other case: the case gets its own control plane, which starts with the old operator or the old
+    /// version of Kubernetes, and ends with the case. These cases run one at a time.
     Upgrade,
 }
 

@@ -1,6 +1,7 @@
-//! An upgrade of the operator with live gangs, on a control plane that only this case uses
+//! An upgrade of the operator or of Kubernetes with live gangs, on a control plane that only this case uses
 //! ([`super::case::Isolation::Upgrade`]). The old operator serves PodCliqueSets and stops, then the new one
-//! starts.
+//! starts. In an upgrade of Kubernetes it is the same operator, and the control plane is replaced while the
+//! operator is stopped.
 //!
 //! Releases name PodGangs differently. Waits therefore use PodCliques and pods, whose names do not change,
 //! and identify a PodGang by its podgroups.
@@ -8,7 +9,6 @@
 use conformance_expect::{Gang, scaling, schedulers};
 use conformance_facts::{binding, migration};
 use conformance_history::{History, Live, SharedMark, is_of_canary};
-use conformance_install::cluster_spec::Upgrade;
 use conformance_install::part::Part;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -57,18 +57,24 @@ impl TestContext {
         pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default()
     }
 
-    /// Stops the old operator and installs what the new one needs, without starting it.
+    /// Stops the old operator, replaces the control plane if Kubernetes is upgraded, and installs what the new
+    /// operator needs, without starting it.
     pub async fn begin_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.stop_part(Part::Controller, Signal::TERM).await;
         // The old operator caused the events that are not delivered yet.
         self.caught_up().await?;
-        let title = |operator: fn(&Upgrade) -> String| cluster.spec().upgrade.as_ref().map(operator);
-        self.mark(
-            SharedMark::UpgradeStarted,
-            json!({"from": title(Upgrade::from), "to": title(Upgrade::to)}),
-        );
-        Ok(cluster.begin_upgrade().await?)
+        let spec = cluster.spec();
+        let titles = spec.upgrade.as_ref().map(|upgrade| upgrade.titles(spec.kubernetes));
+        let titles = titles.map(|[from, to]| json!({"from": from, "to": to}));
+        self.mark(SharedMark::UpgradeStarted, titles.unwrap_or_default());
+        if cluster.delete_dropped_objects().await? {
+            // The new API server can read neither the objects nor the events of their deletion.
+            self.caught_up().await?;
+        }
+        cluster.begin_upgrade().await?;
+        self.test_cluster.recorder.look_up_versions().await;
+        Ok(())
     }
 
     /// Starts the new operator and kills it after it has written `writes` objects in the namespace, or

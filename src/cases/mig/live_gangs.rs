@@ -14,7 +14,7 @@ pub(crate) const CASE: Case =
     case!("An operator upgrade keeps bound pods and binds no part of a pending gang")
         .clauses(&[MIG_01, MIG_02, MIG_03, MIG_06, MIG_07])
         .nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)])
-        .needs(&[Need::Upgrade])
+        .needs(&[Need::OperatorUpgrade])
         .isolation(Isolation::Upgrade);
 
 const PENDING: &str = "short";

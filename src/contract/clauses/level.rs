@@ -57,7 +57,7 @@ pub enum Environment {
     ControlPlane,
     /// Several schedulers in one cluster.
     Schedulers,
-    /// An upgrade of the operator.
+    /// An upgrade of the operator or of Kubernetes.
     Upgrade,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for Environment {
             Environment::Kubelet => "a cluster with real kubelets",
             Environment::ControlPlane => "a control plane that the harness controls",
             Environment::Schedulers => "several schedulers in one cluster",
-            Environment::Upgrade => "an upgrade of the operator",
+            Environment::Upgrade => "an upgrade of the operator or of Kubernetes",
         })
     }
 }
