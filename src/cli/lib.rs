@@ -66,7 +66,7 @@ use conformance_cluster::ClusterError;
 use conformance_cluster::local::Programs;
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
-use conformance_install::catalogue::components_for;
+use conformance_install::catalogue::{components_for, control_plane};
 use conformance_install::cluster_spec::{ClusterSpec, Gates};
 use conformance_install::operator::OperatorError;
 use conformance_install::{InstallError, memory, schedulers};
@@ -341,7 +341,24 @@ async fn programs(
     }
     let toolbox = Toolbox::prepare_only(components.into_iter(), &overrides, console).await?;
     let controller = parts.controller(spec, console).await?;
-    parts.with(toolbox, controller)
+    Ok(Programs { replaced: replaced(programs, spec, console).await?, ..parts.with(toolbox, controller)? })
+}
+
+/// The programs of the control plane that an upgrade replaces, always in their pinned version.
+async fn replaced(
+    programs: &ProgramRequest,
+    spec: &ClusterSpec,
+    console: &output::Console,
+) -> Result<Option<(Kubernetes, Toolbox)>, Failure> {
+    let Some(old) = spec.upgrade.as_ref().and_then(|upgrade| upgrade.control_plane.as_ref()) else {
+        return Ok(None);
+    };
+    let (components, pinned): (Vec<_>, _) = (control_plane(old.kubernetes).collect(), Overrides::default());
+    if programs.offline {
+        offline::require(&components, &pinned, spec).await?;
+    }
+    let toolbox = Toolbox::prepare_only(components.into_iter(), &pinned, console).await?;
+    Ok(Some((old.kubernetes, toolbox)))
 }
 
 /// The programs of `--component NAME=PATH`: components, and replacements for the operator and the plugin

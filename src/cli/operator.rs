@@ -25,7 +25,7 @@ pub(crate) async fn opened(
     }
 }
 
-/// The operator of `--upgrade-from`; `None` for the reference operator. It is not tested, so its
+/// An operator of `--upgrade-from`; `None` for the reference operator. It is not tested, so its
 /// declaration does not matter.
 pub(crate) async fn replaced(source: &OperatorSource) -> Result<Option<Opened>, Failure> {
     opened(source, None).await.map_err(|failure| match failure {

@@ -145,6 +145,14 @@ pub fn components_for(
     })
 }
 
+/// The programs of a local control plane that belong to this version of Kubernetes.
+pub fn control_plane(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
+    catalogue(kubernetes).filter(|component| {
+        component.module.name.starts_with("kubernetes-")
+            && matches!(component.purpose, Purpose::ControlPlane | Purpose::Scheduler(_))
+    })
+}
+
 /// The control plane reads these files when it starts.
 pub fn module_files(wanted: &BTreeSet<Scheduler>, with_trainer: bool) -> Vec<ModuleFiles> {
     let of_schedulers = schedulers::all().filter(|scheduler| wanted.contains(scheduler));
@@ -294,6 +302,8 @@ mod tests {
             .map(|component| component.name)
             .collect();
         assert_eq!(names, ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"]);
+        let replaced: Vec<_> = control_plane(Kubernetes::V1_36).map(|component| component.name).collect();
+        assert_eq!(replaced, &names[1..4]);
         let wanted = schedulers::all().collect();
         let all = components_for(Kubernetes::V1_37, &wanted, false).map(|component| component.name);
         let of_schedulers = schedulers::components().map(|component| component.name);

@@ -12,6 +12,7 @@ pub(super) fn check(request: &Request) -> Result<(), Failure> {
     let name = name_of(&request.subject.cases);
     let found = of_subject(request, name)
         .or_else(|| of_selection(request, name))
+        .or_else(|| of_upgrade(request, name))
         .or_else(|| of_versions(request, name))
         .or_else(|| of_cluster(request))
         .or_else(|| of_programs(request));
@@ -91,6 +92,25 @@ fn of_selection(request: &Request, name: &str) -> Option<String> {
     let is_selected =
         !selection.words.is_empty() || !selection.skip.is_empty() || !selection.classes.is_empty() || refused;
     is_selected.then(|| format!("section selection of the configuration does not apply to `{name}`: omit it"))
+}
+
+/// An upgrade of Kubernetes goes to the next minor version, and its gangs are those of the old one.
+fn of_upgrade(request: &Request, name: &str) -> Option<String> {
+    const KUBE_SCHEDULER: &str = "kube-scheduler";
+    let Request { subject, operator, programs, .. } = request;
+    let old = operator.replaced_kubernetes()?;
+    let new = old.successor()?;
+    let option = format!("--upgrade-from kubernetes={old}");
+    if !matches!(subject.cases, Cases::Suite(Workload::PodCliqueSets)) {
+        return Some(format!("{option} does not apply to `{name}`: omit it"));
+    }
+    if subject.versions != [new] {
+        return Some(format!("{option} upgrades to Kubernetes {new}: pass --kubernetes {new}, or omit it"));
+    }
+    let has_checkout = programs.checkouts.iter().any(|(name, _)| name == KUBE_SCHEDULER);
+    has_checkout.then(|| {
+        format!("--component {KUBE_SCHEDULER}=src:DIR belongs to one version: omit it with {option}")
+    })
 }
 
 fn of_versions(request: &Request, name: &str) -> Option<String> {

@@ -23,7 +23,7 @@ pub(crate) use self::cluster::ClusterRequest;
 pub(crate) use self::execution::Execution;
 pub(crate) use self::job::JobRequest;
 pub(crate) use self::nodes::{NodesSource, WorkloadNodes};
-pub(crate) use self::operator::{OperatorRequest, OperatorSource};
+pub(crate) use self::operator::{OperatorRequest, OperatorSource, UpgradeFrom};
 pub(crate) use self::output::Output;
 pub(crate) use self::pod::Pod;
 pub(crate) use self::programs::{ProgramRequest, TrainerSource};
@@ -177,7 +177,9 @@ impl Request {
             | Cases::Observations => None,
         };
         let scope = scope.or(options.target.scope);
-        let default = || Versions::from(select::version_for(scope.as_deref()));
+        let operator = OperatorRequest::of(options.operator)?;
+        let upgraded = operator.replaced_kubernetes().and_then(Kubernetes::successor);
+        let default = || Versions::from(upgraded.unwrap_or_else(|| select::version_for(scope.as_deref())));
         let versions = options.target.kubernetes.unwrap_or_else(default).all();
         let execution = Execution::of(&options.execution)?;
         let selection = Selection {
@@ -196,7 +198,7 @@ impl Request {
                 versions,
             },
             selection,
-            operator: OperatorRequest::of(options.operator)?,
+            operator,
             cluster: ClusterRequest::of(options.cluster)?,
             programs: ProgramRequest::of(&options.programs)?,
             execution,

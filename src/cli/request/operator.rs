@@ -1,6 +1,8 @@
-//! The operator under test, and the one that it replaces in an upgrade.
+//! The operator under test, and what an upgrade replaces.
 
 use std::path::PathBuf;
+
+use conformance_contract::kubernetes::Kubernetes;
 
 use crate::Failure;
 use crate::options::OperatorOptions;
@@ -10,8 +12,7 @@ pub(crate) struct OperatorRequest {
     pub source: OperatorSource,
     /// The declaration, instead of the one of its description.
     pub declaration: Option<PathBuf>,
-    /// The operator of `--upgrade-from`.
-    pub upgrade_from: Option<OperatorSource>,
+    pub upgrade_from: Option<UpgradeFrom>,
     /// The name and version of an operator that someone else runs.
     pub name: String,
     pub version: String,
@@ -27,6 +28,45 @@ pub(crate) enum OperatorSource {
     Existing,
     /// The harness starts it: `upstream=DIR` or `exec:FILE`.
     Started(String),
+}
+
+/// What `--upgrade-from` replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UpgradeFrom {
+    Operator(OperatorSource),
+    /// The control plane of this version. The operator under test runs before and after the upgrade.
+    Kubernetes(Kubernetes),
+}
+
+impl UpgradeFrom {
+    fn of(word: &str) -> Result<Self, Failure> {
+        let Some(minor) = word.strip_prefix("kubernetes=") else {
+            return match OperatorSource::of(Some(word)) {
+                OperatorSource::Existing => Err(Failure::Usage(
+                    "--upgrade-from existing: the harness starts this operator: pass reference, upstream=DIR or exec:FILE"
+                        .into(),
+                )),
+                source => Ok(Self::Operator(source)),
+            };
+        };
+        let known: Vec<_> =
+            Kubernetes::ALL.into_iter().filter(|version| version.successor().is_some()).collect();
+        match known.iter().find(|version| version.minor() == minor) {
+            Some(version) => Ok(Self::Kubernetes(*version)),
+            None => Err(Failure::Usage(format!(
+                "--upgrade-from {word}: unknown version of Kubernetes, or no later one is released: expected {}",
+                known.iter().map(|version| version.minor()).collect::<Vec<_>>().join(", ")
+            ))),
+        }
+    }
+
+    /// The word of `--upgrade-from`.
+    pub(crate) fn word(&self) -> String {
+        match self {
+            Self::Operator(source) => source.word().to_owned(),
+            Self::Kubernetes(version) => format!("kubernetes={version}"),
+        }
+    }
 }
 
 /// The word for an operator that someone else runs.
@@ -58,14 +98,16 @@ impl OperatorSource {
 }
 
 impl OperatorRequest {
-    pub(super) fn of(options: OperatorOptions) -> Result<Self, Failure> {
-        let upgrade_from = options.upgrade_from.as_deref().map(|word| OperatorSource::of(Some(word)));
-        if upgrade_from == Some(OperatorSource::Existing) {
-            return Err(Failure::Usage(
-                "--upgrade-from existing: the harness starts this operator: pass reference, upstream=DIR or exec:FILE"
-                    .into(),
-            ));
+    /// The version of the control plane that an upgrade of Kubernetes replaces.
+    pub(crate) fn replaced_kubernetes(&self) -> Option<Kubernetes> {
+        match self.upgrade_from {
+            Some(UpgradeFrom::Kubernetes(version)) => Some(version),
+            Some(UpgradeFrom::Operator(_)) | None => None,
         }
+    }
+
+    pub(super) fn of(options: OperatorOptions) -> Result<Self, Failure> {
+        let upgrade_from = options.upgrade_from.as_deref().map(UpgradeFrom::of).transpose()?;
         let probe_undeclared = options.probe_undeclared.unwrap_or_default();
         for (field, is_given) in
             [("declaration", options.declaration.is_some()), ("probeUndeclared", probe_undeclared)]

@@ -21,6 +21,8 @@ fn a_gang_scope_selects_its_version_of_kubernetes() {
     let versions = |line: &str| request(line).unwrap().subject.versions;
     assert_eq!(versions("run --scope Tree"), [Kubernetes::V1_37]);
     assert_eq!(versions("run --kubernetes all"), Kubernetes::ALL);
+    assert_eq!(versions("run --upgrade-from kubernetes=1.36"), [Kubernetes::V1_37]);
+    assert_eq!(versions("run --upgrade-from kubernetes=1.36 --scope PodGang"), [Kubernetes::V1_37]);
 }
 
 #[test]
@@ -51,6 +53,12 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 #[case("run --operator existing", "pass --provider existing")]
 #[case("run --upgrade-from existing", "the harness starts this operator")]
 #[case("run --upgrade-from reference --provider kind", "--upgrade-from starts local processes")]
+#[case("run --upgrade-from kubernetes=1.36 --provider kind", "--upgrade-from starts local processes")]
+#[case("run --upgrade-from kubernetes=1.35", "kubernetes=1.35: unknown version of Kubernetes")]
+#[case("run --upgrade-from kubernetes=1.37", "expected 1.36")]
+#[case("run --upgrade-from kubernetes=1.36 --kubernetes 1.36", "upgrades to Kubernetes 1.37")]
+#[case("run --upgrade-from kubernetes=1.36 --kubernetes all", "pass --kubernetes 1.37, or omit it")]
+#[case("fuzz --count 1 --upgrade-from kubernetes=1.36", "does not apply to `fuzz`")]
 #[case("run --nodes-where pool=gpu", "pass --provider existing")]
 #[case("run --provider existing --nodes-where gpu", "expected KEY=VALUE")]
 #[case("run --context dev", "--kubeconfig and --context need --provider existing")]

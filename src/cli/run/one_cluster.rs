@@ -13,8 +13,9 @@ use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 use conformance_driver::case::Isolation;
 use conformance_driver::test_cluster::Thorough;
-use conformance_install::cluster_spec::{ClusterSpec, Upgrade};
+use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::operator::Opened;
+use conformance_install::upgrade::Upgrade;
 use conformance_report::{Implementation, ImplementationFile, Report};
 use conformance_run::admission;
 use conformance_run::environment::{Environment, Origin, Settings};
@@ -28,7 +29,7 @@ use super::{Run, held, reproduce};
 use crate::options::ProviderName;
 use crate::output::{self, Console};
 use crate::report_files::{command, store, unwritten, write, write_without_page};
-use crate::request::{Cases, Request};
+use crate::request::{Cases, Request, UpgradeFrom};
 use crate::{
     Failure, accept, baseline, cluster_spec, generated, operator, provider, run_id, select, trainer,
 };
@@ -182,8 +183,8 @@ async fn open_operators(plan: &mut RunPlan, request: &Request) -> Result<Operato
         }
     }
     let replaced = match &operator.upgrade_from {
-        Some(source) => Some(Replaced { opened: operator::replaced(source).await? }),
-        None => None,
+        Some(UpgradeFrom::Operator(source)) => Some(Replaced { opened: operator::replaced(source).await? }),
+        Some(UpgradeFrom::Kubernetes(_)) | None => None,
     };
     if let Some(Replaced { opened: Some(opened) }) = &replaced {
         targets = operator::targets(opened, targets, is_all)?;
@@ -261,7 +262,11 @@ async fn build(
             Some(opened) => Some(Arc::new(opened.build(console).await?)),
             None => None,
         };
-        spec.upgrade = Some(Upgrade { from, to: spec.operator.clone(), faults: Vec::new() });
+        let to = spec.operator.clone();
+        spec.upgrade = Some(Upgrade { from, to, faults: Vec::new(), control_plane: None });
+    }
+    if let Some(old) = operator.replaced_kubernetes() {
+        spec.upgrade = Some(Upgrade::of_kubernetes(old, spec.operator.clone()));
     }
     Ok(Built { spec, implementation, init })
 }

@@ -118,6 +118,10 @@ mod tests {
     /// The printed command parses to the request of the run, restricted to one case.
     #[rstest::rstest]
     #[case("run --backend volcano", "grove-conformance run {case} {target}")]
+    #[case(
+        "run mig --upgrade-from kubernetes=1.36",
+        "grove-conformance run {case} --upgrade-from 'kubernetes=1.36' {target}"
+    )]
     #[case("trainjobs --backend volcano", "grove-conformance trainjobs {case} {target}")]
     #[case("ai-conformance --seed 7", "grove-conformance ai-conformance {case} --seed 7 {target}")]
     #[case(
