@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use conformance_contract::clauses::{Feature, Workload};
+use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
-use conformance_install::cluster_spec::{ClusterSpec, ControllerSpec, Upgrade};
+use conformance_install::cluster_spec::{ClusterSpec, ControllerSpec};
 use conformance_install::part::Part;
 use conformance_install::schedulers::{self, GivenScheduler};
+use conformance_install::upgrade::Upgrade;
 use conformance_proxy::{Change, Edit, Patch, Rule};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,6 +25,9 @@ pub struct Breakage {
     pub faults: Vec<String>,
     /// In cases with an upgrade: the faults of the reference operator that replaces one without faults.
     pub upgrade: Option<Vec<String>>,
+    /// In cases with an upgrade of Kubernetes to the target's next version: the faults of the reference
+    /// operator after the upgrade.
+    pub kubernetes_upgrade: Option<Vec<String>>,
     /// Fault proxy rules between the reference operator and the API server.
     pub controller: Vec<Rule>,
     /// Fault proxy rules between the API server and the processes of the target's scheduler or stand-in.
@@ -55,7 +60,9 @@ impl Breakage {
     pub(crate) fn spec(&self, target: Target, given: Given) -> ClusterSpec {
         let additional = self.beside.iter().filter_map(|name| scheduler(name));
         let target_scheduler = Some(target.scheduler()).filter(|scheduler| *scheduler != Scheduler::KUBE);
-        let mut spec = ClusterSpec::of(target.kubernetes());
+        let old = target.kubernetes();
+        let upgraded = self.kubernetes_upgrade.as_ref().and_then(|_| old.successor());
+        let mut spec = ClusterSpec::of(upgraded.unwrap_or(old));
         if let Some(config) = &self.profile {
             spec.controller = ControllerSpec::with_profile(config.clone());
         }
@@ -71,7 +78,7 @@ impl Breakage {
         }
         spec.given = given;
         spec.controller.faults.extend(self.faults.clone());
-        spec.upgrade = self.upgrade.clone().map(|faults| Upgrade { from: None, to: None, faults });
+        spec.upgrade = self.upgrade(old);
         spec.gpu_plugin_faults.extend(self.gpu_plugin.clone());
         spec.api_gates.0.extend(self.api_gates.clone());
         spec.scheduler_gates.0.extend(self.scheduler_gates.clone());
@@ -94,6 +101,15 @@ impl Breakage {
             spec = self.scheduler.iter().cloned().fold(spec, |spec, rule| spec.with_rule(part, rule));
         }
         spec
+    }
+
+    /// An upgrade of the reference operator, or of Kubernetes under it.
+    fn upgrade(&self, old: Kubernetes) -> Option<Upgrade> {
+        if let Some(faults) = self.kubernetes_upgrade.clone() {
+            return Some(Upgrade { faults, ..Upgrade::of_kubernetes(old, None) });
+        }
+        let faults = self.upgrade.clone()?;
+        Some(Upgrade { from: None, to: None, faults, control_plane: None })
     }
 
     pub(crate) fn check(&self, target: Target) -> Result<(), InvalidMutant> {

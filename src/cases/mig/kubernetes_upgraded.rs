@@ -1,0 +1,169 @@
+//! 4 nodes x 8 GPUs. On the old version of Kubernetes, the operator creates a PodCliqueSet that runs, and a gang
+//! of 5 pods x 8 GPUs that is one pod short. The control plane is replaced by the next version on the same
+//! etcd. Gang resources that the next version cannot read are deleted before that, and the pods stay. Then the
+//! operator starts again, and the fifth node joins.
+
+use conformance_check::migration;
+
+use crate::prelude::*;
+
+pub(crate) const CASE: Case =
+    case!("An upgrade of Kubernetes keeps bound pods, and every gang is complete again afterwards")
+        .clauses(&[MIG_08, MIG_01, MIG_02, MIG_03, MIG_07])
+        .nodes(&[nodes(4).gpus(8), nodes(1).gpus(8).joining(1)])
+        .needs(&[Need::KubernetesUpgrade])
+        .isolation(Isolation::Upgrade);
+
+const RUNNING: &str = "steady";
+const PENDING: &str = "short";
+
+async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    test.submit(RUNNING).await?;
+    test.until_composed(RUNNING).await?;
+    test.submit(PENDING).await?;
+    test.scheduler_passes_over_set(PENDING).await?;
+    test.begin_upgrade().await?;
+    test.end_upgrade().await?;
+    test.scheduler_passes_over_set(PENDING).await?;
+    test.add_nodes(1).await?;
+    test.try_until_bound(PENDING).await
+}
+
+fn check(history: &History) -> Vec<Finding> {
+    let since_upgrade =
+        || history.reached(SharedMark::UpgradeStarted).map(|(start, _)| start..history.entries.len());
+    vec![
+        finding(MIG_08, || {
+            let end = history.before(history.reached(SharedMark::UpgradeEnded)?.0);
+            migration::one_scheme(history, &end)?;
+            migration::composed(&end, RUNNING, &history.gangs(RUNNING)?)
+        }),
+        finding(MIG_01, || {
+            migration::untouched(history, since_upgrade()?)?;
+            history.reached(SharedMark::UpgradeEnded).map(drop)
+        }),
+        finding(MIG_02, || migration::joins_what_exists(history, since_upgrade()?)),
+        finding(MIG_03, || {
+            migration::pending_throughout(history, since_upgrade()?.start, &history.units(PENDING)?)
+        }),
+        finding(MIG_07, || {
+            migration::bound_after_upgrade(history, since_upgrade()?.start, &history.units(PENDING)?)
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, gated, object, one_clique, owned, worker};
+    use rstest::rstest;
+
+    use super::*;
+
+    fn gang(set: &str, pods: usize) -> Value {
+        let references: Vec<_> =
+            (0..pods).map(|index| json!({"name": format!("{set}-0-worker-{index}")})).collect();
+        let mut gang = owned(object("PodGang", &format!("{set}-0")), "PodCliqueSet", set);
+        gang["spec"] = json!({"podgroups": [
+            {"name": format!("{set}-0-worker"), "minReplicas": pods, "podReferences": references}
+        ]});
+        gang
+    }
+
+    fn pod_group(set: &str) -> Value {
+        owned(object("PodGroup", &format!("{set}-0-g")), "PodGang", &format!("{set}-0"))
+    }
+
+    fn pod(set: &str, index: usize, node: Option<&str>) -> Value {
+        let mut pod = worker(set, index, node);
+        pod["spec"]["schedulingGroup"] = json!({"podGroupName": format!("{set}-0-g")});
+        if node.is_some() {
+            pod["status"] = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
+        }
+        pod
+    }
+
+    fn set_of(set: &str, pods: usize, node: Option<&str>) -> Vec<Value> {
+        let clique = owned(object("PodClique", &format!("{set}-0-worker")), "PodCliqueSet", set);
+        let objects = [one_clique(set, pods), clique, gang(set, pods), pod_group(set)];
+        objects.into_iter().chain((0..pods).map(|index| pod(set, index, node))).collect()
+    }
+
+    /// A PodCliqueSet that runs and one that waits, whose PodGroups are deleted for the upgrade.
+    fn upgrade() -> Story {
+        let story = Story::flat().submitted(one_clique(RUNNING, 1)).submitted(one_clique(PENDING, 2));
+        let story = story.all_added(set_of(RUNNING, 1, Some("n"))).all_added(set_of(PENDING, 2, None));
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
+        let story = story.mark(SharedMark::UpgradeStarted, Value::Null);
+        [RUNNING, PENDING].into_iter().fold(story, |story, set| story.deleted(pod_group(set)))
+    }
+
+    fn recreated(story: Story) -> Story {
+        [RUNNING, PENDING].into_iter().fold(story, |story, set| story.added(pod_group(set)))
+    }
+
+    fn ended(story: Story) -> Story {
+        let story = story.mark(SharedMark::UpgradeEnded, Value::Null);
+        let story = story.mark(SharedMark::SchedulerPassed, Value::Null);
+        (0..2).fold(story, |story, index| story.modified(pod(PENDING, index, Some("n"))))
+    }
+
+    #[rstest]
+    #[case::gang_resources_not_recreated(
+        "MIG-08",
+        ended,
+        "Pod steady-0-worker-0 is a member of PodGroup steady-0-g, which does not exist"
+    )]
+    #[case::pod_not_replaced(
+        "MIG-08",
+        |story| ended(recreated(story).deleted(pod(RUNNING, 0, Some("n")))),
+        "PodClique steady-0-worker has 0 pods, 0 of them bound and Ready, want 1"
+    )]
+    #[case::pod_deleted(
+        "MIG-01",
+        |story| ended(recreated(story).deleted(pod(RUNNING, 0, Some("n")))),
+        "Pod steady-0-worker-0 was bound before the upgrade, but it was deleted"
+    )]
+    #[case::released_without_pod_group(
+        "MIG-02",
+        |story: Story| {
+            let released = story.added(gated(pod(PENDING, 2, None))).modified(pod(PENDING, 2, None));
+            ended(recreated(released))
+        },
+        "lost its gate for PodGroup short-0-g before that existed"
+    )]
+    #[case::bound_in_part(
+        "MIG-03",
+        |story: Story| ended(recreated(story.modified(pod(PENDING, 0, Some("n"))))),
+        "were bound, want 0 because it did not fit"
+    )]
+    #[case::never_bound(
+        "MIG-07",
+        |story| {
+            let story = recreated(story).mark(SharedMark::UpgradeEnded, Value::Null);
+            story.mark(SharedMark::SchedulerPassed, Value::Null)
+        },
+        "short-0"
+    )]
+    #[case::never_ended("MIG-08", recreated, "upgrade ended")]
+    fn each_fault_breaks_its_clause(
+        #[case] clause: &str,
+        #[case] afterwards: fn(Story) -> Story,
+        #[case] expected: &str,
+    ) {
+        let mut findings = check(&afterwards(upgrade()).end()).into_iter();
+        match findings.find(|finding| finding.clause == clause).unwrap().ruling {
+            Err(Broken::Violated(found)) => {
+                assert!(found.iter().any(|violation| violation.message.contains(expected)), "{found:?}");
+            }
+            Err(Broken::NotReached(reason)) => assert!(reason.contains(expected), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_upgrade_after_which_gang_resources_exist_again_passes() {
+        for finding in check(&ended(recreated(upgrade())).end()) {
+            assert_eq!(finding.ruling, Ok(()), "{}", finding.clause);
+        }
+    }
+}
