@@ -211,9 +211,8 @@ impl Environment {
             // If the watches are behind, the driver's timeout proves nothing.
             (_, Err(unsettled)) => Some(unsettled),
         };
-        // On a dedicated cluster no other case ran, so this case caused the exit.
         let operator_exit =
-            || test_cluster.cluster.operator_death().filter(|_| case.isolation == Isolation::Dedicated);
+            || test_cluster.cluster.operator_death().filter(|_| caused_exit(case, &test.history()));
         let stop = match stop {
             Some(Stop::Cluster(error)) => {
                 Some(operator_exit().map_or(Stop::Cluster(error), Stop::OperatorEnded))
@@ -368,6 +367,16 @@ fn undecided(case: &Case, target: Target) -> Vec<Finding> {
     clauses.into_iter().map(|clause| Finding { clause, ruling: ruling() }).collect()
 }
 
+/// Whether the case caused the exit of the operator under test. No other case ran on its cluster. Before an
+/// upgrade, the operator may be another one.
+fn caused_exit(case: &Case, history: &History) -> bool {
+    match case.isolation {
+        Isolation::Dedicated => true,
+        Isolation::Upgrade => history.marks(SharedMark::UpgradeStarted).next().is_some(),
+        Isolation::Shared | Isolation::Exclusive => false,
+    }
+}
+
 /// Returns when a component that the target needs has exited, or when the cluster can no longer be observed.
 async fn component_failure(test_cluster: &TestCluster, target: Target) -> ClusterError {
     let ended = async {
@@ -397,6 +406,14 @@ mod tests {
 
     fn any_case() -> &'static Case {
         crate::suites::cases().find(|case| case.clauses.contains(&"DEL-07")).unwrap()
+    }
+
+    #[test]
+    fn an_exit_of_the_operator_counts_from_the_start_of_an_upgrade() {
+        let case = Case { isolation: Isolation::Upgrade, ..*any_case() };
+        let story = Story::flat();
+        assert!(!caused_exit(&case, &story.clone().end()));
+        assert!(caused_exit(&case, &story.mark(SharedMark::UpgradeStarted, Value::Null).end()));
     }
 
     #[tokio::test]
