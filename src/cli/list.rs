@@ -78,8 +78,6 @@ fn name_of(need: Need) -> &'static str {
         Need::ReferenceController => "referenceController",
         Need::DisableableBackend => "disableableBackend",
         Need::Upgrade => "upgrade",
-        Need::OperatorUpgrade => "operatorUpgrade",
-        Need::KubernetesUpgrade => "kubernetesUpgrade",
         Need::PodGangsByHand => "podGangsByHand",
         Need::GangResources => "gangResources",
         Need::TrainerPlugin => "trainerPlugin",

@@ -76,8 +76,6 @@ pub enum Need {
     DisableableBackend,
     /// An upgrade of the operator or of Kubernetes.
     Upgrade,
-    OperatorUpgrade,
-    KubernetesUpgrade,
     /// An operator that acts on PodGangs that no PodCliqueSet controls.
     PodGangsByHand,
     GangResources,

@@ -65,9 +65,11 @@ impl TestContext {
         // The old operator caused the events that are not delivered yet.
         self.caught_up().await?;
         let spec = cluster.spec();
-        let titles = spec.upgrade.as_ref().map(|upgrade| upgrade.titles(spec.kubernetes));
-        let titles = titles.map(|[from, to]| json!({"from": from, "to": to}));
-        self.mark(SharedMark::UpgradeStarted, titles.unwrap_or_default());
+        let detail = spec.upgrade.as_ref().map(|upgrade| {
+            let [from, to] = upgrade.titles(spec.kubernetes);
+            json!({"of": upgrade.replaced(), "from": from, "to": to})
+        });
+        self.mark(SharedMark::UpgradeStarted, detail.unwrap_or_default());
         if cluster.delete_dropped_objects().await? {
             // The new API server can read neither the objects nor the events of their deletion.
             self.caught_up().await?;

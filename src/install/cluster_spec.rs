@@ -211,11 +211,6 @@ impl ClusterSpec {
         std::mem::swap(&mut self.runtime_config, runtime_config);
     }
 
-    /// Whether the upgrade replaces the control plane; `None` without an upgrade.
-    pub fn upgrades_kubernetes(&self) -> Option<bool> {
-        self.upgrade.as_ref().map(|upgrade| upgrade.control_plane.is_some())
-    }
-
     pub fn parts(&self) -> impl Iterator<Item = Part> {
         Part::all().filter(|part| self.has(*part))
     }

@@ -47,7 +47,12 @@ impl Upgrade {
         Self { from: operator.clone(), to: operator, faults: Vec::new(), control_plane }
     }
 
-    /// What is replaced and what replaces it, for histories. `now` is the version before the upgrade.
+    /// What is replaced, in one word, for histories.
+    pub fn replaced(&self) -> &'static str {
+        if self.control_plane.is_some() { "kubernetes" } else { "operator" }
+    }
+
+    /// The names of what is replaced and of what replaces it, for histories. `now` is the version before the upgrade.
     pub fn titles(&self, now: Kubernetes) -> [String; 2] {
         match &self.control_plane {
             Some(next) => [now, next.kubernetes].map(|version| format!("Kubernetes {version}")),

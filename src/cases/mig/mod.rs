@@ -1,6 +1,5 @@
 //! One release of the operator, or of Kubernetes, replaces another under live gangs.
 
 pub(crate) mod killed_during_upgrade;
-pub(crate) mod kubernetes_upgraded;
 pub(crate) mod lifecycle_after_upgrade;
 pub(crate) mod live_gangs;

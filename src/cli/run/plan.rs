@@ -98,7 +98,7 @@ mod tests {
         let plan = planned("run --upgrade-from kubernetes=1.36").unwrap();
         assert_eq!(plan.targets, [Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG]);
         assert!(plan.chosen.iter().all(|case| case.isolation == Isolation::Upgrade));
-        assert!(plan.chosen.iter().any(|case| case.id == "mig/kubernetes-upgraded"));
+        assert!(plan.chosen.iter().any(|case| case.id == "mig/live-gangs"));
         assert!(plan.left_out.iter().any(|case| case.id == "aon/one-clique-too-large"));
     }
 

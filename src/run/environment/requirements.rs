@@ -100,14 +100,6 @@ impl Environment {
             Need::Upgrade => {
                 (spec.upgrade.is_some(), "the case upgrades an operator or Kubernetes: pass --upgrade-from")
             }
-            Need::OperatorUpgrade => (
-                spec.upgrades_kubernetes() == Some(false),
-                "the case upgrades an operator: pass --upgrade-from OPERATOR",
-            ),
-            Need::KubernetesUpgrade => (
-                spec.upgrades_kubernetes() == Some(true),
-                "the case upgrades Kubernetes: pass --upgrade-from kubernetes=1.36",
-            ),
             Need::GangResources => (
                 !target.lacks_by_declaration(Feature::GangScheduling),
                 "the case identifies a PodGang's backend by its gang resources, and the operator declares no gang scheduling",
