@@ -8,7 +8,7 @@ use conformance_programs::blocking::in_place;
 use conformance_report as report;
 use conformance_report::{EvidenceError, Report, StoreError};
 
-use super::request::Request;
+use super::request::{Cases, Request};
 use super::{Failure, load, output};
 
 /// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it. If `quiet`,
@@ -62,10 +62,14 @@ pub(crate) fn unwritten(error: StoreError) -> Failure {
 
 /// Writes the files that were requested in addition to the report.
 pub(crate) fn write_further_files(request: &Request, report: &Report) -> Result<(), Failure> {
-    if request.subject.workload() == Workload::PlainPods {
-        for file in report::write_ai_conformance(&request.output.folder, report).map_err(unwritten)? {
-            output::say(&format!("wrote {}", file.display()));
-        }
+    let folder = &request.output.folder;
+    let checklists = match request.subject.cases {
+        Cases::Suite(Workload::PlainPods) => report::write_ai_conformance(folder, report),
+        Cases::Suite(Workload::PodCliqueSets) => report::write_operator_conformance(folder, report),
+        _ => Ok(Vec::new()),
+    };
+    for file in checklists.map_err(unwritten)? {
+        output::say(&format!("wrote {}", file.display()));
     }
     if let Some(file) = &request.output.evidence {
         match report::write_evidence(file, report) {

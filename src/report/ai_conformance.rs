@@ -1,20 +1,20 @@
-//! The gang scheduling result in the format of the Kubernetes AI conformance program: the checklist of
-//! <https://github.com/cncf/k8s-ai-conformance> with this one requirement. A platform shows one scheduler, so
-//! there is one document per scheduler.
+//! Results in the format of the Kubernetes AI conformance program: the checklist for 1.36 of
+//! <https://github.com/cncf/k8s-ai-conformance> with the requirements that a run shows. A platform shows one
+//! scheduler, so there is one document per target.
 //!
 //! The status reports what the run found and certifies nothing. Fields that only the vendor can fill in keep
-//! the placeholders of the program's template, which its check rejects.
+//! the placeholders of the program's template, which its check rejects. That check also requires
+//! `k8sConformanceUrl`, which the template for 1.36 no longer has.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use conformance_contract::target::{AI_CONFORMANCE_TARGETS, Target};
 use conformance_contract::verdict::Verdict;
 use serde::Serialize;
 
-use super::{Report, StoreError, TargetReport, store};
-
-/// Prefix of the ids of the clauses that make up the requirement.
-const GROUP: &str = "AIC-";
+use super::ai_requirements::{DISAGGREGATED_INFERENCE, GANG_SCHEDULING, ROBUST_CONTROLLER, Shown};
+use super::{ClauseResult, Report, StoreError, TargetReport, store};
 
 /// The program's names for a status. An empty status claims nothing, as in the template.
 const IMPLEMENTED: &str = "Implemented";
@@ -24,7 +24,8 @@ const NOTHING_CLAIMED: &str = "";
 #[derive(Debug, Serialize)]
 struct Checklist {
     metadata: Metadata,
-    spec: Spec,
+    /// By section of the program's checklist.
+    spec: BTreeMap<&'static str, Vec<Requirement>>,
 }
 
 /// The platform. The vendor fills in everything but the Kubernetes version.
@@ -36,18 +37,13 @@ struct Metadata {
     platform_version: &'static str,
     vendor_name: &'static str,
     website_url: &'static str,
+    repo_url: &'static str,
     documentation_url: &'static str,
     product_logo_url: &'static str,
     description: &'static str,
     contact_email_address: &'static str,
     #[serde(rename = "k8sConformanceUrl")]
     kubernetes_conformance_url: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Spec {
-    scheduling_orchestration: [Requirement; 1],
 }
 
 #[derive(Debug, Serialize)]
@@ -60,34 +56,49 @@ struct Requirement {
     notes: String,
 }
 
-const DESCRIPTION: &str = "The platform must allow for the installation and successful operation of at least one gang \
-    scheduling solution that ensures all-or-nothing scheduling for distributed AI workloads (e.g. Kueue, Volcano, etc.) To \
-    be conformant, the vendor must demonstrate that their platform can successfully run at least one such solution.";
-
-const METHOD: &str = " The watch history shows that no pod of a gang without room is bound until two canary gangs, one \
-    after the other, have passed through the same scheduler. The proof does not rely on a wait of fixed length. A running \
-    pod is one that is Ready. Whether workloads complete is not checked.";
-
 const OWN_CONTROL_PLANE: &str = " The run created its control plane and simulated its nodes, so this result is about the \
     scheduler and not yet about a platform.";
 
 const HEAD: &str = "\
-# The gang scheduling result of one run of grove-conformance, in the format of the Kubernetes AI conformance checklist. Add
-# the requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
+# The result of one run of grove-conformance, in the format of the Kubernetes AI conformance checklist. Add each
+# requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
 ";
 
-/// Writes one checklist per target into a report's folder and returns the paths.
+/// Writes the gang scheduling of each target for plain pods into a report's folder and returns the paths.
 pub fn write_ai_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
-    let is_known = |target: &&TargetReport| known(target).is_some();
+    let targets = report.targets.iter().filter(|target| known(target).is_some());
+    let write = |target: &TargetReport| write(folder, &target.backend, report, target, &[GANG_SCHEDULING]);
+    targets.map(write).collect()
+}
+
+/// Writes what the operator shows on each target into a report's folder and returns the paths. A local run
+/// shows nothing about a platform.
+pub fn write_operator_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
+    if report.provider.name == "local" {
+        return Ok(Vec::new());
+    }
     let write = |target: &TargetReport| {
-        let file = "the checklist";
-        let yaml = serde_yaml::to_string(&checklist(report, target))
-            .map_err(|error| StoreError::Render { file, message: error.to_string() })?;
-        let path = folder.join(format!("{}.yaml", target.backend));
-        store::write_text(&path, &format!("{HEAD}{yaml}"))?;
-        Ok(path)
+        let scope = target.variant.as_ref().map(|variant| format!("-{variant}")).unwrap_or_default();
+        let name = format!("ai-conformance-operator-{}{scope}", target.backend);
+        let name = name.to_ascii_lowercase().replace([' ', ':', '/'], "-");
+        write(folder, &name, report, target, &[ROBUST_CONTROLLER, DISAGGREGATED_INFERENCE])
     };
-    report.targets.iter().filter(is_known).map(write).collect()
+    report.targets.iter().map(write).collect()
+}
+
+fn write(
+    folder: &Path,
+    name: &str,
+    report: &Report,
+    target: &TargetReport,
+    shown: &[Shown],
+) -> Result<PathBuf, StoreError> {
+    let file = "the checklist";
+    let yaml = serde_yaml::to_string(&checklist(report, target, shown))
+        .map_err(|error| StoreError::Render { file, message: error.to_string() })?;
+    let path = folder.join(format!("{name}.yaml"));
+    store::write_text(&path, &format!("{HEAD}{yaml}"))?;
+    Ok(path)
 }
 
 /// The target in the contract, if the contract defines it for plain pods.
@@ -95,8 +106,20 @@ fn known(target: &TargetReport) -> Option<Target> {
     AI_CONFORMANCE_TARGETS.into_iter().find(|known| known.name() == target.backend)
 }
 
-fn checklist(report: &Report, target: &TargetReport) -> Checklist {
+fn checklist(report: &Report, target: &TargetReport, shown: &[Shown]) -> Checklist {
     let minor = report.provider.kubernetes_version.rsplit_once('.').map_or("", |(minor, _)| minor);
+    let mut spec: BTreeMap<&'static str, Vec<Requirement>> = BTreeMap::new();
+    for shown in shown {
+        spec.entry(shown.section).or_default().push(Requirement {
+            id: shown.id,
+            description: shown.description,
+            level: shown.level,
+            status: status(report, target, shown),
+            // Relative to the checklist.
+            evidence: ["report.yaml"],
+            notes: notes(report, target, shown),
+        });
+    }
     Checklist {
         metadata: Metadata {
             kubernetes_version: minor.into(),
@@ -104,65 +127,69 @@ fn checklist(report: &Report, target: &TargetReport) -> Checklist {
             platform_version: "[Platform Version]",
             vendor_name: "[Vendor Name]",
             website_url: "[Website URL]",
+            repo_url: "[Repository URL]",
             documentation_url: "[Documentation URL]",
             product_logo_url: "[Product Logo URL]",
             description: "[Description]",
             contact_email_address: "[Contact Email Address]",
             kubernetes_conformance_url: "[Kubernetes Conformance URL]",
         },
-        spec: Spec {
-            scheduling_orchestration: [Requirement {
-                id: "gang_scheduling",
-                description: DESCRIPTION,
-                level: "MUST",
-                status: status(report, target),
-                // Relative to the checklist.
-                evidence: ["report.yaml"],
-                notes: notes(report, target),
-            }],
-        },
+        spec,
     }
 }
 
-fn verdicts(target: &TargetReport) -> impl Iterator<Item = (&str, Verdict)> {
-    let clauses = target.clauses.iter().filter(|clause| clause.id.starts_with(GROUP));
-    clauses.map(|clause| (clause.id.as_str(), clause.outcome.verdict))
+fn clauses<'a>(target: &'a TargetReport, shown: &Shown) -> impl Iterator<Item = &'a ClauseResult> {
+    let ids = shown.clauses;
+    target.clauses.iter().filter(move |clause| ids.contains(&clause.id.as_str()))
 }
 
 /// `Implemented` if every clause passed. Known deviations and flaky clauses count as not implemented. Without
 /// a verdict for every clause the status claims nothing.
-fn status(report: &Report, target: &TargetReport) -> &'static str {
+fn status(report: &Report, target: &TargetReport, shown: &Shown) -> &'static str {
     let is_failure = |verdict| matches!(verdict, Verdict::Fail | Verdict::Flaky | Verdict::KnownDeviation);
-    let all: Vec<_> = verdicts(target).map(|(_, verdict)| verdict).collect();
-    if all.iter().any(|verdict| is_failure(*verdict)) {
+    let all: Vec<_> = clauses(target, shown).map(|clause| clause.outcome.verdict).collect();
+    if !shown.is_whole {
+        NOTHING_CLAIMED
+    } else if all.iter().any(|verdict| is_failure(*verdict)) {
         NOT_IMPLEMENTED
-    } else if !all.is_empty() && !report.incomplete && all.iter().all(|verdict| *verdict == Verdict::Pass) {
+    } else if all.len() == shown.clauses.len()
+        && !report.incomplete
+        && all.iter().all(|verdict| *verdict == Verdict::Pass)
+    {
         IMPLEMENTED
     } else {
         NOTHING_CLAIMED
     }
 }
 
-fn notes(report: &Report, target: &TargetReport) -> String {
-    let verdicts_found: Vec<_> =
-        verdicts(target).map(|(clause, verdict)| format!("{clause} {verdict}")).collect();
-    let scheduler = known(target).map_or("", Target::backend);
-    let mut why: Vec<_> = target.clauses.iter().flat_map(|clause| clause.outcome.reasons.clone()).collect();
+fn notes(report: &Report, target: &TargetReport, shown: &Shown) -> String {
+    let all: Vec<_> = clauses(target, shown).collect();
+    let verdicts: Vec<_> =
+        all.iter().map(|clause| format!("{} {}", clause.id, clause.outcome.verdict)).collect();
+    let mut why: Vec<_> = all.iter().flat_map(|clause| clause.outcome.reasons.clone()).collect();
     why.dedup();
+    // Plain pods have no operator.
+    let (operator, scheduler) = match known(target) {
+        Some(known) => (String::new(), known.backend()),
+        None => (
+            format!("operator {} {}, ", report.operator.name, report.operator.version),
+            target.backend.as_str(),
+        ),
+    };
     let mut notes = format!(
-        "Result of one run of grove-conformance {} on {} ({scheduler} {}, Kubernetes {}, provider {}): {}.",
+        "Result of one run of grove-conformance {} on {} ({operator}{scheduler} {}, Kubernetes {}, provider {}): {}.",
         report.suite.version,
         report.date.strftime("%Y-%m-%d"),
         target.version,
         report.provider.kubernetes_version,
         report.provider.name,
-        verdicts_found.join(", "),
+        verdicts.join(", "),
     );
     if !why.is_empty() {
         notes.push_str(&format!(" Reasons: {}.", why.join("; ")));
     }
-    if verdicts(target).any(|(_, verdict)| verdict != Verdict::NotRun) {
-        notes.push_str(METHOD);
+    if all.iter().any(|clause| clause.outcome.verdict != Verdict::NotRun) {
+        notes.push_str(shown.method);
     }
     if report.provider.name == "local" {
         notes.push_str(OWN_CONTROL_PLANE);
@@ -172,7 +199,9 @@ fn notes(report: &Report, target: &TargetReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::clauses::CLAUSES;
+    use std::collections::BTreeSet;
+
+    use conformance_contract::clauses::{CLAUSES, Feature};
     use conformance_contract::verdict::Outcome;
     use rstest::rstest;
 
@@ -215,10 +244,62 @@ mod tests {
         #[case] wanted: &str,
     ) {
         let target = target(outcomes);
-        assert_eq!(status(&testing::report(Vec::new()), &target), wanted);
+        let status = |report: &Report| status(report, &target, &GANG_SCHEDULING);
+        assert_eq!(status(&testing::report(Vec::new())), wanted);
         if wanted == IMPLEMENTED {
             let incomplete = testing::report(Vec::new()).incomplete("interrupted");
-            assert_eq!(status(&incomplete, &target), NOTHING_CLAIMED);
+            assert_eq!(status(&incomplete), NOTHING_CLAIMED);
+        }
+    }
+
+    #[test]
+    fn gang_scheduling_is_shown_by_every_clause_of_its_group() {
+        let group = CLAUSES.iter().map(|clause| clause.id).filter(|id| id.starts_with("AIC-"));
+        assert_eq!(group.collect::<Vec<_>>(), GANG_SCHEDULING.clauses);
+    }
+
+    /// Volcano, with every clause of both requirements passed except this one.
+    fn operated_except(failed: &str) -> TargetReport {
+        let ids: BTreeSet<&str> =
+            [ROBUST_CONTROLLER.clauses, DISAGGREGATED_INFERENCE.clauses].concat().into_iter().collect();
+        let judgement = |clause: &&str| Judgement {
+            clause: (*clause).to_owned(),
+            outcome: if *clause == failed { Outcome::fail("broken") } else { Outcome::pass() },
+            violations: Vec::new(),
+        };
+        let case = CaseResult::new("any/case", "a gang", ids.iter().map(judgement).collect());
+        let supported = vec![Feature::GangScheduling, Feature::Kubelet];
+        let features = Features { supported, ..Features::default() };
+        TargetReport::new("volcano", None, "v1.15.1", features)
+            .conclude(CLAUSES.iter().filter(|clause| ids.contains(clause.id)), vec![case])
+    }
+
+    #[rstest]
+    #[case::all_pass("", IMPLEMENTED)]
+    #[case::one_fails("KLT-01", NOT_IMPLEMENTED)]
+    #[case::of_the_other_requirement("AUTO-03", IMPLEMENTED)]
+    fn an_operator_is_robust_if_its_clauses_pass(#[case] failed: &str, #[case] wanted: &str) {
+        let (report, target) = (testing::report(Vec::new()), operated_except(failed));
+        assert_eq!(status(&report, &target, &ROBUST_CONTROLLER), wanted);
+        assert_eq!(status(&report, &target, &DISAGGREGATED_INFERENCE), NOTHING_CLAIMED);
+    }
+
+    #[test]
+    fn only_a_run_on_a_platform_writes_what_the_operator_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut report = testing::report(vec![operated_except("")]);
+        assert!(write_operator_conformance(folder.path(), &report).unwrap().is_empty());
+        report.provider.name = "existing".to_owned();
+        let files = write_operator_conformance(folder.path(), &report).unwrap();
+        assert_eq!(files, [folder.path().join("ai-conformance-operator-volcano.yaml")]);
+        let text = std::fs::read_to_string(&files[0]).unwrap();
+        for part in [
+            "id: robust_controller",
+            "status: Implemented",
+            "id: disaggregated_inference",
+            "operator sample 1",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
         }
     }
 
@@ -234,17 +315,18 @@ mod tests {
         let version = format!("grove-conformance {}", report.suite.version);
         let text = text
             .replace(&version, "grove-conformance [version]")
-            .replace(METHOD, "[how]")
+            .replace(GANG_SCHEDULING.method, "[how]")
             .replace(OWN_CONTROL_PLANE, "[local]");
         insta::assert_snapshot!(text, @"
-        # The gang scheduling result of one run of grove-conformance, in the format of the Kubernetes AI conformance checklist. Add
-        # the requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
+        # The result of one run of grove-conformance, in the format of the Kubernetes AI conformance checklist. Add each
+        # requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
         metadata:
           kubernetesVersion: v1.36
           platformName: '[Platform Name]'
           platformVersion: '[Platform Version]'
           vendorName: '[Vendor Name]'
           websiteUrl: '[Website URL]'
+          repoUrl: '[Repository URL]'
           documentationUrl: '[Documentation URL]'
           productLogoUrl: '[Product Logo URL]'
           description: '[Description]'

@@ -23,6 +23,7 @@
 
 mod accept;
 mod ai_conformance;
+mod ai_requirements;
 mod annotations;
 mod archive;
 mod areas;
@@ -63,7 +64,7 @@ mod v1alpha1;
 mod verify;
 
 pub use accept::{AcceptedDeviation, AcceptedDeviations};
-pub use ai_conformance::write_ai_conformance;
+pub use ai_conformance::{write_ai_conformance, write_operator_conformance};
 pub use annotations::annotations;
 pub use archive::{LeftOut, Packed, pack, unpack};
 pub use compact::{
