@@ -5,12 +5,14 @@
 //!   [`resolver`] matches expected PodGangs with existing ones.
 //! - [`startup`]: the startup dependencies of its cliques. [`scopes`]: the parts that are terminated and
 //!   updated together.
+//! - [`refusals`]: PodCliqueSets that admission must refuse.
 //! - [`schedulers`]: the objects that each backend should create for a PodGang, one file per scheduler.
 //! - [`domains`], [`hyper_nodes`]: the topology domains of nodes, and Volcano's tree of them.
 
 pub mod domains;
 mod gangs;
 pub mod hyper_nodes;
+pub mod refusals;
 pub mod resolver;
 pub mod scaling;
 pub mod schedulers;

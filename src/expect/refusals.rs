@@ -1,0 +1,128 @@
+//! PodCliqueSets that admission must refuse, because no operator can make them run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_contract::target::Target;
+use conformance_history::{list, text};
+use serde_json::Value;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// Two cliques lead to PodCliques of one name (ADM-15, ADM-24).
+    SameName([String; 2]),
+    /// A host name cannot contain the dot of this name (ADM-15).
+    Dot(String),
+    /// kube-scheduler binds only gangs whose pods have the priority of their PodGroup (KUBE-22).
+    Priorities,
+}
+
+/// Why admission must refuse a PodCliqueSet; `None` if it must not, as far as these rules go.
+pub fn refusal(pcs: &Value, target: Target) -> Option<Refusal> {
+    let needs_one_priority = target.scope() == Some("Tree");
+    refused_name(pcs)
+        .or_else(|| (needs_one_priority && has_several_priorities(pcs)).then_some(Refusal::Priorities))
+}
+
+/// The refusal for a name, which is the same on every target.
+pub fn refused_name(pcs: &Value) -> Option<Refusal> {
+    let template = &pcs["spec"]["template"];
+    let dotted = names(template).chain([text(&pcs["metadata"]["name"])]).find(|name| name.contains('.'));
+    dotted.map(|name| Refusal::Dot(name.to_owned())).or_else(|| same_name(template).map(Refusal::SameName))
+}
+
+/// Whether a clique has another priority class than its PodCliqueSet.
+pub fn has_several_priorities(pcs: &Value) -> bool {
+    let template = &pcs["spec"]["template"];
+    let of_gang = text(&template["priorityClassName"]);
+    let own = |clique: &Value| text(&clique["spec"]["podSpec"]["priorityClassName"]).to_owned();
+    list(&template["cliques"]).iter().map(own).any(|own| !own.is_empty() && own != of_gang)
+}
+
+fn names(template: &Value) -> impl Iterator<Item = &str> {
+    let parts = ["cliques", "podCliqueScalingGroups"].into_iter().flat_map(move |key| list(&template[key]));
+    parts.map(|part| text(&part["name"]))
+}
+
+/// Two cliques of which some replica of a scaling group has the same PodClique, also a later replica.
+fn same_name(template: &Value) -> Option<[String; 2]> {
+    // If two names with different replicas are equal, each replica is also a word of the other's names.
+    let words = names(template).flat_map(|name| name.split('-')).chain(["0"]);
+    let is_index = |word: &&str| word.parse::<u64>().is_ok_and(|index| index.to_string() == *word);
+    let indices: BTreeSet<&str> = words.filter(is_index).collect();
+    let groups = list(&template["podCliqueScalingGroups"]);
+    let mut known: BTreeMap<String, &str> = BTreeMap::new();
+    for clique in list(&template["cliques"]) {
+        let name = text(&clique["name"]);
+        let group = groups.iter().find(|group| list(&group["cliqueNames"]).contains(&clique["name"]));
+        let full_names = match group {
+            None => vec![name.to_owned()],
+            Some(group) => {
+                let group = text(&group["name"]);
+                indices.iter().map(|index| format!("{group}-{index}-{name}")).collect()
+            }
+        };
+        for full_name in full_names {
+            if let Some(other) = known.insert(full_name, name).filter(|other| *other != name) {
+                return Some([other.to_owned(), name.to_owned()]);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Standalone cliques, and scaling groups with one member each.
+    fn pcs(standalone: &[&str], groups: &[(&str, &str)]) -> Value {
+        let members = groups.iter().map(|(_, member)| member);
+        let cliques: Vec<_> = standalone.iter().chain(members).map(|name| json!({"name": name})).collect();
+        let groups: Vec<_> =
+            groups.iter().map(|(group, member)| json!({"name": group, "cliqueNames": [member]})).collect();
+        json!({"metadata": {"name": "s"}, "spec": {"template": {
+            "cliques": cliques, "podCliqueScalingGroups": groups,
+        }}})
+    }
+
+    #[rstest::rstest]
+    #[case::first_replica(&["w-0-x"], &[("w", "x")], true)]
+    #[case::later_replica(&["w-17-x"], &[("w", "x")], true)]
+    #[case::two_groups(&[], &[("w", "1-x"), ("w-0", "x")], true)]
+    #[case::leading_zero(&["w-00-x"], &[("w", "x")], false)]
+    #[case::no_replica(&["w-x"], &[("w", "x")], false)]
+    #[case::no_member(&["w-0", "w-0-y"], &[("w", "x")], false)]
+    #[case::longer_member(&["w-0-x"], &[("w", "x-x")], false)]
+    #[case::name_of_a_group(&["w"], &[("w", "x")], false)]
+    fn cliques_that_lead_to_one_name_are_refused(
+        #[case] standalone: &[&str],
+        #[case] groups: &[(&str, &str)],
+        #[case] collides: bool,
+    ) {
+        let found = refused_name(&pcs(standalone, groups));
+        assert_eq!(matches!(found, Some(Refusal::SameName(_))), collides, "{found:?}");
+    }
+
+    #[test]
+    fn a_name_with_a_dot_is_refused() {
+        assert_eq!(refused_name(&pcs(&["a.b"], &[])), Some(Refusal::Dot("a.b".into())));
+        assert_eq!(refused_name(&pcs(&[], &[("a.b", "x")])), Some(Refusal::Dot("a.b".into())));
+    }
+
+    #[rstest::rstest]
+    #[case::none("", "", false)]
+    #[case::of_the_set("high", "", false)]
+    #[case::same("high", "high", false)]
+    #[case::other("high", "low", true)]
+    #[case::of_a_clique("", "low", true)]
+    fn a_second_priority_is_refused_by_trees(#[case] of_set: &str, #[case] own: &str, #[case] refused: bool) {
+        let mut set = pcs(&["a", "b"], &[]);
+        set["spec"]["template"]["priorityClassName"] = of_set.into();
+        set["spec"]["template"]["cliques"][1]["spec"] = json!({"podSpec": {"priorityClassName": own}});
+        let wanted = refused.then_some(Refusal::Priorities);
+        assert_eq!(refusal(&set, Target::KUBE_TREE), wanted);
+        assert_eq!(refusal(&set, Target::KUBE_POD_GANG), None);
+    }
+}
