@@ -127,8 +127,16 @@ impl TestContext {
 }
 
 impl Provisioner {
+    /// Binds claims while a driver does `work`.
+    pub async fn alongside(self, work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
+        tokio::select! {
+            ended = work => ended,
+            failed = self.run() => Err(failed),
+        }
+    }
+
     /// Binds claims until the cluster fails.
-    pub async fn run(self) -> Stop {
+    async fn run(self) -> Stop {
         let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &self.namespace);
         loop {
             if let Err(error) = self.bind(&claims).await {

@@ -184,6 +184,12 @@ impl Reply {
         (400..500).contains(&self.code)
     }
 
+    /// Whether the message contains this name, not only as a part of a longer one.
+    pub fn mentions(&self, name: &str) -> bool {
+        let is_separator = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+        self.message.split(is_separator).any(|word| word == name)
+    }
+
     fn words(&self) -> String {
         if self.is_admitted() { self.warnings.join("\n") } else { self.message.clone() }
     }

@@ -1,5 +1,7 @@
 //! The pods of a PodClique and their number, and whether a PodClique has left its gang.
 
+use std::collections::BTreeMap;
+
 use conformance_expect::Gang;
 use conformance_history::{Live, Pod, list};
 use serde_json::Value;
@@ -19,6 +21,19 @@ pub fn wrong_number_of_pods<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Itera
     })
 }
 
+/// The PodCliques that have fewer pods than all podgroups of that name need.
+pub fn cliques_lacking_pods(live: &Live, gangs: &[Gang]) -> Vec<String> {
+    let mut wanted: BTreeMap<&str, usize> = BTreeMap::new();
+    for group in gangs.iter().flat_map(|gang| &gang.groups) {
+        *wanted.entry(&group.clique).or_default() += group.replicas;
+    }
+    let lacking = wanted.into_iter().filter_map(|(clique, wanted)| {
+        let pods = pods_of(live, clique).count();
+        (pods < wanted).then(|| format!("PodClique {clique} has {pods} pods, want {wanted}"))
+    });
+    lacking.collect()
+}
+
 /// Whether these PodCliques have left their gang: they have no pods, and no PodGang lists them.
 pub fn have_left(live: &Live, cliques: &[&str]) -> bool {
     let lists_one = |pod_gang: &Value| {
@@ -31,7 +46,7 @@ pub fn have_left(live: &Live, cliques: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique_gang, worker};
+    use conformance_history::testing::{Story, one_clique, one_clique_gang, worker};
     use serde_json::json;
 
     use super::*;
@@ -43,6 +58,15 @@ mod tests {
         let live = Story::flat().workers("w", 2, 2).modified(terminating).end().end();
         let names: Vec<_> = pods_of(&live, "w-0-worker").map(Pod::name).collect();
         assert_eq!(names, ["w-0-worker-1"]);
+    }
+
+    #[test]
+    fn two_podgroups_of_one_name_need_the_pods_of_both() {
+        let live = Story::flat().workers("w", 2, 0).end().end();
+        let gangs = conformance_expect::gangs(&one_clique("w", 2));
+        assert!(cliques_lacking_pods(&live, &gangs).is_empty());
+        let twice = [gangs.clone(), gangs].concat();
+        assert_eq!(cliques_lacking_pods(&live, &twice), ["PodClique w-0-worker has 2 pods, want 4"]);
     }
 
     #[rstest::rstest]

@@ -206,10 +206,7 @@ async fn drive(test: &mut TestContext, knowledge: Knowledge) -> Result<(), Stop>
     }
     if knowledge == Knowledge::Complete && manifest.needs_volumes() {
         let provisioner = test.provisioner(manifest.classes_of_volumes()).await?;
-        tokio::select! {
-            bound = bind_and_delete(test, &manifest, knowledge) => bound?,
-            failed = provisioner.run() => return Err(failed),
-        }
+        provisioner.alongside(bind_and_delete(test, &manifest, knowledge)).await?;
     } else {
         bind_and_delete(test, &manifest, knowledge).await?;
     }

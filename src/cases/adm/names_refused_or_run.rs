@@ -8,7 +8,7 @@ use conformance_check::none;
 use conformance_driver::admission_attempts::{clique, group, template};
 use conformance_expect as expect;
 use conformance_facts::attempts::Reply;
-use conformance_facts::cliques::pods_of;
+use conformance_facts::cliques::cliques_lacking_pods;
 use conformance_history::{list, text};
 
 use crate::prelude::*;
@@ -101,19 +101,6 @@ fn with_group_replicas(mut pcs: Value, replicas: u64) -> Value {
     pcs
 }
 
-/// The PodCliques that have fewer pods than all parts of that name need.
-fn lacking(live: &Live, pcs: &Value) -> Vec<String> {
-    let mut wanted: BTreeMap<String, usize> = BTreeMap::new();
-    for group in expect::gangs(pcs).into_iter().flat_map(|gang| gang.groups) {
-        *wanted.entry(group.clique).or_default() += group.replicas;
-    }
-    let lacking = wanted.into_iter().filter_map(|(clique, wanted)| {
-        let pods = pods_of(live, &clique).count();
-        (pods < wanted).then(|| format!("PodClique {clique} has {pods} pods, want {wanted}"))
-    });
-    lacking.collect()
-}
-
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for variation in &VARIATIONS {
         let pcs = variation.apply(test.manifest(SET)?);
@@ -137,10 +124,12 @@ async fn run(test: &mut TestContext, set: &str, pcs: Value) -> Result<(), Stop> 
                 test.scale("PodCliqueScalingGroup", &name, replicas).await?;
             }
         }
-        let pcs = with_group_replicas(pcs.clone(), replicas.into());
+        let gangs = expect::gangs(&with_group_replicas(pcs.clone(), replicas.into()));
         let what = format!("every pod of PodCliqueSet {set}, whose groups have {replicas} replicas");
-        test.until(Awaited::demanded_by(ADM_15, what), SCHEDULING, |live| lacking(live, &pcs).is_empty())
-            .await?;
+        test.until(Awaited::demanded_by(ADM_15, what), SCHEDULING, |live| {
+            cliques_lacking_pods(live, &gangs).is_empty()
+        })
+        .await?;
     }
     Ok(())
 }
@@ -168,7 +157,7 @@ fn all_pods_exist(history: &History, live: &Live) -> Ruling {
     all(replicas.into_iter().map(|(set, replicas)| {
         let pcs = with_group_replicas(history.submitted(set)?.clone(), replicas);
         none(
-            lacking(live, &pcs)
+            cliques_lacking_pods(live, &expect::gangs(&pcs))
                 .into_iter()
                 .map(|lack| violation(PODS_MISSING, format!("PodCliqueSet {set} was admitted, but {lack}"))),
         )
@@ -181,7 +170,7 @@ fn both_parts_named(history: &History) -> Ruling {
         let reply = variation.reply(history)?;
         if reply.is_refused() {
             is_refused = true;
-            let missing = variation.parts.iter().filter(|part| !has_word(&reply.message, part));
+            let missing = variation.parts.iter().filter(|part| !reply.mentions(part));
             violations.extend(missing.map(|part| {
                 let message = format!("{}: the refusal does not name {part:?}: {reply}", variation.title);
                 violation(PART_NOT_NAMED, message)
@@ -191,11 +180,6 @@ fn both_parts_named(history: &History) -> Ruling {
     none(violations)?;
     let nothing_to_name = || Broken::NotAsked("no PodCliqueSet was refused for its names".into());
     if is_refused { Ok(()) } else { Err(nothing_to_name()) }
-}
-
-/// Whether a message contains this name, not only as a part of a longer one.
-fn has_word(message: &str, name: &str) -> bool {
-    message.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|word| word == name)
 }
 
 #[cfg(test)]
