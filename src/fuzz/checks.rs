@@ -7,21 +7,31 @@ use conformance_check::lifecycle::{autoscalers, updates};
 use conformance_check::{binding, cleanup, ensure, gang_resources, gangs, placement, violation};
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
+use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
+use conformance_expect::refusals::{Refusal, has_several_priorities, refused_name};
 use conformance_expect::{Gang, scaling};
 use conformance_history::{History, Live, Mark, MarkName, SharedMark, text};
 use serde_json::Value;
 
 use crate::drive::{OPERATION, PENDING_OPERATION, WORKLOAD};
-use crate::expected_state::ExpectedState;
+use crate::expected_state::{ExpectedState, template_name};
 use crate::operate::EDITED;
+use crate::surroundings::QUEUES;
+use crate::surroundings_checks::{OF_ADMISSION, admission, answer, neighbors_are_bound, queue};
 use crate::workload::{ConstrainedPart, GeneratedWorkload, LossCause, Moment, Operation};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 const EDIT_STAYED: Code = Code::new("edit-stayed");
 
-/// The clauses that a workload can decide: those of its shape and of its operations.
+/// The clauses that a workload can decide: those of its shape and of its operations. If admission must refuse
+/// it, only those about the answer.
 pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
+    match refused_name(&workload.pcs) {
+        Some(Refusal::SameName(_)) => return vec!["ADM-15", "ADM-24"],
+        Some(_) => return vec!["ADM-15"],
+        None => {}
+    }
     let mut state = ExpectedState::at_start(workload);
     let mut has_scaled = state.gangs().iter().any(|gang| !gang.is_base);
     for operation in &workload.operations {
@@ -38,6 +48,7 @@ pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
     };
     let is_scaled = at_any_moment(|operation| matches!(operation, Operation::Scale { .. }))
         || any(|operation| operation.moment() == Moment::AtZero);
+    let has_queue = QUEUES.iter().any(|(_, place, key)| workload.pcs["metadata"][*place][*key].is_string());
     let shown = [
         ("GANG-01", true),
         ("GANG-02", true),
@@ -75,6 +86,9 @@ pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
         ("TOPO-06", workload.constrained_part() == ConstrainedPart::Clique),
         ("TOPO-10", workload.constrained_part() == ConstrainedPart::PodCliqueSet && has_scaled),
         ("DEL-01", true),
+        ("KUBE-22", has_several_priorities(&workload.pcs)),
+        ("VOL-03", has_queue),
+        ("KAI-04", has_queue),
     ];
     shown.into_iter().filter(|(_, is_shown)| *is_shown).map(|(clause, _)| clause).collect()
 }
@@ -87,9 +101,17 @@ pub(crate) fn check(history: &History) -> Vec<Finding> {
     let checks = Checks { history, pcs };
     // The driver omitted what the target does not declare.
     let decided = clauses(&workload.clone().restricted_to(history.header.target));
-    let ruling = |clause: &'static str| match decided.contains(&clause) {
-        true => checks.ruling(clause),
-        false => Err(Broken::NotAsked("the target does not declare a needed feature".into())),
+    let is_refused = answer(history).is_some_and(|reply| reply.is_refused());
+    let ruling = |clause: &'static str| {
+        if OF_ADMISSION.contains(&clause) {
+            admission(history, &workload.pcs, clause)
+        } else if is_refused {
+            Err(Broken::NotAsked("admission refused the PodCliqueSet".into()))
+        } else if decided.contains(&clause) {
+            checks.ruling(clause)
+        } else {
+            Err(Broken::NotAsked("the target does not declare a needed feature".into()))
+        }
     };
     clauses(&workload).into_iter().map(|clause| finding(clause, || ruling(clause))).collect()
 }
@@ -142,6 +164,7 @@ impl Checks<'_> {
         let history = self.history;
         match clause {
             "GANG-01" => self.at_each_convergence(|_, live, all| gangs::base(live, self.pcs, all)),
+            "VOL-03" | "KAI-04" => self.in_queue(clause),
             "GANG-02" => self.before_deletion(|part, _, all| gangs::podgroups(part, all)),
             "GANG-03" => self.before_deletion(gangs::scaled),
             "GANG-20" => self.at_each_convergence(|_, live, all| gangs::references_are_the_pods(live, all)),
@@ -185,7 +208,10 @@ impl Checks<'_> {
                 }
                 Err(Broken::NotAsked("the gang resources have no such part".into()))
             }
-            "AON-01" | "AON-03" => self.at_each_convergence(|_, live, all| binding::all(live, all)),
+            "AON-01" | "AON-03" => self.at_each_convergence(|_, live, all| {
+                binding::all(live, all)?;
+                neighbors_are_bound(history, live, self.pcs)
+            }),
             "AON-02" => self.one_pod_short(),
             "AON-11" | "AON-20" => self.after_each(SharedMark::PodLost, |lost, mark, until| {
                 let is_failure = mark.detail["by"] == LossCause::Failed.loss().name();
@@ -235,12 +261,11 @@ impl Checks<'_> {
             "TOPO-01" => self.gangs_share_rack(|gang| gang.is_base),
             "TOPO-10" => self.gangs_share_rack(|gang| !gang.is_base),
             "TOPO-05" => self.parts_share_rack(|constrained, gang| {
-                let suffix = format!("-{constrained}");
                 let mut cliques: BTreeMap<&(String, usize), Vec<String>> = BTreeMap::new();
                 for group in &gang.groups {
-                    if let Some(replica) =
-                        group.scaling_group.as_ref().filter(|(name, _)| name.ends_with(&suffix))
-                    {
+                    let is_constrained =
+                        |(name, _): &&(String, usize)| template_name(self.pcs, name) == constrained;
+                    if let Some(replica) = group.scaling_group.as_ref().filter(is_constrained) {
                         cliques.entry(replica).or_default().push(group.clique.clone());
                     }
                 }
@@ -307,6 +332,15 @@ impl Checks<'_> {
             check(index, mark, end)?;
         }
         all
+    }
+
+    fn in_queue(&self, clause: &str) -> Ruling {
+        let names_queue = if clause == "VOL-03" { Target::VOLCANO } else { Target::KAI };
+        if self.history.header.target.scheduler() != names_queue.scheduler() {
+            return Err(Broken::NotAsked("the clause is about another scheduler".into()));
+        }
+        let pcs = self.history.submitted(self.pcs)?;
+        self.at_each_convergence(|_, live, all| queue(self.history, live, pcs, all))
     }
 
     /// Checks that at least one unit is incomplete after the scheduler's pass.

@@ -5,6 +5,7 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::expected_state::ExpectedState;
+use crate::surroundings::Surroundings;
 use crate::workload::{GeneratedWorkload, LossCause, Operation, one_rack};
 
 /// More pods take more time and do not reveal more defects.
@@ -17,17 +18,25 @@ const NAMES: u64 = 1_000_000;
 
 pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
     let mut rng = Rng::with_seed(seed);
-    let pcs = loop {
-        let pcs = pcs(&mut rng, &format!("g{}", seed % NAMES));
+    let pcs = small_pcs(&mut rng, &format!("g{}", seed % NAMES));
+    with_operations(&mut rng, pcs)
+}
+
+pub(crate) fn small_pcs(rng: &mut Rng, name: &str) -> Value {
+    loop {
+        let pcs = pcs(rng, name);
         let state = ExpectedState::of_pcs(&pcs);
         let podgroups = state.gangs().iter().map(|gang| gang.groups.len()).max();
         if state.pods() <= MAX_PODS && podgroups <= Some(MAX_PODGROUPS) {
-            break pcs;
+            return pcs;
         }
-    };
-    let begins_short = ExpectedState::of_pcs(&pcs).minimum_pods() > 1 && one_in(&mut rng, 3);
-    let operations = operations(&mut rng, &pcs);
-    GeneratedWorkload { pcs, begins_short, operations }
+    }
+}
+
+pub(crate) fn with_operations(rng: &mut Rng, pcs: Value) -> GeneratedWorkload {
+    let begins_short = ExpectedState::of_pcs(&pcs).minimum_pods() > 1 && one_in(rng, 3);
+    let operations = operations(rng, &pcs);
+    GeneratedWorkload { pcs, begins_short, operations, surroundings: Surroundings::default() }
 }
 
 pub(crate) fn one_in(rng: &mut Rng, count: u32) -> bool {
@@ -76,7 +85,7 @@ fn pcs(rng: &mut Rng, name: &str) -> Value {
     })
 }
 
-fn clique(rng: &mut Rng, name: &str) -> Value {
+pub(crate) fn clique(rng: &mut Rng, name: &str) -> Value {
     let replicas = rng.u32(1..=3);
     let resources = json!({"limits": {"nvidia.com/gpu": 1}});
     let container = json!({"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": resources});

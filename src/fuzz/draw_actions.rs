@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::actions::{Action, Cell, Kind, drawn};
 use crate::draw::{MAX_PODGROUPS, one_in, operation as ordinary_operation};
 use crate::expected_state::{ExpectedState, Scalable};
+use crate::surroundings::Surroundings;
 use crate::workload::{EditedPart, GeneratedWorkload, LossCause, Moment, Operation, TemplateField};
 
 /// Consecutive seeds have consecutive cells of the table.
@@ -35,6 +36,7 @@ pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
             pcs: pcs(&mut rng, &name, cell),
             begins_short: cell.moment == Moment::Pending,
             operations: Vec::new(),
+            surroundings: Surroundings::default(),
         };
         let operations = operations(&mut rng, &workload, cell);
         if let Some(operations) = operations {
@@ -338,8 +340,7 @@ mod tests {
         #[case] operation: Operation,
         #[case] wanted: (u64, usize, u64),
     ) {
-        let pcs = small();
-        let workload = GeneratedWorkload { pcs, begins_short: true, operations: Vec::new() };
+        let workload = small_workload(true);
         let mut state = ExpectedState::at_start(&workload);
         assert!(state.apply(&operation));
         let expected = state.expected_pcs();
@@ -356,25 +357,27 @@ mod tests {
     #[case::unknown_clique(true, change_of("b"))]
     #[case::no_such_gang(true, Operation::DeletePodGang { number: 1 })]
     fn an_operation_at_a_wrong_moment_is_invalid(#[case] begins_short: bool, #[case] operation: Operation) {
-        let workload = GeneratedWorkload { pcs: small(), begins_short, operations: Vec::new() };
+        let workload = small_workload(begins_short);
         assert!(!ExpectedState::at_start(&workload).apply(&operation));
     }
 
     #[test]
     fn no_gang_is_pending_after_an_operation_at_rest() {
-        let workload = GeneratedWorkload { pcs: small(), begins_short: true, operations: Vec::new() };
+        let workload = small_workload(true);
         let mut state = ExpectedState::at_start(&workload);
         let pending = Operation::RestartOperator.at(Moment::Pending);
         assert!(state.apply(&pending) && state.apply(&pending) && state.apply(&Operation::RestartOperator));
         assert!(!state.apply(&pending));
     }
 
-    fn small() -> Value {
+    fn small_workload(begins_short: bool) -> GeneratedWorkload {
         let config = json!({"minReplicas": 2, "maxReplicas": 20});
         let spec = json!({"replicas": 2, "minAvailable": 2, "autoScalingConfig": config});
-        json!({"metadata": {"name": "h"}, "spec": {"replicas": 1, "template": {
+        let pcs = json!({"metadata": {"name": "h"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "a", "spec": spec}],
-        }}})
+        }}});
+        let surroundings = Surroundings::default();
+        GeneratedWorkload { pcs, begins_short, operations: Vec::new(), surroundings }
     }
 
     fn change_of(clique: &str) -> Operation {

@@ -1,12 +1,19 @@
-//! Submits the PodCliqueSet, performs the operations one after the other, and deletes it. Each operation
-//! starts when the PodCliqueSet has converged, or at its own moment.
+//! Creates the surroundings, submits the PodCliqueSet unless admission refuses it, performs the operations
+//! one after the other, and deletes it. Each operation starts when the PodCliqueSet has converged, or at its
+//! own moment.
 
-use conformance_driver::context::{Stop, TestContext};
+use std::collections::BTreeSet;
+
+use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::control_plane::restored;
-use conformance_history::MarkName;
+use conformance_driver::limits;
+use conformance_expect::refusals::refused_name;
+use conformance_facts::cliques::cliques_lacking_pods;
+use conformance_history::{MarkName, text};
 use serde_json::{Value, json};
 
 use crate::operate::Progress;
+use crate::surroundings::{asks_admission, has_volumes, prepared};
 use crate::workload::{GeneratedWorkload, Moment, Operation};
 
 /// The whole workload as text, so that a replay can read it from the history.
@@ -15,6 +22,8 @@ pub(crate) const WORKLOAD: MarkName = MarkName::of_case("workload");
 pub(crate) const OPERATION: MarkName = MarkName::of_case("operation");
 /// Start of an operation before the nodes have room, with the same detail.
 pub(crate) const PENDING_OPERATION: MarkName = MarkName::of_case("operation while pending");
+/// The reply of admission to a PodCliqueSet that it may have to refuse.
+pub(crate) const ADMISSION: MarkName = MarkName::of_case("admission asked");
 
 /// For workloads that restart the operator.
 pub(crate) async fn drive_on_own_control_plane(test: &mut TestContext) -> Result<(), Stop> {
@@ -27,9 +36,38 @@ pub(crate) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         .map_err(|error| Stop::Refused { action: action(), reason: error.to_string() })?
         .restricted_to(test.target);
     test.mark(WORKLOAD, test.case.manifest.into());
+    workload.surroundings.create(test, &workload.pcs).await?;
+    if has_volumes(&workload.pcs) {
+        let provisioner = test.provisioner(BTreeSet::new()).await?;
+        provisioner.alongside(submit_and_operate(test, &workload)).await?;
+    } else {
+        submit_and_operate(test, &workload).await?;
+    }
+    Ok(test.delete_companions().await?)
+}
+
+async fn submit_and_operate(test: &mut TestContext, workload: &GeneratedWorkload) -> Result<(), Stop> {
     test.take_baseline().await?;
-    let gangs = test.submit_value(test.prepare_manifest(workload.pcs.clone())).await?;
-    let mut progress = Progress::of(&workload);
+    let pcs = prepared(test, &workload.pcs);
+    if asks_admission(&pcs) {
+        let reply = test.dry_run_create(&pcs).await?;
+        test.mark(ADMISSION, serde_json::to_value(&reply).unwrap_or_default());
+        if reply.is_refused() {
+            return Ok(());
+        }
+    }
+    for neighbor in &workload.surroundings.neighbors {
+        test.submit_value(test.prepare_manifest(neighbor.clone())).await?;
+        test.until_converged(text(&neighbor["metadata"]["name"])).await?;
+    }
+    let gangs = test.submit_value(pcs).await?;
+    if refused_name(&workload.pcs).is_some() {
+        let complete = Awaited::demanded_by("ADM-15", "every pod of the admitted PodCliqueSet");
+        test.until(complete, limits::SCHEDULING, |live| cliques_lacking_pods(live, &gangs).is_empty())
+            .await?;
+        return delete(test, workload).await;
+    }
+    let mut progress = Progress::of(workload);
     let pending = workload.operations.iter().take_while(|one| one.moment() == Moment::Pending).count();
     if workload.begins_short {
         for gang in gangs.iter().filter(|gang| gang.is_base) {
@@ -50,13 +88,19 @@ pub(crate) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             progress.until_updated(test).await?;
         }
     }
-    until_at_rest(test, &workload).await?;
+    until_at_rest(test, workload).await?;
     for operation in &workload.operations[pending..] {
         test.mark(OPERATION, detail(progress.performed + 1, operation));
         progress.perform(test, operation).await?;
-        until_at_rest(test, &workload).await?;
+        until_at_rest(test, workload).await?;
     }
-    test.delete("PodCliqueSet", workload.name()).await?;
+    delete(test, workload).await
+}
+
+async fn delete(test: &TestContext, workload: &GeneratedWorkload) -> Result<(), Stop> {
+    for set in workload.sets() {
+        test.delete("PodCliqueSet", set).await?;
+    }
     test.until_nothing_left().await
 }
 
@@ -64,9 +108,12 @@ fn detail(number: usize, operation: &Operation) -> Value {
     json!({"number": number, "operation": serde_json::to_value(operation).unwrap_or_default()})
 }
 
-/// Waits until the PodCliqueSet and its gang resources are complete and the operator has no writes left.
+/// Waits until all PodCliqueSets and their gang resources are complete and the operator has no writes left.
 async fn until_at_rest(test: &TestContext, workload: &GeneratedWorkload) -> Result<(), Stop> {
-    test.until_converged(workload.name()).await?;
-    test.until_resources_match(workload.name()).await?;
+    let sets: Vec<_> = workload.sets().collect();
+    test.until_all_converged(&sets).await?;
+    for set in sets {
+        test.until_resources_match(set).await?;
+    }
     test.wait_until_idle().await
 }

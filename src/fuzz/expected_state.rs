@@ -202,12 +202,18 @@ impl<'a> ExpectedState<'a> {
 
     fn min_available(&self, scaling_group: &str) -> u32 {
         let templates = list(&self.pcs["spec"]["template"]["podCliqueScalingGroups"]);
-        let is_template =
-            |template: &&Value| scaling_group.ends_with(&format!("-{}", text(&template["name"])));
-        let template = templates.iter().find(is_template);
+        let name = template_name(text(&self.pcs["metadata"]["name"]), scaling_group);
+        let template = templates.iter().find(|template| template["name"] == name);
         let min = template.and_then(|template| count(&template["minAvailable"])).unwrap_or(1);
         u32::try_from(min).unwrap_or(u32::MAX)
     }
+}
+
+/// The name in the template of a PodCliqueSet's scaling group. Its full name starts with the set's name and
+/// the index of the replica.
+pub(crate) fn template_name<'a>(set: &str, scaling_group: &'a str) -> &'a str {
+    let of_replica = scaling_group.strip_prefix(set).and_then(|rest| rest.strip_prefix('-'));
+    of_replica.and_then(|rest| rest.split_once('-')).map_or("", |(_, name)| name)
 }
 
 /// The scale configuration of a clique or scaling group of a PodCliqueSet.
@@ -276,6 +282,14 @@ mod tests {
         assert!(state.apply(&Operation::Recreate) && state.pods() == 8 && state.max_pods() == 12);
         assert!(!state.apply(&Operation::NodeLeaves), "none has joined");
         assert!(state.apply(&Operation::NodeJoins) && state.apply(&Operation::NodeLeaves));
+    }
+
+    #[rstest::rstest]
+    #[case("g-0-w", "w")]
+    #[case("g-12-w-w", "w-w")]
+    #[case("other-0-w", "")]
+    fn a_group_is_not_taken_for_one_with_a_similar_name(#[case] full: &str, #[case] name: &str) {
+        assert_eq!(template_name("g", full), name);
     }
 
     #[test]

@@ -8,9 +8,11 @@
 //! - [`workload`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
 //! - `actions`: the table of actions, kinds and moments, and which of them are drawn. `draw_actions` creates
 //!   a workload for each drawn cell.
+//! - `draw_extras`: adds to a drawn workload what user manifests have, such as sidecars, claims or similar
+//!   names. `surroundings`: what is then created besides its PodCliqueSet. `nodes`: its nodes.
 //! - `expected_state`: the effect of operations, and whether they are valid.
-//! - `drive`, `operate`, `checks`: the driver and the checks. `shrink`: smaller workloads that reduce a
-//!   failure.
+//! - `drive`, `operate`, `checks`, `surroundings_checks`: the driver and the checks. `shrink`: smaller
+//!   workloads that reduce a failure.
 //! - [`near_limit`]: pairs of a manifest and nodes that hold its pods, or all but one. They test the check
 //!   whether a workload fits its nodes, and not an operator.
 
@@ -18,34 +20,37 @@ mod actions;
 mod checks;
 mod draw;
 mod draw_actions;
+mod draw_extras;
 mod drive;
 mod expected_state;
 pub mod near_limit;
+mod nodes;
 mod operate;
 mod shrink;
+mod surroundings;
+mod surroundings_checks;
 pub mod workload;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use conformance_driver::case::{Case, Isolation, Need, Nodes, nodes};
+use conformance_driver::case::{Case, Isolation};
 use conformance_driver::created_case::CreatedCase;
 use conformance_history::History;
 use parking_lot::Mutex;
 
-use expected_state::ExpectedState;
 pub use workload::{GeneratedWorkload, Unreadable};
 
 pub const GROUP: &str = "generated";
-
-/// GPUs per node; each pod requests one.
-const GPUS: u32 = 8;
 
 impl GeneratedWorkload {
     /// The workload of a seed. It is always the same for one version of this suite.
     pub fn of_seed(seed: u64) -> Self {
         if draw_actions::SEEDS.contains(&seed) {
             return draw_actions::workload(seed);
+        }
+        if draw_extras::SEEDS.contains(&seed) {
+            return draw_extras::workload(seed);
         }
         draw::workload(seed)
     }
@@ -71,45 +76,7 @@ impl GeneratedWorkload {
             case.drive = |test| Box::pin(drive::drive_on_own_control_plane(test));
             case = case.isolation(Isolation::Dedicated);
         }
-        if self.waits_in_init_containers() {
-            // The init containers of a generated workload never end.
-            case = case.needs(&[Need::SimulatedNodes]);
-        }
-        created.case(case)
-    }
-
-    /// Nodes with room for the largest number of pods at any time. If the workload has a topology constraint,
-    /// there are two racks of this size, so that any placement leaves room for the rest.
-    ///
-    /// If the workload begins short, one node has room for all hard gangs except one pod, and the other nodes
-    /// join later.
-    fn nodes(&self) -> Vec<Nodes> {
-        let state = ExpectedState::of(self);
-        let racked = self.is_racked();
-        // A terminating pod occupies its node until it is deleted.
-        let room = state.max_pods() + 2;
-        let (short, first_join) = match self.begins_short {
-            true => (Some(state.minimum_pods() - 1), 1),
-            false => (None, 0),
-        };
-        let placed = |node: Nodes, rack| if racked { node.rack(rack) } else { node };
-        // The first node needs a rack too, because Volcano treats the cluster as one rack while no rack has a
-        // HyperNode.
-        let mut all: Vec<Nodes> =
-            short.map(|places| placed(nodes(1).gpus(places), "first")).into_iter().collect();
-        for rack in if racked { &["first", "second"][..] } else { &["any"] } {
-            let of_rack = |node| placed(node, rack);
-            let full = room / GPUS;
-            all.extend((full > 0).then(|| of_rack(nodes(full).gpus(GPUS).joining(first_join))));
-            let rest = room % GPUS;
-            all.extend((rest > 0).then(|| of_rack(nodes(1).gpus(rest).joining(first_join))));
-        }
-        let joins =
-            self.operations.iter().filter(|one| matches!(one.inner(), workload::Operation::NodeJoins));
-        for (step, _) in (operate::FIRST_JOIN..).zip(joins) {
-            all.push(placed(nodes(1).gpus(GPUS).joining(step), "second"));
-        }
-        all
+        created.case(case.needs(self.needs()))
     }
 }
 
@@ -143,23 +110,5 @@ mod tests {
         history.header.case = "generated/17".into();
         let again = replayed(&history).unwrap();
         assert_eq!((again.id, again.manifest, again.clauses), (case.id, case.manifest, case.clauses));
-    }
-
-    #[test]
-    fn nodes_have_room_for_all_pods() {
-        for seed in (0..300).chain(draw_actions::SEEDS.take(300)) {
-            let workload = GeneratedWorkload::of_seed(seed);
-            let state = ExpectedState::of(&workload);
-            let (max, minimum) = (state.max_pods(), state.minimum_pods());
-            let nodes = workload.nodes();
-            let gpus_at = |step: u32| -> u32 {
-                let joined = nodes.iter().filter(|node| node.joining <= step);
-                joined.map(|node| node.count * node.gpus).sum()
-            };
-            let (first, then) = (gpus_at(0), gpus_at(1));
-            assert!(then > max, "{seed}: {then} GPUs for {max} pods");
-            let is_short = first + 1 == minimum;
-            assert_eq!(workload.begins_short, is_short, "{seed}: {first} GPUs for {minimum} pods");
-        }
     }
 }

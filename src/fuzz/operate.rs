@@ -9,6 +9,7 @@ use conformance_history::{Live, MarkName, list, revision};
 use serde_json::{Value, json};
 
 use crate::expected_state::{ExpectedState, set_max_replicas};
+use crate::surroundings::prepared;
 use crate::workload::{EditedPart, GeneratedWorkload, LossCause, Moment, Operation, TemplateField};
 
 /// An edit of a gang resource: `{"kind", "name", "pointer", "before"}`.
@@ -179,7 +180,7 @@ async fn recreate(test: &mut TestContext, workload: &GeneratedWorkload) -> Resul
     test.until_gangs_deleted(&gangs).await?;
     let deleted = Awaited::demanded_by("DEL-01", format!("PodCliqueSet {} deleted", workload.name()));
     test.until(deleted, limits::CLEANUP, |live| live.get("PodCliqueSet", workload.name()).is_none()).await?;
-    test.submit_value(test.prepare_manifest(workload.pcs.clone())).await.map(drop)
+    test.submit_value(prepared(test, &workload.pcs)).await.map(drop)
 }
 
 async fn change_template(

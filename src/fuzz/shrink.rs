@@ -5,6 +5,7 @@ use conformance_history::{count, list, text};
 use serde_json::Value;
 
 use crate::expected_state::ExpectedState;
+use crate::nodes::FABRIC;
 use crate::workload::{GeneratedWorkload, LossCause, Operation};
 
 /// Smaller workloads, the largest reduction first: without half of the operations, without one operation,
@@ -16,6 +17,7 @@ pub(crate) fn candidates(workload: &GeneratedWorkload) -> Vec<GeneratedWorkload>
         all.push(GeneratedWorkload { begins_short: false, ..workload.clone() });
     }
     all.push(workload.clone().unconstrained());
+    fewer_extras(workload, &mut all);
     smaller_pcs(workload, &mut all);
     simpler_operations(workload, &mut all);
     let mut candidates: Vec<GeneratedWorkload> = Vec::new();
@@ -108,6 +110,45 @@ fn simpler(workload: &GeneratedWorkload, operation: &Operation) -> Vec<Operation
             [(**operation).clone()].into_iter().chain(later).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// Adds a workload without each of the surroundings, and without each field that they or the nodes serve.
+fn fewer_extras(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
+    let mut with = |change: &dyn Fn(&mut GeneratedWorkload)| {
+        let mut smaller = workload.clone();
+        change(&mut smaller);
+        all.push(smaller);
+    };
+    with(&|workload| workload.surroundings.neighbors.clear());
+    with(&|workload| workload.surroundings.node_sizes.clear());
+    with(&|workload| {
+        workload.surroundings.companions.clear();
+        each_pod(workload, |pod| without_field(pod, "volumes"));
+    });
+    with(&|workload| {
+        each_pod(workload, |pod| {
+            without_field(pod, "nodeSelector");
+            if let Some(limits) = pod.pointer_mut("/containers/0/resources/limits") {
+                without_field(limits, FABRIC);
+            }
+        });
+    });
+    with(&|workload| each_pod(workload, |pod| without_field(pod, "priorityClassName")));
+    with(&|workload| without_field(&mut workload.pcs["spec"]["template"], "priorityClassName"));
+    with(&|workload| {
+        ["labels", "annotations"]
+            .iter()
+            .for_each(|field| without_field(&mut workload.pcs["metadata"], field));
+        for clique in workload.pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+            without_field(clique, "labels");
+        }
+    });
+}
+
+fn each_pod(workload: &mut GeneratedWorkload, change: impl Fn(&mut Value)) {
+    for clique in workload.pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+        change(&mut clique["spec"]["podSpec"]);
     }
 }
 
@@ -212,6 +253,8 @@ mod tests {
 
     use super::*;
     use crate::draw_actions::SEEDS;
+    use crate::draw_extras;
+    use crate::surroundings::Surroundings;
     use crate::workload::{EditedPart, Moment, TemplateField};
 
     /// A size that each reduction decreases.
@@ -230,7 +273,8 @@ mod tests {
 
     #[test]
     fn every_candidate_is_a_valid_workload() {
-        for workload in (0..20).chain(SEEDS.step_by(5).take(20)).map(GeneratedWorkload::of_seed) {
+        let seeds = (0..20).chain(SEEDS.step_by(5).take(20)).chain(draw_extras::SEEDS.take(26));
+        for workload in seeds.map(GeneratedWorkload::of_seed) {
             for candidate in candidates(&workload) {
                 let read = GeneratedWorkload::read(&candidate.text());
                 assert_eq!(read.map_err(|error| error.to_string()), Ok(candidate));
@@ -325,7 +369,8 @@ mod tests {
         given["spec"]["template"]["cliqueStartupType"] = json!("CliqueStartupTypeInOrder");
         let begins_short = failing.moment() == Moment::Pending;
         let operations = vec![failing, scale, Operation::NodeJoins];
-        let given = GeneratedWorkload { pcs: given, begins_short, operations };
+        let surroundings = Surroundings::default();
+        let given = GeneratedWorkload { pcs: given, begins_short, operations, surroundings };
         let kind = |operation: &Operation| (operation.moment(), std::mem::discriminant(operation.inner()));
         let fails = |workload: &GeneratedWorkload| {
             let is_evicted = |operation: &Operation| match operation.inner() {
@@ -337,10 +382,26 @@ mod tests {
         assert!(fails(&given), "{}", given.text());
         let shrunk = shrunk(given, fails);
         let operations = vec![left.clone()];
-        assert_eq!(shrunk, GeneratedWorkload { pcs: wanted, begins_short, operations });
+        let surroundings = Surroundings::default();
+        assert_eq!(shrunk, GeneratedWorkload { pcs: wanted, begins_short, operations, surroundings });
         let text = shrunk.text();
         assert!(text.lines().any(|found| found.trim() == line), "{text}");
         assert!(text.lines().count() <= 40 && text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+
+    #[test]
+    fn only_the_extra_that_the_failure_needs_stays() {
+        let fails = GeneratedWorkload::waits_in_init_containers;
+        let workloads = draw_extras::SEEDS.take(65).map(GeneratedWorkload::of_seed);
+        for workload in workloads.filter(fails) {
+            let shrunk = shrunk(workload, fails);
+            let text = shrunk.text();
+            assert!(shrunk.surroundings == Surroundings::default() && shrunk.operations.is_empty(), "{text}");
+            assert_eq!(ExpectedState::of(&shrunk).max_pods(), 1, "{text}");
+            for field in ["priorityClassName", "nodeSelector", "volumes", "labels", "annotations"] {
+                assert!(!text.contains(field), "{text}");
+            }
+        }
     }
 
     #[test]

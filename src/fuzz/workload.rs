@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::expected_state::ExpectedState;
+use crate::surroundings::Surroundings;
 
 const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 const KIND: &str = "Operations";
 
-/// A PodCliqueSet and the operations on it.
+/// A PodCliqueSet, its surroundings, and the operations on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratedWorkload {
     pub pcs: Value,
@@ -22,6 +23,7 @@ pub struct GeneratedWorkload {
     pub begins_short: bool,
     /// The operations, in order. The driver performs each one on a converged PodCliqueSet.
     pub operations: Vec<Operation>,
+    pub(crate) surroundings: Surroundings,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,6 +181,8 @@ struct Operations {
     api_version: String,
     kind: String,
     begins_short: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    node_sizes: Vec<u32>,
     operations: Vec<Operation>,
 }
 
@@ -187,7 +191,8 @@ pub enum Unreadable {
     #[error(transparent)]
     Yaml(#[from] grove_yaml::YamlError),
     #[error(
-        "expected a PodCliqueSet of grove.io/v1alpha1 and a document of kind {KIND} of {API_VERSION}, one each"
+        "expected a PodCliqueSet of grove.io/v1alpha1 first, {KIND} of {API_VERSION} last, only PodCliqueSets, \
+         ConfigMaps and PersistentVolumeClaims between them, and nodeSizes above 0"
     )]
     Documents,
     /// An unknown operation, or another unknown field.
@@ -216,15 +221,17 @@ impl GeneratedWorkload {
     /// Reads the output of [`GeneratedWorkload::text`].
     pub fn read(text: &str) -> Result<Self, Unreadable> {
         let documents = grove_yaml::documents(text)?;
-        let [pcs, operations] = documents.as_slice() else { return Err(Unreadable::Documents) };
+        let [pcs, others @ .., operations] = documents.as_slice() else { return Err(Unreadable::Documents) };
         let has_kind = |document: &Value, version: &str, kind: &str| {
             document["apiVersion"] == version && document["kind"] == kind
         };
         if !has_kind(pcs, "grove.io/v1alpha1", "PodCliqueSet") || !has_kind(operations, API_VERSION, KIND) {
             return Err(Unreadable::Documents);
         }
-        let Operations { begins_short, operations, .. } = serde_json::from_value(operations.clone())?;
-        let workload = Self { pcs: pcs.clone(), begins_short, operations };
+        let Operations { begins_short, node_sizes, operations, .. } =
+            serde_json::from_value(operations.clone())?;
+        let surroundings = Surroundings::of(others, node_sizes).ok_or(Unreadable::Documents)?;
+        let workload = Self { pcs: pcs.clone(), begins_short, operations, surroundings };
         let mut state = ExpectedState::at_start(&workload);
         if state.pods() == 0 {
             return Err(Unreadable::Empty);
@@ -243,17 +250,25 @@ impl GeneratedWorkload {
             api_version: API_VERSION.into(),
             kind: KIND.into(),
             begins_short: self.begins_short,
+            node_sizes: self.surroundings.node_sizes.clone(),
             operations: self.operations.clone(),
         };
         // serde_yaml would write enum variants as tags. Through JSON they are maps, which are easier to
         // write.
         let value = serde_json::to_value(operations).unwrap_or_default();
         let document = |value: &Value| grove_yaml::write(value).unwrap_or_default();
-        format!("{}---\n{}", document(&self.pcs), document(&value))
+        let all = [&self.pcs].into_iter().chain(self.surroundings.documents()).chain([&value]);
+        all.map(document).collect::<Vec<_>>().join("---\n")
     }
 
     pub(crate) fn name(&self) -> &str {
         text(&self.pcs["metadata"]["name"])
+    }
+
+    /// The names of all PodCliqueSets, its own first.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &str> {
+        let neighbors = self.surroundings.neighbors.iter().map(|pcs| text(&pcs["metadata"]["name"]));
+        [self.name()].into_iter().chain(neighbors)
     }
 
     pub(crate) fn constrained_part(&self) -> ConstrainedPart {
@@ -342,7 +357,8 @@ mod tests {
 
     #[test]
     fn a_written_workload_is_read_back() {
-        for seed in (0..100).chain(crate::draw_actions::SEEDS.take(100)) {
+        let seeds = (0..100).chain(crate::draw_actions::SEEDS.take(100));
+        for seed in seeds.chain(crate::draw_extras::SEEDS.take(100)) {
             let workload = GeneratedWorkload::of_seed(seed);
             assert_eq!(GeneratedWorkload::read(&workload.text()).unwrap(), workload, "{}", workload.text());
         }
@@ -350,7 +366,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case("a: [", "line 2")]
-    #[case("apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet", "one each")]
+    #[case("apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet", "first")]
     fn other_documents_are_rejected(#[case] text: &str, #[case] why: &str) {
         let error = GeneratedWorkload::read(text).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");

@@ -1,0 +1,87 @@
+//! What a generated workload has besides its PodCliqueSet: other PodCliqueSets of the namespace, the objects
+//! that its pods need, a queue, and the sizes of nodes.
+
+use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
+use conformance_contract::target::Target;
+use conformance_driver::context::{Stop, TestContext};
+use conformance_expect::refusals::{has_several_priorities, refused_name};
+use conformance_history::{list, text};
+use serde_json::Value;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Surroundings {
+    /// They are bound before the workload is submitted, and no operation changes them.
+    pub(crate) neighbors: Vec<Value>,
+    /// ConfigMaps and PersistentVolumeClaims.
+    pub(crate) companions: Vec<Value>,
+    /// For how many pods a node has room, alternately; 8 if it is empty.
+    pub(crate) node_sizes: Vec<u32>,
+}
+
+/// Where the metadata of a PodCliqueSet names its queue, for each backend that has queues. The names in a
+/// workload lack the namespace of the run.
+pub(crate) const QUEUES: [(Target, &str, &str); 2] =
+    [(Target::VOLCANO, "annotations", VOLCANO_QUEUE), (Target::KAI, "labels", KAI_QUEUE)];
+
+impl Surroundings {
+    /// Sorts documents that are neither the first nor the last one of a workload. `None` if one has no place.
+    pub(crate) fn of(documents: &[Value], node_sizes: Vec<u32>) -> Option<Self> {
+        let mut all = Self { node_sizes, ..Self::default() };
+        for document in documents {
+            match text(&document["kind"]) {
+                "PodCliqueSet" => all.neighbors.push(document.clone()),
+                "ConfigMap" | "PersistentVolumeClaim" => all.companions.push(document.clone()),
+                _ => return None,
+            }
+        }
+        (!all.node_sizes.contains(&0)).then_some(all)
+    }
+
+    pub(crate) fn documents(&self) -> impl Iterator<Item = &Value> {
+        self.neighbors.iter().chain(&self.companions)
+    }
+
+    pub(crate) async fn create(&self, test: &TestContext, pcs: &Value) -> Result<(), Stop> {
+        for companion in &self.companions {
+            let mut object = companion.clone();
+            object["metadata"]["namespace"] = test.namespace.clone().into();
+            test.apply_companion(object).await?;
+        }
+        for (target, place, key) in QUEUES {
+            let queue = &pcs["metadata"][place][key];
+            if queue.is_string() && test.target.scheduler() == target.scheduler() {
+                let queue = test.domain(text(queue));
+                if target == Target::KAI {
+                    test.create_kai_queue(&queue).await?;
+                } else {
+                    test.create_volcano_queue(&queue).await?;
+                }
+                test.until_admitted(&[prepared(test, pcs)]).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A PodCliqueSet as the driver submits it.
+pub(crate) fn prepared(test: &TestContext, pcs: &Value) -> Value {
+    let mut pcs = pcs.clone();
+    for (_, place, key) in QUEUES {
+        if pcs["metadata"][place][key].is_string() {
+            pcs["metadata"][place][key] = test.domain(text(&pcs["metadata"][place][key])).into();
+        }
+    }
+    test.prepare_manifest(pcs)
+}
+
+/// Whether admission may have to refuse a PodCliqueSet. It is then asked before anything is created.
+pub(crate) fn asks_admission(pcs: &Value) -> bool {
+    refused_name(pcs).is_some() || has_several_priorities(pcs)
+}
+
+/// Whether pods have volumes, of which some are claims.
+pub(crate) fn has_volumes(pcs: &Value) -> bool {
+    list(&pcs["spec"]["template"]["cliques"])
+        .iter()
+        .any(|clique| clique["spec"]["podSpec"]["volumes"].is_array())
+}
