@@ -227,8 +227,9 @@ fn rename_clique(pcs: &mut Value, old: &str, new: &str) {
         clique["name"] = new.into();
         clique["spec"]["roleName"] = new.into();
     }
-    let groups = pcs["spec"]["template"]["podCliqueScalingGroups"].as_array_mut().into_iter().flatten();
-    for name in groups.filter_map(|group| group["cliqueNames"].as_array_mut()).flatten() {
+    let groups = pcs["spec"]["template"].get_mut("podCliqueScalingGroups").and_then(Value::as_array_mut);
+    for name in groups.into_iter().flatten().filter_map(|group| group["cliqueNames"].as_array_mut()).flatten()
+    {
         if *name == old {
             *name = new.into();
         }
@@ -275,7 +276,8 @@ mod tests {
             let wanted = Extra::ALL[number % Extra::ALL.len()];
             let found = extras(&workload(seed));
             assert!(found.contains(&wanted), "{seed}: {wanted:?} is not in {found:?}");
-            assert!(!wanted.is_refused() || found == BTreeSet::from([wanted]), "{seed}: {found:?}");
+            let is_alone = found.iter().all(|extra| [wanted, Extra::Rack].contains(extra));
+            assert!(!wanted.is_refused() || is_alone, "{seed}: {found:?}");
         }
         let together = SEEDS.take(260).map(workload).filter(|workload| extras(workload).len() > 2);
         assert!(together.count() > 50);

@@ -125,10 +125,11 @@ fn gpus(pcs: &Value, gangs: &[Gang], pods: impl Fn(&Gang) -> Vec<(&str, usize)>)
     all
 }
 
+/// A pod of a workload from a file may request none. It then gets the room of one.
 fn gpus_of_pod(clique: &Value) -> u32 {
     let spec = requests::defaulted(&clique["spec"]["podSpec"]);
     let amount = requests::of_running(&spec).get(GPU).copied().unwrap_or_default();
-    u32::try_from(amount / ONE).unwrap_or(u32::MAX)
+    u32::try_from(amount / ONE).unwrap_or(u32::MAX).max(1)
 }
 
 fn with_accelerator(gpus: u32) -> &'static NodeTemplate {

@@ -191,8 +191,8 @@ pub enum Unreadable {
     #[error(transparent)]
     Yaml(#[from] grove_yaml::YamlError),
     #[error(
-        "expected a PodCliqueSet of grove.io/v1alpha1 first, {KIND} of {API_VERSION} last, only PodCliqueSets, \
-         ConfigMaps and PersistentVolumeClaims between them, and nodeSizes above 0"
+        "expected a PodCliqueSet of grove.io/v1alpha1 first, {KIND} of {API_VERSION} last, and between them \
+         only PodCliqueSets, ConfigMaps and PersistentVolumeClaims; nodeSizes are above 0"
     )]
     Documents,
     /// An unknown operation, or another unknown field.
