@@ -91,6 +91,10 @@ fn html(args: &HtmlArgs) -> Result<Exit, Failure> {
 fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let ((old, _), (new, folder)) = (opened(&args.old)?, opened(&args.new)?);
     let compared = report::compare(&old, &new);
+    let compared = match args.figures {
+        Some(percent) => compared.with_threshold(percent),
+        None => compared,
+    };
     if args.out.is_empty() {
         output::data(&compared.markdown());
     } else {
@@ -103,7 +107,8 @@ fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         };
         write_text(file, &text.map_err(|error| Failure::Infrastructure(error.to_string()))?)?;
     }
-    Ok(match args.same && !compared.is_same() {
+    let is_slower = args.figures.is_some() && compared.has_worse_figures();
+    Ok(match is_slower || (args.same && !compared.is_same()) {
         true => Exit::NotConformant,
         false => compared.exit(),
     })

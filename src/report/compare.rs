@@ -12,9 +12,9 @@
 use std::time::Duration;
 
 use conformance_contract::clauses::{Feature, clause};
-use conformance_contract::renamed_cases;
 use conformance_contract::verdict::{Outcome, Verdict};
 
+use super::compare_figures::{ChangedFigure, DEFAULT_PERCENT, case_before, changed_figures};
 use super::reasons::ranges;
 use super::{ClauseResult, Exit, Report, Seconds, Standing, TargetReport};
 
@@ -197,6 +197,8 @@ pub struct Comparison<'a> {
     pub features: Vec<ChangedFeature>,
     /// Cases whose duration changed by more than chance, greatest change first.
     pub durations: Vec<ChangedDuration>,
+    /// Figures of load tests that changed by more than a threshold.
+    pub figures: Vec<ChangedFigure>,
     /// Number of clauses that both reports check, over all targets.
     pub checked_by_both: usize,
     /// Number of clauses that are violated in both reports.
@@ -250,12 +252,28 @@ pub fn compare<'a>(old: &'a Report, new: &'a Report) -> Comparison<'a> {
         clauses,
         features,
         durations,
+        figures: Vec::new(),
         checked_by_both,
         still_broken,
     }
+    .with_threshold(DEFAULT_PERCENT)
 }
 
 impl Comparison<'_> {
+    /// Lists the figures that changed by more than this percentage.
+    #[must_use]
+    pub fn with_threshold(self, percent: u32) -> Self {
+        let targets = pairs(&self.old.targets, &self.new.targets, TargetReport::title);
+        let both = targets.into_iter().filter_map(|(title, old, new)| Some((title, old?, new?)));
+        let figures = both.flat_map(|(title, old, new)| changed_figures(&title, old, new, percent)).collect();
+        Self { figures, ..self }
+    }
+
+    /// Whether a listed figure got worse. It decides no clause, so the exit code does not depend on it.
+    pub fn has_worse_figures(&self) -> bool {
+        self.figures.iter().any(ChangedFigure::is_worse)
+    }
+
     /// The exit code of the comparison:
     ///
     /// - 1 after a regression;
@@ -373,10 +391,7 @@ fn changed_features(title: &str, old: &TargetReport, new: &TargetReport) -> Vec<
 
 fn changed_durations(title: &str, old: &TargetReport, new: &TargetReport) -> Vec<ChangedDuration> {
     let changed = new.cases.iter().filter_map(|case| {
-        let before = old.cases.iter().find(|before| {
-            before.provider == case.provider
-                && renamed_cases::current(&before.id) == renamed_cases::current(&case.id)
-        })?;
+        let before = case_before(old, case)?;
         let changed = ChangedDuration {
             target: title.to_owned(),
             case: case.label(),

@@ -42,6 +42,7 @@ fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Resul
             write_row(out, [target, clauses])?;
         }
     }
+    write_figures(out, comparison)?;
     write_durations(out, comparison)?;
     if comparison.facts.is_empty() {
         return Ok(());
@@ -88,6 +89,21 @@ fn write_features(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result 
             out,
             [feature.name.to_string(), feature.target.clone(), old, new, feature.clauses.join(", ")],
         )?;
+    }
+    Ok(())
+}
+
+fn write_figures(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result {
+    if comparison.figures.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n## Figures\n")?;
+    write_row(out, ["figure", "case", "target", "old", "new"])?;
+    write_rule(out, 5)?;
+    for figure in &comparison.figures {
+        let new = if figure.is_worse() { format!("**{}**", figure.new) } else { figure.new.to_string() };
+        let case = format!("`{}`", figure.case);
+        write_row(out, [figure.name.clone(), case, figure.target.clone(), figure.old.to_string(), new])?;
     }
     Ok(())
 }

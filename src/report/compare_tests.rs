@@ -1,3 +1,4 @@
+use conformance_contract::renamed_cases;
 use rstest::rstest;
 
 use super::*;

@@ -29,6 +29,7 @@ mod archive;
 mod areas;
 mod compact;
 mod compare;
+mod compare_figures;
 mod compare_markdown;
 mod conclude;
 mod declared;
@@ -73,6 +74,7 @@ pub use compact::{
 pub use compare::{
     ChangeKind, ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, compare,
 };
+pub use compare_figures::ChangedFigure;
 pub use conformance_contract::verdict::{Outcome, Verdict};
 pub use conformance_contract::violation::{Proof, Violation};
 pub use evidence::{EVIDENCE, Evidence, EvidenceError, read_evidence, write_evidence};

@@ -77,6 +77,10 @@ pub(crate) struct CompareArgs {
     /// are intermittent.
     #[arg(long)]
     pub same: bool,
+    /// Exit with 1 if a figure of `load` got worse by more than this percentage, and list changes beyond it.
+    /// By default, changes beyond 20 are listed.
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub figures: Option<u32>,
     /// File to write, instead of Markdown to standard output: a page if its name ends in .html, else
     /// Markdown. May be repeated.
     #[arg(long, value_name = "FILE")]

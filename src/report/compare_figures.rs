@@ -1,0 +1,114 @@
+//! Compares the figures of load tests. They vary with the machine and its load, so only changes beyond a
+//! threshold are listed.
+
+use conformance_contract::renamed_cases;
+
+use super::{CaseResult, TargetReport};
+
+/// The percentage beyond which a change is listed if the user names none. Two runs on one machine differ by
+/// less.
+pub(super) const DEFAULT_PERCENT: u32 = 20;
+
+/// Numbers that describe the load and not how it was handled.
+const SIZES: [&str; 6] = ["pods", "podGangs", "sets", "recordedVersions", "gangsNeeded", "preemptors"];
+
+/// A figure of a load test that changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangedFigure {
+    /// The target's title.
+    pub target: String,
+    /// The case's label.
+    pub case: String,
+    /// Name of the figure in the report.
+    pub name: String,
+    /// The older value.
+    pub old: f64,
+    /// The newer value.
+    pub new: f64,
+}
+
+impl ChangedFigure {
+    /// More pods per second are better, and less of everything else.
+    pub fn is_worse(&self) -> bool {
+        (self.new > self.old) != self.name.ends_with("PerSecond")
+    }
+}
+
+/// The same case in an older report.
+pub(super) fn case_before<'a>(old: &'a TargetReport, case: &CaseResult) -> Option<&'a CaseResult> {
+    old.cases.iter().find(|before| {
+        before.provider == case.provider
+            && renamed_cases::current(&before.id) == renamed_cases::current(&case.id)
+    })
+}
+
+/// The numbers that changed by more than this percentage of the older one.
+pub(super) fn changed_figures(
+    title: &str,
+    old: &TargetReport,
+    new: &TargetReport,
+    percent: u32,
+) -> Vec<ChangedFigure> {
+    let both = new.cases.iter().filter_map(|case| Some((case_before(old, case)?, case)));
+    both.flat_map(|(before, case)| of_case(title, before, case, percent)).collect()
+}
+
+fn of_case(title: &str, before: &CaseResult, case: &CaseResult, percent: u32) -> Vec<ChangedFigure> {
+    let mut changed = Vec::new();
+    for (name, figure) in &case.figures {
+        let former = before.figures.get(name).and_then(serde_json::Value::as_f64);
+        let (Some(old), Some(new)) = (former, figure.as_f64()) else { continue };
+        if SIZES.contains(&name.as_str()) || (new - old).abs() * 100.0 <= old.abs() * f64::from(percent) {
+            continue;
+        }
+        let (target, case) = (title.to_owned(), case.label());
+        changed.push(ChangedFigure { target, case, name: name.clone(), old, new });
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::ChangedFigure;
+    use crate::{Report, compare, fixture};
+
+    fn with(figures: &serde_json::Value) -> Report {
+        let mut report = fixture::report();
+        report.targets[0].cases[1].figures = figures.as_object().cloned().unwrap_or_default();
+        report
+    }
+
+    #[rstest]
+    #[case::within(json!({"ratio": 1.2}), json!({"ratio": 1.4}), None)]
+    #[case::worse(json!({"ratio": 1.0}), json!({"ratio": 1.3}), Some(true))]
+    #[case::better(json!({"ratio": 1.0}), json!({"ratio": 0.7}), Some(false))]
+    #[case::fewer(json!({"updatePodsPerSecond": 9}), json!({"updatePodsPerSecond": 7}), Some(true))]
+    #[case::from_nothing(json!({"gangsInPart": 0}), json!({"gangsInPart": 1}), Some(true))]
+    #[case::other_load(json!({"pods": 100}), json!({"pods": 1000}), None)]
+    #[case::no_number(json!({"peakMegabytes": {"etcd": 1}}), json!({"peakMegabytes": {"etcd": 9}}), None)]
+    #[case::not_measured(json!({}), json!({"ratio": 9}), None)]
+    fn changes_beyond_the_threshold_are_listed(
+        #[case] old: serde_json::Value,
+        #[case] new: serde_json::Value,
+        #[case] is_worse: Option<bool>,
+    ) {
+        let (old, new) = (with(&old), with(&new));
+        let found = compare(&old, &new).figures;
+        assert_eq!(found.first().map(ChangedFigure::is_worse), is_worse, "{found:?}");
+    }
+
+    #[test]
+    fn the_user_names_the_threshold() {
+        let (old, new) = (with(&json!({"ratio": 1.0})), with(&json!({"ratio": 1.3})));
+        assert!(compare(&old, &new).with_threshold(40).figures.is_empty());
+        let compared = compare(&old, &new).with_threshold(25);
+        assert!(compared.has_worse_figures());
+        let text = compared.markdown();
+        for wanted in ["\n## Figures\n", "| ratio | ", "| **1.3** |"] {
+            assert!(text.contains(wanted), "{text}");
+        }
+    }
+}
