@@ -1,5 +1,6 @@
 //! `load`: the target of the load test, and its figures as text.
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
 use conformance_report::{CaseResult, Report};
 use serde_json::{Map, Value};
@@ -16,8 +17,21 @@ const MAX_SUITE_MEGABYTES: f64 = 1000.0;
 const MAX_DELETION_SECONDS: f64 = 60.0;
 
 /// The single target to measure. A target whose gang resources the operator does not create is rejected.
-pub(crate) fn target(backend: &str, targets: Vec<Target>) -> Result<Target, Failure> {
-    let creates_its_own = |target: &Target| *target == Target::KAI || target.external().is_some();
+pub(crate) fn target(backend: &str, targets: Vec<Target>, preempts: bool) -> Result<Target, Failure> {
+    let one = one_target(backend, targets, preempts)?;
+    if preempts && !one.declares(Feature::Preemption) {
+        return Err(Failure::Usage(format!(
+            "--backend {backend}: {one} does not preempt gangs; pass another backend, or --kubernetes 1.37 for \
+             kube-scheduler"
+        )));
+    }
+    Ok(one)
+}
+
+fn one_target(backend: &str, targets: Vec<Target>, preempts: bool) -> Result<Target, Failure> {
+    // Preemption is not measured with the scheduler alone.
+    let creates_its_own =
+        |target: &Target| !preempts && (*target == Target::KAI || target.external().is_some());
     match targets.as_slice() {
         [only] if creates_its_own(only) => Err(Failure::Usage(format!(
             "--backend {backend}: the scheduler is also measured alone, with the operator's gang resources, and \
@@ -47,6 +61,9 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
 /// The figures of one case: a title, and a line for each figure.
 fn of_case(target: &str, case: &CaseResult) -> Vec<String> {
     let figures = Figures(&case.figures);
+    if case.figures.contains_key("preemptionSeconds") {
+        return of_preemption(target, case, &figures);
+    }
     let seconds = |stage: &str| {
         let figure = |name: &str| figures.number(&format!("{stage}{name}"));
         let (seconds, rate) = (figure("Seconds")?, figure("PodsPerSecond")?);
@@ -97,6 +114,25 @@ fn of_case(target: &str, case: &CaseResult) -> Vec<String> {
         .into_iter()
         .chain(of_update.into_iter().filter(|(_, figure)| figure.is_some()))
         .map(|(what, figure)| format!("  {what:<45}{}", figure.unwrap_or_else(|| "not measured".into())));
+    std::iter::once(title).chain(rows).collect()
+}
+
+fn of_preemption(target: &str, case: &CaseResult, figures: &Figures<'_>) -> Vec<String> {
+    let count = |name| figures.with(name, "").unwrap_or_default();
+    let title = format!(
+        "{} on {target}: {} pods of {} PodGangs, {} of them of high priority",
+        case.id,
+        count("pods"),
+        count("podGangs"),
+        count("preemptors")
+    );
+    let rows = [
+        ("until the gangs of high priority were bound", figures.with("preemptionSeconds", " s")),
+        ("gangs evicted", figures.with("gangsEvicted", "")),
+        ("gangs that had to be evicted", figures.with("gangsNeeded", "")),
+        ("gangs left in part", figures.at_most("gangsInPart", 0.0, "")),
+    ];
+    let rows = rows.map(|(what, figure)| format!("  {what:<45}{}", figure.unwrap_or_default()));
     std::iter::once(title).chain(rows).collect()
 }
 
@@ -188,16 +224,36 @@ mod tests {
     }
 
     #[test]
+    fn a_gang_left_in_part_is_marked() {
+        let mut case = CaseResult::new("scale/9x8-72-preempt", "t", Vec::new());
+        case.figures = json!({
+            "pods": 80, "podGangs": 10, "preemptors": 1, "preemptionSeconds": 2.5, "gangsEvicted": 2, "gangsNeeded": 1,
+            "gangsInPart": 1,
+        })
+        .as_object()
+        .cloned()
+        .unwrap();
+        let lines = of_case("kai-scheduler", &case);
+        assert_eq!(lines[1], "  until the gangs of high priority were bound  2.5 s");
+        assert_eq!(lines[4], "  gangs left in part                           1 (at most 0: MISSED)");
+    }
+
+    #[test]
     fn one_target_is_measured() {
         let both = || vec![Target::KUBE_POD_GROUP, Target::KUBE_POD_GANG];
-        let one = |backend, targets| target(backend, targets).ok();
+        let one = |backend, targets| target(backend, targets, false).ok();
         assert_eq!(one("default-scheduler", both()), Some(Target::KUBE_POD_GANG));
         assert_eq!(one("default-scheduler", vec![Target::KUBE_POD_GROUP]), Some(Target::KUBE_POD_GROUP));
         assert_eq!(one("volcano", vec![Target::VOLCANO]), Some(Target::VOLCANO));
         for (backend, targets) in
             [("all", [both(), vec![Target::VOLCANO]].concat()), ("kai-scheduler", vec![Target::KAI])]
         {
-            assert!(matches!(target(backend, targets), Err(Failure::Usage(_))), "{backend}");
+            assert!(matches!(target(backend, targets, false), Err(Failure::Usage(_))), "{backend}");
+        }
+        let preempting = |target_of: Target| target("x", vec![target_of], true).ok();
+        assert_eq!(preempting(Target::KUBE_POD_GANG), None);
+        for declaring in [Target::KUBE_TREE, Target::KAI] {
+            assert_eq!(preempting(declaring), Some(declaring));
         }
     }
 }

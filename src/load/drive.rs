@@ -115,7 +115,7 @@ pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(
 /// Binds the first gangs, for which every cache is cold, and waits until the API server has finished its
 /// startup work. It builds the OpenAPI documents of all CRDs, which takes one core and 1 GB. No API reports
 /// the end of this work, so the wait observes the processor time.
-async fn warm_up(test: &TestContext) -> Result<(), Stop> {
+pub(super) async fn warm_up(test: &TestContext) -> Result<(), Stop> {
     test.canaries().await?;
     let cluster = test.local()?;
     let processor_time = || Usage::of(cluster, Part::Apiserver).processor;
@@ -204,7 +204,7 @@ async fn until_every_pcs(
 
 /// Deletes every PodCliqueSet. Returns the time until the watches have delivered the deletion of every
 /// object, or `None` after a timeout. The check for leftovers reports the remaining objects.
-async fn delete(test: &TestContext, limit: Limit) -> Result<Option<Duration>, Stop> {
+pub(super) async fn delete(test: &TestContext, limit: Limit) -> Result<Option<Duration>, Stop> {
     let begin = Instant::now();
     deploy::delete_workloads(&test.test_cluster.client, &test.namespace).await?;
     let deleted = until(test, "everything deleted", limit, |live| live.all().all(is_unrelated)).await;
@@ -216,7 +216,7 @@ async fn delete(test: &TestContext, limit: Limit) -> Result<Option<Duration>, St
 }
 
 /// Like [`TestContext::until`], with at most one check per [`INTERVAL`].
-async fn until(
+pub(super) async fn until(
     test: &TestContext,
     condition: impl Into<Awaited<'_>>,
     limit: Limit,

@@ -154,6 +154,12 @@ impl Figures {
         self.put("apiServerPeakMegabytesAfterBoth", megabytes(apiserver));
     }
 
+    /// Adds the time in which the gangs of high priority were bound, and numbers of gangs.
+    pub(super) fn add_preemption(&mut self, took: Duration, gangs: [(&str, usize); 4]) {
+        self.put("preemptionSeconds", took.as_secs_f64());
+        self.found.extend(gangs.map(|(name, count)| (name.to_owned(), count.into())));
+    }
+
     /// Adds the reason why the scheduler alone was not measured.
     pub(super) fn add_scheduler_failure(&mut self, reason: &str) {
         self.found.insert("schedulerAloneFailed".into(), reason.into());

@@ -3,6 +3,7 @@
 //! without an operator, for comparison.
 //!
 //! - `size`: the numbers of nodes and pods, and whether they fit. `shapes`: the PodCliqueSets.
+//! - `preempt`: gangs of high priority evict some of low priority instead.
 //! - `drive`, `checks`: the case. `keep`: reduces its history, because whole objects would take gigabytes.
 //! - `alone`: the scheduler without the operator. `figures`: the measurements.
 //!
@@ -14,6 +15,7 @@ mod checks;
 mod drive;
 mod figures;
 mod keep;
+mod preempt;
 mod shapes;
 mod size;
 
@@ -27,6 +29,20 @@ pub const GROUP: &str = "scale";
 
 impl Size {
     pub fn case(self) -> &'static Case {
+        if self.preempts {
+            let case = Case::new(
+                "Gangs of high priority are bound, and no evicted gang stays bound in part",
+                |test| Box::pin(preempt::drive(test)),
+                preempt::check,
+            );
+            let created = CreatedCase {
+                id: format!("{GROUP}/{self}"),
+                manifest: shapes::manifest_of_contenders(self.pods),
+                clauses: preempt::CLAUSES.to_vec(),
+                nodes: vec![nodes(self.nodes).gpus(self.gpus)],
+            };
+            return created.case(case.isolation(Isolation::Dedicated).keeping(keep::reduce));
+        }
         let case = match self.updates {
             false => Case::new(
                 "Many gangs of mixed shapes are bound whole and completely deleted",
@@ -62,6 +78,8 @@ mod tests {
 
     #[test]
     fn a_case_is_found_by_its_history() {
+        let preempting = "10x8-80-preempt".parse::<Size>().unwrap().case();
+        assert_eq!((preempting.clauses, preempting.isolation), (&preempt::CLAUSES[..], Isolation::Dedicated));
         let case = "50x8-300-update".parse::<Size>().unwrap().case();
         assert_eq!((case.id, case.nodes[0].count, case.nodes[0].gpus), ("scale/50x8-300-update", 50, 8));
         let mut history = Story::flat().end();

@@ -130,6 +130,39 @@ pub(super) fn manifest(pods: u32) -> String {
     pod_clique_sets(pods).into_iter().enumerate().map(document).collect::<Vec<_>>().join("---\n")
 }
 
+/// The pods of each gang of a load test with preemption.
+pub(super) const GANG: usize = 8;
+/// The priority classes of these gangs, without the namespace.
+pub(super) const LOW: &str = "low";
+pub(super) const HIGH: &str = "high";
+
+/// The numbers of gangs of low and of high priority for this many pods of low priority.
+pub(super) fn contenders(pods: u32) -> [(&'static str, u32); 2] {
+    let low = pods / Shape::Workers.pods();
+    [(LOW, low), (HIGH, low.div_ceil(10))]
+}
+
+/// PodCliqueSets with this many pods of low priority, and then those of high priority.
+pub(super) fn manifest_of_contenders(pods: u32) -> String {
+    let mut documents = Vec::new();
+    for (class, gangs) in contenders(pods) {
+        let mut left = gangs;
+        while left > 0 {
+            let replicas = left.min(REPLICAS);
+            let mut template = Shape::Workers.template();
+            template["priorityClassName"] = class.into();
+            let pcs = json!({
+                "apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet",
+                "metadata": {"name": format!("s{}", documents.len())},
+                "spec": {"replicas": replicas, "template": template},
+            });
+            documents.push(grove_yaml::write(&pcs).unwrap_or_default());
+            left -= replicas;
+        }
+    }
+    documents.join("---\n")
+}
+
 /// The PodCliqueSet of an object, by the object's name: Grove's names start with that of the PodCliqueSet.
 pub(super) fn pcs_of(object: &Value) -> Option<&str> {
     let name = object["metadata"]["name"].as_str()?;
@@ -157,6 +190,17 @@ mod tests {
     fn the_manifest_has_the_requested_number_of_pods(#[case] pods: u32) {
         let all: Vec<Gang> = documents(pods).iter().flat_map(gangs).collect();
         assert_eq!(all.iter().map(Gang::pods).sum::<usize>(), pods as usize);
+    }
+
+    #[test]
+    fn a_tenth_as_many_gangs_have_high_priority() {
+        let sets = grove_yaml::documents(&manifest_of_contenders(8_000)).unwrap();
+        let gangs_of = |class: &str| -> Vec<Gang> {
+            let of_class = sets.iter().filter(|pcs| pcs["spec"]["template"]["priorityClassName"] == class);
+            of_class.flat_map(gangs).collect()
+        };
+        assert_eq!((gangs_of(LOW).len(), gangs_of(HIGH).len()), (1_000, 100));
+        assert!(gangs_of(HIGH).iter().all(|gang| (gang.pods(), gang.minimum()) == (GANG, GANG)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The numbers of nodes, GPUs and pods, whether the pods fit, and whether they are updated.
+//! The numbers of nodes, GPUs and pods, whether the pods fit, and whether they are updated or preempted.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,6 +9,8 @@ use super::shapes;
 
 /// Suffix of the id of a run with an update.
 const UPDATE: &str = "-update";
+/// Suffix of the id of a run with preemption.
+const PREEMPT: &str = "-preempt";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
@@ -17,6 +19,8 @@ pub struct Size {
     pub(super) gpus: u32,
     pub(super) pods: u32,
     pub(super) updates: bool,
+    /// Whether all pods have low priority, and gangs of high priority arrive.
+    pub(super) preempts: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +31,12 @@ pub enum DoesNotFit {
     Gpus { pods: u32, requested: u64, available: u64 },
     #[error("{pods} pods do not fit, the nodes can run {capacity} ({PODS} each)")]
     Pods { pods: u32, capacity: u64 },
+    #[error("{pods} pods are no gangs of 8")]
+    NoGangs { pods: u32 },
+    #[error(
+        "gangs of high priority request {requested} GPUs, and {free} of {available} are free, so nothing is preempted"
+    )]
+    NothingToPreempt { requested: u64, free: u64, available: u64 },
 }
 
 impl Size {
@@ -45,7 +55,7 @@ impl Size {
         if u64::from(pods) > capacity {
             return Err(DoesNotFit::Pods { pods, capacity });
         }
-        Ok(Self { nodes, gpus, pods, updates: false })
+        Ok(Self { nodes, gpus, pods, updates: false, preempts: false })
     }
 
     /// Sets whether the pods are updated. An update needs no more capacity, because a pod is deleted before
@@ -54,12 +64,33 @@ impl Size {
     pub const fn updating(self, updates: bool) -> Self {
         Self { updates, ..self }
     }
+
+    /// Gives all pods one GPU and low priority. Returns an error if they do not fit, or if the gangs of high
+    /// priority fit as well.
+    pub fn preempting(self) -> Result<Self, DoesNotFit> {
+        let pods = self.pods;
+        let available = u64::from(self.nodes) * u64::from(self.gpus.min(PODS));
+        let [(_, low), (_, high)] = shapes::contenders(pods);
+        let gang = shapes::GANG as u64;
+        if u64::from(low) * gang != u64::from(pods) {
+            return Err(DoesNotFit::NoGangs { pods });
+        }
+        if u64::from(pods) > available {
+            return Err(DoesNotFit::Gpus { pods, requested: pods.into(), available });
+        }
+        let (requested, free) = (u64::from(high) * gang, available - u64::from(pods));
+        if requested <= free {
+            return Err(DoesNotFit::NothingToPreempt { requested, free, available });
+        }
+        Ok(Self { preempts: true, ..self })
+    }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let update = if self.updates { UPDATE } else { "" };
-        write!(f, "{}x{}-{}{update}", self.nodes, self.gpus, self.pods)
+        let preempt = if self.preempts { PREEMPT } else { "" };
+        write!(f, "{}x{}-{}{update}{preempt}", self.nodes, self.gpus, self.pods)
     }
 }
 
@@ -71,12 +102,14 @@ impl FromStr for Size {
     type Err = NoSize;
 
     fn from_str(word: &str) -> Result<Self, NoSize> {
+        let (word, preempts) = word.strip_suffix(PREEMPT).map_or((word, false), |word| (word, true));
         let (word, updates) = word.strip_suffix(UPDATE).map_or((word, false), |word| (word, true));
         let (nodes, rest) = word.split_once('x').ok_or(NoSize)?;
         let (gpus, pods) = rest.split_once('-').ok_or(NoSize)?;
         let number = |word: &str| word.parse().map_err(|_| NoSize);
         let size = Self::new(number(nodes)?, number(gpus)?, number(pods)?).map_err(|_| NoSize)?;
-        Ok(size.updating(updates))
+        let size = size.updating(updates);
+        if preempts { size.preempting().map_err(|_| NoSize) } else { Ok(size) }
     }
 }
 
@@ -108,6 +141,18 @@ mod tests {
     ) {
         let error = Size::new(nodes, gpus, pods).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
+    }
+
+    #[rstest::rstest]
+    #[case::whole(1000, 8_000, "")]
+    #[case::no_gangs(1000, 7_999, "no gangs of 8")]
+    #[case::too_many(999, 8_000, "8000 pods request 8000 GPUs, and the nodes have 7992")]
+    #[case::too_few(1000, 7_200, "720 GPUs, and 800 of 8000 are free")]
+    fn gangs_of_high_priority_must_preempt(#[case] nodes: u32, #[case] pods: u32, #[case] why: &str) {
+        match Size::new(nodes, 8, pods).unwrap().preempting() {
+            Ok(size) => assert_eq!((why, size.to_string().parse()), ("", Ok(size))),
+            Err(error) => assert!(!why.is_empty() && error.to_string().contains(why), "{error}"),
+        }
     }
 
     #[rstest::rstest]

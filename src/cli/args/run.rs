@@ -121,6 +121,10 @@ pub(crate) struct LoadArgs {
     /// rolling update of all pods.
     #[arg(long)]
     pub update: bool,
+    /// Give the pods low priority, in gangs of 8 with a GPU for each pod. Then submit a tenth as many gangs of
+    /// high priority, and judge and measure the preemption.
+    #[arg(long, conflicts_with = "update")]
+    pub preempt: bool,
     #[command(flatten)]
     pub common: ToolArgs,
 }

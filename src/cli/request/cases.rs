@@ -38,6 +38,7 @@ pub(crate) struct LoadCase {
     pub nodes: String,
     pub pods: u32,
     pub update: bool,
+    pub preempt: bool,
     pub case: &'static Case,
 }
 
@@ -134,13 +135,22 @@ fn name(file: &Path) -> String {
     name.trim_matches('-').to_owned()
 }
 
-pub(super) fn load(nodes: &str, pods: u32, update: bool) -> Result<Cases, Failure> {
+pub(super) fn load(nodes: &str, pods: u32, update: bool, preempt: bool) -> Result<Cases, Failure> {
     let (count, gpus) = select::nodes_of("--nodes", nodes, MAX_NODES)?;
     let size = Size::new(count, gpus, pods).map_err(|reason| {
         Failure::Usage(format!("--nodes {nodes} --pods {pods}: {reason}: pass fewer pods, or more nodes"))
     })?;
-    let case = size.updating(update).case();
-    Ok(Cases::Load(LoadCase { nodes: nodes.to_owned(), pods, update, case }))
+    let mut size = size.updating(update);
+    if preempt {
+        size = size.preempting().map_err(|reason| {
+            Failure::Usage(format!(
+                "--nodes {nodes} --pods {pods} --preempt: {reason}: pass as many pods as the nodes have GPUs, a \
+                 multiple of 8"
+            ))
+        })?;
+    }
+    let case = size.case();
+    Ok(Cases::Load(LoadCase { nodes: nodes.to_owned(), pods, update, preempt, case }))
 }
 
 #[cfg(test)]

@@ -128,7 +128,9 @@ impl Request {
 
     pub(crate) fn of_load(args: LoadArgs) -> Result<Self, Failure> {
         let (config, options) = args.common.split();
-        Self::new(config::completed(&config, options)?, |_| cases::load(&args.nodes, args.pods, args.update))
+        Self::new(config::completed(&config, options)?, |_| {
+            cases::load(&args.nodes, args.pods, args.update, args.preempt)
+        })
     }
 
     /// The run of pairs near the limit, and the pairs. Those that the check cannot decide are not run.

@@ -40,7 +40,7 @@ pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan,
             })
         }
         Cases::Load(load) => {
-            let target = load::target(&subject.backend, targets()?)?;
+            let target = load::target(&subject.backend, targets()?, load.preempt)?;
             Ok(generated::plan(vec![target], vec![load.case]))
         }
         Cases::NearLimit(cases) => Ok(generated::plan(targets()?, cases.clone())),

@@ -38,8 +38,12 @@ fn verb(request: &Request) -> String {
         Cases::Suite(Workload::PlainPods) => "ai-conformance {case}".into(),
         Cases::Observations => "observe {case}".into(),
         Cases::Load(load) => {
-            let update = if load.update { " --update" } else { "" };
-            format!("load --nodes {} --pods {}{update}", load.nodes, load.pods)
+            let mode = match (load.update, load.preempt) {
+                (true, _) => " --update",
+                (_, true) => " --preempt",
+                _ => "",
+            };
+            format!("load --nodes {} --pods {}{mode}", load.nodes, load.pods)
         }
         Cases::Generated(generated) => match &generated.file {
             Some(file) => format!("fuzz {}", quoted(file)),
@@ -127,6 +131,10 @@ mod tests {
     #[case(
         "load --nodes 50x8 --pods 300 --update",
         "grove-conformance load --nodes 50x8 --pods 300 --update {target}"
+    )]
+    #[case(
+        "load --nodes 9x8 --pods 72 --preempt",
+        "grove-conformance load --nodes 9x8 --pods 72 --preempt {target}"
     )]
     #[case("fuzz --count 3 --seed 5", "grove-conformance run {case} --seed 5 {target}")]
     #[case(
