@@ -329,6 +329,15 @@ fn a_scaled_pod_bound_before_its_base_is_a_violation() {
     assert_eq!(found(&replaced(with_delay, true)), Ok(()), "its gate could not be put back");
 }
 
+#[test]
+fn a_scaling_group_is_not_taken_for_one_with_a_similar_name() {
+    let mut history = scaled(1, 0);
+    let set = history.header.submitted.get_mut("w").expect("it was submitted");
+    let groups = set["spec"]["template"]["podCliqueScalingGroups"].as_array_mut().expect("a list");
+    groups.insert(0, json!({"name": "0-sg", "cliqueNames": [], "replicas": 1, "minAvailable": 5}));
+    assert!(base_first::is_kept(&Course::of(&history)).is_err());
+}
+
 /// A gang is bound except for clique `lead`, which has no pods and is scaled to `replicas`.
 #[test]
 fn a_unit_is_fully_bound_without_its_idle_clique() {

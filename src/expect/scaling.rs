@@ -107,10 +107,24 @@ pub fn index_in(set: &str, name: &str) -> Option<u64> {
     name.strip_prefix(set)?.strip_prefix('-')?.split('-').next()?.parse().ok()
 }
 
+/// The name in the template of an object named `<set>-<index>-<name>`. `""` for another object.
+pub fn template_name<'a>(set: &str, name: &'a str) -> &'a str {
+    let of_replica = name.strip_prefix(set).and_then(|rest| rest.strip_prefix('-'));
+    of_replica.and_then(|rest| rest.split_once('-')).map_or("", |(_, name)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use conformance_history::testing::Story;
+
+    #[rstest::rstest]
+    #[case("g-0-w", "w")]
+    #[case("g-12-w-w", "w-w")]
+    #[case("other-0-w", "")]
+    fn a_group_is_not_taken_for_one_with_a_similar_name(#[case] full: &str, #[case] name: &str) {
+        assert_eq!(template_name("g", full), name);
+    }
 
     fn workload() -> Value {
         json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {

@@ -15,7 +15,7 @@ use conformance_history::{History, Live, Mark, MarkName, SharedMark, text};
 use serde_json::Value;
 
 use crate::drive::{OPERATION, PENDING_OPERATION, WORKLOAD};
-use crate::expected_state::{ExpectedState, template_name};
+use crate::expected_state::ExpectedState;
 use crate::operate::EDITED;
 use crate::surroundings::QUEUES;
 use crate::surroundings_checks::{OF_ADMISSION, admission, answer, neighbors_are_bound, queue};
@@ -264,7 +264,7 @@ impl Checks<'_> {
                 let mut cliques: BTreeMap<&(String, usize), Vec<String>> = BTreeMap::new();
                 for group in &gang.groups {
                     let is_constrained =
-                        |(name, _): &&(String, usize)| template_name(self.pcs, name) == constrained;
+                        |(name, _): &&(String, usize)| scaling::template_name(self.pcs, name) == constrained;
                     if let Some(replica) = group.scaling_group.as_ref().filter(is_constrained) {
                         cliques.entry(replica).or_default().push(group.clique.clone());
                     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use conformance_expect::Gang;
-use conformance_expect::scaling::Sizes;
+use conformance_expect::scaling::{Sizes, template_name};
 use conformance_history::{count, list, text};
 use serde_json::Value;
 
@@ -209,13 +209,6 @@ impl<'a> ExpectedState<'a> {
     }
 }
 
-/// The name in the template of a PodCliqueSet's scaling group. Its full name starts with the set's name and
-/// the index of the replica.
-pub(crate) fn template_name<'a>(set: &str, scaling_group: &'a str) -> &'a str {
-    let of_replica = scaling_group.strip_prefix(set).and_then(|rest| rest.strip_prefix('-'));
-    of_replica.and_then(|rest| rest.split_once('-')).map_or("", |(_, name)| name)
-}
-
 /// The scale configuration of a clique or scaling group of a PodCliqueSet.
 pub(crate) fn scale_config<'a>(pcs: &'a Value, part: &str) -> Option<&'a Value> {
     let template = &pcs["spec"]["template"];
@@ -282,14 +275,6 @@ mod tests {
         assert!(state.apply(&Operation::Recreate) && state.pods() == 8 && state.max_pods() == 12);
         assert!(!state.apply(&Operation::NodeLeaves), "none has joined");
         assert!(state.apply(&Operation::NodeJoins) && state.apply(&Operation::NodeLeaves));
-    }
-
-    #[rstest::rstest]
-    #[case("g-0-w", "w")]
-    #[case("g-12-w-w", "w-w")]
-    #[case("other-0-w", "")]
-    fn a_group_is_not_taken_for_one_with_a_similar_name(#[case] full: &str, #[case] name: &str) {
-        assert_eq!(template_name("g", full), name);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
+use conformance_expect::scaling::template_name;
 use conformance_expect::{Gang, gangs};
 use conformance_history::{Change, Version, count, list, text};
 use serde_json::Value;
@@ -87,7 +88,8 @@ fn is_scaled(version: &Version<'_>, pcs: &Value) -> bool {
     let Some(name) = version.label(names::SCALING_GROUP) else { return false };
     let Some(replica) = index(version, names::SCALING_GROUP_REPLICA_INDEX) else { return false };
     let groups = list(&pcs["spec"]["template"]["podCliqueScalingGroups"]);
-    let own = groups.iter().find(|group| name.ends_with(&format!("-{}", text(&group["name"]))));
+    let name = template_name(text(&pcs["metadata"]["name"]), name);
+    let own = groups.iter().find(|group| group["name"] == name);
     own.is_some_and(|group| replica >= count(&group["minAvailable"]).unwrap_or(1))
 }
 

@@ -70,7 +70,9 @@ impl<'a> Idle<'a> {
     pub(super) fn has(&self, clique: &str) -> bool {
         let is_member = |group: &&str| {
             let rest = clique.strip_prefix(*group).and_then(|rest| rest.strip_prefix('-'));
-            rest.and_then(|rest| rest.split('-').next()).is_some_and(|index| index.parse::<usize>().is_ok())
+            let index = rest.and_then(|rest| rest.split_once('-')).map(|(index, _)| index);
+            // A standalone clique may be called `<group>-00-a`.
+            index.is_some_and(|index| index.parse::<usize>().is_ok_and(|number| number.to_string() == index))
         };
         self.cliques.contains(clique) || self.groups.iter().any(is_member)
     }
