@@ -34,22 +34,34 @@ pub struct Sizes<'a> {
     pcs: &'a Value,
     set: &'a str,
     pub replicas: u64,
-    /// Replicas of the scaling groups and PodCliques that were scaled themselves.
-    own: BTreeMap<String, u64>,
+    own: OwnReplicas,
+}
+
+/// Replicas of the PodCliques and scaling groups that were scaled themselves. Both may have the same name.
+#[derive(Debug, Clone, Default)]
+struct OwnReplicas {
+    cliques: BTreeMap<String, u64>,
+    groups: BTreeMap<String, u64>,
 }
 
 impl<'a> Sizes<'a> {
     pub fn of(pcs: &'a Value) -> Self {
         let replicas = pcs["spec"]["replicas"].as_u64().unwrap_or(0);
-        Self { pcs, set: text(&pcs["metadata"]["name"]), replicas, own: BTreeMap::new() }
+        Self { pcs, set: text(&pcs["metadata"]["name"]), replicas, own: OwnReplicas::default() }
     }
 
     pub fn scale(&mut self, kind: &str, name: &str, to: u64) {
-        if kind != "PodCliqueSet" {
-            self.own.insert(name.to_owned(), to);
-        } else if name == self.set {
-            self.replicas = to;
-            self.own.retain(|name, _| index_in(self.set, name).is_some_and(|index| index < to));
+        let OwnReplicas { cliques, groups } = &mut self.own;
+        match kind {
+            "PodCliqueSet" if name == self.set => {
+                self.replicas = to;
+                for own in [cliques, groups] {
+                    own.retain(|name, _| index_in(self.set, name).is_some_and(|index| index < to));
+                }
+            }
+            "PodCliqueSet" => {}
+            "PodCliqueScalingGroup" => drop(groups.insert(name.to_owned(), to)),
+            _ => drop(cliques.insert(name.to_owned(), to)),
         }
     }
 
@@ -73,14 +85,15 @@ pub fn removed_since(history: &History, set: &str, since: usize) -> Vec<Gang> {
 }
 
 /// The PodGangs of one replica, with the scaled sizes applied to the template.
-fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<String, u64>) -> Vec<Gang> {
+fn replica(pcs: &Value, set: &str, index: u64, own: &OwnReplicas) -> Vec<Gang> {
     let base = format!("{set}-{index}");
-    let own_size =
-        |template: &Value| scaled.get(format!("{base}-{}", text(&template["name"])).as_str()).copied();
+    let size = |own: &BTreeMap<String, u64>, template: &Value| {
+        own.get(&format!("{base}-{}", text(&template["name"]))).copied()
+    };
     let mut pcs = pcs.clone();
     pcs["spec"]["replicas"] = json!(index + 1);
     for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
-        if let Some(size) = own_size(clique) {
+        if let Some(size) = size(&own.cliques, clique) {
             let spec = &mut clique["spec"];
             if spec["minAvailable"].is_null() {
                 // GANG-02: the minimum stays as it was at creation.
@@ -90,14 +103,14 @@ fn replica(pcs: &Value, set: &str, index: u64, scaled: &BTreeMap<String, u64>) -
         }
     }
     for group in pcs["spec"]["template"]["podCliqueScalingGroups"].as_array_mut().into_iter().flatten() {
-        if let Some(size) = own_size(group) {
+        if let Some(size) = size(&own.groups, group) {
             group["replicas"] = json!(size);
         }
     }
     let mut gangs = crate::gangs(&pcs);
     gangs.retain(|gang| gang.replica as u64 == index);
     for gang in &mut gangs {
-        gang.remove_idle(|group| scaled.get(&group.clique) == Some(&0));
+        gang.remove_idle(|group| own.cliques.get(&group.clique) == Some(&0));
     }
     gangs
 }
@@ -124,6 +137,21 @@ mod tests {
     #[case("other-0-w", "")]
     fn a_group_is_not_taken_for_one_with_a_similar_name(#[case] full: &str, #[case] name: &str) {
         assert_eq!(template_name("g", full), name);
+    }
+
+    #[test]
+    fn a_group_and_a_clique_of_one_name_are_scaled_separately() {
+        let pcs = json!({"metadata": {"name": "s"}, "spec": {"replicas": 1, "template": {
+            "cliques": [{"name": "w", "spec": {"replicas": 1}}, {"name": "m", "spec": {"replicas": 1}}],
+            "podCliqueScalingGroups": [{"name": "w", "replicas": 1, "cliqueNames": ["m"]}],
+        }}});
+        let pods_after = |kind: &str| {
+            let mut sizes = Sizes::of(&pcs);
+            sizes.scale(kind, "s-0-w", 3);
+            sizes.gangs().iter().map(|gang| (gang.is_base, gang.pods())).collect::<Vec<_>>()
+        };
+        assert_eq!(pods_after("PodClique"), [(true, 4)]);
+        assert_eq!(pods_after("PodCliqueScalingGroup"), [(true, 2), (false, 1), (false, 1)]);
     }
 
     fn workload() -> Value {

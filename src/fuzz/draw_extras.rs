@@ -207,16 +207,22 @@ fn parts(pcs: &Value) -> Option<(String, String, String)> {
     Some((group, member, text(standalone).to_owned()))
 }
 
-/// The first group becomes `w`, and a second one `w-w`. A standalone clique is named almost like a member, or
-/// like a replica of the group.
+/// The first group becomes `w`, and a second one `w-w`. A standalone clique is named like the group, or
+/// almost like a member or a replica of it.
 fn similar_names(rng: &mut Rng, pcs: &mut Value) -> bool {
     let Some((_, member, standalone)) = parts(pcs) else { return false };
     let groups = pcs["spec"]["template"]["podCliqueScalingGroups"].as_array_mut();
     for (group, name) in groups.into_iter().flatten().zip(["w", "w-w"]) {
         group["name"] = name.into();
     }
-    let names =
-        ["w-0", "w-1", &format!("w-{member}"), &format!("w-00-{member}"), &format!("w-0-{member}-{member}")];
+    let names = [
+        "w",
+        "w-0",
+        "w-1",
+        &format!("w-{member}"),
+        &format!("w-00-{member}"),
+        &format!("w-0-{member}-{member}"),
+    ];
     let name = names[rng.usize(0..names.len())].to_owned();
     rename_clique(pcs, &standalone, &name);
     true
@@ -258,7 +264,10 @@ mod tests {
             (Extra::Rack, template["topologyConstraint"].is_object()),
             (Extra::NodeSizes, workload.surroundings.node_sizes.len() > 1),
             (Extra::Sidecars, has("/spec/podSpec/initContainers/0/resources/limits/nvidia.com~1gpu")),
-            (Extra::SimilarNames, refused.is_none() && names().any(|name| name.starts_with("w-"))),
+            (
+                Extra::SimilarNames,
+                refused.is_none() && names().any(|name| name == "w" || name.starts_with("w-")),
+            ),
             (Extra::Neighbor, !workload.surroundings.neighbors.is_empty()),
             (Extra::SameNames, matches!(refused, Some(Refusal::SameName(_)))),
             (Extra::Dot, matches!(refused, Some(Refusal::Dot(_)))),

@@ -176,6 +176,8 @@ impl<'a> ExpectedState<'a> {
         let replicas = usize::try_from(self.sizes.replicas).unwrap_or(usize::MAX);
         let mut all = vec![Scalable { kind: "PodCliqueSet", name: name.into(), replicas, min: 1 }];
         let gangs = self.gangs();
+        let is_group =
+            |known: &&mut Scalable, name: &str| known.kind == "PodCliqueScalingGroup" && known.name == name;
         for group in gangs.iter().flat_map(|gang| &gang.groups) {
             match &group.scaling_group {
                 None => all.push(Scalable {
@@ -185,7 +187,7 @@ impl<'a> ExpectedState<'a> {
                     min: u32::try_from(group.min).unwrap_or(u32::MAX),
                 }),
                 Some((scaling_group, index)) => {
-                    match all.iter_mut().find(|known| known.name == *scaling_group) {
+                    match all.iter_mut().find(|known| is_group(known, scaling_group)) {
                         Some(known) => known.replicas = known.replicas.max(index + 1),
                         None => all.push(Scalable {
                             kind: "PodCliqueScalingGroup",
