@@ -273,6 +273,8 @@ mod tests {
                 stands_in_for: Vec::new(),
                 stale_gangs_for: None,
                 preempts: false,
+                reclaims: false,
+                further_plugins: Vec::new(),
                 configuration: None,
             };
             start(&home, &settings).unwrap().args.iter().any(|arg| arg.starts_with(FLUSH))
