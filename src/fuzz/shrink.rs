@@ -222,7 +222,7 @@ fn without(spec: &mut Value, key: &str, name: &str) {
 /// Removes a clique, and its scaling group if that has no other clique.
 fn without_clique(spec: &mut Value, name: &str) {
     without(spec, "cliques", name);
-    let groups = spec["template"]["podCliqueScalingGroups"].as_array_mut();
+    let groups = spec["template"].get_mut("podCliqueScalingGroups").and_then(Value::as_array_mut);
     let mut empty = Vec::new();
     for group in groups.into_iter().flatten() {
         if let Some(members) = group["cliqueNames"].as_array_mut() {

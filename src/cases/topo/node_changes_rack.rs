@@ -35,7 +35,7 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_check::codes;
-    use conformance_history::testing::{Story, node, one_clique, worker};
+    use conformance_history::testing::{Story, node, one_clique, one_clique_gang, worker};
     use rstest::rstest;
 
     use super::*;
@@ -54,7 +54,8 @@ mod tests {
         #[case] wanted: &[&str],
     ) {
         let nodes = [in_rack("n", "b"), in_rack("other", "b")];
-        let moved = Story::flat().submitted(one_clique(SET, 1)).all_added(nodes).modified(in_rack("n", "a"));
+        let sent = Story::flat().submitted(one_clique(SET, 1)).added(one_clique_gang(SET, 1));
+        let moved = sent.all_added(nodes).modified(in_rack("n", "a"));
         let mut pod = worker(SET, 0, None);
         let waiting = moved.added(pod.clone());
         pod["spec"]["nodeName"] = node.into();
