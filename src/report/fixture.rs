@@ -8,8 +8,8 @@ use conformance_contract::violation::{Code, Proof, Violation};
 
 use super::left_out::interrupted as interrupted_outcome;
 use super::{
-    CaseResult, Component, ComponentSource, ExceptedWrites, Features, Implementation, Judgement, PeakMemory,
-    Provider, Report, Seconds, Settings, TargetReport, Timings, UnsupportedFeature,
+    CaseResult, Component, ComponentSource, CriticalPath, ExceptedWrites, Features, Implementation,
+    Judgement, PeakMemory, Provider, Report, Seconds, Settings, TargetReport, Timings, UnsupportedFeature,
 };
 
 /// A small contract that covers every verdict, tier, level, kind of source and backend.
@@ -62,6 +62,7 @@ pub(super) fn report() -> Report {
                 all: 1_400,
                 programs: [("etcd".to_owned(), 230), ("kube-apiserver".to_owned(), 1_100)].into(),
             },
+            critical_path: CriticalPath::default(),
         },
         ..base
     }

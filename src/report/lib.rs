@@ -32,6 +32,7 @@ mod compare;
 mod compare_figures;
 mod compare_markdown;
 mod conclude;
+mod critical_path;
 mod declared;
 mod evidence;
 mod exit;
@@ -77,6 +78,7 @@ pub use compare::{
 pub use compare_figures::ChangedFigure;
 pub use conformance_contract::verdict::{Outcome, Verdict};
 pub use conformance_contract::violation::{Proof, Violation};
+pub use critical_path::{CriticalPath, CriticalStep};
 pub use evidence::{EVIDENCE, Evidence, EvidenceError, read_evidence, write_evidence};
 pub use exit::{Exit, exit_code};
 pub use features::{FeatureEvidence, Probed, Standing};

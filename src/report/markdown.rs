@@ -253,6 +253,9 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
     if !timings.peak_memory.is_empty() {
         writeln!(out, "- memory at most: {}", timings.peak_memory)?;
     }
+    if !timings.critical_path.is_empty() {
+        writeln!(out, "- critical path: {}", timings.critical_path)?;
+    }
     writeln!(out)?;
     write_row(out, ["component", "version", "digest"])?;
     write_rule(out, 3)?;

@@ -24,8 +24,8 @@ use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::left_out::is_left_out;
 use super::{
-    CaseResult, ClauseResult, Component, Features, PeakMemory, Provider, Report, Seconds, Settings,
-    TargetReport, Timings,
+    CaseResult, ClauseResult, Component, CriticalPath, Features, PeakMemory, Provider, Report, Seconds,
+    Settings, TargetReport, Timings,
 };
 
 /// A document to merge.
@@ -170,6 +170,7 @@ fn timings(sources: &[MergeInput]) -> Timings {
             peak.raise(&source.report.timings.peak_memory);
             peak
         }),
+        critical_path: CriticalPath::default(),
     }
 }
 

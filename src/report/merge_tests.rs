@@ -173,6 +173,7 @@ fn times_are_summed_and_settings_take_the_maximum() {
         total_seconds: seconds(1_000),
         processor_seconds: spent(&[("etcd", 800), ("kwok", 100)]),
         peak_memory: PeakMemory::default(),
+        critical_path: CriticalPath::default(),
     };
     other.report.settings = Settings { timeout_scale: 1.0, concurrency: 10, strict: false, seed: Some(2) };
     other.report.date = "2026-12-02T00:00:00Z".parse().unwrap();
@@ -185,6 +186,7 @@ fn times_are_summed_and_settings_take_the_maximum() {
         total_seconds: seconds(42_250),
         processor_seconds: spent(&[("etcd", 4_000), ("kube-apiserver", 28_900), ("kwok", 100)]),
         peak_memory: fixture::report().timings.peak_memory,
+        critical_path: CriticalPath::default(),
     };
     assert_eq!(merged.timings, timings);
     assert_eq!(merged.settings, Settings { timeout_scale: 1.5, concurrency: 10, strict: false, seed: None });

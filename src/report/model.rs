@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{FeatureEvidence, PeakMemory, Probed, ProcessorSeconds, Seconds, Summary};
+use super::{CriticalPath, FeatureEvidence, PeakMemory, Probed, ProcessorSeconds, Seconds, Summary};
 
 /// The `apiVersion` that this program writes.
 pub const API_VERSION: &str = "conformance.grove.io/v1alpha2";
@@ -205,6 +205,9 @@ pub struct Timings {
     /// Peak private memory of the suite and of the programs that it started.
     #[serde(default, skip_serializing_if = "PeakMemory::is_empty")]
     pub peak_memory: PeakMemory,
+    /// The cases that determined how long the run took. A merged report has none.
+    #[serde(default, skip_serializing_if = "CriticalPath::is_empty")]
+    pub critical_path: CriticalPath,
 }
 
 /// The results of one target: a backend, in one gang scope if it has several.

@@ -43,6 +43,9 @@ fn write_report(out: &mut String, report: &Report) -> fmt::Result {
     for (target, case) in overview::slowest(report) {
         writeln!(out, "{:>9}  {}  {}", case.duration_seconds.to_string(), case.label(), target.title())?;
     }
+    if !report.timings.critical_path.is_empty() {
+        writeln!(out, "critical path: {}", report.timings.critical_path)?;
+    }
     write_counts(out, report)?;
     write_results(out, report)?;
     write_features(out, report)?;

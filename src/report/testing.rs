@@ -45,6 +45,7 @@ pub fn report(targets: Vec<TargetReport>) -> Report {
             total_seconds: seconds(10),
             processor_seconds: Default::default(),
             peak_memory: Default::default(),
+            critical_path: Default::default(),
         },
     }
 }

@@ -11,6 +11,7 @@ mod renewable;
 mod requirements;
 mod seats;
 mod settings;
+mod stays;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,6 +26,8 @@ use self::renewable::Renewable;
 pub use self::requirements::{choose_lifecycle_scope, runs_in_other_scope};
 use self::seats::Seats;
 pub use self::settings::{Origin, Settings};
+pub(crate) use self::stays::Stay;
+use self::stays::Stays;
 use conformance_cluster::ClusterError;
 use conformance_cluster::access::Access;
 use conformance_cluster::existing::{Connection, ExistingCluster};
@@ -72,6 +75,7 @@ pub struct Environment {
     /// The control plane of the last upgrade case, as long as the case uses it.
     upgraded: Mutex<Weak<TestCluster>>,
     cases: AtomicU32,
+    stays: Stays,
     interruption: Arc<Interruption>,
     first_failure: Option<Arc<FirstFailure>>,
     held: HeldCases,
@@ -122,6 +126,7 @@ impl Environment {
             upgrades,
             upgraded: Mutex::default(),
             cases: AtomicU32::new(0),
+            stays: Stays::default(),
             interruption: Arc::default(),
             first_failure: None,
             held: HeldCases::default(),
@@ -362,6 +367,11 @@ impl Environment {
 
     pub fn shared(&self) -> Option<Arc<TestCluster>> {
         self.shared.test_cluster.get()?.ok()
+    }
+
+    /// The cases that determined how long the run took.
+    pub(crate) fn critical_path(&self) -> Vec<Stay> {
+        self.stays.critical_path()
     }
 
     pub fn cluster_ready(&self) -> Option<Duration> {

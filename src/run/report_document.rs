@@ -6,8 +6,8 @@ use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
 use conformance_programs::{memory_in_use, processor_time};
 use conformance_report::{
-    API_VERSION, CaseResult, Features, Implementation, KIND, PeakMemory, Report, Seconds, Settings, Suite,
-    TargetReport, Timings, UnsupportedFeature,
+    API_VERSION, CaseResult, CriticalPath, CriticalStep, Features, Implementation, KIND, PeakMemory, Report,
+    Seconds, Settings, Suite, TargetReport, Timings, UnsupportedFeature,
 };
 use jiff::Timestamp;
 
@@ -98,6 +98,7 @@ pub async fn report(
             total_seconds: Seconds::from(clock.begin.elapsed()),
             processor_seconds: processor_time::spent(OWN_NAME).into_iter().collect(),
             peak_memory: peak_memory(),
+            critical_path: critical_path(environment, clock.begin),
         },
     };
     match environment.interruption().cause() {
@@ -107,6 +108,16 @@ pub async fn report(
         }
         _ => report,
     }
+}
+
+fn critical_path(environment: &Environment, begin: Instant) -> CriticalPath {
+    let steps = environment.critical_path().into_iter().map(|stay| CriticalStep {
+        case: stay.case.to_owned(),
+        target: title(stay.target),
+        start_seconds: stay.begin.saturating_duration_since(begin).into(),
+        duration_seconds: stay.end.saturating_duration_since(stay.begin).into(),
+    });
+    CriticalPath(steps.collect())
 }
 
 fn peak_memory() -> PeakMemory {

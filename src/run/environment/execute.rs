@@ -81,10 +81,13 @@ impl Environment {
             }
             let result = {
                 let _running = self.interruption.running();
+                let begin = Instant::now();
                 self.end_if_broken(slot, case.isolation, target).await;
                 let cluster = self.test_cluster_at(slot, case.isolation, target).await;
                 let result = self.attempt(case, target, attempts.len(), cluster.clone()).await;
                 self.end_of_attempt(case, cluster).await;
+                // The slots of an environment do not move.
+                self.stays.add(case.id, target, std::ptr::from_ref(slot).addr(), begin);
                 result
             };
             if result.is_interrupted() {
