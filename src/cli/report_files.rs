@@ -7,6 +7,7 @@ use conformance_page as page;
 use conformance_programs::blocking::in_place;
 use conformance_report as report;
 use conformance_report::{EvidenceError, Report, StoreError};
+use conformance_run::interruption::Interruption;
 
 use super::request::{Cases, Request};
 use super::{Failure, load, output};
@@ -18,14 +19,48 @@ pub(crate) fn write(folder: &Path, report: &Report, quiet: bool) -> Result<(), F
     store(folder, report)
 }
 
-/// Like [`write()`], without the page. Prints the command that renders it.
-pub(crate) fn write_without_page(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
+/// Like [`write()`], but without the page if the run is interrupted before it is rendered. Then prints the
+/// command that renders it.
+pub(crate) async fn write_unless_interrupted(
+    folder: &Path,
+    report: &Report,
+    quiet: bool,
+    interruption: &Interruption,
+) -> Result<(), Failure> {
     print(report, quiet);
-    let files = in_place(|| report::write_all(folder, report)).map_err(unwritten)?;
+    let mut files = in_place(|| report::write_all(folder, report)).map_err(unwritten)?;
+    let page = rendered_unless_interrupted(folder, report, interruption).await?;
+    if let Some(page) = &page {
+        report::write_text(&folder.join(page::PAGE), page).map_err(unwritten)?;
+        files.push(folder.join(page::PAGE));
+    }
     say_written(&files);
-    let yaml = folder.join("report.yaml");
-    output::say(&format!("the page was not rendered: grove-conformance report html {}", yaml.display()));
+    if page.is_none() {
+        let yaml = folder.join("report.yaml");
+        output::say(&format!("the page was not rendered: grove-conformance report html {}", yaml.display()));
+    }
     Ok(())
+}
+
+/// Rendering the histories of a whole run takes longer than an interrupted run may, and cannot be cancelled.
+/// The thread of an abandoned page ends with the program.
+async fn rendered_unless_interrupted(
+    folder: &Path,
+    report: &Report,
+    interruption: &Interruption,
+) -> Result<Option<String>, Failure> {
+    if interruption.is_requested() {
+        return Ok(None);
+    }
+    let (report, folder) = (report.clone(), folder.to_owned());
+    let rendering =
+        tokio::task::spawn_blocking(move || page::page(&report, &folder).map_err(|error| error.to_string()));
+    let rendered = tokio::select! {
+        () = interruption.requested() => return Ok(None),
+        rendered = rendering => rendered,
+    };
+    let page = rendered.unwrap_or_else(|panic| Err(format!("cannot render the page: {panic}")));
+    page.map(Some).map_err(Failure::Infrastructure)
 }
 
 /// Prints a report, even if it cannot be written.
@@ -89,4 +124,22 @@ pub(crate) fn command() -> String {
         *first = "grove-conformance".into();
     }
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_interrupted_run_has_a_report_without_a_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let (report, interruption) = (report::testing::report(Vec::new()), Interruption::default());
+        let is_written = |file: &str| folder.path().join(file).is_file();
+        let _accepting = interruption.accept_requests();
+        interruption.request("SIGINT");
+        write_unless_interrupted(folder.path(), &report, true, &interruption).await.unwrap();
+        assert!(is_written("report.yaml") && !is_written(page::PAGE));
+        write_unless_interrupted(folder.path(), &report, true, &Interruption::default()).await.unwrap();
+        assert!(is_written(page::PAGE));
+    }
 }

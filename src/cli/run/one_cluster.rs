@@ -28,7 +28,7 @@ use conformance_run::runner::{self, Observer};
 use super::{Run, held, reproduce};
 use crate::options::ProviderName;
 use crate::output::{self, Console};
-use crate::report_files::{command, store, unwritten, write, write_without_page};
+use crate::report_files::{command, store, unwritten, write_unless_interrupted};
 use crate::request::{Cases, Request, UpgradeFrom};
 use crate::{
     Failure, accept, baseline, cluster_spec, generated, operator, provider, run_id, select, trainer,
@@ -64,17 +64,14 @@ impl Run<'_> {
         // The report is written before the clusters end, so that their failures cannot lose it. The clusters
         // end even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does
         // not print its report, because the process that fetches it does.
-        let written = report.and_then(|report| {
-            if request.pod.store_results {
-                store(report_dir, &report)?;
-            } else if interruption.is_requested() {
-                // Rendering the histories of a whole run takes longer than an interrupted run may.
-                write_without_page(report_dir, &report, quiet)?;
-            } else {
-                write(report_dir, &report, quiet)?;
+        let written = match report {
+            Ok(report) if request.pod.store_results => store(report_dir, &report).map(|()| report),
+            Ok(report) => {
+                let written = write_unless_interrupted(report_dir, &report, quiet, interruption).await;
+                written.map(|()| report)
             }
-            Ok(report)
-        });
+            Err(failure) => Err(failure),
+        };
         if written.is_ok() {
             self.hold(&environment, report_dir).await;
         }

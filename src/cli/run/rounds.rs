@@ -10,7 +10,7 @@ use conformance_run::run_plan::RunPlan;
 use super::Run;
 use super::plan::plan;
 use crate::output::Console;
-use crate::report_files::{command, write, write_without_page};
+use crate::report_files::{command, write_unless_interrupted};
 use crate::{Failure, select};
 
 struct Round {
@@ -84,11 +84,7 @@ impl Run<'_> {
             merged =
                 merged.incomplete(format!("interrupted ({cause}), {ran} of {planned} {what} were started"));
         }
-        if self.interruption.is_requested() {
-            write_without_page(folder_of_run, &merged, quiet)?;
-        } else {
-            write(folder_of_run, &merged, quiet)?;
-        }
+        write_unless_interrupted(folder_of_run, &merged, quiet, self.interruption).await?;
         Ok(merged)
     }
 }
