@@ -45,7 +45,7 @@ impl fmt::Display for CriticalPath {
         longest.truncate(LONGEST);
         let longest: Vec<_> =
             longest.iter().map(|step| format!("{} {}", step.case, step.duration_seconds)).collect();
-        write!(f, "{} cases in a row take {all}, the longest: {}", self.0.len(), longest.join(", "))
+        write!(f, "{all}, number of cases: {}, the longest: {}", self.0.len(), longest.join(", "))
     }
 }
 
@@ -68,13 +68,13 @@ mod tests {
             CriticalPath([("aon/fits", 5_000, 1_200), ("gang/scaling", 6_200, 9_000)].map(step).into());
         assert_eq!(
             path.to_string(),
-            "2 cases in a row take 10.2 s, the longest: gang/scaling 9.0 s, aon/fits 1.2 s"
+            "10.2 s, number of cases: 2, the longest: gang/scaling 9.0 s, aon/fits 1.2 s"
         );
         assert!(!path.is_empty() && CriticalPath::default().is_empty());
         let mut report = fixture::report();
         report.timings.critical_path = path;
         for text in [terminal(&report), markdown(&report)] {
-            assert!(text.contains("critical path: 2 cases in a row take 10.2 s"), "{text}");
+            assert!(text.contains("critical path: 10.2 s, number of cases: 2"), "{text}");
         }
     }
 }
