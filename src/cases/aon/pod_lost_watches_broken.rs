@@ -29,7 +29,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.force_delete_pod(&lost).await?;
     watches.break_off(test).await?;
     let replaced = Awaited::demanded_by(AON_11, format!("Pod {lost} replaced"));
-    test.until(replaced, limits::SCHEDULING, |live| live.bound() == PODS).await?;
+    let is_replaced = |live: &Live| live.get("Pod", &lost).is_none() && live.bound() == PODS;
+    test.until(replaced, limits::SCHEDULING, is_replaced).await?;
     test.mark(REPLACED, Value::Null);
     Ok(())
 }

@@ -1,20 +1,20 @@
-//! 4 nodes x 64 GPUs; a gang of 250 pods x 1 GPU runs, and one of 7 x 1 GPU waits: one short. The scheduler
-//! is killed and restarted. If it starts to schedule before it knows all 250 pods, it finds room for the gang.
+//! 3 nodes x 52 GPUs; a gang of 150 pods x 1 GPU runs, and one of 7 x 1 GPU waits: one short. The scheduler
+//! is killed and restarted. If it starts to schedule before it knows all 150 pods, it finds room for the gang.
 //! Then a node joins.
 
 use super::scheduler_killed;
 use crate::prelude::*;
 
-const RUNNING: usize = 250;
+const RUNNING: usize = 150;
 const WAITING: usize = 7;
 
 pub(crate) const CASE: Case = Case::new(
-    "A restarted scheduler counts hundreds of bound pods before it binds a pending gang",
+    "A restarted scheduler counts 150 bound pods before it binds a pending gang",
     |test| Box::pin(restored(test, |test| Box::pin(scheduler_killed::restart(test, RUNNING, WAITING)))),
     scheduler_killed::check,
 )
 .clauses(&[AON_12])
-.nodes(&[nodes(4).gpus(64), nodes(1).gpus(64).joining(1)])
+.nodes(&[nodes(3).gpus(52), nodes(1).gpus(52).joining(1)])
 .needs(&[Need::SimulatedNodes])
 .isolation(Isolation::Dedicated);
 

@@ -5,6 +5,7 @@
 //! reports the eviction.
 
 use conformance_check::preemption::EVICTED_FOR_EQUAL;
+use conformance_expect::resolver::resolved;
 use conformance_facts::cliques::pods_of;
 use conformance_facts::preemption::report_of_eviction;
 
@@ -65,9 +66,13 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let whole = Awaited::demanded_by(PRE_11, "the replaced gang bound");
     until_whole(test, whole, &running).await?;
     test.mark(BOUND_AGAIN, Value::Null);
-    let units = running.units(test.target);
     let ended = Awaited::demanded_by(PRE_13, "no status that reports an eviction");
-    test.until(ended, REACTION, |live| report_of_eviction(live, VICTIM, &units).is_none()).await?;
+    let is_unreported = |live: &Live| {
+        let gangs = resolved(live, vec![running.clone()]);
+        let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(test.target)).collect();
+        report_of_eviction(live, VICTIM, &units).is_none()
+    };
+    test.until(ended, REACTION, is_unreported).await?;
     test.mark(REPORT_ENDED, Value::Null);
     Ok(())
 }
