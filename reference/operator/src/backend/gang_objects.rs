@@ -72,8 +72,7 @@ pub(super) async fn ensure(
         },
     };
     if let Some(finalizer) = kept_by(&*found) {
-        let kept = format!("{target} is being deleted and has the finalizer {finalizer}");
-        return Err(BackendError::Kept(kept));
+        return Err(BackendError::Kept { object: target.to_string(), finalizer: finalizer.to_owned() });
     }
     match owner(&found, pod_gang) {
         Owner::PodGang => {}

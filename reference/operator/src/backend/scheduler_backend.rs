@@ -228,8 +228,8 @@ pub enum BackendError {
     NameTaken(String),
     /// A finalizer of a third party keeps an object with the name of a gang resource. Only a user can change
     /// that.
-    #[error("{0}")]
-    Kept(String),
+    #[error("{object} is being deleted and has the finalizer {finalizer}")]
+    Kept { object: String, finalizer: String },
     /// An object of a deleted PodGang of the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),

@@ -39,14 +39,19 @@ fn is_terminating(object: &impl ResourceExt) -> bool {
 }
 
 /// The finalizer of a third party that keeps an object which is being deleted, possibly indefinitely.
-/// Kubernetes removes its own finalizers, some of which have no domain.
 pub(crate) fn kept_by(object: &impl ResourceExt) -> Option<&str> {
-    let is_foreign = |finalizer: &&String| {
-        let domain = finalizer.split_once('/').map(|(domain, _)| domain);
-        domain.is_some_and(|domain| !domain.ends_with("kubernetes.io") && !domain.ends_with("k8s.io"))
-    };
-    let kept = object.finalizers().iter().find(is_foreign).map(String::as_str);
+    let mut finalizers = object.finalizers().iter().map(String::as_str);
+    let kept = finalizers.find(|finalizer| !is_kubernetes_finalizer(finalizer));
     kept.filter(|_| is_terminating(object))
+}
+
+/// Kubernetes removes its own finalizers. `foregroundDeletion` and `orphan` have no domain. Projects under
+/// `x-k8s.io`, such as Kueue, are third parties.
+pub(crate) fn is_kubernetes_finalizer(finalizer: &str) -> bool {
+    let Some((domain, _)) = finalizer.split_once('/') else { return true };
+    ["kubernetes.io", "k8s.io"].into_iter().any(|own| {
+        domain.strip_suffix(own).is_some_and(|subdomain| subdomain.is_empty() || subdomain.ends_with('.'))
+    })
 }
 
 impl Caches {

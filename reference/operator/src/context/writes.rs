@@ -100,9 +100,9 @@ pub(crate) async fn create<K: Writable>(
     }
 }
 
-/// The error if `owner` does not control the object `found`, which has the name of one of its own. An object
-/// that is being deleted, or that a deleted predecessor controls, soon frees the name (DEL-08), unless a
-/// finalizer of a third party keeps it.
+/// Why `owner` cannot use `found`, which has the name of an object that it needs. An object that is being
+/// deleted, or that a deleted predecessor controls, soon frees the name (DEL-08), unless a finalizer of a
+/// third party keeps it.
 pub(super) fn in_the_way<K, O>(found: &K, owner: &O) -> ReconcileError
 where
     K: Resource<DynamicType = ()>,
@@ -232,6 +232,11 @@ mod tests {
         "waiting: PodClique w-0-a of a predecessor has to go first"
     )]
     #[case::not_kept(&[], "waiting: PodClique w-0-a of a predecessor has to go first")]
+    #[case::kept_by_kueue(
+        &["kueue.x-k8s.io/managed-resources"],
+        "PodClique w-0-a, which PodClique w needs, is being deleted and has the finalizer \
+         kueue.x-k8s.io/managed-resources"
+    )]
     fn an_object_that_a_third_party_keeps_is_reported(#[case] finalizers: &[&str], #[case] wanted: &str) {
         let pclq = |metadata: Value| -> PodClique {
             serde_json::from_value(json!({"metadata": metadata, "spec": {"podSpec": {}, "replicas": 1}}))

@@ -193,12 +193,11 @@ impl<'a> Gang<'a> {
     fn disrupted(&self, before: &[Condition]) -> Option<ConditionUpdate> {
         let mut pods =
             self.view.podgroups.iter().flat_map(|podgroup| podgroup.pods.iter().chain(&podgroup.former));
-        let is_remembered = |member: &PodClique| {
-            member.metadata.uid.as_deref().is_some_and(|uid| self.context.evictions.has(uid))
-        };
+        let mut members = self.members();
         let evictions = Evictions {
             is_marked: pods.any(|pod| is_preempted(pod)),
-            is_remembered: self.members().any(|member| is_remembered(&member)),
+            is_remembered: members
+                .any(|member| member.uid().is_some_and(|uid| self.context.evictions.has(&uid))),
         };
         disruption::condition(before, evictions, self.is_scheduled())
     }

@@ -17,7 +17,7 @@ use super::plan::GangResources;
 use super::workload_api;
 use crate::backend::gang_objects::{Owner, owner};
 use crate::backend::{BackendError, GangState, Synced, gang_objects};
-use crate::cache::ownership::kept_by;
+use crate::cache::ownership::{is_kubernetes_finalizer, kept_by};
 
 pub(super) async fn sync(
     client: &Client,
@@ -73,17 +73,11 @@ async fn ensure(
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let found = api.get(&name).await.map_err(|source| failed("get", source))?;
             let what = format!("{} {namespace}/{name}", resource.kind);
-            let kept = kept_by(&found).filter(|_| found.finalizers().len() == 1);
             match owner(&found, pod_gang) {
                 Owner::PodGang => inspect(resource, wanted, &found),
-                Owner::Predecessor if kept.is_some() => Err(BackendError::Kept(format!(
-                    "{what} is being deleted and has the finalizer {}",
-                    kept.unwrap_or_default()
-                ))),
-                // The finalizer of a PodGroup remains until the last pod that names it has been deleted.
-                Owner::Predecessor if found.metadata.deletion_timestamp.is_some() => Err(
-                    BackendError::HeldByPods(format!("{what} of a deleted PodGang of this name has pods")),
-                ),
+                Owner::Predecessor if found.metadata.deletion_timestamp.is_some() => {
+                    Err(deletion_blocker(what, &found))
+                }
                 Owner::Predecessor => {
                     Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")))
                 }
@@ -97,6 +91,16 @@ async fn ensure(
             }
         }
         Err(source) => Err(failed("create", source)),
+    }
+}
+
+/// Kubernetes' finalizer of a PodGroup remains until the last pod that names it has been deleted. Those of
+/// third parties are reported after that.
+fn deletion_blocker(what: String, found: &DynamicObject) -> BackendError {
+    let has_pods = found.finalizers().iter().any(|finalizer| is_kubernetes_finalizer(finalizer));
+    match kept_by(found).filter(|_| !has_pods) {
+        Some(finalizer) => BackendError::Kept { object: what, finalizer: finalizer.to_owned() },
+        None => BackendError::HeldByPods(format!("{what} of a deleted PodGang of this name has pods")),
     }
 }
 
@@ -268,10 +272,14 @@ mod tests {
         deleting["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         let held = ensured_with_existing(deleting.clone()).await;
         assert!(matches!(held, Err(BackendError::HeldByPods(_))), "{held:?}");
-        deleting["metadata"]["finalizers"] = json!(["example.com/review"]);
-        let kept = ensured_with_existing(deleting).await.unwrap_err();
+        deleting["metadata"]["finalizers"] = json!(["example.com/review", "example.com/audit"]);
+        let kept = ensured_with_existing(deleting.clone()).await.unwrap_err();
         let wanted = "Workload ns/g is being deleted and has the finalizer example.com/review";
         assert_eq!(kept.to_string(), wanted);
+        deleting["metadata"]["finalizers"] =
+            json!(["scheduling.k8s.io/podgroup-protection", "example.com/review"]);
+        let held = ensured_with_existing(deleting).await;
+        assert!(matches!(held, Err(BackendError::HeldByPods(_))), "{held:?}");
         let other = ensured_with_existing(taken_by("Job", "g", "other")).await.unwrap_err();
         assert_eq!(other.to_string(), "Workload ns/g exists and is not controlled by this PodGang");
         assert!(matches!(other, BackendError::NameTaken(_)));
