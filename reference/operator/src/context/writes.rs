@@ -115,7 +115,7 @@ where
         ));
     }
     if found.meta().deletion_timestamp.is_some() || is_of_namesake(found, owner) {
-        return ReconcileError::Waiting(format!("{found_name} of a predecessor has to go first"));
+        return ReconcileError::Waiting(format!("{found_name} of a predecessor must be deleted first"));
     }
     let holder = controller(found)
         .map_or("nobody".to_owned(), |controller| format!("{} {}", controller.kind, controller.name));
@@ -229,9 +229,9 @@ mod tests {
     )]
     #[case::kept_by_kubernetes(
         &["foregroundDeletion", "resource.kubernetes.io/delete-protection"],
-        "waiting: PodClique w-0-a of a predecessor has to go first"
+        "waiting: PodClique w-0-a of a predecessor must be deleted first"
     )]
-    #[case::not_kept(&[], "waiting: PodClique w-0-a of a predecessor has to go first")]
+    #[case::not_kept(&[], "waiting: PodClique w-0-a of a predecessor must be deleted first")]
     #[case::kept_by_kueue(
         &["kueue.x-k8s.io/managed-resources"],
         "PodClique w-0-a, which PodClique w needs, is being deleted and has the finalizer \

@@ -207,7 +207,7 @@ impl<'a> Gang<'a> {
         let (status, reason, message) = match &self.failure {
             Some(failure) => (false, REASON_SYNC_FAILED, failure.clone()),
             None if self.context.synced.are_synced(self.pod_gang) => {
-                (true, "GangResourcesMade", "the gang resources are there".to_owned())
+                (true, "GangResourcesMade", "the gang resources exist".to_owned())
             }
             None => return None,
         };

@@ -84,7 +84,7 @@ async fn ensure(
                 // A create cannot restore the owner reference, and a running gang must not be disturbed
                 // (GANG-12).
                 Owner::Absent if is_as_planned(wanted, &found) => Ok(Some(format!(
-                    "{what} has lost its owner reference, which cannot be given back: it will not be \
+                    "{what} has lost its owner reference, which cannot be restored: it will not be \
                      collected with its PodGang"
                 ))),
                 Owner::Absent | Owner::Other => Err(BackendError::NameTaken(what)),
@@ -131,7 +131,8 @@ fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject)
     let what = format!("{} {}", resource.kind, found.name_any());
     if found.metadata.deletion_timestamp.is_some() {
         return Some(format!(
-            "{what} is being deleted but held by finalizers {:?} until its pods are gone; the gang goes on",
+            "{what} is being deleted but held by finalizers {:?} until its pods are deleted; the gang is left \
+             as it is",
             found.finalizers()
         ));
     }

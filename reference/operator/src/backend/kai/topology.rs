@@ -82,7 +82,7 @@ impl Kai {
             Ok(_) => Ok(TopologyState::InSync),
             // The creation or deletion of the Topology is an event that triggers another sync.
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                Err(BackendError::Waiting(format!("KAI Topology {name} is (still) there")))
+                Err(BackendError::Waiting(format!("KAI Topology {name} exists")))
             }
             // For example, the hostname is not the last level, or there are more than 16 levels.
             Err(kube::Error::Api(status)) if status.is_invalid() => {
@@ -98,7 +98,7 @@ impl Kai {
         match self.topologies().delete(&name, &DeleteParams::background().preconditions(precondition)).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {
-                Err(BackendError::Waiting(format!("another KAI Topology {name} is there, or none")))
+                Err(BackendError::Waiting(format!("KAI Topology {name} was deleted or recreated")))
             }
             Err(source) => Err(BackendError::Api { action: format!("delete KAI Topology {name}"), source }),
         }

@@ -125,7 +125,7 @@ impl HyperNodes {
             None => match target.create(wanted).await? {
                 Created::New => Ok(()),
                 // A retry finds the HyperNode and its owner in the cache.
-                Created::Taken => Err(BackendError::Waiting(format!("{target} is there already"))),
+                Created::Taken => Err(BackendError::Waiting(format!("{target} exists already"))),
             },
         }
     }
@@ -165,7 +165,7 @@ impl TopologyBackend for HyperNodes {
         // Volcano would merge two trees. The tree of a deleted binding, or of one that is not applied, is
         // being deleted.
         if let Some(name) = found.of_other_bindings.first() {
-            let what = format!("HyperNode {name} of another ClusterTopologyBinding has to go first");
+            let what = format!("HyperNode {name} of another ClusterTopologyBinding must be deleted first");
             return Err(BackendError::Waiting(what));
         }
         let planned =
