@@ -1,8 +1,7 @@
 //! Completes the published schemas of Kubernetes types for use in a CustomResourceDefinition.
 //!
-//! The published schemas omit defaults, list keys and most limits. Upstream Grove's CRDs contain them; the
-//! tables here state each once, by type. Descriptions are removed: Kubernetes documents its own types, and a
-//! CRD must stay small enough for `kubectl apply`.
+//! The published schemas omit defaults, list keys and most limits, which upstream Grove's CRDs contain.
+//! Descriptions are removed: a CRD must stay small enough for `kubectl apply`.
 
 use serde_json::{Map, Value, json};
 
@@ -98,7 +97,6 @@ fn int_or_string() -> Value {
     json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }], "x-kubernetes-int-or-string": true })
 }
 
-/// Adds the limits that the Go type declares in markers and the published schema omits.
 fn limit_condition(condition: &mut Value) {
     let limits = json!({
         "message": { "maxLength": 32768 },
@@ -120,7 +118,7 @@ fn limit_condition(condition: &mut Value) {
     }
 }
 
-/// Removes `description` from a schema and its subschemas, but keeps a property with that name.
+/// Keeps a property with the name `description`.
 fn drop_descriptions(schema: &mut Value) {
     let Value::Object(schema) = schema else { return };
     schema.remove("description");

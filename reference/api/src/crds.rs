@@ -1,7 +1,3 @@
-//! The five CustomResourceDefinitions, ready to apply to an API server.
-//!
-//! The attributes of each type define kind, names, columns and subresources. `schema` creates the schema.
-
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceValidation,
 };
@@ -36,7 +32,7 @@ where
     let mut crd = K::crd();
     let schema = match structural::<K>(description, rules) {
         Ok(schema) => schema,
-        // The types and their schemas are constants of this program; the tests below build all five.
+        // The types and their schemas are constants of this program, and a test builds all of them.
         Err(error) => unreachable!("the schema of {} is malformed: {error}", K::crd_name()),
     };
     for version in &mut crd.spec.versions {

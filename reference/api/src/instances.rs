@@ -1,9 +1,7 @@
-//! Parsers for the objects that a controller reads by the thousand: each change of a pod delivers the whole
-//! pod.
+//! Parsers for the objects that a controller reads by the thousand.
 //!
 //! Rust compiles generic code in the first crate that uses it. This crate is optimised in every profile, so
-//! its compiled parsers are fast, and the unoptimised crates above it reuse them. Nothing calls these
-//! functions.
+//! its parsers are fast, and the unoptimised crates above it reuse them. Nothing calls these functions.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;

@@ -1,10 +1,8 @@
 //! Grove's API: types, CustomResourceDefinitions and names.
 //!
-//! Types have upstream's Go names; fields have the JSON names in snake case. The modules that create
-//! CustomResourceDefinitions need the feature `schema`, because the schemas of all Kubernetes types take a
-//! minute to compile. Programs read `manifests/controller/crds.yaml` instead.
-//!
-//! The suite does not depend on this crate: it states the names that it checks itself.
+//! Types have upstream's Go names; fields have the JSON names in snake case. The feature `schema` is
+//! separate, because the schemas of all Kubernetes types take a minute to compile. The suite does not depend
+//! on this crate: it states the names that it checks itself.
 
 mod autoscaling;
 mod cluster_topology_binding;

@@ -1,12 +1,11 @@
 //! Names, labels and annotations of the objects that Grove creates, and what it adds to pods.
 //!
-//! Most are upstream's; users and schedulers rely on them. `<pcs>` is the name of the PodCliqueSet and `i`
-//! the index of its replica. `<sg>` is the name of the scaling group in the template and `j` the index of its
-//! replica. `<clique>` is the name of the clique in the template.
+//! Most are upstream's; users and schedulers rely on them. `<pcs>` is the name of the PodCliqueSet, `i` the
+//! index of its replica, and `<clique>` the name in the template. `<sg>` is the name of the scaling group in
+//! the template and `j` the index of its replica.
 
 use std::collections::BTreeMap;
 
-/// Group of PodCliqueSet, PodClique, PodCliqueScalingGroup and ClusterTopologyBinding.
 pub const GROVE_GROUP: &str = "grove.io";
 /// Prefix of Grove's label and annotation keys. Such keys are never mirrored from a PodCliqueSet.
 pub const GROVE_PREFIX: &str = "grove.io/";
@@ -15,9 +14,7 @@ pub const LABEL_MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 pub const MANAGED_BY_GROVE: &str = "grove-operator";
 /// Label: name of the PodCliqueSet.
 pub const LABEL_PART_OF: &str = "app.kubernetes.io/part-of";
-/// Label: name of the object itself.
 pub const LABEL_NAME: &str = "app.kubernetes.io/name";
-/// Label: the object's purpose, one of the `COMPONENT_` values.
 pub const LABEL_COMPONENT: &str = "app.kubernetes.io/component";
 
 pub const COMPONENT_HEADLESS_SERVICE: &str = "pcs-headless-service";
@@ -32,19 +29,13 @@ pub const COMPONENT_POD_GANG: &str = "podgang";
 pub const COMPONENT_STANDALONE_POD_CLIQUE: &str = "pcs-podclique";
 pub const COMPONENT_SCALING_GROUP_POD_CLIQUE: &str = "pcsg-podclique";
 
-/// Label of pods: name of the PodClique.
 pub const LABEL_POD_CLIQUE: &str = "grove.io/podclique";
-/// Label of PodCliques and pods: name of the PodGang.
 pub const LABEL_POD_GANG: &str = "grove.io/podgang";
 /// Label of PodCliques and pods of a scaled PodGang: name of the base PodGang.
 pub const LABEL_BASE_POD_GANG: &str = "grove.io/base-podgang";
-/// Label: `i`.
 pub const LABEL_PCS_REPLICA_INDEX: &str = "grove.io/podcliqueset-replica-index";
-/// Label of a scaling group's PodCliques and pods: name of the PodCliqueScalingGroup.
 pub const LABEL_SCALING_GROUP: &str = "grove.io/podcliquescalinggroup";
-/// Label of a scaling group's PodCliques and pods: `j`.
 pub const LABEL_SCALING_GROUP_REPLICA_INDEX: &str = "grove.io/podcliquescalinggroup-replica-index";
-/// Label of pods: index within the PodClique.
 pub const LABEL_POD_INDEX: &str = "grove.io/podclique-pod-index";
 /// Label of PodCliques and pods: opaque hash of the clique template.
 pub const LABEL_POD_TEMPLATE_HASH: &str = "grove.io/pod-template-hash";
@@ -65,88 +56,67 @@ pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
 pub const ANNOTATION_PREVIOUS_TEMPLATE: &str = "grove.io/previous-template";
 /// Annotation of a PodGang: how often its pods have been terminated and created again; absent means never.
 pub const ANNOTATION_GENERATION: &str = "grove.io/generation";
-/// Annotation of a PodCliqueScalingGroup: how often each replica has been terminated on its own, as JSON by
-/// index.
+/// Annotation of a PodCliqueScalingGroup: how often each replica has been terminated alone, as JSON by index.
 pub const ANNOTATION_RECYCLED_REPLICAS: &str = "grove.io/recycled-replicas";
 /// Annotation of a PodCliqueScalingGroup: how often an update has replaced each replica, as JSON by index.
 pub const ANNOTATION_UPDATED_REPLICAS: &str = "grove.io/updated-replicas";
-/// Annotation of a PodGang: the podgroups scaled to 0 and therefore removed from it, as a JSON list with
-/// their positions.
+/// Annotation of a PodGang: the podgroups removed because they are scaled to 0, as a JSON list with
+/// positions.
 pub const ANNOTATION_IDLE_PODGROUPS: &str = "grove.io/idle-podgroups";
-/// Annotation of a PodGang: how often each podgroup has been removed from it, as JSON by name; absent means
-/// never.
+/// Annotation of a PodGang: how often each podgroup has been removed, as JSON by name; absent means never.
 pub const ANNOTATION_IDLE_COUNTS: &str = "grove.io/idle-counts";
-/// Label of pods: how often a termination or an update has replaced the pods in this place; absent means
-/// never.
+/// Label of pods: how often a termination or an update has replaced the pods in this place; absent means 0.
 pub const LABEL_GENERATION: &str = "grove.io/generation";
 /// Scheduling gate of a pod whose gang is not ready to be scheduled.
 pub const POD_GANG_GATE: &str = "grove.io/podgang-pending-creation";
 
-/// The init container that waits for other cliques.
 pub const INIT_CONTAINER: &str = "grove-initc";
-/// Argument of the init container, once per parent clique: PodClique and number of Ready pods, as in
-/// `wl-0-a:2`.
+/// Argument of the init container, once per parent: PodClique and number of Ready pods, as in `wl-0-a:2`.
 pub const INIT_PARENT: &str = "--podcliques";
-/// The init container's token: volume and mount path.
 pub const INIT_TOKEN_VOLUME: (&str, &str) =
     ("sa-token-secret-vol", "/var/run/secrets/kubernetes.io/serviceaccount");
-/// The init container's own pod and namespace: volume and mount path.
 pub const INIT_POD_INFO_VOLUME: (&str, &str) = ("pod-info-vol", "/var/grove/pod-info");
 
-/// Environment variable: `<pcs>`.
 pub const ENV_PCS_NAME: &str = "GROVE_PCS_NAME";
-/// Environment variable: `i`.
 pub const ENV_PCS_INDEX: &str = "GROVE_PCS_INDEX";
 pub const ENV_PCLQ_NAME: &str = "GROVE_PCLQ_NAME";
-/// Environment variable: [`headless_service_address`].
 pub const ENV_HEADLESS_SERVICE: &str = "GROVE_HEADLESS_SERVICE";
 pub const ENV_PCLQ_POD_INDEX: &str = "GROVE_PCLQ_POD_INDEX";
-/// Environment variable of scaling-group members: name of the PodCliqueScalingGroup.
 pub const ENV_PCSG_NAME: &str = "GROVE_PCSG_NAME";
-/// Environment variable of scaling-group members: `j`.
 pub const ENV_PCSG_INDEX: &str = "GROVE_PCSG_INDEX";
 /// Environment variable of scaling-group members: pods per replica of the group, from the template.
 pub const ENV_PCSG_TEMPLATE_NUM_PODS: &str = "GROVE_PCSG_TEMPLATE_NUM_PODS";
-/// The environment variables of all pods.
 pub const ENV_OF_ALL: [&str; 5] =
     [ENV_PCS_NAME, ENV_PCS_INDEX, ENV_PCLQ_NAME, ENV_HEADLESS_SERVICE, ENV_PCLQ_POD_INDEX];
-/// The further environment variables of scaling-group members.
 pub const ENV_OF_MEMBERS: [&str; 3] = [ENV_PCSG_NAME, ENV_PCSG_INDEX, ENV_PCSG_TEMPLATE_NUM_PODS];
 
 /// Condition of a PodGang: every pod exists and is referenced (GANG-06).
 pub const CONDITION_INITIALIZED: &str = "Initialized";
 pub const REASON_PODS_CREATION_PENDING: &str = "PodGangPodsCreationPending";
 pub const REASON_PODS_CREATED: &str = "PodGangPodsCreated";
-/// Condition of a PodGang: every podgroup has its minimum scheduled.
 pub const CONDITION_POD_GANG_SCHEDULED: &str = "Scheduled";
-/// Condition of a PodGang: every podgroup has its minimum ready.
 pub const CONDITION_POD_GANG_READY: &str = "Ready";
 /// Condition of a PodGang: the minimum of some podgroup was scheduled and is no longer available.
 pub const CONDITION_POD_GANG_UNHEALTHY: &str = "Unhealthy";
-/// Condition of a PodGang: a scheduler evicts its pods, or has evicted them, and the minimum is not bound
-/// again.
+/// Condition of a PodGang: a scheduler evicts or has evicted pods, and the minimum is not bound again.
 pub const CONDITION_POD_GANG_DISRUPTION_TARGET: &str = "DisruptionTarget";
-/// Condition of a PodGang: its gang resources exist.
 pub const CONDITION_BACKEND_READY: &str = "SchedulingBackendReady";
-/// Condition of a PodClique: its minimum has been scheduled.
 pub const CONDITION_POD_CLIQUE_SCHEDULED: &str = "PodCliqueScheduled";
 pub const REASON_SUFFICIENT_SCHEDULED_PODS: &str = "SufficientScheduledPods";
 pub const REASON_INSUFFICIENT_SCHEDULED_PODS: &str = "InsufficientScheduledPods";
 /// Condition of PodCliques and PodCliqueScalingGroups: fewer than the minimum are healthy.
 pub const CONDITION_MIN_AVAILABLE_BREACHED: &str = "MinAvailableBreached";
-/// Condition of a PodClique, not upstream's: its minimum has been bound in the generation named by the
-/// reason.
+/// Not upstream's: the minimum of a PodClique has been bound in the generation named by the reason.
 pub const CONDITION_MIN_AVAILABLE_HELD: &str = "MinAvailableHeld";
 /// Condition of a PodClique: its containers wait for pods of other PodCliques.
 pub const CONDITION_HELD_BY_STARTUP_ORDER: &str = "HeldByStartupOrder";
-/// Condition of a PodCliqueScalingGroup: its gang is being terminated.
 pub const CONDITION_GANG_TERMINATION_IN_PROGRESS: &str = "GangTerminationInProgress";
 /// Condition of a PodCliqueSet: its topology lacks a domain that it names.
 pub const CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE: &str = "TopologyLevelsUnavailable";
 /// Condition of a ClusterTopologyBinding: a scheduler's topology resource differs from the levels.
 pub const CONDITION_SCHEDULER_TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
 
-/// Condition of a PodCliqueSet: some of its objects cannot be created. It is removed when that is over.
+/// Condition of a PodCliqueSet: some of its objects cannot be created. Absent otherwise.
 pub const CONDITION_REPLICA_FAILURE: &str = "ReplicaFailure";
 
 /// Whether Grove sets this label of PodCliques and pods itself, so that a clique's own value is not kept.

@@ -1,8 +1,7 @@
 //! Converts Rust types to structural schemas, the dialect of JSON Schema in CustomResourceDefinitions.
 //!
-//! The derived schema uses `$ref` for types, `null` for every `Option` and `oneOf` for every enum. A
-//! structural schema allows none of them. Type names are kept until the last step, because `core_schema`
-//! finds Kubernetes types by name.
+//! A structural schema allows no `$ref`, no `null` for an `Option` and no `oneOf` for an enum. Type names are
+//! kept until the last step, because `core_schema` finds Kubernetes types by name.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use kube::core::{Rule, object::HasSpec, object::HasStatus};
@@ -43,7 +42,6 @@ fn resolve(schema: Value, types: &Map<String, Value>) -> Value {
         return schema;
     };
     if let Some(base) = base_of(&mut schema, types) {
-        // The description and default of a field override those of its type.
         let Value::Object(mut merged) = base else {
             return base;
         };

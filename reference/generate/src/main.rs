@@ -1,9 +1,8 @@
 //! `cargo run -p generate` writes the generated files of this repository. With `--check` it lists the
 //! outdated ones and exits with 1.
 //!
-//! The generated files are committed because generating them is slow to build: it needs the schemas of all
-//! Kubernetes types and a `.proto` compiler. Run this program after a change of Grove's types or of the
-//! kubelet's API.
+//! The files are committed because generating them is slow to build: it needs the schemas of all Kubernetes
+//! types and a `.proto` compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -45,7 +44,7 @@ fn crds(root: &Path) -> anyhow::Result<GeneratedFile> {
     Ok(GeneratedFile { path: root.join("manifests/controller/crds.yaml"), content })
 }
 
-/// The kubelet's device plugin API in Rust. protox reads the `.proto` file, so protoc is not needed.
+/// protox reads the `.proto` file, so protoc is not needed.
 fn device_plugin_api(root: &Path) -> anyhow::Result<GeneratedFile> {
     let folder = root.join("reference/gpu-plugin/src");
     let files = protox::compile([PROTO], [&folder])?;

@@ -53,7 +53,6 @@ struct Arguments {
     fault: Vec<Fault>,
 }
 
-/// The first of `args` is the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::exit_code(run(Arguments::parse_from(args)))
 }

@@ -1,5 +1,3 @@
-//! The fake GPUs of a node. Only the kubelet knows which container uses a GPU.
-
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +16,7 @@ pub(crate) struct Devices {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unhealthy {
-    /// The devices with these indices. An index at or above the count takes effect once the count grows.
+    /// An index at or above the count takes effect once the count grows.
     These(BTreeSet<u16>),
     All,
 }

@@ -1,11 +1,8 @@
-//! Faults for mutants. Each breaks one promise, so that a suite can show that it detects the violation.
-
 use std::str::FromStr;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Gives each container the ids of the first devices instead of those that the kubelet allocated
-    /// (KLT-02).
+    /// Gives each container the ids of the first devices, regardless of the kubelet's allocation (KLT-02).
     pub same_gpus: bool,
     /// Ignores the node's annotation of unhealthy devices (KLT-03).
     pub deaf: bool,

@@ -1,5 +1,4 @@
-//! `/healthz` succeeds while the process runs. `/readyz` succeeds while the plugin is registered with the
-//! kubelet, even if it offers no devices.
+//! `/healthz` succeeds while the process runs, `/readyz` while the plugin is registered with the kubelet.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,3 @@
-//! A fake kubelet for tests.
-//!
 //! Like a real kubelet, it requests the plugin's options before it answers a registration, and removes all
 //! sockets when it starts. It allocates nothing itself: a test calls the registered plugin.
 
@@ -24,7 +22,6 @@ pub(crate) struct Registered {
     pub plugin: DevicePluginClient<Channel>,
 }
 
-/// Runs until dropped.
 pub(crate) struct MockKubelet {
     plugins_dir: PathBuf,
     registrar: Registrar,
@@ -39,7 +36,7 @@ struct Registrar {
 }
 
 impl MockKubelet {
-    /// Starts a kubelet in `plugins_dir` and returns the plugins that register. Requires a tokio runtime.
+    /// Requires a tokio runtime.
     pub(crate) fn start(plugins_dir: &Path) -> (Self, mpsc::UnboundedReceiver<Registered>) {
         Self::start_with(plugins_dir, None)
     }

@@ -1,7 +1,7 @@
-//! Reads a node's GPUs from its metadata: a label holds their number, an annotation lists the unhealthy ones.
+//! Reads a node's GPUs from its metadata.
 //!
 //! An invalid value is logged and changes nothing. Deletion of the node object changes nothing either,
-//! because the machine keeps its GPUs. The plugin never writes to the node.
+//! because the machine keeps its GPUs.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,6 @@ use tokio::sync::{Notify, watch};
 use super::devices::{Devices, Malformed, Unhealthy, parse_count};
 use super::reasons::Reasons;
 
-/// Default key of the label that holds a node's number of GPUs.
 pub const COUNT_LABEL: &str = "conformance.grove.io/gpus";
 /// The annotation that lists the unhealthy GPUs of a node: `all`, or indices such as `0,3`.
 pub const UNHEALTHY_ANNOTATION: &str = "conformance.grove.io/unhealthy-gpus";
@@ -39,9 +38,7 @@ pub(crate) type View = watcher::Result<Option<PartialObjectMeta<Node>>>;
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub count_label: String,
-    /// Number of GPUs of a node without the label.
     pub gpus: u16,
-    /// The fault `deaf`.
     pub ignores_annotation: bool,
 }
 
@@ -65,7 +62,7 @@ pub(crate) fn views(client: Client, name: &str) -> BoxStream<'static, View> {
     watcher::watch_object(nodes, name).default_backoff().boxed()
 }
 
-/// Notifies `node_seen` whenever the node exists. Returns when `views` ends.
+/// Returns when `views` ends.
 pub(crate) async fn follow(
     mut views: impl Stream<Item = View> + Unpin,
     rules: &Rules,
@@ -100,7 +97,7 @@ pub(crate) async fn follow(
 }
 
 impl Rules {
-    /// The devices from the metadata. Keeps the last valid value if a value cannot be parsed.
+    /// Keeps the last valid value if a value cannot be parsed.
     fn devices(
         &self,
         node: &PartialObjectMeta<Node>,

@@ -1,7 +1,7 @@
 //! Serves the plugin and registers it, again after each restart of the kubelet.
 //!
 //! A session is one server at one socket and one registration. It starts when the kubelet's socket exists,
-//! and ends when a restarted kubelet has invalidated it. Only a shutdown request ends the plugin.
+//! and ends when a restarted kubelet has invalidated it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,6 @@ const API_VERSION: &str = "v1beta1";
 /// A check of the sockets costs two `stat` calls; a watch would need an inotify dependency.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// How long calls in flight may take at the end of a session.
 const GRACE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Plugin {
@@ -159,8 +158,8 @@ impl Plugin {
     }
 }
 
-/// Waits until the kubelet has restarted, and returns the evidence. A starting kubelet removes all sockets in
-/// its folder, including the plugin's, and creates its own again.
+/// Returns the evidence that the kubelet has restarted. A starting kubelet removes all sockets in its folder,
+/// including the plugin's, and creates its own again.
 async fn registration_lost(kubelet: &Path, before: FileIdentity, socket: &OwnSocket) -> &'static str {
     loop {
         tokio::time::sleep(CHECK_INTERVAL).await;

@@ -1,5 +1,3 @@
-//! The plugin and a fake kubelet, over real sockets in a temporary folder.
-
 use std::collections::BTreeSet;
 use std::time::Instant;
 

@@ -1,8 +1,7 @@
 //! Runs the plugin from start to shutdown.
 //!
 //! A plugin that watches a node registers only after it has seen that node. Otherwise a restarted plugin
-//! could briefly offer too few GPUs, which takes capacity from a node with running pods. The plugin keeps
-//! running regardless of the kubelet's state.
+//! could briefly offer too few GPUs, which takes capacity from a node with running pods.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -26,7 +25,6 @@ const GRACE: Duration = Duration::from_millis(800);
 #[derive(Clone, Debug)]
 pub struct Options {
     pub resource: ResourceName,
-    /// Number of GPUs, unless the node's label sets it.
     pub gpus: u16,
     pub plugins_dir: PathBuf,
     pub health_bind: SocketAddr,

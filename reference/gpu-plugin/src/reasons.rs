@@ -1,5 +1,3 @@
-//! Remembers which reasons have been logged, so that a retry every second does not fill the log.
-
 use std::collections::BTreeSet;
 
 #[derive(Debug, Default)]
@@ -12,7 +10,6 @@ impl Reasons {
         self.logged.insert(reason.to_owned())
     }
 
-    /// Call after a success: the next failure is logged again.
     pub(crate) fn forget(&mut self) {
         self.logged.clear();
     }

@@ -1,12 +1,9 @@
-//! The name of the advertised extended resource, and its socket.
-//!
 //! A kubelet refuses a name that is not an extended resource (`IsExtendedResourceName`). The total length is
 //! not checked, because the socket's path is shorter than any limit.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Maximum length of the name after the slash, in characters.
 const NAME_MAX: usize = 63;
 
 /// An extended resource, such as `nvidia.com/gpu`.
@@ -21,8 +18,7 @@ pub struct InvalidResourceName {
 }
 
 impl ResourceName {
-    /// The name is unique per resource: a domain contains no underscore, so the first underscore replaces the
-    /// slash.
+    /// Unique per resource: a domain contains no underscore, so the first underscore replaces the slash.
     pub fn socket_name(&self) -> String {
         format!("fake-gpu-{}.sock", self.0.replace('/', "_"))
     }
@@ -59,7 +55,6 @@ impl FromStr for ResourceName {
     }
 }
 
-/// Whether `text` consists of characters that `inside` allows and starts and ends with a letter or digit.
 fn well_formed(text: &str, inside: impl Fn(u8) -> bool) -> bool {
     let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();

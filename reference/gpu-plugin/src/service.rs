@@ -1,7 +1,5 @@
-//! Answers the kubelet's calls from the devices.
-//!
-//! The kubelet chooses the devices of a container; this service only refuses unknown and unhealthy ones. A
-//! container gets the ids in an environment variable. It gets no device files, because none exist.
+//! Answers the kubelet's calls. The kubelet chooses the devices of a container; this service only refuses
+//! unknown and unhealthy ones.
 
 use std::collections::HashMap;
 
@@ -21,7 +19,6 @@ use super::v1beta1::{
 };
 use crate::shutdown::stop_requested;
 
-/// The container's environment variable with the ids of its devices, separated by commas.
 pub(crate) const DEVICES_VARIABLE: &str = "FAKE_GPU_DEVICES";
 
 pub(crate) struct FakeGpus {

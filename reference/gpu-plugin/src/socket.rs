@@ -1,15 +1,9 @@
-//! Socket files: creates the plugin's own, and detects whether a socket file has been replaced.
-//!
-//! A starting kubelet removes every socket in its folder and creates its own again. Both changes are visible
-//! in the file system.
-
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tokio::net::UnixListener;
 
-/// Distinguishes a file from a later one at the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileIdentity {
     device: u64,
@@ -33,7 +27,6 @@ pub(crate) struct OwnSocket {
 }
 
 impl OwnSocket {
-    /// Listens at `path`, after removing a socket that a killed plugin has left there.
     pub(crate) fn bind(path: PathBuf) -> io::Result<(Self, UnixListener)> {
         if let Err(error) = std::fs::remove_file(&path)
             && error.kind() != io::ErrorKind::NotFound

@@ -1,8 +1,5 @@
 //! The init container of pods that start after others. It exits once every PodClique in its arguments has
 //! enough Ready pods at the same time.
-//!
-//! It watches the pods of those PodCliques in its namespace by label, with the token in its mounted volume.
-//! Invalid arguments end the program with an error, which a kubelet shows.
 
 mod parents;
 mod watch;
@@ -29,7 +26,6 @@ struct Arguments {
     pod_info: PathBuf,
 }
 
-/// The first of `arguments` is the program's name.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     logging::LogFormat::Text.init();
     let arguments = Arguments::parse_from(arguments);

@@ -1,6 +1,3 @@
-//! One webhook adds this plugin's entry to a TrainJob and returns warnings about its runtime's policy. Two
-//! others validate TrainJobs and runtimes.
-//!
 //! Objects without `kaiScheduler` pass unchanged: the trainer reports their other errors. A deletion is never
 //! refused, and an update is not refused for errors in the stored object.
 
@@ -76,8 +73,7 @@ async fn validated(request: &Request, runtimes: &dyn Runtimes) -> Response {
     let mut errors = check_patches(&request.object);
     let known = check_patches(&request.old_object);
     errors.retain(|error| !known.contains(error));
-    // Without errors, the runtime is not read: the read takes a request, and the runtime of an existing
-    // TrainJob may have been deleted.
+    // The runtime of an existing TrainJob may have been deleted.
     if errors.is_empty() {
         return Response::allowed();
     }

@@ -42,7 +42,6 @@ fn train_job(runtime: &str, patches: Value) -> Value {
     json!({"spec": {"runtimeRef": reference, "runtimePatches": patches}})
 }
 
-/// A TrainJob that is invalid with any runtime that has a policy.
 fn in_one_rack() -> Value {
     let annotated =
         json!({"metadata": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}}});
@@ -62,7 +61,6 @@ async fn ask(runtimes: impl Runtimes + 'static, path: &str, mut request: Value) 
     serde_json::from_slice::<Value>(&body).unwrap()["response"].take()
 }
 
-/// The patched value of `runtimePatches`; `None` if it does not change.
 async fn entries(runtimes: impl Runtimes + 'static, request: Value) -> Option<Value> {
     let response = ask(runtimes, PATCH_TRAIN_JOB_PATH, request).await;
     assert_eq!(response["allowed"], true, "{response}");

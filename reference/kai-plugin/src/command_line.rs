@@ -56,7 +56,6 @@ struct RunArguments {
     log_format: LogFormat,
 }
 
-/// The first of `args` is the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::exit_code(match Arguments::parse_from(args).command {
         Command::Run(arguments) => run(arguments),

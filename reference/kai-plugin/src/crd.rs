@@ -1,6 +1,3 @@
-//! The field `podGroupPolicy.kaiScheduler` in the trainer's CRDs: a JSON patch that fits both, and a check
-//! for the field.
-
 use anyhow::Context;
 use kube::api::{ApiResource, GroupVersionKind, NotUsed, Object};
 use kube::{Api, Client};
@@ -10,11 +7,11 @@ use serde::de::IgnoredAny;
 pub const CRDS: [&str; 2] =
     ["trainingruntimes.trainer.kubeflow.org", "clustertrainingruntimes.trainer.kubeflow.org"];
 
-/// The patch for each of the [`CRDS`], for `kubectl patch crd NAME --type=json`.
+/// For `kubectl patch crd NAME --type=json`.
 pub const PATCH: &str = include_str!("../../../manifests/trainer-kai-plugin/crd-patch.json");
 
-/// The only fields of a CRD that are parsed. A runtime's schema contains the pod schema ten times; parsed as
-/// a whole it would take most of this program's memory.
+/// The only fields of a CRD that are parsed: a runtime's schema contains the pod schema ten times, which
+/// would take most of this program's memory.
 #[derive(Clone, Debug, Deserialize)]
 struct Crd {
     #[serde(default)]
@@ -60,7 +57,7 @@ struct Policies {
 }
 
 impl Crd {
-    /// Whether every served version has the field. Otherwise the API server drops it from runtimes.
+    /// Without it in every served version, the API server drops it from runtimes.
     fn has_field(&self) -> bool {
         let mut served = self.versions.iter().filter(|version| version.served).peekable();
         let has = |version: &Version| {
@@ -115,8 +112,7 @@ mod tests {
         assert!(!has_field(crd(json!([{"name": "v1alpha1", "served": true}]))));
     }
 
-    /// The patch adds one object at the checked path. As in the proposal it contains one optional string,
-    /// without default, pattern or timeout.
+    /// As in the proposal: one optional string, without default, pattern or timeout.
     #[test]
     fn the_patch_adds_the_field() {
         let patch: Value = serde_json::from_str(PATCH).unwrap();

@@ -1,5 +1,4 @@
-//! The manifests that the program needs in a cluster, except for the field in the trainer's CRDs: the files
-//! of `manifests/trainer-kai-plugin`, in the order to apply them.
+//! The files of `manifests/trainer-kai-plugin`, in the order to apply them.
 
 use grove_yaml::{YamlError, documents};
 use serde_json::Value;

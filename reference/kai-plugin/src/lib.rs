@@ -2,15 +2,9 @@
 //! build this into the trainer.
 //!
 //! A training runtime sets `podGroupPolicy.kaiScheduler.queue`. Every pod of its TrainJobs then gets the
-//! label `kai.scheduler/queue`, and KAI itself creates the gang of a TrainJob. The trainer does not know the
-//! field. So this program's webhook adds an entry to `runtimePatches` of a new TrainJob, the trainer's own
-//! interface for admission webhooks. It sets nothing else: no schedulerName, gang resource, topology or
-//! priority.
-//!
-//! - [`policy`]: reads and validates a runtime's policy; [`patch`]: the entry in a TrainJob;
-//! - [`admission`]: the three webhooks; [`runtimes`]: reads their runtimes;
-//! - [`crd`]: the field in the trainer's CRDs; [`install`]: the manifests of the program;
-//! - [`program`], [`command_line`]: the process.
+//! label `kai.scheduler/queue`, and KAI itself creates the gang. The trainer does not know the field. So this
+//! program's webhook adds an entry to `runtimePatches` of a new TrainJob, the trainer's own interface for
+//! admission webhooks. It sets nothing else.
 //!
 //! The conformance suite does not depend on this crate: it gets a program and its command line.
 

@@ -1,8 +1,8 @@
-//! This program's entry in `runtimePatches` of a TrainJob. At creation it follows the policy of the runtime.
-//! An update keeps it unchanged, because the trainer also fixes the runtime when a TrainJob is created.
+//! This program's entry in `runtimePatches` of a TrainJob.
 //!
-//! Entries of other managers keep their order and come first. An entry that someone else wrote under this
-//! program's manager, for example in a copied TrainJob, is replaced.
+//! An update keeps the entry, because the trainer also fixes the runtime when a TrainJob is created. Entries
+//! of other managers keep their order and come first. An entry that someone else wrote under this program's
+//! manager, for example in a copied TrainJob, is replaced.
 
 use serde_json::{Value, json};
 use webhook_server::{FieldError, PatchOperation};
@@ -14,7 +14,6 @@ pub const MANAGER: &str = "kai.scheduler/trainer-plugin";
 /// The limit in the trainer's CRD.
 const MAX_ENTRIES: usize = 16;
 
-/// The entry that sets the queue of `policy` on the pods of every replicated Job; `None` without a queue.
 pub fn entry(policy: Policy<'_>) -> Option<Value> {
     let queue = policy.queue()?;
     let labels = json!({"metadata": {"labels": {QUEUE_LABEL: queue}}});
@@ -30,7 +29,6 @@ pub fn own_entry(train_job: &Value) -> Option<&Value> {
     entries(train_job).iter().find(|entry| entry["manager"] == MANAGER)
 }
 
-/// The patch after which `wanted` is this program's only entry. Returns an error if the list is full.
 pub fn set_entry(train_job: &Value, wanted: Option<Value>) -> Result<Vec<PatchOperation>, FieldError> {
     let entries = entries(train_job);
     let is_ours = |entry: &&Value| entry["manager"] == MANAGER;
@@ -58,7 +56,7 @@ fn entries(train_job: &Value) -> &[Value] {
     train_job.pointer("/spec/runtimePatches").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Removes the time of the last change, which the trainer writes into each entry.
+/// The trainer writes the time of the last change into each entry.
 fn without_time(entry: &Value) -> Value {
     let mut entry = entry.clone();
     if let Some(fields) = entry.as_object_mut() {
@@ -118,7 +116,6 @@ mod tests {
     fn a_patched_train_job_needs_no_patch() {
         let mut ours = wanted("a").unwrap();
         ours["time"] = json!("2026-01-01T00:00:00Z");
-        // The position of the entry does not matter.
         let patched = train_job(json!([ours, {"manager": "user"}]));
         assert_eq!(written(&patched, wanted("a")), json!([]));
         assert_eq!(written(&train_job(json!([])), None), json!([]));

@@ -1,5 +1,4 @@
-//! `podGroupPolicy.kaiScheduler` of a training runtime, read from raw JSON because the trainer's types lack
-//! it.
+//! Read from raw JSON, because the trainer's types lack the field.
 
 use serde_json::Value;
 use webhook_server::{FieldError, Validation};
@@ -26,7 +25,7 @@ impl<'a> Policy<'a> {
         (!fields.is_null()).then_some(Self { runtime, fields })
     }
 
-    /// The queue. `None` if it is empty or missing, which means KAI's default queue.
+    /// `None` means KAI's default queue.
     pub fn queue(self) -> Option<&'a str> {
         self.fields["queue"].as_str().filter(|queue| !queue.is_empty())
     }
@@ -98,8 +97,7 @@ pub fn check_patches(train_job: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Refuses the annotation on the JobSet or on one of its Jobs: the gang and some of its pods would wait for
-/// each other.
+/// On the JobSet or one of its Jobs, the gang and some of its pods would wait for each other.
 fn exclusive_topology(template: &Value, path: &str) -> Vec<FieldError> {
     let of_jobs = jobs_of(template).map(|(index, job)| {
         (&job["template"]["metadata"], format!("{path}.spec.replicatedJobs[{index}].template.metadata"))

@@ -1,8 +1,7 @@
 //! Serves the webhooks over TLS, and the probes.
 //!
-//! `/readyz` reports whether the webhooks' certificate is served and in the webhook configurations, and
-//! whether the trainer's CRDs have the field. Without the field the API server drops policies before any
-//! webhook is called.
+//! `/readyz` also fails while the trainer's CRDs lack the field: the API server then drops policies before
+//! any webhook is called.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -28,7 +27,6 @@ use webhook_server::{serve, serve_tls, shutdown_signal};
 use crate::install::CERTIFICATE_OBJECTS;
 use crate::{admission, crd};
 
-/// How long running work may take after a shutdown signal.
 const GRACE: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Debug)]

@@ -1,5 +1,3 @@
-//! Logs of the programs that run in a cluster. They go to stderr, filtered by `RUST_LOG` (default `info`).
-
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -7,7 +5,6 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-/// Value of `--log-format`.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum LogFormat {
     /// Lines for people, without colours.
@@ -17,7 +14,7 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// Sets the format of all further logs. Call it once per process.
+    /// Call it once per process.
     pub fn init(self) {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

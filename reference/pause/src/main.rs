@@ -1,6 +1,5 @@
 //! A container that waits until it is terminated. kind clusters whose images come from no registry use it as
-//! pod sandbox and as workload. It does not reap orphans, which the first process of a pod must do only in a
-//! shared process namespace.
+//! pod sandbox and as workload. It does not reap orphans, which is needed only in a shared process namespace.
 
 use std::process::ExitCode;
 

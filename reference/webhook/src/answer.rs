@@ -1,5 +1,3 @@
-//! Answers a review.
-//!
 //! No failure admits an object. A body that is not a review returns 400, and the API server then refuses the
 //! object (failurePolicy `Fail`). A failed lookup or a panic of a rule becomes a refusal with code 500.
 
@@ -13,7 +11,7 @@ use futures::FutureExt;
 
 use crate::{Request, Response};
 
-/// Maximum size of a body: an update contains the object twice, and etcd accepts 1.5 MiB of each.
+/// An update contains the object twice, and etcd accepts 1.5 MiB of each.
 pub const REVIEW_LIMIT: usize = 8 << 20;
 
 pub async fn answer<R, F>(body: impl AsRef<[u8]>, respond: R) -> HttpResponse

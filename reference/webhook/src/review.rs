@@ -1,6 +1,5 @@
-//! The parts of the AdmissionReview wire format (`admission.k8s.io/v1`) that these webhooks need.
-//!
-//! Objects stay raw JSON, because a defaulting webhook must handle objects that have not been validated.
+//! The parts of the AdmissionReview wire format (`admission.k8s.io/v1`) that these webhooks need. Objects
+//! stay raw JSON, because a defaulting webhook must handle objects that have not been validated.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
@@ -12,7 +11,6 @@ use crate::Validation;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// Returned in the response.
     pub uid: String,
     /// Empty if the API server will generate the name.
     #[serde(default)]
@@ -22,7 +20,7 @@ pub struct Request {
     pub namespace: String,
     #[serde(default)]
     pub resource: RequestResource,
-    /// The subresource, such as `scale`; empty for the object itself.
+    /// Empty for the object itself.
     #[serde(default)]
     pub sub_resource: String,
     pub operation: Operation,
@@ -36,7 +34,7 @@ pub struct Request {
 
 #[derive(Debug, Default, Deserialize)]
 pub struct RequestResource {
-    /// The plural name, as in API paths.
+    /// As in API paths.
     pub resource: String,
 }
 
@@ -66,7 +64,7 @@ pub struct PatchOperation {
 }
 
 impl PatchOperation {
-    /// Adds a member, or replaces an existing one.
+    /// Or replaces an existing member.
     pub fn add(path: impl Into<String>, value: Value) -> Self {
         Self { op: "add", path: path.into(), value }
     }
@@ -120,14 +118,12 @@ impl Response {
         }
     }
 
-    /// Sets warnings, which the API server passes on to the client.
     #[must_use]
     pub fn warning(self, warnings: Vec<String>) -> Self {
         Self { warnings, ..self }
     }
 
-    /// The response for an object of `kind`. An error becomes a 422 `Invalid` with a cause per field, and its
-    /// text is the list of field errors as Kubernetes prints it.
+    /// An error becomes a 422 `Invalid` with a cause per field.
     pub fn from_findings(group: &str, kind: &str, name: &str, findings: Validation) -> Self {
         if findings.admits() {
             return Self { warnings: findings.warnings, ..Self::allowed() };

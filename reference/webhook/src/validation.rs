@@ -1,10 +1,6 @@
-//! The result of a validation.
-//!
-//! All rules of a program use these types, so that one rejection can contain all findings.
-
 use std::fmt;
 
-/// The result of a check. Without errors the object is admitted.
+/// Without errors the object is admitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validation {
     pub errors: Vec<FieldError>,
@@ -24,7 +20,6 @@ impl Validation {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// JSON path from the object's root, such as `spec.template.cliques[0].spec.replicas`.
     pub path: String,
     pub reason: FieldErrorReason,
     pub message: String,
@@ -66,7 +61,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// The classes of errors in Kubernetes' `metav1.CauseType`.
+/// `metav1.CauseType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorReason {
     Invalid,
@@ -78,7 +73,6 @@ pub enum FieldErrorReason {
 }
 
 impl FieldErrorReason {
-    /// The value of `reason` in a `metav1.StatusCause`.
     pub fn as_cause(self) -> &'static str {
         match self {
             Self::Invalid => "FieldValueInvalid",

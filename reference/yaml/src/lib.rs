@@ -1,8 +1,8 @@
 //! Reads and writes YAML. Only this crate depends on the YAML libraries.
 //!
 //! Documents are read like kubectl reads them, with the YAML 1.1 rules for plain scalars: `yes` is a boolean
-//! and `1_000` a number. So an API server rejects the same documents as with kubectl. One rule is stricter: a
-//! duplicate key in a mapping is an error, while kubectl takes the last one.
+//! and `1_000` a number. One rule is stricter: a duplicate key in a mapping is an error, while kubectl takes
+//! the last one.
 
 mod plain;
 mod scan;
@@ -10,7 +10,6 @@ mod scan;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A document that is invalid YAML or does not fit the type. The message contains line and column.
 #[derive(Debug, thiserror::Error)]
 pub enum YamlError {
     #[error("{0}")]
@@ -20,7 +19,6 @@ pub enum YamlError {
         key: String,
         /// Line of the second occurrence, from 1.
         line: usize,
-        /// Column of the second occurrence, from 1.
         column: usize,
         first: usize,
     },
@@ -37,7 +35,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     Ok(all)
 }
 
-/// Writes a value as a document that kubectl reads back unchanged: strings such as `yes` are quoted.
+/// kubectl reads the document back unchanged: strings such as `yes` are quoted.
 pub fn write(value: &impl serde::Serialize) -> Result<String, YamlError> {
     scan::quoted_for_kubectl(&serde_yaml::to_string(value)?)
 }

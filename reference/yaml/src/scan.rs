@@ -19,12 +19,11 @@ pub(crate) fn as_kubectl_reads(text: &str) -> Result<String, YamlError> {
     scanned(text, |plain, is_key| in_yaml_1_2(plain).filter(|_| !is_key))
 }
 
-/// Quotes the plain strings that kubectl would misread, in the output of a YAML 1.2 writer.
 pub(crate) fn quoted_for_kubectl(text: &str) -> Result<String, YamlError> {
     scanned(text, |plain, _| in_yaml_1_2(plain).map(|_| format!("'{plain}'")))
 }
 
-/// Replaces plain scalars. `replacement` gets the text of each scalar, and whether the scalar is a key.
+/// `replacement` gets the text of each scalar, and whether the scalar is a key.
 fn scanned(text: &str, replacement: impl Fn(&str, bool) -> Option<String>) -> Result<String, YamlError> {
     let mut open: Vec<Open> = Vec::new();
     let mut edits: Vec<(Span, String)> = Vec::new();
@@ -57,14 +56,14 @@ fn scanned(text: &str, replacement: impl Fn(&str, bool) -> Option<String>) -> Re
     Ok(edited(text, &edits))
 }
 
-/// Call at the end of a node: in a mapping, keys and values alternate.
+/// In a mapping, keys and values alternate.
 fn end_node(open: &mut [Open]) {
     if let Some(Open::Mapping(_, is_key)) = open.last_mut() {
         *is_key = !*is_key;
     }
 }
 
-/// Replaces these spans of the text. They must be in order.
+/// The spans must be in order.
 fn edited(text: &str, edits: &[(Span, String)]) -> String {
     let mut edits = edits.iter().peekable();
     let mut out = String::with_capacity(text.len());

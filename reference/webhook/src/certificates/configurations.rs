@@ -22,7 +22,7 @@ impl Configurations {
         Self(all)
     }
 
-    /// The current configurations, in a fixed order. `None` stands for a configuration that is not installed.
+    /// In a fixed order. `None` stands for a configuration that is not installed.
     pub(super) async fn read(&self) -> Result<Vec<Option<DynamicObject>>, CertificateError> {
         let mut found = Vec::with_capacity(self.0.len());
         for &Named { ref api, name } in &self.0 {
@@ -56,10 +56,8 @@ fn named<K: Resource<DynamicType = ()>>(client: &Client, names: &[&'static str])
     names.iter().map(|&name| Named { api: api.clone(), name }).collect()
 }
 
-/// The strategic merge patch that puts `bundle` into `configuration`; `None` if it is already there.
-///
-/// Webhooks are merged by name, so their other fields are kept. The resourceVersion makes the patch fail
-/// after a concurrent change.
+/// A strategic merge patch: webhooks are merged by name, so their other fields are kept. The resourceVersion
+/// makes the patch fail after a concurrent change.
 fn patch(configuration: &DynamicObject, bundle: &[u8]) -> Option<Value> {
     let bundle = json!(ByteString(bundle.to_vec()));
     let webhooks = configuration.data["webhooks"].as_array()?;

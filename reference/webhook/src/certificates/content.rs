@@ -1,8 +1,8 @@
-//! The content of the Secret with the webhooks' certificate: creation, parsing and verification.
+//! The content of the Secret with the webhooks' certificate.
 //!
-//! An authority signs one certificate and expires with it, and its key is discarded at once. So a reader of
-//! the Secret can impersonate the webhooks, but cannot issue further certificates. A certificate is verified
-//! as callers verify it, by its own dates and names; nothing else records its lifetime.
+//! An authority signs one certificate, and its key is discarded at once. So a reader of the Secret can
+//! impersonate the webhooks, but cannot issue further certificates. A certificate is verified as callers
+//! verify it, by its own dates and names; nothing else records its lifetime.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -38,19 +38,18 @@ const SKEW: Duration = Duration::from_secs(3600);
 pub(super) struct Subject {
     pub service: String,
     pub namespace: String,
-    /// From creation to expiry.
     pub lifetime: Duration,
 }
 
 impl Subject {
-    /// The DNS names of the Service. API servers use the last one.
+    /// API servers use the last one.
     fn names(&self) -> [String; 3] {
         let Self { service, namespace, .. } = self;
         [service.clone(), format!("{service}.{namespace}"), format!("{service}.{namespace}.svc")]
     }
 }
 
-/// A certificate with its key and its authority, all in PEM.
+/// All in PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Content {
     authority: Vec<u8>,
@@ -62,9 +61,7 @@ pub(super) struct Content {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CertificateState {
     Valid,
-    /// The certificate is in the last third of its lifetime, or has expired.
     DueForRenewal,
-    /// Callers would refuse the certificate, for this reason.
     Invalid(String),
 }
 
@@ -130,8 +127,7 @@ impl Content {
         (self.certificate.clone(), self.key.clone())
     }
 
-    /// The authorities that callers should trust: the current one, and the previous one, whose certificate
-    /// another replica may still serve.
+    /// Another replica may still serve the previous authority's certificate.
     pub(super) fn bundle(&self) -> Vec<u8> {
         let mut bundle = self.authority.clone();
         if let Some(previous) = self.previous.as_ref().filter(|previous| authorities(previous).is_ok()) {
@@ -154,8 +150,7 @@ impl Content {
         }
     }
 
-    /// Verifies like a caller: the key belongs to the certificate, and the authority has signed it for the
-    /// names of the Service and for the time `at`.
+    /// Verifies like a caller.
     fn verify(&self, subject: &Subject, at: UnixTime) -> Result<(), rustls::Error> {
         let provider = Arc::new(default_provider());
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(general)?;

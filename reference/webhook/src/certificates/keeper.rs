@@ -1,7 +1,5 @@
-//! The loop that maintains the certificate in the Secret, the webhook configurations and the server.
-//!
-//! It runs when the Secret changes, periodically, and again soon after a failure. Its only state outside the
-//! API server is the certificate that it serves.
+//! The loop that maintains the certificate in the Secret, the webhook configurations and the server. Its only
+//! state outside the API server is the certificate that it serves.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -28,9 +26,8 @@ const SECRET_TYPE: &str = "kubernetes.io/tls";
 /// The longest pause between two checks, and so the time until a removed authority is restored.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(1);
-/// How long API servers may take to read a new authority from the webhook configurations.
+/// API servers may take this long to read a new authority.
 const PROPAGATION: Duration = Duration::from_secs(2);
-/// Number of immediate retries after a concurrent change of the Secret.
 const MAX_RACES: usize = 3;
 
 pub struct Keeper {
@@ -41,12 +38,12 @@ pub struct Keeper {
     tls: RustlsConfig,
     served: Option<Content>,
     state: watch::Sender<Result<(), String>>,
-    /// The last reported failure, until the next success.
+    /// Until the next success.
     reported: Option<String>,
 }
 
 impl Keeper {
-    /// Creates a keeper without starting it. A crypto provider must be installed.
+    /// A crypto provider must be installed.
     pub(super) fn new(client: &Client, subject: Subject, kept: CertificateObjects) -> Self {
         let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
         // Without a certificate, handshakes fail.
@@ -69,7 +66,6 @@ impl Keeper {
         self.tls.clone()
     }
 
-    /// Whether the certificate is served and the webhook configurations contain its authority; if not, why.
     /// Once `Ok` it stays `Ok`: the server keeps its certificate while the API server does not answer.
     pub fn state(&self) -> watch::Receiver<Result<(), String>> {
         self.state.subscribe()
@@ -119,7 +115,7 @@ impl Keeper {
         }
     }
 
-    /// Creates a new certificate first if the current one is missing, invalid or due for renewal.
+    /// A new one if the current one is missing, invalid or due for renewal.
     async fn content(&self) -> Result<Content, CertificateError> {
         for _ in 0..MAX_RACES {
             let secret =
@@ -181,7 +177,7 @@ impl Keeper {
         }
     }
 
-    /// Serves `content`. Its authority must already be in the webhook configurations.
+    /// The authority must already be in the webhook configurations.
     async fn serve(&mut self, content: Content) -> Result<(), CertificateError> {
         if self.served.as_ref() == Some(&content) {
             return Ok(());

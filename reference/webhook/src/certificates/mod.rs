@@ -1,10 +1,7 @@
 //! The webhooks' certificate, created and renewed by the program itself.
 //!
-//! All replicas serve the certificate of one Secret. Each replica ensures that the Secret contains a valid
-//! certificate and that the webhook configurations contain its authority. No leader is needed: a replica that
-//! loses a race reads again.
-//!
-//! Three rules prevent refused calls during a renewal:
+//! All replicas serve the certificate of one Secret, and each one maintains it. No leader is needed: a
+//! replica that loses a race reads again. Three rules prevent refused calls during a renewal:
 //! - A replica serves a certificate only after the webhook configurations contain its authority.
 //! - The configurations also contain the previous authority, for replicas that still serve the old
 //!   certificate.
@@ -21,7 +18,7 @@ pub use options::CertificateOptions;
 
 #[derive(Clone, Copy, Debug)]
 pub struct CertificateObjects {
-    /// The Secret, in the namespace of the webhooks' Service.
+    /// In the namespace of the webhooks' Service.
     pub secret: &'static str,
     pub mutating: &'static [&'static str],
     pub validating: &'static [&'static str],
@@ -36,7 +33,6 @@ pub(crate) enum CertificateError {
     Contended,
     #[error("cannot make a certificate: {0}")]
     Make(#[from] rcgen::Error),
-    /// A new certificate failed verification.
     #[error("a new certificate would be no good: {0}")]
     Useless(String),
     #[error("cannot serve the certificate: {0}")]
@@ -50,7 +46,7 @@ impl CertificateError {
         move |source| Self::Api { verb, name, source }
     }
 
-    /// Whether another replica wrote first. This deserves no warning.
+    /// This deserves no warning.
     fn is_lost_race(&self) -> bool {
         match self {
             Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),

@@ -32,8 +32,7 @@ pub struct CertificateOptions {
 }
 
 impl CertificateOptions {
-    /// The keeper is `None` if the certificate comes from files. `namespace` contains the Service and the
-    /// Secret. A crypto provider must be installed.
+    /// The keeper is `None` if the certificate comes from files. A crypto provider must be installed.
     pub async fn open(
         self,
         client: &Client,
