@@ -1,9 +1,7 @@
-//! Rules on autoscaling configurations, and warnings about template replicas that do not change existing
-//! objects.
+//! Rules on autoscaling configurations, and warnings about template replicas that change no existing object.
 //!
-//! Upstream checks the `replicas` of a clique against both limits, but those of a scaling group only against
-//! the lower limit. This webhook checks both limits in both cases, because an autoscaler that starts outside
-//! its limits scales at once.
+//! Upstream checks the `replicas` of a scaling group only against the lower limit. This webhook checks both
+//! limits, because an autoscaler that starts outside its limits scales at once.
 
 use grove_api::{AutoScalingConfig, PodCliqueSet};
 
@@ -48,7 +46,7 @@ fn limits(config: &AutoScalingConfig, replicas: i32, min_available: i32, path: &
     errors
 }
 
-/// Warns about changed template replicas: they apply only to objects that are created later (AUTO-10).
+/// They apply only to objects that are created later (AUTO-10).
 pub(super) fn warnings(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<String> {
     let (before, after) = (&old.spec.template, &new.spec.template);
     let cliques = after.cliques.iter().enumerate().filter_map(|(index, clique)| {

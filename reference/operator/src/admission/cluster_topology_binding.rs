@@ -1,8 +1,6 @@
-//! Rules on ClusterTopologyBindings.
-//!
 //! Upstream reports scheduler errors under `spec.schedulerTopologyReferences`, a field that does not exist;
-//! here the path is `spec.schedulerTopologyBindings`. Levels that PodCliqueSets use may be removed. Each such
-//! PodCliqueSet reports this in its condition `TopologyLevelsUnavailable`.
+//! here the path is `spec.schedulerTopologyBindings`. Levels that PodCliqueSets use may be removed: their
+//! condition `TopologyLevelsUnavailable` reports it.
 
 use grove_api::ClusterTopologyBinding;
 

@@ -1,13 +1,10 @@
-//! Sets the defaults of a PodCliqueSet that its schema cannot set, as a JSON patch (RFC 6902).
+//! Sets the defaults of a PodCliqueSet that its schema cannot set.
 //!
 //! The mutating webhook runs before schema validation, so it works on raw JSON and leaves values of an
-//! unexpected shape to the schema.
-//!
-//! Deliberate differences from upstream:
-//! - `minAvailable` defaults to the defaulted `replicas`. Upstream uses the value before defaulting, so
-//!   omitting both gives 0 and a rejection.
-//! - `terminationDelay` stays unset, which means 4h. So a stored value always comes from the user. Upstream
-//!   writes 4h.
+//! unexpected shape to the schema. Deliberate differences from upstream:
+//! - `minAvailable` defaults to the defaulted `replicas`. With upstream, omitting both gives 0 and a
+//!   rejection.
+//! - `terminationDelay` stays unset, which means 4h. So a stored value always comes from the user.
 //! - `metadata.namespace` stays unset, because the API server sets it from the request.
 
 use serde_json::{Value, json};
@@ -110,7 +107,6 @@ mod tests {
         "#);
     }
 
-    /// The given fields, then the defaulted `replicas` and `minAvailable`.
     #[rstest]
     #[case(json!({}), 1, 1)]
     #[case(json!({ "replicas": 0 }), 1, 1)]

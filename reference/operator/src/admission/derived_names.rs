@@ -1,8 +1,8 @@
 //! Two parts of a PodCliqueSet must not lead to objects of the same kind and name (ADM-24).
 //!
 //! PodGangs, scaling groups and Services need no rule: their names differ if those of cliques and groups do.
-//! Other PodCliqueSets of the namespace are not looked up, because they may be created later. Their objects
-//! are reported when they are in the way (STAT-18).
+//! Other PodCliqueSets may be created later, so their objects are reported when they are in the way
+//! (STAT-18).
 
 use grove_api::{PodCliqueSet, PodCliqueTemplateSpec, ResourceSharingScope};
 
@@ -17,10 +17,8 @@ const TEMPLATE: &str = "spec.template";
 const POD_CLIQUE: &str = "PodClique";
 const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 const CLAIM: &str = "ResourceClaim";
-/// The ServiceAccount that every namespace has.
 const DEFAULT_SERVICE_ACCOUNT: &str = "default";
 
-/// A part of the template, and the names of its objects of one kind.
 struct Source {
     kind: &'static str,
     path: String,

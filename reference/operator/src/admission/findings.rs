@@ -1,5 +1,3 @@
-//! Formats findings, and selects those that an update introduces.
-//!
 //! The value precedes the message as JSON, as in Kubernetes field errors (`spec.replicas: Invalid value: -1:
 //! must be …`).
 

@@ -13,8 +13,6 @@ use crate::backend::{FieldError, Registry, SchedulerBackend};
 /// JSON pointers and their new values. Null removes a field. A pointer that ends in `-` appends to a list.
 pub(crate) type Edits<'a> = &'a [(&'a str, Value)];
 
-/// A PodCliqueSet with a standalone clique `a` and a scaling group `sg` of the cliques `b` and `c`, after
-/// `edits`.
 pub(crate) fn json(edits: Edits<'_>) -> Value {
     let clique = |name: &str, replicas: i32| {
         let pod_spec = json!({ "containers": [{ "name": "main", "image": "pause" }] });
@@ -66,7 +64,6 @@ pub(crate) fn lines(errors: &[FieldError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A source of one topology, `topo`: zone, block, rack, host.
 pub(crate) struct Topo;
 
 #[async_trait]

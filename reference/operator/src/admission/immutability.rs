@@ -1,6 +1,5 @@
-//! Immutable fields of a live PodCliqueSet: the shape of its gangs (ADM-03).
-//!
-//! Cliques and groups are matched by name, so they may be reordered. Every message ends with the remedy.
+//! Immutable fields of a live PodCliqueSet: the shape of its gangs (ADM-03). Cliques and groups are matched
+//! by name, so they may be reordered.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 

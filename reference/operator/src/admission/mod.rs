@@ -1,20 +1,14 @@
 //! Admission webhooks for PodCliqueSets, ClusterTopologyBindings and scaling.
 //!
-//! A mutating webhook sets defaults; validating webhooks reject what Grove or the selected backend cannot
-//! support. They write nothing, and read only ClusterTopologyBindings and the minimum of a scaled object.
-//!
+//! They write nothing, and read only ClusterTopologyBindings and the minimum of a scaled object.
 //!
 //! - `structure`, `names`, `pod_template`, `pod_priority`, `resource_sharing`, `startup_order`: rules on one
 //!   PodCliqueSet (ADM-04)
-//! - `derived_names`: rules on the names of its objects (ADM-24)
-//! - `overwritten`: warnings about what Grove overwrites (ADM-25)
 //! - `topology`, `topology_bindings`: constraints against a ClusterTopologyBinding (ADM-07)
 //! - `immutability`, `topology_change`: rules on a change (ADM-03)
 //! - `scheduler`: one enabled, ready backend and its rules (ADM-01, 02, 06, 09, 14, 17, 18, 23)
-//! - `scale`: rules on scaling (AUTO-05)
 //!
 //! Messages follow upstream's wording where upstream has the rule, so that one conformance case covers both.
-//! Paths name the offending field with its list index, even where upstream omits the index.
 
 mod autoscaling;
 mod cluster_topology_binding;

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use super::findings::invalid;
 use crate::backend::FieldError;
 
-/// Limit in bytes for the names of PodCliqueSet, scaling group and clique together. The rest of a pod's
-/// hostname label (63) holds two indexes, five random characters and hyphens.
+/// Limit in bytes for the names of PodCliqueSet, scaling group and clique together. The rest of a hostname
+/// label (63) holds two indexes, five random characters and hyphens.
 const COMBINED_NAME_LIMIT: usize = 45;
 
 /// RFC 1123, at most 253 characters.
@@ -16,7 +16,6 @@ pub(super) fn is_dns_label(name: &str) -> bool {
     name.len() <= 63 && is_joined(name, |c| c.is_ascii_lowercase(), "-")
 }
 
-/// `scaling_group` is `None` for a standalone clique.
 pub(super) fn combined_length_error(pcs: &str, scaling_group: Option<&str>, clique: &str) -> Option<String> {
     let length = pcs.len() + scaling_group.map_or(0, str::len) + clique.len();
     if length <= COMBINED_NAME_LIMIT {
@@ -51,7 +50,6 @@ pub(super) fn check_annotations(annotations: &BTreeMap<String, String>, path: &s
     invalid_keys.map(|key| invalid(path, key.as_str(), "not a valid annotation key")).collect()
 }
 
-/// `name` or `prefix/name`, where the prefix is a DNS subdomain.
 fn is_qualified_name(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_dns_subdomain(prefix) && is_label_text(name),

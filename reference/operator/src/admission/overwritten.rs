@@ -1,5 +1,4 @@
-//! Warns about parts of a clique template that Grove overwrites (ADM-25). Upstream overwrites them too, so
-//! they are no errors.
+//! Upstream overwrites these parts of a clique template too, so they are no errors (ADM-25).
 
 use std::collections::BTreeMap;
 

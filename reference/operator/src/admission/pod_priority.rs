@@ -2,7 +2,7 @@
 //! pod that asks for others.
 //!
 //! Only the values that need no lookup are known here: those of the system's classes, and those without a
-//! class. Classes of users may be created later. A global default class with other values must be named.
+//! class. Classes of users may be created later.
 
 use grove_api::{PodCliqueSet, PodSpecJson};
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     checked.collect()
 }
 
-/// The priority of a class; `None` if only the API server knows it.
+/// `None` if only the API server knows it.
 fn known_priority(class: Option<&str>) -> Option<i64> {
     match class {
         None => Some(0),

@@ -1,6 +1,3 @@
-//! Rules on pod templates. A template must not set fields that Grove sets, nor fields with which the API
-//! server would reject every pod.
-
 use grove_api::{PodCliqueSet, PodSpecJson, names};
 use serde_json::Value;
 

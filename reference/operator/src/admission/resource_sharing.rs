@@ -1,7 +1,5 @@
-//! Rules on shared ResourceClaims: upstream's rules (ADM-04), and that a pod can name each of its claims.
-//!
-//! A pod names a claim by the claim's own name, which must be a DNS label. `derived_names` requires that it
-//! is unique.
+//! Rules on shared ResourceClaims (ADM-04). A pod names a claim by the claim's own name, which must be a DNS
+//! label. `derived_names` requires that it is unique.
 
 use grove_api::{PodCliqueSet, ResourceClaimTemplateConfig, names};
 use serde_json::Value;

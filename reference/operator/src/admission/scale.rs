@@ -2,9 +2,8 @@
 //! replicas must stay at or above the minimum (AUTO-05), or be 0 if the backend lets an idle podgroup leave
 //! its gang (AUTO-06).
 //!
-//! Some schedulers evict the rest of a gang that falls below its minimum. A request to `/scale` does not
-//! contain the minimum, so it is read from the object. A member of a scaling group is idle only together with
-//! its group.
+//! Some schedulers evict the rest of a gang that falls below its minimum. A member of a scaling group is idle
+//! only together with its group.
 
 use std::collections::BTreeMap;
 
@@ -42,13 +41,13 @@ impl ScaleTarget {
     }
 }
 
-/// Reads what the request does not contain about a scaled object.
+/// A request to `/scale` does not contain these.
 #[async_trait]
 pub trait ScaledObjects: Send + Sync {
     /// `minAvailable` of the object; `None` if the object does not exist or does not set it.
     async fn minimum(&self, target: ScaleTarget, request: &Request) -> Result<Option<i32>, kube::Error>;
 
-    /// PodGangs of the PodCliqueSet that the object belongs to; none for a member of a scaling group.
+    /// None for a member of a scaling group.
     async fn gangs(&self, target: ScaleTarget, request: &Request) -> Result<Vec<PodGang>, kube::Error>;
 }
 

@@ -2,11 +2,8 @@
 //! 18, 23).
 //!
 //! If the backend of a live PodCliqueSet becomes disabled or not ready, an update that keeps the gangs' shape
-//! passes with a warning. Scaling in must stay possible, and the scale subresource allows scaling out anyway.
-//! Pods stay gated while no scheduler can schedule them.
-//!
-//! A backend's finding on an update counts only if the stored object does not have it. So a queue that was
-//! closed later, or a key that no backend reads, blocks no update (ADM-16).
+//! passes with a warning: scaling in must stay possible. A backend's finding on an update counts only if the
+//! stored object does not have it. So a queue that was closed later blocks no update (ADM-16).
 
 use std::sync::Arc;
 
@@ -19,7 +16,6 @@ use crate::backend::{FieldError, Registry, SchedulerBackend, Validation};
 const NOT_ENABLED: &str = "schedulerName must be an enabled scheduler backend; \
                            this scheduler is not enabled in OperatorConfiguration";
 
-/// `old` is the stored object on an update.
 pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, registry: &Registry) -> Validation {
     let (backend, error) = resolve(registry, pcs).await;
     let mut findings = Validation::default();
@@ -32,7 +28,6 @@ pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, regist
         // schedulerName is immutable, so the cluster has changed, not the object.
         (Some(error), Some(_)) => findings.warnings.push(format!("{error}; new pods are not scheduled")),
     }
-    // Backends may rely on a valid structure.
     if let Some(backend) = backend
         && structure::check(pcs).is_empty()
     {
@@ -41,7 +36,6 @@ pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, regist
     findings
 }
 
-/// Returns the backend with an error if it is not ready.
 async fn resolve(
     registry: &Registry,
     pcs: &PodCliqueSet,
@@ -74,7 +68,6 @@ fn scheduler_names<'a>(registry: &'a Registry, pcs: &'a PodCliqueSet) -> Vec<(us
     names
 }
 
-/// On an update, leaves out the findings that the stored object would have if it were new.
 async fn backend_findings(
     backend: &dyn SchedulerBackend,
     pcs: &PodCliqueSet,
@@ -107,7 +100,6 @@ mod tests {
         ])
     }
 
-    /// Every backend returns a warning when it is asked.
     fn registry() -> Registry {
         let asked = |name: &'static str| FakeBackend {
             rules: |_, _| Validation { errors: Vec::new(), warnings: vec!["asked".into()] },

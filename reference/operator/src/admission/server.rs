@@ -1,5 +1,3 @@
-//! HTTP handlers of the admission webhooks: upstream's three paths, and one path for scaling.
-
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};

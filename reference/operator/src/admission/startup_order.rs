@@ -1,6 +1,5 @@
-//! Rules on `startsAfter`: every clique waits for other existing cliques, without cycles (ADM-04).
-//!
-//! As in upstream, the lists are checked only for startup type Explicit, because no other type reads them.
+//! Rules on `startsAfter` (ADM-04). As in upstream, they apply only for startup type Explicit, because no
+//! other type reads the lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 

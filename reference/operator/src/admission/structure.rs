@@ -1,7 +1,5 @@
-//! Upstream's rules on the shape of one PodCliqueSet (ADM-04).
-//!
-//! Names are stricter than upstream's, which may contain dots: pods have them in their host names. The schema
-//! has already checked types, required fields and enumerations.
+//! Upstream's rules on the shape of one PodCliqueSet (ADM-04). Names are stricter than upstream's, which may
+//! contain dots: pods have them in their host names.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
@@ -13,7 +11,6 @@ use crate::plan::duration::duration;
 const GREATER_THAN_0: &str = "must be greater than 0";
 const NOT_A_LABEL: &str = "must be a valid DNS label, because host names of pods contain it";
 
-/// A backend may rely on the structure if there are no findings.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = Vec::new();

@@ -1,9 +1,7 @@
-//! Checks topology constraints against the ClusterTopologyBinding that they name (ADM-07). The backend checks
-//! which constraints its scheduler supports (ADM-09).
+//! Checks topology constraints against the ClusterTopologyBinding that they name (ADM-07).
 //!
-//! A level without `topologyName` inherits it from the level above. The rules apply when a constraint is
-//! created. They are not checked again, so a binding that was changed or deleted since blocks no update
-//! (ADM-08).
+//! A level without `topologyName` inherits it from the level above. The rules are not checked again after
+//! creation, so a binding that was changed or deleted since blocks no update (ADM-08).
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, TopologyConstraint};
 
@@ -25,7 +23,6 @@ impl<'a> Level<'a> {
         self.constraint.topology_name.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// `PodClique 'a'`, or `PodCliqueSet`.
     pub(super) fn title(&self) -> String {
         self.name.map_or_else(|| self.kind.to_owned(), |name| format!("{} '{name}'", self.kind))
     }
@@ -169,7 +166,7 @@ impl<'a> Levels<'a> {
         errors
     }
 
-    /// No parent is narrower than its child. Required and preferred domains are compared separately.
+    /// Required and preferred domains are compared separately.
     fn check_hierarchy(&self, domains: &Domains) -> Vec<FieldError> {
         let mut errors = Vec::new();
         for (parent, child) in self.pairs() {

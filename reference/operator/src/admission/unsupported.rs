@@ -1,5 +1,5 @@
-//! Rejects features of upstream's API that this controller does not implement. Ignoring them would change
-//! what runs.
+//! Rejects features of upstream's API that this controller does not implement, because ignoring them would
+//! change what runs.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ use grove_api::PodCliqueSet;
 use super::findings::invalid;
 use crate::backend::FieldError;
 
-/// Annotation that puts pods into a group with memory shared over NVLink; `none` opts out.
 const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
 /// Predecessor of that annotation, which upstream's proposals still use.
 const AUTO_MNNVL: &str = "grove.io/auto-mnnvl";

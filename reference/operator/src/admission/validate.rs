@@ -1,8 +1,6 @@
-//! The order of the checks on a PodCliqueSet.
-//!
 //! A new object must satisfy all rules. An update must keep the shape (ADM-03); other findings count only if
-//! the stored object does not have them. An object that was valid at creation stays editable and deletable,
-//! even if its surroundings change (ADM-08, ADM-16).
+//! the stored object does not have them. So a valid object stays editable if its surroundings change (ADM-08,
+//! ADM-16).
 
 use grove_api::PodCliqueSet;
 
@@ -24,7 +22,6 @@ pub async fn validate_create(
     Ok(findings)
 }
 
-/// Validates an update of the stored `old` to `new`, both after defaulting.
 pub async fn validate_update(
     old: &PodCliqueSet,
     new: &PodCliqueSet,
@@ -44,7 +41,7 @@ pub async fn validate_update(
     Ok(findings)
 }
 
-/// Whether the update changes only fields that no rule reads, such as finalizers or owners.
+/// Such fields are finalizers and owners.
 fn is_unchanged_for_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
     old.spec == new.spec
         && old.metadata.labels == new.metadata.labels
@@ -84,8 +81,6 @@ mod tests {
         "/spec/template/cliques/2/spec/podSpec/schedulerName",
     ];
 
-    /// A backend that rejects an object whose annotation `queue` is not `open` or has changed. It accepts
-    /// every update that changes nothing.
     fn queueing(name: &'static str) -> FakeBackend {
         fn queue(pcs: &PodCliqueSet) -> Option<&String> {
             pcs.metadata.annotations.as_ref()?.get("queue")
