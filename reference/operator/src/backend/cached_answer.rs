@@ -1,8 +1,7 @@
 //! A cached answer of the API server.
 //!
 //! Only one lookup runs at a time, in its own task. So no caller holds a lock during the request, and a
-//! cancelled caller does not cancel the lookup. A lookup times out after [`LOOKUP_TIMEOUT`], and then the
-//! previous answer remains valid.
+//! cancelled caller does not cancel the lookup. After [`LOOKUP_TIMEOUT`] the previous answer remains valid.
 
 use std::time::Duration;
 
@@ -23,13 +22,10 @@ pub(super) struct CachedAnswer<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> CachedAnswer<T> {
-    /// `on_timeout` creates the answer from the reason.
     pub(super) fn new(ttl: fn(&T) -> Duration, on_timeout: fn(String) -> T) -> Self {
         Self { state: watch::Sender::new(State { found: None, is_looking: false }), ttl, on_timeout }
     }
 
-    /// The cached answer while it is valid, otherwise the result of `lookup`, or of another caller's lookup
-    /// in progress.
     pub(super) async fn get(&self, lookup: impl Future<Output = T> + Send + 'static) -> T {
         let mut state = self.state.subscribe();
         if let Some(answer) = self.valid_answer() {
@@ -66,7 +62,7 @@ fn timeout_reason() -> String {
     format!("the API server did not answer in {} s", LOOKUP_TIMEOUT.as_secs())
 }
 
-/// A lookup in progress. Dropping it marks the lookup as finished, even after a panic.
+/// Dropping it marks the lookup as finished, even after a panic.
 struct LookupGuard<T>(watch::Sender<State<T>>);
 
 impl<T> Drop for LookupGuard<T> {

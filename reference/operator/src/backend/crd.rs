@@ -1,10 +1,8 @@
 //! Checks which of a scheduler's CRDs are installed, and whether they are new enough (ADM-18).
 //!
-//! A release is recognised by its CRDs: their names, the served version, and a field that older releases
-//! lack. The API server would drop that field without an error. Whether the scheduler itself runs, and in
-//! which build, is not visible here.
-//!
-//! Answers are cached, negative ones only briefly, so that CRDs installed later are found without a restart.
+//! A release is recognised by its CRDs: their names, the served version, and a field that older releases lack
+//! and would drop without an error. Negative answers are cached only briefly, so that CRDs installed later
+//! are found.
 
 use std::time::Duration;
 
@@ -20,12 +18,9 @@ const NEGATIVE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crd {
-    /// Name of the CRD, such as `podgroups.scheduling.volcano.sh`.
     pub name: &'static str,
-    /// The version that must be served, such as `v1beta1`.
     pub version: &'static str,
-    /// A field that older releases lack, such as `spec.subGroups[].minSubGroup`; `[]` means the items of a
-    /// list.
+    /// A field that older releases lack, such as `spec.subGroups[].minSubGroup`; `[]` means list items.
     pub field: Option<&'static str>,
 }
 
@@ -37,14 +32,12 @@ pub(super) struct CrdDetection {
 }
 
 impl CrdDetection {
-    /// `release` is the oldest release that has all of `crds`, such as `Volcano 1.14`. Error messages name
-    /// it.
+    /// `release` is the oldest release that has all of `crds`. Error messages name it.
     pub(super) fn new(client: Client, crds: &'static [Crd], release: &'static str) -> Self {
         let ttl = |answer: &Result<(), String>| if answer.is_ok() { POSITIVE } else { NEGATIVE };
         Self { client, crds, release, last: CachedAnswer::new(ttl, Err) }
     }
 
-    /// The error names the first CRD that is missing or too old, and the required release.
     pub(super) async fn readiness(&self) -> Result<(), String> {
         let (client, crds, release) = (self.client.clone(), self.crds, self.release);
         let lookup = async move {

@@ -1,5 +1,4 @@
-//! The topology of a gang: the keys of its constraints, the binding that defines the levels, and the gang's
-//! current domain.
+//! The topology of a gang.
 //!
 //! Some schedulers choose a domain only once, for the pods that exist. A later pod gets the domain of a bound
 //! pod of its gang as a node affinity.
@@ -19,7 +18,6 @@ pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Opti
     pack.map_or((None, None), |pack| (pack.required.as_deref(), pack.preferred.as_deref()))
 }
 
-/// The keys of the PodGang's level and of the podgroup's level.
 pub(super) fn required_keys<'a>(pod_gang: &'a PodGang, podgroup: &str) -> impl Iterator<Item = &'a str> {
     let spec = &pod_gang.spec;
     let own = spec.podgroups.iter().find(|found| found.name == podgroup);
@@ -33,7 +31,6 @@ pub(super) struct Level<'a> {
     pub podgroups: Vec<&'a str>,
 }
 
-/// The levels of the PodGang, of the topology group and of the podgroup.
 pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>> {
     let spec = &pod_gang.spec;
     let all = spec.podgroups.iter().map(|found| found.name.as_str()).collect();
@@ -51,7 +48,7 @@ pub(super) fn levels<'a>(pod_gang: &'a PodGang, podgroup: &str) -> Vec<Level<'a>
     levels.into_iter().filter_map(level).collect()
 }
 
-/// Queries the API server if the caller's cache lacks the binding, because the binding may be new.
+/// Queries the API server if the caller's cache lacks the binding, which may be new.
 pub(super) async fn binding<'a>(
     client: &Client,
     gang: &GangState<'a>,
@@ -65,7 +62,7 @@ pub(super) async fn binding<'a>(
     Ok(found.map_err(failed)?.map(Cow::Owned))
 }
 
-/// Another pod of the gang is bound to `node`. Holds the pod if the node has lost a label.
+/// Holds the pod if the node has lost a label.
 pub(super) async fn release_into_domains_of(
     client: &Client,
     node: &str,

@@ -1,7 +1,5 @@
-//! The hard gang and its surplus: the pods that exceed the minimum of their podgroup.
-//!
-//! A scheduler that only counts pods may bind surplus pods of a podgroup as its minimum. So some backends
-//! hold surplus back until the hard gang is bound.
+//! The hard gang and its surplus: the pods that exceed the minimum of their podgroup. A scheduler that only
+//! counts pods may bind surplus pods as the minimum, so some backends hold surplus back.
 
 use grove_api::PodGang;
 use grove_api::names::{LABEL_POD_CLIQUE, LABEL_POD_INDEX, POD_GANG_GATE};
@@ -15,8 +13,7 @@ pub(super) fn index(pod: &Pod) -> Option<i32> {
     pod.labels().get(LABEL_POD_INDEX)?.parse().ok()
 }
 
-/// Whether a pod exceeds the minimum of its podgroup. The members are the pods with the lowest indexes. A pod
-/// without an index or podgroup is surplus, regardless of who created it.
+/// Members are the pods with the lowest indexes. A pod without an index or podgroup is surplus.
 pub(super) fn is_surplus(pod: &Pod, pod_gang: &PodGang) -> bool {
     let podgroups = &pod_gang.spec.podgroups;
     let podgroup =
@@ -83,7 +80,6 @@ mod tests {
         Arc::new(serde_json::from_value(pod).unwrap())
     }
 
-    /// Podgroup a with a minimum of 2 pods, and b with a minimum of 1.
     fn pod_gang() -> PodGang {
         let podgroup =
             |name: &str, min_replicas| PodGroup { name: name.into(), min_replicas, ..PodGroup::default() };

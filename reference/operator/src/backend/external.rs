@@ -1,9 +1,7 @@
-//! A scheduler that reads PodGangs itself (`type: External`). Grove sets the schedulerName of its pods and
-//! removes the gate when the PodGang is complete. There are no gang resources (EXT-04).
+//! A scheduler that reads PodGangs itself (`type: External`): there are no gang resources (EXT-04).
 //!
-//! The profile declares the scheduler's capabilities. A PodCliqueSet that requires an undeclared one is
-//! refused (EXT-02). Nothing here checks whether a declaration is true; only the scheduler's behaviour can
-//! show that (EXT-03).
+//! A PodCliqueSet that requires a capability that the profile does not declare is refused (EXT-02). Only the
+//! scheduler's behaviour can show whether a declaration is true (EXT-03).
 
 use async_trait::async_trait;
 use grove_api::PodCliqueSet;
@@ -25,7 +23,6 @@ pub struct External {
 }
 
 impl External {
-    /// `name` is the schedulerName.
     pub fn new(name: impl Into<String>, config: ExternalConfig) -> Self {
         Self { name: name.into(), config }
     }

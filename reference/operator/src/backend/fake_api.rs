@@ -1,7 +1,5 @@
-//! A fake API server for backend tests: it stores objects by path and records writes.
-//!
-//! It has no schema, no merge and no resourceVersion: a patched object does not change. Tests check the
-//! requests, not their effect.
+//! A fake API server without schema, merge and resourceVersion: a patched object does not change. Tests check
+//! the requests, not their effect.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -21,8 +19,7 @@ pub(super) struct FakeApi {
 }
 
 impl FakeApi {
-    /// The objects are stored by path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio
-    /// runtime.
+    /// By path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio runtime.
     pub(super) fn with_objects<'a>(objects: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let objects = objects.into_iter().map(|(path, object)| (path.to_owned(), object));
@@ -54,7 +51,6 @@ impl FakeApi {
         Self { client: Client::new(service, "default"), writes }
     }
 
-    /// The writes since the last call: `VERB path`, and the body.
     pub(super) fn written(&self) -> Vec<(String, Value)> {
         std::mem::take(&mut *self.writes.lock().unwrap())
     }

@@ -1,8 +1,5 @@
-//! Creates, repairs and prunes gang resources according to a plan.
-//!
-//! This module serves only schedulers that allow gang resources to change while their pods exist. It decides
-//! who owns an object, and therefore whether it may be written. `objects` computes the differences and writes
-//! them.
+//! Creates, repairs and prunes gang resources of schedulers that allow them to change while their pods exist.
+//! It decides who owns an object, and therefore whether it may be written.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,8 +18,7 @@ use super::{BackendError, GangState, idle, names};
 use crate::cache::generation;
 use crate::cache::ownership::kept_by;
 
-/// Finds objects regardless of owner: in `existing`, otherwise in the API server. The cache may lag, and
-/// lacks objects whose owner reference was removed.
+/// Finds objects regardless of owner. The cache may lag, and lacks objects whose owner reference was removed.
 pub(super) async fn read_current(
     client: &Client,
     pod_gang: &PodGang,
@@ -48,8 +44,7 @@ pub(super) async fn read_current(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Creates `wanted`, or patches the differences of the existing object ([`objects::repair`]). `existing`
-/// comes from a cache and may lag.
+/// Creates `wanted`, or patches the differences of the existing object ([`objects::repair`]).
 ///
 /// Returns [`BackendError::NameTaken`] if another owner controls the object, or if it has no controller and
 /// differs from the plan. Returns [`BackendError::Waiting`] if it belongs to a deleted PodGang of the same
@@ -91,8 +86,7 @@ pub(super) async fn ensure(
     if patch.is_empty() { Ok(()) } else { target.patch(patch).await }
 }
 
-/// Deletes gang resources of former generations and of podgroups that were removed from the PodGang, once no
-/// pod of a former generation exists. `planned` are the current gang resources.
+/// Once no pod of a former generation exists, deletes its gang resources, and those of removed podgroups.
 pub(super) async fn prune_former(
     client: &Client,
     gang: &GangState<'_>,
@@ -108,7 +102,6 @@ pub(super) async fn prune_former(
     prune(client, gang.pod_gang, resource, &keep, existing).await
 }
 
-/// Deletes the gang resources of this kind that `pod_gang` controls and that are not in `keep`.
 pub(super) async fn prune(
     client: &Client,
     pod_gang: &PodGang,
@@ -128,8 +121,7 @@ pub(super) async fn prune(
     Ok(())
 }
 
-/// Metadata of a gang resource. The PodGang is the controller, so garbage collection deletes the resource
-/// with it (GANG-23, DEL-01). Grove's labels are set in addition to `labels`.
+/// Garbage collection deletes the resource with the PodGang (GANG-23, DEL-01).
 pub(super) fn metadata(pod_gang: &PodGang, name: &str, mut labels: Pairs, annotations: Pairs) -> ObjectMeta {
     let gang = pod_gang.name_any();
     let part_of = pod_gang.labels().get(LABEL_PART_OF).map(String::as_str);

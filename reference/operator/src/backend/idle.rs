@@ -2,9 +2,9 @@
 //! (AUTO-06).
 //!
 //! A PodGang keeps the shape of its idle podgroups, because immutable gang resources need an entry for every
-//! podgroup from the start. It also counts how often each podgroup was removed. If pods join a gang resource
-//! only by its name, that count is part of the name. Otherwise a scheduler could count the terminating pods
-//! of a podgroup that returns as bound, or remember that it was satisfied.
+//! podgroup from the start. If pods join a gang resource only by its name, the name contains how often the
+//! podgroup was removed. Otherwise a scheduler could count the terminating pods of a podgroup that returns as
+//! bound, or remember that it was satisfied.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ fn counts(pod_gang: &PodGang) -> BTreeMap<String, u64> {
     annotation.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
-/// Records the idle podgroups in a PodGang. Increments the counts of those that `existing` still contains.
+/// Increments the counts of those that `existing` still contains.
 pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Option<&PodGang>) {
     let mut counts = existing.map(counts).unwrap_or_default();
     let was_member = |name: &str| {
@@ -73,8 +73,7 @@ pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
     complete
 }
 
-/// The name of a podgroup's gang resource, specific to the PodGang's generation and to how often the podgroup
-/// was removed. It is unique, because user-chosen names contain no dot.
+/// Unique, because user-chosen names contain no dot.
 pub(super) fn resource_name(pod_gang: &PodGang, podgroup: &str, name: String) -> String {
     match counts(pod_gang).get(podgroup) {
         None => generation::named(pod_gang, name),

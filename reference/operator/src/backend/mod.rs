@@ -1,6 +1,5 @@
-//! The schedulers that Grove supports, behind [`SchedulerBackend`]. Each scheduler has its own folder, and an
-//! entry in `BUILT_IN`; `external` serves any scheduler that reads PodGangs itself. The other files are
-//! shared by several backends.
+//! The schedulers that Grove supports, behind [`SchedulerBackend`]. `external` serves any scheduler that
+//! reads PodGangs itself.
 
 pub(crate) mod affinity;
 mod cached_answer;
@@ -44,6 +43,6 @@ pub use webhook_server::{FieldError, FieldErrorReason, Validation};
 
 use profiles::BuiltIn;
 
-/// The backends that a profile selects by its name, in alphabetical order.
+/// Selected by the name of a profile, in alphabetical order.
 const BUILT_IN: &[BuiltIn] =
     &[default_scheduler::BUILT_IN, kai::BUILT_IN, koordinator::BUILT_IN, volcano::BUILT_IN];

@@ -1,8 +1,9 @@
-//! Names that contain indexes of replicas, such as `<pcs>-<i>-<clique>`, and whether two of them can be equal.
+//! Names that contain indexes of replicas, such as `<pcs>-<i>-<clique>`, and whether two of them can be
+//! equal.
 //!
-//! A name is compared by its parts between hyphens. An index is one part, and a name that a user chooses may
-//! also have parts that are numbers. So `w-0-x` is a clique's name, and `<group>-<j>-<member>` too. Indexes are
-//! not limited to the current replicas: scaling out must never lead to a second object of the same name.
+//! A user-chosen name may have parts that are numbers: `w-0-x` is a clique's name, and `<group>-<j>-<member>`
+//! too. Indexes are not limited to the current replicas: scaling out must never lead to a second object of
+//! one name.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
@@ -49,7 +50,7 @@ fn common_part<'a>(one: &'a Part, other: &'a Part) -> Option<&'a str> {
     }
 }
 
-/// Whether an index is written like that: `0` and `12`, but neither `00` nor `a1`.
+/// `0` and `12`, but neither `00` nor `a1`.
 fn is_index(text: &str) -> bool {
     text.parse::<i32>().is_ok_and(|index| index >= 0 && index.to_string() == text)
 }

@@ -1,14 +1,11 @@
-//! Names within the limits of a scheduler's API.
-//!
-//! Grove joins names, and the result may exceed the limit of a label or an object name. A name that is too
-//! long keeps its readable beginning and ends in a hash of the whole name. So the short name depends only on
-//! the whole name, and can be recomputed without a lookup.
+//! Names within the limits of a scheduler's API. A name that is too long keeps its beginning and ends in a
+//! hash of the whole name, so it can be recomputed without a lookup.
 
 use sha2::{Digest, Sha256};
 
-/// Maximum length of a DNS label (RFC 1123) and of a label value.
+/// Of a DNS label (RFC 1123) and of a label value.
 pub(super) const MAX_LABEL: usize = 63;
-/// Maximum length of a DNS subdomain, and so of an object name.
+/// Of a DNS subdomain, and so of an object name.
 pub(super) const MAX_SUBDOMAIN: usize = 253;
 const HASH_DIGITS: usize = 8;
 

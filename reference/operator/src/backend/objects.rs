@@ -1,7 +1,5 @@
-//! One object in the API server: its differences from a plan, and the writes that fix them.
-//!
-//! A plan contains only the fields that Grove decides; all others belong to the scheduler or the user and are
-//! kept. Only differences are written, as a JSON merge patch.
+//! One object in the API server: its differences from a plan, and the writes that fix them. A plan contains
+//! only the fields that Grove decides; all others belong to the scheduler or the user and are kept.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::BackendError;
 
-/// Value of a planned label or annotation that must be absent, like `null` for a field.
+/// A planned label or annotation that must be absent, like `null` for a field.
 pub(super) const ABSENT: &str = "grove.io/absent";
 
 pub(super) type Pairs = BTreeMap<String, String>;
@@ -29,11 +27,10 @@ pub(super) fn is_kind(resource: &ApiResource, object: &DynamicObject) -> bool {
     types.is_some_and(|types| types.kind == resource.kind && types.api_version == resource.api_version)
 }
 
-/// The merge patch from `found` to `wanted`; empty if nothing differs.
+/// The merge patch from `found` to `wanted`.
 ///
 /// In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a label or annotation. Empty lists
-/// and objects count as absent, because Go clients omit them. A list is compared entry by entry, and replaced
-/// as a whole if an entry differs.
+/// and objects count as absent, because Go clients omit them. A list is replaced as a whole.
 pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<String, Value> {
     let mut patch = match change(&wanted.data, &found.data) {
         Some(Value::Object(patch)) => patch,
@@ -52,7 +49,6 @@ pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<Strin
     patch
 }
 
-/// The message of the first condition for which `matches` returns true and that has a message.
 pub(super) fn condition_message(conditions: &Value, matches: impl Fn(&Value) -> bool) -> Option<String> {
     for condition in conditions.as_array().into_iter().flatten() {
         let message = condition["message"].as_str().unwrap_or_default();
@@ -140,7 +136,6 @@ impl Target {
         Self { api, kind: resource.kind.clone(), path, name }
     }
 
-    /// Creates the object without the parts that `wanted` marks as absent.
     pub(super) async fn create(&self, wanted: &DynamicObject) -> Result<Created, BackendError> {
         let mut body = wanted.clone();
         body.data = without_nulls(&wanted.data);
@@ -168,8 +163,7 @@ impl Target {
         patched.map(drop).map_err(|source| self.failed("patch", source))
     }
 
-    /// Deletes the object only if it has the UID of `found`. An object that is already deleted is not an
-    /// error.
+    /// Only if it has the UID of `found`. An object that is already deleted is not an error.
     pub(super) async fn delete(&self, found: &DynamicObject) -> Result<(), BackendError> {
         let precondition = Preconditions { uid: found.uid(), resource_version: None };
         match self.api.delete(&self.name, &DeleteParams::background().preconditions(precondition)).await {

@@ -1,6 +1,4 @@
-//! Changes to a pod before its creation that several backends share.
-//!
-//! The pod stays JSON, so that nothing the user wrote is lost.
+//! Changes to a pod before its creation. The pod stays JSON, so that nothing the user wrote is lost.
 
 use grove_api::PodGang;
 use kube::api::DynamicObject;

@@ -1,7 +1,5 @@
-//! Creates a backend from a profile of the configuration file.
-//!
-//! A profile's `config` belongs to the backend. An unknown field prevents the start, and the error contains
-//! its path (KOORD-13, EXT-05).
+//! Creates a backend from a profile of the configuration file. An unknown field in the backend's `config`
+//! prevents the start, and the error contains its path (KOORD-13, EXT-05).
 
 use std::sync::Arc;
 
@@ -15,9 +13,8 @@ use super::registry::is_reserved;
 use super::{BUILT_IN, External, SchedulerBackend};
 
 pub(super) struct BuiltIn {
-    /// The schedulerName, which is also the name of the profile.
     pub(super) name: &'static str,
-    /// Creates the backend of a profile. The namespace is the controller's own, which exists.
+    /// The namespace is the controller's own, which exists.
     pub(super) create: fn(&Profile, &Client, &str) -> Created,
 }
 
@@ -30,7 +27,7 @@ pub(super) struct NoConfig {}
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub name: String,
-    /// The kind of backend; `None` for the built-in backend with the name of the profile.
+    /// `None` for the built-in backend with the name of the profile.
     pub type_: Option<ProfileType>,
     pub config: Option<Value>,
 }
@@ -44,13 +41,11 @@ pub enum ProfileType {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct ProfileError {
-    /// Path within the profile, such as `config.gangScope`.
     pub path: String,
     pub message: String,
 }
 
 impl Profile {
-    /// Creates the backend of this profile. `namespace` is the controller's own, which exists.
     pub fn backend(
         &self,
         client: &Client,

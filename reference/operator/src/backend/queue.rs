@@ -1,5 +1,3 @@
-//! The queue of a PodCliqueSet. Each backend defines how it is named.
-
 use grove_api::PodCliqueSet;
 
 use super::FieldError;
@@ -7,13 +5,12 @@ use super::FieldError;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Queue<'a> {
     pub name: &'a str,
-    /// JSON path of the field that names the queue, or of the field in which the user can name it.
+    /// Of the field that names the queue, or of the field in which the user can name it.
     pub path: String,
 }
 
 impl Queue<'_> {
-    /// Refuses to move a PodCliqueSet from the queue `before` to this queue while the `old` PodCliqueSet has
-    /// gangs, because gangs cannot change their queue. `why` ends the message, with its own punctuation.
+    /// While the `old` PodCliqueSet has gangs, they cannot change their queue. `why` ends the message.
     pub(super) fn refuse_move(self, before: &str, old: &PodCliqueSet, why: &str) -> Option<FieldError> {
         let Self { name, path } = self;
         (before != name && old.spec.replicas > 0).then(|| {

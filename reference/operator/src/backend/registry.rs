@@ -1,6 +1,5 @@
-//! The enabled backends by schedulerName, and the backend of each workload.
-//!
-//! A backend whose scheduler API is missing is included; its readiness reports it (ADM-19).
+//! The enabled backends by schedulerName. A backend whose scheduler API is missing is included; its readiness
+//! reports it (ADM-19).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +9,6 @@ use grove_api::PodCliqueSet;
 use super::{BUILT_IN, SchedulerBackend};
 use crate::cache::caches::BackendKinds;
 
-/// The backend that needs no profile: it is always enabled.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
 /// A name that Grove reserves for a backend that does not exist here.
@@ -37,7 +35,6 @@ pub enum Served {
 }
 
 impl Registry {
-    /// `default_name` is the backend of workloads that name no scheduler.
     pub fn new(
         default_name: impl Into<String>,
         backends: impl IntoIterator<Item = Arc<dyn SchedulerBackend>>,
@@ -83,12 +80,12 @@ impl Registry {
         self.get(self.scheduler_name(pcs))
     }
 
-    /// `label` is the PodGang's `grove.io/scheduler-name`. An absent label, or one that names no scheduler,
-    /// means the default (GANG-04).
+    /// An absent `label` (`grove.io/scheduler-name`), or one that names no scheduler, means the default
+    /// (GANG-04).
     ///
-    /// If no enabled backend has the name, it is a disabled scheduler in two cases: the name is built in, or
-    /// the PodGang's own PodCliqueSet names it. Only the PodCliqueSet can distinguish the name of a removed
-    /// External profile from a typo.
+    /// If no enabled backend has the name, the name is a disabled scheduler if it is built in or if the
+    /// PodCliqueSet names it. Only the PodCliqueSet can distinguish the name of a removed External profile
+    /// from a typo.
     pub fn serve(&self, label: Option<&str>, pcs: Option<&PodCliqueSet>) -> Served {
         let name = label.unwrap_or(&self.default_name);
         let is_requested = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);

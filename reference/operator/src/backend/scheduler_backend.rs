@@ -1,8 +1,8 @@
 //! The interface between Grove's reconcilers and one scheduler.
 //!
 //! A backend creates its scheduler's gang resources from a PodGang. It decides how a pod joins the gang, when
-//! a pod is released to the scheduler, and which PodCliqueSets it refuses. It never creates, deletes or
-//! scales pods and never writes PodGang status: the reconcilers do.
+//! a pod is released, and which PodCliqueSets it refuses. It never creates, deletes or scales pods and never
+//! writes PodGang status.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::cache::observed_pod::Pod;
 
 #[async_trait]
 pub trait SchedulerBackend: Send + Sync {
-    /// The `schedulerName` of the pods that this backend prepares, such as `default-scheduler`.
+    /// The `schedulerName` of its pods.
     fn name(&self) -> &str;
 
     /// Called once at start. A missing API is not an error; [`readiness`](Self::readiness) reports it
@@ -30,9 +30,9 @@ pub trait SchedulerBackend: Send + Sync {
         Ok(())
     }
 
-    /// Whether gangs can be served now; the error names what is missing. After a negative answer the API
-    /// server is queried again, so that an API installed later is found without a restart (KUBE-06). Must
-    /// return within seconds even if the API server hangs: probes, admission and reconciles wait for it.
+    /// The error names what is missing. After a negative answer the API server is queried again, so that an
+    /// API installed later is found without a restart (KUBE-06). Must return within seconds even if the API
+    /// server hangs: probes, admission and reconciles wait for it.
     async fn readiness(&self) -> Result<(), String>;
 
     /// A backend must not write to an API that is missing, or that is too old and would drop required fields.
@@ -41,11 +41,10 @@ pub trait SchedulerBackend: Send + Sync {
         ready.map_err(|reason| BackendError::NotReady { backend: self.name().to_owned(), reason })
     }
 
-    /// Refuses what the scheduler cannot express (ADM-06, ADM-09). `old` is the stored object on an update.
+    /// Refuses what the scheduler cannot express (ADM-06, ADM-09).
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation;
 
-    /// Adds the backend's own `grove.io/` labels and annotations before the PodGang is written. After an
-    /// error it is not written.
+    /// Adds the backend's own `grove.io/` labels and annotations. After an error the PodGang is not written.
     async fn prepare_pod_gang(
         &self,
         _pod_gang: &mut PodGang,
@@ -54,20 +53,18 @@ pub trait SchedulerBackend: Send + Sync {
         Ok(())
     }
 
-    /// Sets schedulerName and membership on a pod before its creation (GANG-05). Returns an error if the pod
-    /// cannot be a member of this gang.
+    /// Sets schedulerName and membership on a pod before its creation (GANG-05).
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError>;
 
-    /// The caller watches these kinds. It calls [`sync_pod_gang`](Self::sync_pod_gang) when a gang resource
-    /// of a PodGang changes or is deleted (GANG-12).
+    /// The caller watches these kinds, and calls [`sync_pod_gang`](Self::sync_pod_gang) after a change
+    /// (GANG-12).
     fn gang_resources(&self) -> Vec<ApiResource> {
         Vec::new()
     }
 
-    /// Creates the gang resources, parents first. Idempotent: it writes nothing if nothing is missing. Called
-    /// after every change of the PodGang or its gang resources, and whenever a pod is created, released or no
-    /// longer live. `existing` are the gang resources that the PodGang owns, each with its `types`, from a
-    /// cache that may lag.
+    /// Creates the gang resources, parents first. Idempotent. Called after every change of the PodGang or its
+    /// gang resources, and whenever a pod is created, released or no longer live. `existing` are the gang
+    /// resources that the PodGang owns, each with its `types`, from a cache that may lag.
     ///
     /// Returns [`BackendError::Refused`] if they can never exist as requested. Any other error is retried.
     async fn sync_pod_gang(
@@ -78,32 +75,30 @@ pub trait SchedulerBackend: Send + Sync {
         Ok(Synced::default())
     }
 
-    /// Whether a gated pod may be released, and with which changes. Its PodGang is initialized and synced.
+    /// The PodGang of the gated pod is initialized and synced.
     async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
         Ok(Release::Now(Vec::new()))
     }
 
-    /// Labels that a pod gets in the same request that removes its gate. They are for schedulers that would
-    /// try to bind a gated pod with such a label. All other labels are set when the pod is created.
+    /// Set in the same request that removes the gate, for schedulers that would try to bind a gated pod with
+    /// them. All other labels are set when the pod is created.
     fn release_labels(&self, _pod_gang: &PodGang, _pod: &Pod) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
 
-    /// Whether the hard gang is fixed to the pods with the lowest indexes. If so, a scale-in deletes these
-    /// pods last, because no other pod can replace them (AUTO-07).
+    /// Whether only the pods with the lowest indexes can be members. A scale-in then deletes them last
+    /// (AUTO-07).
     fn has_fixed_members(&self, _pod_gang: &PodGang) -> bool {
         false
     }
 
-    /// Whether a podgroup may be removed from this PodGang when it is scaled to 0, and added again later. The
-    /// gang resources must then be able to change with the PodGang. The scheduler must bind a returning
-    /// podgroup as a whole or not at all (AUTO-14).
+    /// Whether a podgroup may leave this PodGang when it is scaled to 0, and return later. The scheduler must
+    /// bind a returning podgroup as a whole or not at all (AUTO-14).
     fn allows_idle(&self, _pod_gang: &PodGang) -> bool {
         false
     }
 
-    /// The scheduler's reason for not binding the gang, if a gang resource reports it (STAT-09).
-    /// The caller reads messages on pods itself.
+    /// The reason for not binding the gang, if a gang resource reports it (STAT-09).
     fn refusal(&self, _gang_resource: &DynamicObject) -> Option<String> {
         None
     }
@@ -113,20 +108,16 @@ pub trait SchedulerBackend: Send + Sync {
         None
     }
 
-    /// The backend's topology resources, if the scheduler has any (TOPO-09).
     fn topology(&self) -> Option<&dyn TopologyBackend> {
         None
     }
 }
 
-/// A scheduler with its own topology resource that follows a ClusterTopologyBinding (TOPO-09).
 #[async_trait]
 pub trait TopologyBackend: Send + Sync {
-    /// The caller watches these kinds and the nodes, and calls the other two methods again after a change.
     fn topology_resources(&self) -> Vec<ApiResource>;
 
-    /// Creates the topology resources of `binding`. The binding controls them, so garbage collection deletes
-    /// them with it (DEL-09). Idempotent: it writes nothing if nothing differs.
+    /// The binding controls them, so garbage collection deletes them with it (DEL-09). Idempotent.
     async fn sync_topology(
         &self,
         binding: &ClusterTopologyBinding,
@@ -134,8 +125,7 @@ pub trait TopologyBackend: Send + Sync {
     ) -> Result<TopologyState, BackendError>;
 
     /// Compares `binding` with the topology resource that its `schedulerTopologyBindings` references, which
-    /// has another owner. Never writes to that resource. May delete the resources that the backend created
-    /// for the binding before.
+    /// has another owner. May delete the resources that the backend created for the binding before.
     async fn compare_topology(
         &self,
         binding: &ClusterTopologyBinding,
@@ -144,13 +134,13 @@ pub trait TopologyBackend: Send + Sync {
     ) -> Result<TopologyState, BackendError>;
 }
 
-/// The inputs of topology resources, from the caller's caches, which may lag.
+/// From the caller's caches, which may lag.
 #[derive(Clone, Copy, Debug)]
 pub struct TopologyView<'a> {
     /// All bindings: a scheduler that supports only one uses the oldest.
     pub bindings: &'a [Arc<ClusterTopologyBinding>],
     pub nodes: &'a [Arc<Node>],
-    /// All topology resources of the backend's kinds, regardless of owner, each with its `types`.
+    /// Regardless of owner, each with its `types`.
     pub existing: &'a [Arc<DynamicObject>],
 }
 
@@ -159,17 +149,14 @@ pub enum TopologyState {
     InSync,
     Drift(String),
     NotFound(String),
-    /// The topology resources cannot be created, and a retry does not help. For example, the scheduler
-    /// supports one topology, and another owner or binding has it.
+    /// A retry does not help. For example, the scheduler supports one topology, and another owner has it.
     Refused(String),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Membership<'a> {
     pub pod_gang: &'a PodGang,
-    /// Name of the podgroup, which is the name of the pod's PodClique.
     pub pod_clique: &'a str,
-    /// The pod's index in its PodClique, from 0.
     pub pod_index: i32,
 }
 
@@ -180,7 +167,6 @@ impl Membership<'_> {
     }
 }
 
-/// A PodGang, its live pods and its topology, from the caller's caches.
 #[derive(Clone, Copy, Debug)]
 pub struct GangState<'a> {
     pub pod_gang: &'a PodGang,
@@ -200,12 +186,12 @@ impl<'a> GangState<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Release {
-    /// The text is the reason, which is logged. A change to any pod of the gang triggers another call.
+    /// The text is logged. A change to any pod of the gang triggers another call.
     Hold(String),
-    /// The pod can never be released, because the API server dropped its membership, which cannot be set
-    /// later. The caller deletes the gated pod and creates a new one (KUBE-16).
+    /// The API server dropped the pod's membership, which cannot be set later. The caller deletes the gated
+    /// pod and creates a new one (KUBE-16).
     Replace(String),
-    /// The same request adds these requirements to the pod's required node affinity.
+    /// The same request adds these to the pod's required node affinity.
     Now(Vec<NodeSelectorRequirement>),
 }
 
@@ -217,7 +203,6 @@ pub struct Synced {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
-    /// The scheduler's API is missing or too old.
     #[error("scheduler backend {backend:?} is not ready: {reason}")]
     NotReady { backend: String, reason: String },
     /// The scheduler can never express the gang; its pods stay gated.
@@ -226,21 +211,16 @@ pub enum BackendError {
     /// An object of another owner has the name of a gang resource. A retry may succeed.
     #[error("{0} exists and is not controlled by this PodGang")]
     NameTaken(String),
-    /// A finalizer of a third party keeps an object with the name of a gang resource. Only a user can change
-    /// that.
+    /// Only the owner of the finalizer, or a user, can free the name of the gang resource.
     #[error("{object} is being deleted and has the finalizer {finalizer}")]
     Kept { object: String, finalizer: String },
     /// An object of a deleted PodGang of the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
-    /// Like [`Waiting`](Self::Waiting), but pods that name the object keep it alive. The caller deletes those
-    /// that are still gated, because otherwise object and pods would wait for each other indefinitely.
+    /// Pods that name the object keep it alive. The caller deletes those that are still gated, because
+    /// otherwise object and pods would wait for each other indefinitely.
     #[error("waiting: {0}")]
     HeldByPods(String),
     #[error("cannot {action}: {source}")]
-    Api {
-        /// The attempted action, such as `create Workload ns/name`.
-        action: String,
-        source: kube::Error,
-    },
+    Api { action: String, source: kube::Error },
 }

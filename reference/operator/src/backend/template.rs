@@ -6,11 +6,8 @@ pub(super) const TEMPLATE: &str = "spec.template";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConstraintPath {
-    /// Every PodGang as a whole.
     PodCliqueSet,
-    /// The pods of one PodClique.
     Clique,
-    /// One replica of a scaling group.
     ScalingGroup,
 }
 
@@ -36,7 +33,7 @@ pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<
     pcs.into_iter().chain(cliques).chain(groups)
 }
 
-/// Refuses every entry of `resourceSharing`, for a scheduler that ignores the ResourceClaims of pods.
+/// For a scheduler that ignores the ResourceClaims of pods.
 pub(super) fn refuse_shared_claims(
     template: &PodCliqueSetTemplateSpec,
     backend: &str,
@@ -62,7 +59,7 @@ impl Constrained<'_> {
         FieldError::forbidden(&self.path, message)
     }
 
-    /// Reports a preferred level, for a backend that honours only required levels (ADM-09, ADM-17).
+    /// For a backend that honours only required levels (ADM-09, ADM-17).
     pub(super) fn check_required_only(&self, backend: &str, findings: &mut Validation) {
         if self.constraint.preferred_domain().is_none() {
             return;
@@ -80,9 +77,7 @@ impl Constrained<'_> {
 }
 
 pub(super) struct PodGroupCounts {
-    /// In the base PodGang of each replica.
     pub base: usize,
-    /// In a scaled PodGang of each scaling group.
     pub scaled: Vec<usize>,
 }
 

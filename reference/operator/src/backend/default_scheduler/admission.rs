@@ -1,8 +1,8 @@
 //! Checks whether kube-scheduler's Workload API can express a PodCliqueSet.
 //!
-//! All rules use only the spec, before any object exists. They refuse what the API cannot name or hold, so
-//! that no gang is half created (KUBE-05, KUBE-12), and topology levels that the scheduler cannot honour
-//! (KUBE-07, ADM-09). An update that leaves the spec unchanged is never refused for its spec (ADM-08).
+//! The rules refuse what the API cannot name or hold, so that no gang is half created (KUBE-05, KUBE-12), and
+//! topology levels that the scheduler cannot honour (KUBE-07, ADM-09). An update that leaves the spec
+//! unchanged is never refused for its spec (ADM-08).
 
 use grove_api::names::ANNOTATION_GANG_SCOPE;
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetTemplateSpec};
@@ -15,7 +15,7 @@ use super::{GangScope, workload_api};
 use crate::backend::template::{ConstraintPath, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
 
-/// Checks the gang scope first, because the limits and the topology rules depend on it.
+/// The limits and the topology rules depend on the gang scope.
 pub(super) fn validate(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
@@ -97,7 +97,6 @@ fn gang_scope(
     }
 }
 
-/// A scheduling group that the user sets must be on every clique, and must not change (KUBE-15).
 fn scheduling_groups(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
@@ -117,8 +116,8 @@ fn scheduling_groups(
                 "may be set only where profile default-scheduler has gangScheduling: true",
             ));
         } else if external && group.is_none() {
-            // Grove creates no PodGroups if the user sets a scheduling group. So kube-scheduler would
-            // schedule the pods without a group one by one.
+            // Without a group, kube-scheduler would schedule these pods one by one, because Grove creates no
+            // PodGroups.
             findings
                 .errors
                 .push(FieldError::required(path, "must be set on every clique if it is set on one"));
@@ -138,9 +137,8 @@ fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, findings: &mut Valid
 }
 
 /// From Kubernetes 1.37 on, kube-scheduler binds a gang only if every pod has the priority of its PodGroup,
-/// and all pods have one preemption policy (KUBE-22, observation `priority/between-pods`). PodGroups get the
-/// class of the PodCliqueSet. Classes are compared by name: a class of the same value may be replaced by one
-/// of another value.
+/// and all have one preemption policy (KUBE-22, observation `priority/between-pods`). Classes are compared by
+/// name: a class of the same value may be replaced by one of another value.
 fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings: &mut Validation) {
     if !support.gangs.as_ref().is_ok_and(|version| version.requires_one_priority()) {
         return;
@@ -201,7 +199,6 @@ fn tree_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation) {
         let podgroups = replicas(group).saturating_mul(group.clique_names.len());
         grouped_podgroups = grouped_podgroups.saturating_add(podgroups);
     }
-    // The podgroups directly below the root are those in no topology group.
     let below_root = podgroup_counts(template).base.saturating_sub(grouped_podgroups);
     if below_root > workload_api::MAX_TEMPLATES {
         let message = format!("the base PodGang would have {}", too_many(HOLDER, "podgroups", below_root));
@@ -246,7 +243,6 @@ fn refusal(
     let PodGroupCounts { base, scaled } = podgroup_counts(template);
     let single = base <= 1 && scaled.iter().all(|podgroups| *podgroups == 1);
     match (place, scope) {
-        // A tree supports nested constraints.
         (_, GangScope::Tree) => None,
         (ConstraintPath::PodCliqueSet, GangScope::PodGroup) if !single => Some(
             "kube-scheduler takes one topology key per PodGroup, and PodGroups of one PodGang would choose \

@@ -1,5 +1,3 @@
-//! For each rule: a PodCliqueSet that it refuses, and a similar one that it admits.
-
 use serde_json::{Value, json};
 
 use super::super::detection::Unavailable;
@@ -74,7 +72,6 @@ fn a_flat_pod_gang_has_at_most_eight_podgroups(
     );
 }
 
-/// The place of the constraint, the template, and whether each of the two scopes admits it.
 #[rstest::rstest]
 #[case::pcs_with_one_clique("/topologyConstraint", json!({"cliques": [clique("a")]}), true, true)]
 #[case::pcs_with_two_cliques("/topologyConstraint", two_cliques(), false, true)]

@@ -25,14 +25,13 @@ pub struct DefaultScheduler {
 }
 
 impl DefaultScheduler {
-    /// `config` comes from the profile. `namespace` must exist: dry runs in it probe the API.
+    /// `namespace` must exist: dry runs in it probe the API.
     pub fn new(client: Client, config: DefaultSchedulerConfig, namespace: impl Into<String>) -> Self {
         let gates = config.scheduler_feature_gates.clone();
         Self { detection: Detection::new(client.clone(), namespace.into(), gates), client, config }
     }
 
-    /// Whether this PodGang gets gang resources. It gets none in pass-through (KUBE-13), nor if its pods
-    /// already have a scheduling group (KUBE-15).
+    /// None in pass-through (KUBE-13), nor if its pods already have a scheduling group (KUBE-15).
     fn creates_gang_resources(&self, pod_gang: &PodGang) -> bool {
         self.config.gang_scheduling && !pod_gang.labels().contains_key(LABEL_EXTERNAL_WORKLOAD)
     }
@@ -98,7 +97,6 @@ impl SchedulerBackend for DefaultScheduler {
         if pod_gang.annotations().contains_key(ANNOTATION_PINNED_SCOPE) {
             return Ok(());
         }
-        // Without a served version the mapping cannot be chosen yet.
         let support = self.support().await;
         let scope = support.gangs.as_ref().map_err(Clone::clone);
         let scope = scope.and_then(|_| support.scope(self.scope(pod_gang)));
@@ -160,7 +158,6 @@ impl SchedulerBackend for DefaultScheduler {
         if let Err(BackendError::Api { .. }) = &synced
             && let Err(reason) = self.readiness().await
         {
-            // Report that the API is missing, instead of a path that was not found.
             return Err(self.not_ready(reason));
         }
         synced
@@ -174,15 +171,14 @@ impl SchedulerBackend for DefaultScheduler {
         })
     }
 
-    /// kube-scheduler tries each domain of a required level. Its message on a pod describes only the first
-    /// domain, which the pod may not even be allowed to use (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
+    /// kube-scheduler tries each domain of a required level, but its message on a pod describes only the
+    /// first (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
     fn domains_tried(&self, gang_resource: &DynamicObject) -> Option<String> {
         let refusal = self.refusal(gang_resource)?;
         refusal.split_once(", first placement status").map(|(tried, _)| tried.to_owned())
     }
 
-    /// Only scope `PodGroup` supports idle podgroups: each has its own PodGroup, which may be empty. A
-    /// PodGroup for several podgroups has a fixed size.
+    /// Only scope `PodGroup` supports idle podgroups: a PodGroup for several podgroups has a fixed size.
     fn allows_idle(&self, pod_gang: &PodGang) -> bool {
         !self.creates_gang_resources(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup
     }
@@ -203,8 +199,8 @@ impl SchedulerBackend for DefaultScheduler {
             return release::member(&self.client, pod, gang, scope).await;
         }
         if !release::is_surplus(pod, gang.pod_gang, scope) {
-            // An API server whose feature gate is off has dropped `spec.schedulingGroup`. Without this field,
-            // kube-scheduler would schedule the pod on its own (KUBE-16).
+            // An API server whose feature gate is off has dropped `spec.schedulingGroup`. kube-scheduler would
+            // schedule the pod on its own (KUBE-16).
             return Ok(match self.readiness().await {
                 Ok(()) => Release::Replace("the API server dropped its spec.schedulingGroup".to_owned()),
                 Err(reason) => Release::Hold(reason),

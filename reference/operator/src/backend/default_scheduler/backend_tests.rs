@@ -137,8 +137,7 @@ async fn a_replacement_gets_the_domain_of_its_gangs_surplus() {
     }
 }
 
-/// The required levels are block for the PodGang, rack for a topology group, and host for a podgroup. The
-/// domain of a level is that of a bound pod to which the level applies.
+/// The levels are block for the PodGang, rack for a topology group, and host for a podgroup.
 #[rstest::rstest]
 #[case::own_podgroup("wl-0-a", &["n1"], &[("block", "b1"), ("rack", "r1"), ("host", "n1")])]
 #[case::of_the_group("wl-0-b", &["n1"], &[("block", "b1"), ("rack", "r1")])]
@@ -189,14 +188,12 @@ async fn in_a_tree_a_pod_gets_the_domain_of_each_level(
     let api = FakeApi::with_objects([("/api/v1/nodes/n1", node)]);
     let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
     let backend = DefaultScheduler::new(api.client.clone(), config, "grove-system");
-    // A surplus pod of the first podgroup is running, and a member is being replaced.
     let mut pods = vec![pod(clique, 0, None, Some("its"))];
     pods.extend(bound.iter().map(|node| pod("wl-0-a", 1, Some(*node), None)));
     let state = GangState { pods: &pods, ..GangState::without_pods(&gang) };
     let wanted =
         wanted.iter().map(|(key, domain)| crate::backend::affinity::in_domain(key, domain)).collect();
     assert_eq!(backend.release_pod(&pods[0], &state).await.unwrap(), Release::Now(wanted));
-    // A surplus pod waits for the hard gang, which has no bound pod.
     let surplus = pod(clique, 1, None, None);
     let held = backend.release_pod(&surplus, &state).await.unwrap();
     assert!(matches!(held, Release::Hold(_)), "{held:?}");

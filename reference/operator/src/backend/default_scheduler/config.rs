@@ -1,8 +1,3 @@
-//! The `config` of the profile `default-scheduler`.
-//!
-//! An unknown field or value prevents the start. The error contains its path, which the caller prefixes with
-//! the profile's path. `detection` checks whether the cluster supports the configuration.
-
 use serde::Deserialize;
 
 use super::GangScope;
@@ -10,8 +5,7 @@ use super::GangScope;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DefaultSchedulerConfig {
-    /// Schedule gangs through the Workload API. If false, pods only get the schedulerName and no gang
-    /// resources are created (KUBE-13).
+    /// If false, pods only get the schedulerName and no gang resources are created (KUBE-13).
     pub gang_scheduling: bool,
     /// Applies if the cluster does not serve CompositePodGroup and the PodCliqueSet chooses no scope.
     pub gang_scope: GangScope,
@@ -22,11 +16,8 @@ pub struct DefaultSchedulerConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
 pub struct SchedulerFeatureGates {
-    /// The scheduler reads Workload and PodGroup.
     pub generic_workload: bool,
-    /// The scheduler binds the pods of a PodGroup together.
     pub gang_scheduling: bool,
-    /// The scheduler honours a PodGroup's topology key.
     pub topology_aware_workload_scheduling: bool,
     /// The scheduler binds trees of CompositePodGroups as a whole (Kubernetes 1.37).
     pub composite_pod_group: bool,

@@ -1,8 +1,7 @@
 //! Detects which parts of the Workload API are available (KUBE-06).
 //!
-//! Discovery shows the served version of Workload and PodGroup, and whether CompositePodGroup is served.
-//! Dry-run creates show whether the fields survive: an API server with a gate off drops them without an
-//! error. The profile declares the gates of the scheduler process, because no API exposes them.
+//! Dry-run creates show whether fields survive: an API server with a gate off drops them without an error.
+//! The profile declares the gates of the scheduler process, because no API exposes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,16 +17,13 @@ use super::config::SchedulerFeatureGates;
 use super::workload_api::{COMPOSITE_VERSION, GROUP, Version};
 use crate::backend::cached_answer::CachedAnswer;
 
-/// How long to cache the answer that everything is supported.
 const POSITIVE: Duration = Duration::from_secs(60);
-/// How long to cache an answer that lacks only CompositePodGroup. Kubernetes 1.36 never has it.
+/// Kubernetes 1.36 never has CompositePodGroup.
 const WITHOUT_COMPOSITE: Duration = Duration::from_secs(10);
-/// How long to cache any other answer.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Support {
-    /// Whether gangs are supported, and in which version of Workload and PodGroup.
     pub gangs: Result<Version, String>,
     pub topology: Result<(), String>,
     pub composite: Result<(), Unavailable>,
@@ -36,7 +32,6 @@ pub(super) struct Support {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unavailable {
     Absent(String),
-    /// The API server returned no answer.
     Unknown(String),
 }
 
@@ -49,8 +44,7 @@ impl Unavailable {
 }
 
 impl Support {
-    /// The scope of a new PodGang that requests `requested`: a tree if CompositePodGroup is available
-    /// (KUBE-09). The error explains why a requested tree is missing, or why the answer is unknown.
+    /// A tree if CompositePodGroup is available (KUBE-09).
     pub(super) fn scope(&self, requested: GangScope) -> Result<GangScope, String> {
         match &self.composite {
             Ok(()) => Ok(GangScope::Tree),
@@ -72,7 +66,6 @@ pub(super) struct Detection {
 }
 
 impl Detection {
-    /// `namespace` must exist: the dry runs use it.
     pub(super) fn new(client: Client, namespace: String, gates: SchedulerFeatureGates) -> Self {
         let ttl = |support: &Support| match (&support.gangs, &support.topology, &support.composite) {
             (Ok(_), Ok(()), Ok(())) => POSITIVE,
@@ -115,7 +108,6 @@ impl Probe {
         Support { gangs: Ok(version), topology, composite: self.composite(version).await }
     }
 
-    /// The newest version that serves both Workload and PodGroup.
     async fn version(&self) -> Result<Version, Unavailable> {
         let mut reasons = Vec::new();
         for version in Version::ALL {
@@ -230,7 +222,7 @@ fn field(stored: &Value, pointer: &str, gate: &str) -> Result<(), Unavailable> {
 
 const PROBE_NAME: &str = "grove-workload-api-probe";
 
-/// A pod that satisfies even a restricted namespace. It is never stored.
+/// It satisfies even a restricted namespace, and is never stored.
 fn probe_pod() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",

@@ -2,11 +2,7 @@
 //! 1.37.
 //!
 //! A PodGang becomes a Workload and PodGroups. A pod joins by `spec.schedulingGroup`, which is immutable, so
-//! its membership is decided when it is created. The [`GangScope`] determines which pods are bound together:
-//! - one podgroup of the PodGang (flat, the proposal's mapping);
-//! - the hard gang of the whole PodGang, in one PodGroup;
-//! - where CompositePodGroup is served, a tree with one PodGroup per podgroup.
-//!
+//! its membership is decided when it is created. The [`GangScope`] determines which pods are bound together.
 //! `outline` maps a PodGang to PodGroups or a tree, `plan` converts that to objects, and `sync` creates them.
 
 mod admission;

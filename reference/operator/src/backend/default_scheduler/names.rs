@@ -1,8 +1,7 @@
 //! Names of templates, PodGroups and CompositePodGroups that the Workload API accepts (KUBE-01, KUBE-10).
 //!
-//! Each name depends only on the PodGang, so a pod's PodGroup is known without a lookup. Bound pods count
-//! towards the quorum of their PodGroup until they are deleted. So a gang that was terminated and created
-//! again gets new PodGroups, and so does a podgroup that was idle.
+//! Bound pods count towards the quorum of their PodGroup until they are deleted. So a gang that was
+//! terminated and created again gets new PodGroups, and so does a podgroup that was idle.
 
 use grove_api::PodGang;
 use kube::ResourceExt;
@@ -25,8 +24,7 @@ pub(super) fn composite(pod_gang: &PodGang, config: &str) -> String {
     shorten(MAX_SUBDOMAIN, named(pod_gang, format!("{}-{config}", pod_gang.name_any())))
 }
 
-/// The prefix keeps template names unique in a Workload: a podgroup and a topology group config may have the
-/// same name.
+/// The prefix keeps template names unique: a podgroup and a topology group config may have the same name.
 pub(super) fn composite_template(name: &str) -> String {
     dns_label(&format!("composite-{name}"))
 }

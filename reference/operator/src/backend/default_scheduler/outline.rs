@@ -1,8 +1,7 @@
-//! Outlines the objects for a PodGang, as names, numbers and keys: independent PodGroups, or a tree.
+//! Outlines the objects for a PodGang, the same in every version of the API: independent PodGroups, or a
+//! tree.
 //!
-//! The outline is the same in every version of the API; `plan` converts it to objects. It refuses what the
-//! API cannot express, so that a PodGang that bypassed admission fails closed: it gets no gang resources, and
-//! none of its pods is ungated.
+//! It refuses what the API cannot express, so that a PodGang that bypassed admission fails closed.
 
 use grove_api::{PodGang, PodGangTopologyConstraint};
 use kube::ResourceExt;
@@ -22,7 +21,6 @@ pub(super) struct Member {
 pub(super) struct Composite {
     pub name: String,
     pub template: String,
-    /// The node-label key whose value all pods of the subtree share.
     pub key: Option<String>,
     pub composites: Vec<Composite>,
     pub members: Vec<Member>,
@@ -47,7 +45,6 @@ pub(super) fn outline(pod_gang: &PodGang, scope: GangScope) -> Result<Outline, B
     Ok(outline)
 }
 
-/// The reason to refuse more entries than a template list can hold (KUBE-05, KUBE-12).
 pub(super) fn too_many(holder: &str, what: &str, count: usize) -> String {
     format!("{count} {what}, but a {holder} of scheduling.k8s.io holds at most {}", MAX_TEMPLATES)
 }
@@ -94,8 +91,7 @@ impl Builder<'_> {
         Ok(Member { template, name: names::whole_gang(self.pod_gang), pod_clique: None, shape })
     }
 
-    /// The root of the tree. Its children are a CompositePodGroup per topology group config, and the
-    /// PodGroups that are in no config.
+    /// Its children are a CompositePodGroup per topology group config, and the PodGroups in no config.
     fn tree(&self) -> Result<Composite, BackendError> {
         let spec = &self.pod_gang.spec;
         let gang = self.pod_gang.name_any();
@@ -147,7 +143,6 @@ impl Builder<'_> {
             scheduling_policy: SchedulingPolicy { gang: Gang { min_count } },
             scheduling_constraints: key.map(SchedulingConstraints::one_domain_of),
             priority_class_name: self.pod_gang.spec.priority_class_name.clone(),
-            // It depends on the version of the API, so the plan sets it.
             disruption_mode: None,
         })
     }

@@ -1,5 +1,3 @@
-//! Converts the outline of a PodGang to objects, in one version of the API.
-
 use grove_api::PodGang;
 use grove_api::names::{LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_POD_CLIQUE, LABEL_POD_GANG, MANAGED_BY_GROVE};
 use kube::core::{ApiResource, DynamicObject};
@@ -15,7 +13,7 @@ use super::workload_api::{
 use crate::backend::BackendError;
 use crate::backend::names::MAX_LABEL;
 
-/// The objects of one PodGang. Parents come first: a child without its parent is refused, or waits for it.
+/// Parents come first: a child without its parent is refused, or waits for it.
 #[derive(Debug)]
 pub(super) struct GangResources {
     pub version: Version,
@@ -156,7 +154,7 @@ impl Planner<'_> {
     }
 }
 
-/// The PodGang owns every object, so garbage collection deletes them with it (GANG-23, DEL-01).
+/// Garbage collection deletes every object with the PodGang (GANG-23, DEL-01).
 fn set_metadata(object: &mut DynamicObject, pod_gang: &PodGang) {
     object.metadata.owner_references = pod_gang.controller_owner_ref(&()).map(|owner| vec![owner]);
     label(object, LABEL_MANAGED_BY, MANAGED_BY_GROVE);

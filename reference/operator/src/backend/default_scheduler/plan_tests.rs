@@ -63,8 +63,7 @@ fn the_gangs_key_applies_to_its_only_podgroup() {
     assert_eq!(topology, Some(&serde_json::json!("example.com/rack")));
 }
 
-/// Router, and two replicas of a scaling group of leader and worker. Required levels: block for the PodGang,
-/// rack for each replica, host for the workers.
+/// Required levels: block for the PodGang, rack for each replica of the scaling group, host for the workers.
 fn nested() -> PodGang {
     let podgroups_of_replica = |j: usize| ["leader", "worker"].map(|clique| format!("wl-0-sg-{j}-{clique}"));
     let names: Vec<String> =

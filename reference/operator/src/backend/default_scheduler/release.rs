@@ -1,9 +1,8 @@
 //! Decides when a gated pod is released to kube-scheduler.
 //!
-//! A member of a PodGroup is released as soon as the caller permits: the scheduler holds it back until its
-//! gang is complete. In the scopes `PodGang` and `Tree` a surplus pod is in no PodGroup. Only its gate keeps
-//! it from taking a member's place, so it waits until the hard gang is bound (KUBE-18). In these scopes a
-//! later pod must join the gang's topology domains.
+//! A member of a PodGroup is released at once: the scheduler holds it back until its gang is complete. In the
+//! scopes `PodGang` and `Tree` a surplus pod is in no PodGroup. Only its gate keeps it from taking a member's
+//! place, so it waits until the hard gang is bound (KUBE-18), and joins the gang's topology domains.
 
 use grove_api::PodGang;
 use grove_api::names::LABEL_POD_CLIQUE;
@@ -39,8 +38,6 @@ pub(super) async fn surplus_pod(
     }
 }
 
-/// Releases a pod. For each required level at which a pod of its gang is bound, the pod must join the domain
-/// of that bound pod.
 async fn release_into_domains(
     client: &Client,
     pod: &Pod,
@@ -58,8 +55,7 @@ async fn release_into_domains(
     Ok(Release::Now(requirements))
 }
 
-/// The node of a bound pod to which the level applies. Members of PodGroups take precedence over surplus
-/// pods, because the scheduler considers only members.
+/// Members of PodGroups take precedence over surplus pods, because the scheduler considers only members.
 fn node_within<'a>(gang: &GangState<'a>, level: &Level<'_>) -> Option<&'a str> {
     let is_within = |pod: &Pod| {
         pod.labels().get(LABEL_POD_CLIQUE).is_some_and(|clique| level.podgroups.contains(&clique.as_str()))
@@ -69,10 +65,9 @@ fn node_within<'a>(gang: &GangState<'a>, level: &Level<'_>) -> Option<&'a str> {
     chosen.and_then(|pod| node_name(pod))
 }
 
-/// A bound pod of a former generation, or an evicted one, in the same PodGroup. Until it is deleted,
-/// kube-scheduler counts it towards the quorum (observation `members/terminating-pods`) and would bind the
-/// new pods one by one. This affects only an evicted gang, and a scaling-group replica that is terminated
-/// alone, because their pods join the same PodGroup again. A terminated PodGang gets new PodGroups.
+/// Until it is deleted, kube-scheduler counts it towards the quorum (observation `members/terminating-pods`)
+/// and would bind the new pods one by one. This affects only an evicted gang, and a scaling-group replica
+/// that is terminated alone. A terminated PodGang gets new PodGroups.
 pub(super) fn former_pod_in_group<'a>(pod: &Pod, gang: &GangState<'a>) -> Option<&'a Pod> {
     let group = |pod: &Pod| {
         let spec = pod.spec.as_ref()?;

@@ -1,9 +1,7 @@
 //! Maps a PodGang to the Workload API, and its pods to PodGroups.
 //!
-//! Where CompositePodGroup is served, every new PodGang becomes a tree. Elsewhere the scope comes from the
-//! PodCliqueSet's immutable annotation, or else from the profile. The scope is pinned on the PodGang when it
-//! is created. So a later change of the profile or of the API server cannot change the shape of a live gang
-//! (KUBE-04, KUBE-09).
+//! The scope is pinned on the PodGang when it is created. So a later change of the profile or of the API
+//! server cannot change the shape of a live gang (KUBE-04, KUBE-09).
 
 use grove_api::PodGang;
 use grove_api::names::ANNOTATION_GANG_SCOPE;
@@ -12,7 +10,6 @@ use serde::Deserialize;
 
 use super::names;
 
-/// Annotation of a PodGang: the scope it was created with.
 pub(super) const ANNOTATION_PINNED_SCOPE: &str = "grove.io/gang-scope";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -22,8 +19,8 @@ pub enum GangScope {
     PodGroup,
     /// The hard gang of the PodGang, bound as a whole or not at all (KUBE-08).
     PodGang,
-    /// One PodGroup per podgroup for its minimum, and CompositePodGroups above for the hard gang, which is
-    /// bound as a whole or not at all (KUBE-10). If requested by name, it is never replaced by another scope.
+    /// PodGroups for the minimums below CompositePodGroups for the hard gang, bound as a whole or not at all
+    /// (KUBE-10). If requested by name, it is never replaced by another scope.
     Tree,
 }
 
@@ -55,11 +52,10 @@ impl GangScope {
         profile
     }
 
-    /// Name of the PodGroup of the pod with this index; `None` for a surplus pod in no PodGroup.
+    /// `None` for a surplus pod in no PodGroup.
     ///
-    /// In the scopes `PodGang` and `Tree` the PodGroups contain exactly the hard gang: the pods with the
-    /// lowest indexes. A replacement gets the index of the lost pod, and so its membership (KUBE-08,
-    /// KUBE-20).
+    /// In the scopes `PodGang` and `Tree` the PodGroups contain the pods with the lowest indexes. A
+    /// replacement gets the index of the lost pod, and so its membership (KUBE-08, KUBE-20).
     pub(super) fn pod_group_of(
         self,
         pod_gang: &PodGang,
@@ -74,8 +70,8 @@ impl GangScope {
         })
     }
 
-    /// Whether surplus pods are in no PodGroup. In a tree, kube-scheduler 1.37 tries pods by age: surplus of
-    /// one podgroup would take the place of another's minimum, and no pod would be bound.
+    /// In a tree, kube-scheduler 1.37 tries pods by age: surplus of one podgroup would take the place of
+    /// another's minimum, and no pod would be bound.
     pub(super) fn leaves_surplus_out(self) -> bool {
         self != Self::PodGroup
     }

@@ -1,9 +1,8 @@
 //! Creates the objects of a plan.
 //!
-//! Deletes the objects of a former generation once its last pod has been deleted. Differences of existing
-//! objects are only reported. A gang resource is never patched, even where a field is mutable, and never
-//! replaced, because that would change a live gang (KUBE-04, GANG-12). The controller has no permission for
-//! either.
+//! A gang resource is never patched, even where a field is mutable, and never replaced, because that would
+//! change a live gang (KUBE-04, GANG-12). The controller has no permission for either. Objects of a former
+//! generation are deleted once its last pod has been deleted.
 
 use std::sync::Arc;
 
@@ -46,7 +45,7 @@ pub(super) async fn sync(
     Ok(Synced { warnings })
 }
 
-/// Creates `wanted` unless it exists. Returns the defect of an existing object.
+/// Returns the defect of an existing object.
 async fn ensure(
     client: &Client,
     pod_gang: &PodGang,
@@ -108,8 +107,8 @@ fn is_as_planned(wanted: &DynamicObject, found: &DynamicObject) -> bool {
     difference("spec", &wanted.data["spec"], &found.data["spec"]).is_none()
 }
 
-/// The tolerable defect of an existing object. Returns [`BackendError::Refused`] if the object lacks its
-/// topology key: a required topology is never ignored (ADM-09), so no pod may be released.
+/// Returns [`BackendError::Refused`] if the object lacks its topology key: a required topology is never
+/// ignored (ADM-09).
 fn inspect(
     resource: &ApiResource,
     wanted: &DynamicObject,

@@ -1,8 +1,7 @@
 //! The parts of `scheduling.k8s.io` that this backend writes: Workload and PodGroup of Kubernetes 1.36
 //! (`v1alpha2`) and 1.37 (`v1beta1`), and CompositePodGroup of 1.37 (`v1alpha3`).
 //!
-//! The types are defined here, because the API changes with every minor version and one build of k8s-openapi
-//! contains only one version. Objects are read back as raw JSON and compared with what was written.
+//! The types are defined here, because one build of k8s-openapi contains only one version of the API.
 
 use kube::core::{ApiResource, DynamicObject};
 use serde::Serialize;
@@ -10,9 +9,7 @@ use serde::Serialize;
 use crate::backend::objects::kind;
 
 pub(super) const GROUP: &str = "scheduling.k8s.io";
-/// Version of CompositePodGroup, which is served in addition to [`Version::V1Beta1`].
 pub(super) const COMPOSITE_VERSION: &str = "v1alpha3";
-/// Maximum length of a list of templates.
 pub(super) const MAX_TEMPLATES: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +32,13 @@ impl Version {
         format!("{GROUP}/{}", self.as_str())
     }
 
-    /// Whether kube-scheduler binds only gangs whose pods all have the priority of their PodGroup
-    /// (`validatePodGroup` in `schedule_one_podgroup.go`, since Kubernetes 1.37).
+    /// `validatePodGroup` in `schedule_one_podgroup.go`, since Kubernetes 1.37.
     pub(super) fn requires_one_priority(self) -> bool {
         self != Self::V1Alpha2
     }
 
-    /// The disruption mode of a gang. By default, kube-scheduler evicts single pods of it, and leaves the rest
-    /// bound (PRE-02, observation `preemption/evicted-pods`). In 1.36 the field is another one, behind the gate
+    /// By default, kube-scheduler evicts single pods of a gang, and leaves the rest bound (PRE-02,
+    /// observation `preemption/evicted-pods`). In 1.36 the field is another one, behind the gate
     /// WorkloadAwarePreemption.
     pub(super) fn disruption_mode(self) -> Option<DisruptionMode> {
         (self != Self::V1Alpha2).then(DisruptionMode::default)
@@ -76,7 +72,7 @@ pub(super) fn composite_pod_groups() -> ApiResource {
     kind(GROUP, COMPOSITE_VERSION, "CompositePodGroup", "compositepodgroups")
 }
 
-/// Spec of a Workload. One of the two lists is empty.
+/// One of the two lists is empty.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkloadSpec {
@@ -100,7 +96,6 @@ pub(super) struct CompositePodGroupTemplate {
     pub composite_pod_group_templates: Vec<CompositePodGroupTemplate>,
 }
 
-/// Spec of a CompositePodGroup; immutable.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompositePodGroupSpec {
@@ -114,7 +109,6 @@ pub(super) struct CompositePodGroupSpec {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CompositeGang {
-    /// Number of groups that are bound together, at least 1.
     pub min_group_count: usize,
 }
 
@@ -133,7 +127,7 @@ pub(super) struct PodGroupTemplate {
     pub shape: PodGroupShape,
 }
 
-/// Spec of a PodGroup; immutable except for `gang.minCount` since `v1beta1`.
+/// Immutable except for `gang.minCount` since `v1beta1`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PodGroupSpec {
@@ -148,7 +142,6 @@ pub(super) struct PodGroupSpec {
 pub(super) type PodGroupShape = Shape<Gang>;
 pub(super) type CompositeShape = Shape<CompositeGang>;
 
-/// Scheduling fields that a template and its groups share.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Shape<G> {
@@ -160,7 +153,6 @@ pub(super) struct Shape<G> {
     /// off drops this field from PodGroups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// [`Version::disruption_mode`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disruption_mode: Option<DisruptionMode>,
 }
@@ -183,7 +175,6 @@ pub(super) struct SchedulingPolicy<G> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Gang {
-    /// Number of pods that are bound together, at least 1.
     pub min_count: i32,
 }
 
@@ -194,7 +185,6 @@ pub(super) struct SchedulingConstraints {
 }
 
 impl SchedulingConstraints {
-    /// Packs all pods into one domain of the node-label key.
     pub(super) fn one_domain_of(key: String) -> Self {
         Self { topology: vec![TopologyKey { key }] }
     }

@@ -1,11 +1,8 @@
-//! The parts of KAI's API that a gang needs: kinds, label and annotation keys, and required CRDs.
-
 use kube::api::ApiResource;
 
 use crate::backend::crd::Crd;
 use crate::backend::objects::kind;
 
-/// The schedulerName of KAI's pods, and the name of its profile.
 pub const KAI_SCHEDULER: &str = "kai-scheduler";
 
 pub(super) const RELEASE: &str = "KAI 0.15";
@@ -24,11 +21,8 @@ pub(super) const CRDS: [Crd; 4] = [
 ];
 
 pub(super) const PREFIX: &str = "kai.scheduler/";
-/// Label or annotation: the queue.
 pub(super) const KEY_QUEUE: &str = "kai.scheduler/queue";
-/// Label of PodGroups, pods and nodes: the node pool.
 pub(super) const LABEL_NODE_POOL: &str = "kai.scheduler/node-pool";
-/// Label of a pod: its leaf subgroup.
 pub(super) const LABEL_SUB_GROUP: &str = "kai.scheduler/subgroup-name";
 /// Annotation of a pod: its PodGroup, in the pod's namespace.
 pub(super) const ANNOTATION_POD_GROUP: &str = "pod-group-name";

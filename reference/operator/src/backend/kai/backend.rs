@@ -27,8 +27,7 @@ impl Kai {
         Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
     }
 
-    /// Name of the KAI Topology for the constraints of `gang`: the one that its ClusterTopologyBinding
-    /// references, otherwise the one with the name of the binding.
+    /// The one that the ClusterTopologyBinding references, otherwise the one with its name.
     async fn topology_of(&self, gang: &GangState<'_>) -> Result<Option<String>, BackendError> {
         let annotations = gang.pod_gang.annotations();
         let annotation = |key: &str| annotations.get(key).filter(|name| !name.is_empty()).cloned();

@@ -81,7 +81,6 @@ async fn a_cached_binding_is_not_requested() {
         "spec": {"levels": [{"domain": "rack", "key": "rack"}], "schedulerTopologyBindings": references},
     }))
     .unwrap();
-    // Only the cache has the binding.
     let api = cluster(&[]);
     let pod_gang = packed();
     let gang = GangState { topology: Some(&binding), ..GangState::without_pods(&pod_gang) };
@@ -141,7 +140,6 @@ async fn a_pod_gang_is_skipped_by_the_podgrouper_and_has_a_queue(
     let clique = json!({"name": "a", "labels": clique_labels, "spec": {"replicas": 1, "podSpec": {}}});
     let spec = json!({"replicas": 1, "template": {"cliques": [clique]}});
     let pcs: PodCliqueSet = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap();
-    // The controller mirrors labels and annotations to the PodGang.
     let mut pod_gang = PodGang::new("wl-0", PodGangSpec::default());
     pod_gang.metadata.labels = pcs.metadata.labels.clone();
     Kai::new(cluster(&[]).client).prepare_pod_gang(&mut pod_gang, &pcs).await.unwrap();

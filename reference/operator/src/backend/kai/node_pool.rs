@@ -1,8 +1,7 @@
 //! The node pool of a PodCliqueSet (KAI-09).
 //!
-//! KAI divides a cluster into pools by the node label `kai.scheduler/node-pool`. The scheduler of a pool
-//! takes the PodGroups and pods with its label; those without a label belong to the default pool. The label
-//! may be set on the PodCliqueSet or on its cliques. A gang is in one pool, so all set labels must be equal.
+//! The scheduler of a pool takes the PodGroups and pods with its label; those without a label belong to the
+//! default pool. A gang is in one pool, so the labels of the PodCliqueSet and its cliques must be equal.
 
 use grove_api::{PodCliqueSet, PodGang};
 use kube::ResourceExt;

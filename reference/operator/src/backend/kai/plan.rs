@@ -1,13 +1,12 @@
 //! Plans the PodGroup for a PodGang.
 //!
-//! The tree has at most two levels: a parent subgroup per topology group config, and a leaf per podgroup,
-//! under its parent or at the root. If a PodGroup has subgroups, KAI ignores its own `minMember`. Instead,
-//! KAI requires every child of the root, and `minMember` pods of each leaf. So a PodGang starts as a whole.
+//! If a PodGroup has subgroups, KAI ignores its own `minMember`. Instead, KAI requires every child of the
+//! root, and `minMember` pods of each leaf. So a PodGang starts as a whole.
 //!
 //! Fields that KAI owns are copied from the `existing` PodGroup: the queue, and the labels for queue and node
-//! pool. `markUnschedulable` and `schedulingBackoff` are never written (KAI-05). Labels and annotations of
-//! the PodGang are copied at creation. Later only Grove's and KAI's own keys are synchronised, so that a
-//! foreign annotation on a PodGang causes no write (GANG-09).
+//! pool. `markUnschedulable` and `schedulingBackoff` are never written (KAI-05). After creation only Grove's
+//! and KAI's own labels and annotations are synchronised, so that a foreign annotation on a PodGang causes no
+//! write (GANG-09).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -23,7 +22,6 @@ use super::queue;
 use crate::backend::domain::pack_keys;
 use crate::backend::{BackendError, gang_objects, names};
 
-/// `topology` names the KAI Topology for the constraints; `existing` is the current PodGroup.
 pub(super) fn plan(
     pod_gang: &PodGang,
     topology: Option<&str>,
@@ -43,7 +41,7 @@ pub(super) fn plan(
     })
 }
 
-/// The leaf subgroup of a podgroup. KAI requires a DNS label, so the podgroup's name may be shortened.
+/// KAI requires a DNS label, so the podgroup's name may be shortened.
 pub(super) fn leaf(podgroup: &str) -> String {
     names::dns_label(podgroup)
 }
@@ -86,8 +84,7 @@ impl Gang<'_> {
         BackendError::Refused(format!("PodGang {}: {reason}", self.pod_gang.name_any()))
     }
 
-    /// The parents, then the leaves. Returns an error if a config names an unknown podgroup, or if two
-    /// configs name the same one.
+    /// Returns an error if a config names an unknown podgroup, or if two configs name the same one.
     fn sub_groups(&self) -> Result<Vec<Value>, BackendError> {
         let spec = &self.pod_gang.spec;
         let configs =
@@ -141,8 +138,8 @@ impl Gang<'_> {
         }))
     }
 
-    /// Sets all three fields, so that a repair removes a stale one. The API uses an empty object for no
-    /// constraint. Returns an error if a constraint has no topology (KAI-08).
+    /// Sets all three fields, so that a repair removes a stale one. Returns an error if a constraint has no
+    /// topology (KAI-08).
     fn constraint(&self, constraint: Option<&PodGangTopologyConstraint>) -> Result<Value, BackendError> {
         let (required, preferred) = pack_keys(constraint);
         let topology = match (required.or(preferred), self.topology) {
@@ -162,8 +159,8 @@ impl Gang<'_> {
 }
 
 /// Disables KAI's eviction of broken gangs after one minute (observation `bound/left-below-minimum`), because
-/// Grove terminates gangs after its own delay. Returns `None` if an existing PodGroup lacks the field: its
-/// KAI release drops the field, and each further write would cost a request without effect.
+/// Grove terminates gangs after its own delay. `None` if an existing PodGroup lacks the field: its KAI
+/// release drops it, and each further write would have no effect.
 fn staleness_grace_period(existing: Option<&DynamicObject>) -> Option<&'static str> {
     let has_field = |found: &DynamicObject| found.data["spec"]["stalenessGracePeriod"].is_string();
     existing.is_none_or(has_field).then_some("-1s")

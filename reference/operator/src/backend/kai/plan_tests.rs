@@ -1,6 +1,5 @@
 use super::*;
 
-/// A standalone clique, and two replicas of a scaling group. The second replica has only one of its cliques.
 fn pod_gang() -> PodGang {
     let podgroup = |name: &str, min: i32| json!({"name": name, "podReferences": [], "minReplicas": min});
     serde_json::from_value(json!({
@@ -84,7 +83,6 @@ fn one_pod_group_with_a_leaf_per_podgroup() {
     assert_eq!(spec(&pod_gang(), None), expected);
 }
 
-/// A KAI release without the field drops it, so the plan contains it only at creation.
 #[test]
 fn staleness_is_not_written_again_if_the_release_drops_it() {
     let mut existing = plan(&pod_gang(), None, None).unwrap();

@@ -1,9 +1,8 @@
-//! The queue of a PodCliqueSet (KAI-04).
+//! The queue of a PodCliqueSet (KAI-04), which its metadata or its cliques set, as a label or else as an
+//! annotation.
 //!
-//! `kai.scheduler/queue` may be set on the PodCliqueSet or on its cliques, as a label or else as an
-//! annotation. A gang is in one queue, so all set values must be equal. Whether the queue exists is not
-//! checked: KAI reports a gang whose queue is missing (observation `waits/missing-queue-on-resource`), and
-//! schedules it once the queue exists.
+//! Whether the queue exists is not checked: KAI reports a gang whose queue is missing (observation
+//! `waits/missing-queue-on-resource`), and schedules it once the queue exists.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +37,6 @@ pub(super) fn of_gang(pod_gang: &PodGang) -> Option<&str> {
     named("metadata", pod_gang.labels(), pod_gang.annotations()).map(|queue| queue.name)
 }
 
-/// The queue that one object names. An empty name counts as none.
 fn named<'a>(
     metadata: &str,
     labels: &'a BTreeMap<String, String>,

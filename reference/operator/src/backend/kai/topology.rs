@@ -1,8 +1,7 @@
 //! Creates a KAI Topology for each ClusterTopologyBinding, with the same name (KAI-13, TOPO-09).
 //!
-//! KAI's levels are the node-label keys, broadest first. They are immutable, so changed levels need a new
-//! object. KAI supports any number of Topologies, so bindings do not conflict. KAI puts a node that lacks the
-//! label of one level into no domain of any level.
+//! KAI supports any number of Topologies, so bindings do not conflict. KAI puts a node that lacks the label
+//! of one level into no domain of any level.
 
 use async_trait::async_trait;
 use grove_api::ClusterTopologyBinding;
@@ -20,7 +19,7 @@ impl TopologyBackend for Kai {
         vec![topologies()]
     }
 
-    /// Replaces the Topology if its levels differ, because they are immutable.
+    /// The levels of a Topology are immutable.
     async fn sync_topology(
         &self,
         binding: &ClusterTopologyBinding,
@@ -117,7 +116,7 @@ fn wanted_keys(binding: &ClusterTopologyBinding) -> impl Iterator<Item = &str> {
     binding.spec.levels.iter().map(|level| level.key.as_str())
 }
 
-/// The keys of a Topology. The alias of a level does not count.
+/// The alias of a level does not count.
 fn keys(topology: &DynamicObject) -> impl Iterator<Item = &str> {
     let levels = topology.data["spec"]["levels"].as_array().map(Vec::as_slice).unwrap_or_default();
     levels.iter().map(|level| level["nodeLabel"].as_str().unwrap_or_default())

@@ -1,7 +1,5 @@
-//! Checks whether Koordinator can serve a PodCliqueSet (KOORD-04, KOORD-12, ADM-09).
-//!
-//! Whether the cluster's network topology has the layers is checked when a gang is created: it may change,
-//! and a PodCliqueSet contains no node-label keys.
+//! Checks whether Koordinator can serve a PodCliqueSet (KOORD-04, KOORD-12, ADM-09). The layers of the
+//! cluster's network topology are checked when a gang is created, because they may change.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +13,6 @@ use crate::backend::template::{
 };
 use crate::backend::{FieldError, Validation};
 
-/// Annotation that requests multi-node NVLink in the proposals.
 const ANNOTATION_AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
 const CLAIMS_BLOCKED: &str = "Koordinator 1.8 refuses a pod whose claim is being allocated for another one, and so never binds a gang \
@@ -34,7 +31,7 @@ pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
     findings
 }
 
-/// `podgroups` is the number of podgroups in a base PodGang. No scaled PodGang has more.
+/// No scaled PodGang has more `podgroups` than a base PodGang.
 fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static str> {
     match constrained.place {
         ConstraintPath::PodCliqueSet => None,
@@ -48,7 +45,6 @@ fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static s
     }
 }
 
-/// Refuses the annotations that request multi-node NVLink, which Koordinator does not support.
 fn mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let cliques = template.cliques.iter().enumerate();

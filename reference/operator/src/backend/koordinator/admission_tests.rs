@@ -2,7 +2,6 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Cliques a and b, and scaling group g with clique b, after `edit`.
 fn pcs(edit: impl FnOnce(&mut Value)) -> PodCliqueSet {
     let clique = |name: &str| json!({"name": name, "spec": {"podSpec": {}, "replicas": 2}});
     let mut pcs = json!({

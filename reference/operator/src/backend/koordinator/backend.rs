@@ -21,7 +21,7 @@ use crate::backend::{
 };
 use crate::cache::observed_pod::Pod;
 
-/// The CRDs that must be installed. The ClusterNetworkTopology is read only for gangs that need it.
+/// The ClusterNetworkTopology is read only for gangs that need it.
 const CRDS: &[Crd] = &[Crd { name: "podgroups.scheduling.sigs.k8s.io", version: "v1alpha1", field: None }];
 const RELEASE: &str = "Koordinator 1.8";
 
@@ -36,9 +36,8 @@ impl Koordinator {
         Self { detection: CrdDetection::new(client.clone(), CRDS, RELEASE), client, config }
     }
 
-    /// Limits `requested` to the layers that the cluster declares. Queries the cluster only if a PodGroup is
-    /// missing or does not contain the topology. A missing layer causes a warning if all PodGroups exist, and
-    /// otherwise an error that is retried.
+    /// Limits `requested` to the layers that the cluster declares. A missing layer causes a warning if all
+    /// PodGroups exist, and otherwise an error that is retried.
     async fn within_cluster(
         &self,
         requested: Gather,
@@ -69,8 +68,7 @@ impl Koordinator {
         BackendError::NotReady { backend: self.name().to_owned(), reason }
     }
 
-    /// Creates and updates before it prunes: Koordinator holds back a gang that lists a missing PodGroup. So
-    /// a PodGroup is deleted only after the others no longer list it (KOORD-07).
+    /// Prunes last: Koordinator holds back a gang that lists a missing PodGroup (KOORD-07).
     async fn sync(
         &self,
         gang: &GangState<'_>,
@@ -84,7 +82,6 @@ impl Koordinator {
         let plan = plan::plan(&self.config, gang, &gather, &current)?;
         let ensure = |wanted| gang_objects::ensure(&self.client, pod_gang, &resource, wanted, &current);
         future::try_join_all(plan.iter().map(ensure)).await?;
-        // A former generation keeps its PodGroups until its last pod has been deleted.
         if gang.former.is_empty() {
             let keep: BTreeSet<_> = plan.iter().map(ResourceExt::name_any).collect();
             gang_objects::prune(&self.client, pod_gang, &resource, &keep, existing).await?;
@@ -141,7 +138,6 @@ impl SchedulerBackend for Koordinator {
     ) -> Result<Synced, BackendError> {
         let synced = self.sync(gang, existing).await;
         if let Err(BackendError::Api { .. }) = &synced {
-            // Report that the CRD is missing, instead of a path that was not found.
             self.ready().await?;
         }
         synced
@@ -151,18 +147,17 @@ impl SchedulerBackend for Koordinator {
         true
     }
 
-    /// A surplus pod joins its PodGroup when it is released, after the hard gang is bound. Once
-    /// koord-scheduler 1.8 tries a gang, it ignores scheduling gates. It then takes every pod with the label,
-    /// fails to bind the gated pods, and forgets them. `plan` explains how the backend delays the first try
-    /// until the hard gang is released.
+    /// A surplus pod joins its PodGroup only when it is released. Once koord-scheduler 1.8 tries a gang, it
+    /// ignores scheduling gates: it takes every pod with the label, fails to bind the gated pods, and forgets
+    /// them.
     fn release_labels(&self, pod_gang: &PodGang, pod: &Pod) -> BTreeMap<String, String> {
         let podgroup = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         [(LABEL_POD_GROUP.to_owned(), pod_group::name(pod_gang, podgroup))].into()
     }
 
     /// Koordinator plans a gang with every existing pod, and forgets those that it did not need. So a surplus
-    /// pod is held until the hard gang is bound. Koordinator checks the topology of a gang only at its first
-    /// placement. So later pods get the gang's domain as a node affinity.
+    /// pod is held until the hard gang is bound. Koordinator checks topology only at the first placement. So
+    /// later pods get the gang's domain as a node affinity.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         if excess_pods::is_surplus(pod, gang.pod_gang)
             && let Some(reason) = excess_pods::unbound(gang)

@@ -187,7 +187,6 @@ async fn a_started_gang_that_the_cache_lacks_is_not_held_again(#[case] orphaned:
     }
 }
 
-/// The cluster does not declare the layer. The PodGroup of the gang contains it, or has lost it.
 #[rstest::rstest]
 #[case::as_planned(true, 0, &[])]
 #[case::annotation_lost(false, 1, &["ClusterNetworkTopology default declares no rackLayer"])]

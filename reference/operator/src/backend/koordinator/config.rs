@@ -1,7 +1,4 @@
 //! The `config` of the profile `koord-scheduler` (KOORD-06).
-//!
-//! An unknown field or value prevents the start. The error contains its path, which the caller prefixes with
-//! the profile's path.
 
 use serde::Deserialize;
 
@@ -12,11 +9,10 @@ use super::layers::LayerMappings;
 pub struct KoordinatorConfig {
     pub gang_mode: GangMode,
     pub match_policy: MatchPolicy,
-    /// How long placed pods wait for the rest of the gang.
     pub schedule_timeout_seconds: ScheduleTimeout,
     #[serde(rename = "defaultQoSClass")]
     pub default_qos_class: Option<QosClass>,
-    /// Maps node-label keys to layers, in addition to the well-known keys.
+    /// In addition to the well-known keys.
     pub topology_key_mappings: LayerMappings,
 }
 
@@ -38,16 +34,13 @@ impl GangMode {
     }
 }
 
-/// Which pods count towards the minimum of a PodGroup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MatchPolicy {
     /// Once the minimum was reached, the gang stays satisfied and later pods are bound one by one.
     #[default]
     OnceSatisfied,
-    /// Pods that wait to be bound.
     OnlyWaiting,
-    /// Pods that wait to be bound, and bound pods.
     WaitingAndRunning,
 }
 
@@ -64,11 +57,11 @@ impl MatchPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum QosClass {
-    /// Latency sensitive, with exclusive CPUs.
+    /// Exclusive CPUs.
     Lse,
-    /// Latency sensitive, with reserved CPUs that are lent while idle.
+    /// Reserved CPUs that are lent while idle.
     Lsr,
-    /// Latency sensitive, with shared CPUs.
+    /// Shared CPUs.
     Ls,
     Be,
 }
@@ -84,7 +77,7 @@ impl QosClass {
     }
 }
 
-/// `scheduleTimeoutSeconds` of a PodGroup, at least 1. The scheduler itself waits at most 15 minutes.
+/// At least 1. The scheduler itself waits at most 15 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "i64")]
 pub struct ScheduleTimeout(i32);

@@ -1,8 +1,8 @@
 //! Determines which part of a PodGang's topology Koordinator can honour: one required layer for the whole
 //! GangGroup (KOORD-03).
 //!
-//! It refuses what Koordinator would ignore, so that a PodGang that bypassed admission fails closed: it gets
-//! no PodGroups, and none of its pods is ungated (KOORD-05).
+//! It refuses what Koordinator would ignore, so that a PodGang that bypassed admission fails closed
+//! (KOORD-05).
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,8 @@ use crate::backend::domain::pack_keys;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Gather {
-    /// All pods in one domain of this layer.
     pub required: Option<Layer>,
-    /// All pods in one domain of this layer, if possible. Koordinator 1.8 does not read it.
+    /// Koordinator 1.8 does not read it.
     pub preferred: Option<Layer>,
     pub warnings: Vec<String>,
 }
@@ -28,8 +27,8 @@ pub(super) struct Gather {
 pub(super) struct UndeclaredLayer(Layer);
 
 impl Gather {
-    /// Leaves out a preferred layer that `declared` lacks. Returns an error if the required layer is not
-    /// declared, because Koordinator would leave the gang pending indefinitely.
+    /// Returns an error if the required layer is not declared, because Koordinator would leave the gang
+    /// pending indefinitely.
     pub(super) fn within(&self, declared: &BTreeSet<String>) -> Result<Self, UndeclaredLayer> {
         let mut gather = self.clone();
         let undeclared = |layer: &Layer| !declared.contains(layer.as_str());
@@ -52,7 +51,6 @@ impl Gather {
     }
 }
 
-/// Refuses more than one domain for the whole gang, and an unknown required level.
 pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gather, BackendError> {
     let refused = |reason: String| {
         BackendError::Refused(format!("PodGang {}: Koordinator {reason}", pod_gang.name_any()))

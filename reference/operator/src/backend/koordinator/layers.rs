@@ -1,5 +1,3 @@
-//! Maps node-label keys to the layers of Koordinator's network topology (KOORD-03).
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -32,7 +30,6 @@ impl Layer {
     }
 }
 
-/// The profile's `topologyKeyMappings`, in addition to the well-known keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Layer>")]
 pub struct LayerMappings(BTreeMap<String, Layer>);

@@ -3,8 +3,7 @@
 //!
 //! Each podgroup of a PodGang becomes a PodGroup, and all of them together a GangGroup. Koordinator binds
 //! none of their pods before every PodGroup has its minimum. A pod joins by a label. One topology rule
-//! applies to the whole GangGroup, in layers of the administrator's ClusterNetworkTopology, which this
-//! backend only reads.
+//! applies to the whole GangGroup, in layers of the administrator's ClusterNetworkTopology.
 
 mod admission;
 mod backend;

@@ -1,5 +1,3 @@
-//! Reads the layers of the cluster's network topology.
-//!
 //! koord-scheduler reads one ClusterNetworkTopology, `default`. It belongs to the administrator and is never
 //! written.
 

@@ -1,7 +1,5 @@
-//! Plans the PodGroups for a PodGang (KOORD-01).
-//!
-//! Every PodGroup contains the whole list and the same topology, because Koordinator takes both from the
-//! PodGroup that it processes first.
+//! Plans the PodGroups for a PodGang (KOORD-01). Every PodGroup contains the whole list and the same
+//! topology, because Koordinator takes both from the PodGroup that it processes first.
 
 use std::sync::Arc;
 
@@ -28,8 +26,7 @@ pub(super) fn names(pod_gang: &PodGang) -> impl Iterator<Item = String> {
     pod_gang.spec.podgroups.iter().map(|podgroup| pod_group::name(pod_gang, &podgroup.name))
 }
 
-/// The PodGroups of the PodGang, in podgroup order. `current` are the existing ones, regardless of owner.
-/// Returns [`BackendError::Refused`] if a podgroup has no minimum.
+/// `current` are the existing PodGroups, regardless of owner.
 pub(super) fn plan(
     config: &KoordinatorConfig,
     state: &GangState<'_>,
@@ -68,12 +65,12 @@ pub(super) fn plan(
     Ok(podgroups.iter().map(object).collect())
 }
 
-/// Returns the minimum once every pod of the hard gang is released, and before that an unreachable value. So
-/// koord-scheduler ignores the gang while its pods are gated.
+/// Before every pod of the hard gang is released, an unreachable value, so that koord-scheduler ignores the
+/// gang. It tries a held gang again only when the minimum becomes reachable, so this change is never
+/// reverted.
 ///
-/// koord-scheduler tries a held gang again only when the minimum of a PodGroup becomes reachable. So this
-/// change starts the gang, and it is never reverted. If a PodGroup has lost its owner reference, its minimum
-/// stays unchanged until that reference is restored, because the repair allows no other change.
+/// If a PodGroup has lost its owner reference, its minimum stays unchanged until that is restored, because
+/// the repair allows no other change.
 fn min_member(podgroup: &PodGroup, released: bool, found: Option<&DynamicObject>) -> i32 {
     let is_held = |found: &DynamicObject| found.data.pointer("/spec/minMember") == Some(&json!(HELD));
     let is_claimed =
@@ -93,8 +90,7 @@ fn annotations(config: &KoordinatorConfig, groups: &[String], gather: &Gather) -
     annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The number of pods. The annotation is absent while that is below the minimum, because Koordinator rejects
-/// such a total.
+/// Absent while the number of pods is below the minimum, because Koordinator rejects such a total.
 fn total_number(podgroup: &PodGroup) -> String {
     let total = podgroup.pod_references.len();
     match usize::try_from(podgroup.min_replicas).is_ok_and(|min| total >= min) {
@@ -107,8 +103,8 @@ fn found<'a>(name: &str, current: &'a [Arc<DynamicObject>]) -> Option<&'a Dynami
     current.iter().find(|found| found.name_any() == name).map(AsRef::as_ref)
 }
 
-/// Whether the PodGroup exists without a priority class. The proposal sets one, but Koordinator 1.8 has no
-/// such field and the API server drops it. Writing it again would cost a request each time.
+/// The proposal sets a priority class, but Koordinator 1.8 has no such field and the API server drops it.
+/// Writing it again would cost a request each time.
 fn has_dropped_priority(name: &str, current: &[Arc<DynamicObject>]) -> bool {
     found(name, current)
         .is_some_and(|found| found.data.pointer("/spec/priorityClassName").is_none_or(Value::is_null))

@@ -1,5 +1,3 @@
-//! Names, labels and annotations of Koordinator's gang API.
-
 use grove_api::PodGang;
 use kube::ResourceExt;
 use kube::api::ApiResource;
@@ -10,29 +8,23 @@ use crate::backend::objects::kind;
 
 pub const KOORD_SCHEDULER: &str = "koord-scheduler";
 
-/// Label of a pod: name of its PodGroup.
 pub(super) const LABEL_POD_GROUP: &str = "pod-group.scheduling.sigs.k8s.io";
 pub(super) const LABEL_QOS_CLASS: &str = "koordinator.sh/qosClass";
 
-/// Annotation of a PodGroup: JSON list of `namespace/name` of every PodGroup in its GangGroup.
+/// JSON list of `namespace/name` of every PodGroup in its GangGroup.
 pub(super) const ANNOTATION_GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
-/// Annotation of a PodGroup: `Strict` or `NonStrict`.
 pub(super) const ANNOTATION_MODE: &str = "gang.scheduling.koordinator.sh/mode";
-/// Annotation of a PodGroup: which pods count towards the minimum.
 pub(super) const ANNOTATION_MATCH_POLICY: &str = "gang.scheduling.koordinator.sh/match-policy";
-/// Annotation of a PodGroup: the number of its pods.
 pub(super) const ANNOTATION_TOTAL_NUMBER: &str = "gang.scheduling.koordinator.sh/total-number";
-/// Annotation of a PodGroup: the topology of its GangGroup, as JSON.
 pub(super) const ANNOTATION_NETWORK_TOPOLOGY: &str = "gang.scheduling.koordinator.sh/network-topology-spec";
 
 pub(super) fn pod_groups() -> ApiResource {
     kind("scheduling.sigs.k8s.io", "v1alpha1", "PodGroup", "podgroups")
 }
 
-/// The PodGroup of a podgroup: `<podgang>-<podgroup>`, shortened to the limit of a label value. It depends
-/// only on the PodGang, so that the object, the list of the GangGroup and every pod have the same name. Once
-/// a GangGroup was satisfied, Koordinator always treats it as satisfied. So a gang that was terminated and
-/// created again gets a new GangGroup, and so does a gang to which an idle podgroup returns.
+/// `<podgang>-<podgroup>`, shortened to the limit of a label value. Once a GangGroup was satisfied,
+/// Koordinator always treats it as satisfied. So a gang that was terminated and created again gets a new
+/// GangGroup, and so does a gang to which an idle podgroup returns.
 pub(super) fn name(pod_gang: &PodGang, podgroup: &str) -> String {
     let name = format!("{}-{podgroup}", pod_gang.name_any());
     shorten(MAX_LABEL, idle::resource_name(pod_gang, podgroup, name))

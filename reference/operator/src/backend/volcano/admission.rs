@@ -1,7 +1,5 @@
-//! Checks whether Volcano can serve a PodCliqueSet, using only the PodCliqueSet (VOL-03, VOL-05, ADM-09).
-//!
-//! `backend` checks whether the queue is open, and whether HyperNodes are created from the topology. It
-//! checks these only for new gangs, so that an update never fails because the cluster has changed (ADM-08).
+//! Checks only the PodCliqueSet (VOL-03, VOL-05, ADM-09). `backend` checks queue and topology, and only for
+//! new gangs, so that an update never fails because the cluster has changed (ADM-08).
 
 use grove_api::{PodCliqueSet, PodCliqueSetTemplateSpec, PodSpecJson};
 use serde_json::Value;

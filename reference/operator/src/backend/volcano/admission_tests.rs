@@ -1,5 +1,3 @@
-//! For each rule: a PodCliqueSet that it refuses, and a similar one that it admits.
-
 use kube::ResourceExt;
 use serde_json::json;
 

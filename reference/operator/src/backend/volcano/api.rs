@@ -1,14 +1,11 @@
-//! The parts of Volcano's API that a gang needs: kinds, label and annotation keys, and required CRDs.
-
 use kube::api::ApiResource;
 
 use crate::backend::crd::Crd;
 use crate::backend::objects::kind;
 
-/// The schedulerName of Volcano's pods, and the name of its profile.
 pub const VOLCANO: &str = "volcano";
 
-/// The oldest release that this backend supports: the first with subgroup policies.
+/// The first release with subgroup policies.
 pub(super) const RELEASE: &str = "Volcano 1.14";
 
 /// An older PodGroup would drop the subgroups, and with them the minimum of each podgroup.

@@ -35,7 +35,7 @@ impl Volcano {
         }
     }
 
-    /// Volcano would never honour a required level of a topology from which no HyperNodes are created.
+    /// Volcano would never honour a required level of a topology without HyperNodes.
     async fn refuse_unapplied_topology(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
         let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
         let constrained = template::constraints(&pcs.spec.template).find(required)?;
@@ -51,8 +51,7 @@ impl Volcano {
                 return Some(constrained.refused(VOLCANO, &reason));
             }
         };
-        // A binding that does not exist, or that references HyperNodes of another owner, does not compete for
-        // the tree.
+        // A binding that references HyperNodes of another owner does not compete for the tree.
         let binding = bindings.iter().find(|binding| binding.name_any() == name)?;
         if binding.spec.reference(VOLCANO).is_some() {
             return None;
@@ -85,7 +84,7 @@ impl SchedulerBackend for Volcano {
         found
     }
 
-    /// Pins the queue, so that the PodGroup gets a queue that only cliques name (VOL-03).
+    /// The PodGroup gets a queue that only cliques name (VOL-03).
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         if let Ok(queue) = queue::of_pcs(pcs) {
             let pinned = pod_gang.annotations_mut().entry(ANNOTATION_PINNED_QUEUE.to_owned());
@@ -99,8 +98,7 @@ impl SchedulerBackend for Volcano {
             pod.annotations_mut().insert(key.to_owned(), plan::name(member.pod_gang));
         }
         let spec = pod_spec::set_scheduler_name(self.name(), pod, member)?;
-        // Volcano could otherwise use a node without the label of a required level, if that node is in a
-        // HyperNode of a lower tier.
+        // Volcano could otherwise use a node without the label, if it is in a HyperNode of a lower tier.
         pod_spec::require_levels(spec, member)
     }
 
@@ -123,7 +121,7 @@ impl SchedulerBackend for Volcano {
     }
 
     /// Volcano stores the domain of a gang only as long as the PodGroup exists. So later pods get the gang's
-    /// domain as a node affinity. The level of a podgroup applies only if a pod of that podgroup is bound.
+    /// domain as a node affinity.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         let pod_clique = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         let bound = gang.pods.iter().filter_map(|pod| Some((domain::node_name(pod)?, pod)));
@@ -147,9 +145,8 @@ impl SchedulerBackend for Volcano {
         true
     }
 
-    /// Volcano never resets a condition (observation `conditions/refusal-after-binding`). Of Unschedulable
-    /// and Scheduled, the one that became True later applies. If both became True in the same second, their
-    /// order is unknown, and the gang does not count as refused.
+    /// Volcano never resets a condition (observation `conditions/refusal-after-binding`): the one that became
+    /// True later applies. If both did in the same second, the gang does not count as refused.
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
         let conditions = &gang_resource.data["status"]["conditions"];
         let is_true =

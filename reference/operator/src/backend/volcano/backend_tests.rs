@@ -168,7 +168,6 @@ fn pod(clique: &str, node: Option<&str>) -> Arc<Pod> {
     Arc::new(serde_json::from_value(pod).unwrap())
 }
 
-/// A pod of `wl-0-a`, the other pods of its gang, and the keys whose domain the pod must follow.
 #[rstest::rstest]
 #[case::first(&[("wl-0-a", None), ("wl-0-b", None)], &[])]
 #[case::same_clique_bound(&[("wl-0-b", Some("other")), ("wl-0-a", Some("n0"))], &["example.com/block", "example.com/rack"])]

@@ -1,11 +1,11 @@
 //! Creates HyperNodes for a ClusterTopologyBinding (VOL-05, TOPO-09).
 //!
-//! Volcano treats all HyperNodes of a cluster as one tree, and tiers are just numbers. So only one binding
-//! can be applied: the oldest, and only after the tree of another is deleted. HyperNodes of other owners are
-//! never written. While they exist, the tree contains more than the binding, which is reported.
+//! Volcano treats all HyperNodes of a cluster as one tree, and tiers are just numbers. So only the oldest
+//! binding is applied, and only after the tree of another is deleted. HyperNodes of other owners are never
+//! written, but reported.
 //!
-//! The order of writes matters, because the scheduler fails on a HyperNode whose member it has seen deleted.
-//! So members are created before their parents, and deleted after them.
+//! The scheduler fails on a HyperNode whose member it has seen deleted. So members are created before their
+//! parents, and deleted after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,15 +24,15 @@ use super::tiers::Tiers;
 use crate::backend::objects::{self, Created, Target};
 use crate::backend::{BackendError, TopologyBackend, TopologyState, TopologyView};
 
-/// Number of concurrent requests. HyperNodes of one tier do not depend on each other.
+/// HyperNodes of one tier do not depend on each other.
 const CONCURRENCY: usize = 16;
 
 pub(super) struct HyperNodes {
     client: Client,
 }
 
-/// The binding from which Volcano's tree is created: the oldest of those that do not reference HyperNodes of
-/// another owner. Among equally old ones, it is the one that already has `hyper_nodes`.
+/// The oldest binding that does not reference HyperNodes of another owner. Among equally old ones, the one
+/// that already has `hyper_nodes`.
 pub(super) fn applied_binding<'a>(
     bindings: impl IntoIterator<Item = &'a ClusterTopologyBinding>,
     hyper_nodes: impl Iterator<Item = &'a ObjectMeta>,
@@ -60,7 +60,6 @@ fn controller(metadata: &ObjectMeta) -> Option<&OwnerReference> {
 
 struct ExistingHyperNodes<'a> {
     own: BTreeMap<String, &'a DynamicObject>,
-    /// HyperNodes whose ClusterTopologyBinding is another one, or no longer exists.
     of_other_bindings: BTreeSet<String>,
     foreign: BTreeSet<String>,
 }
@@ -124,7 +123,6 @@ impl HyperNodes {
             }
             None => match target.create(wanted).await? {
                 Created::New => Ok(()),
-                // A retry finds the HyperNode and its owner in the cache.
                 Created::Taken => Err(BackendError::Waiting(format!("{target} exists already"))),
             },
         }
@@ -162,8 +160,7 @@ impl TopologyBackend for HyperNodes {
             self.write(&[], &found.own).await?;
             return Ok(TopologyState::Refused(refusal(applied)));
         }
-        // Volcano would merge two trees. The tree of a deleted binding, or of one that is not applied, is
-        // being deleted.
+        // Volcano would merge two trees.
         if let Some(name) = found.of_other_bindings.first() {
             let what = format!("HyperNode {name} of another ClusterTopologyBinding must be deleted first");
             return Err(BackendError::Waiting(what));
@@ -191,8 +188,7 @@ impl TopologyBackend for HyperNodes {
     }
 
     /// The tree below the referenced HyperNode must contain a HyperNode in the tier of every level, and none
-    /// with the name of another level. The administrator decides which nodes they contain. HyperNodes that
-    /// the binding created before it referenced these are deleted.
+    /// with the name of another level. The administrator decides which nodes they contain.
     async fn compare_topology(
         &self,
         binding: &ClusterTopologyBinding,

@@ -1,12 +1,11 @@
 //! Computes the HyperNodes of a topology from nodes and levels (VOL-05).
 //!
-//! A domain of a level is identified by a node's values for this level and all wider ones: rack `r0` of block
-//! `a` and rack `r0` of block `b` differ. Level `i` of `n` (0 is the broadest) has tier `n - i`.
+//! A domain is identified by a node's values for its level and all wider ones: rack `r0` of block `a` and
+//! rack `r0` of block `b` differ. Level `i` of `n` (0 is the broadest) has tier `n - i`.
 //!
-//! A node is a member of its narrowest domain; that domain is a member of the next wider one for which the
-//! node has a label, and so on. So a node without the label of a level is in no HyperNode of that level, but
-//! may be in a wider one. HyperNodes may contain both nodes and HyperNodes. Volcano accepts a HyperNode
-//! without a parent, because its root contains all of them.
+//! A node without the label of a level is in no HyperNode of that level, but may be in a wider one.
+//! HyperNodes may contain both nodes and HyperNodes. Volcano accepts a HyperNode without a parent, because
+//! its root contains all of them.
 //!
 //! Members are listed by name. A label selector would be shorter, but Volcano evaluates it only when a
 //! matching node changes: a node that no longer matches stays a member.
@@ -28,7 +27,6 @@ pub(super) struct HyperNode {
     pub name: String,
     /// 1 for the narrowest level.
     pub tier: usize,
-    /// The level's domain, such as `rack`.
     pub domain: String,
     /// Sorted, without duplicates, never empty.
     pub members: Vec<Member>,
@@ -43,7 +41,7 @@ pub(super) enum Member {
 /// A node's values for a level and all wider ones, broadest first; `None` where it lacks the label.
 type Path<'a> = Vec<Option<&'a str>>;
 
-/// The HyperNodes of `levels` (broadest first) for `nodes`. Members come before their parents.
+/// `levels` are ordered broadest first. Members come before their parents.
 pub(super) fn tree<'a>(
     binding: &str,
     levels: &[TopologyLevel],
@@ -78,7 +76,7 @@ pub(super) fn tree<'a>(
     tree
 }
 
-/// Removes the HyperNodes whose name `is_taken`, and then those that have no members left.
+/// Also removes those that have no members left.
 pub(super) fn without_taken(tree: Vec<HyperNode>, is_taken: impl Fn(&str) -> bool) -> Vec<HyperNode> {
     let mut removed = BTreeSet::new();
     let keep = |mut hyper_node: HyperNode| {
@@ -96,7 +94,7 @@ pub(super) fn without_taken(tree: Vec<HyperNode>, is_taken: impl Fn(&str) -> boo
 }
 
 impl HyperNode {
-    /// The object, controlled by `binding` so that garbage collection deletes it with the binding (DEL-09).
+    /// Garbage collection deletes the object with the binding (DEL-09).
     pub(super) fn object(&self, binding: &ClusterTopologyBinding) -> DynamicObject {
         let spec = json!({
             "tier": self.tier,
@@ -129,8 +127,7 @@ pub(super) fn topology_label(binding: &str) -> String {
     names::shorten(names::MAX_LABEL, binding.to_owned())
 }
 
-/// The binding, the label values and a hash. Characters of a label value that a name must not contain are
-/// replaced, and the hash keeps such names distinct.
+/// Characters of a label value that a name must not contain are replaced; the hash keeps such names distinct.
 fn name(binding: &str, path: &[Option<&str>]) -> String {
     // A label value contains neither '/' nor '='.
     let exact = path.iter().map(|value| value.map_or(String::new(), |value| format!("={value}")));

@@ -47,8 +47,6 @@ fn racks_are_members_of_blocks() {
     ");
 }
 
-/// A node without the label of a level is in no domain of that level, but in the wider ones. Without a wider
-/// label it is in a domain without a parent, which differs from a domain of the same value that has a parent.
 #[test]
 fn a_node_without_a_label_is_in_the_wider_domains() {
     let nodes = nodes(&[

@@ -1,8 +1,5 @@
-//! Volcano (`volcano`), 1.14 or newer.
-//!
-//! A PodGang becomes one PodGroup in which every podgroup is a subgroup with its own minimum. So the hard
-//! gang is bound across cliques or not at all. A pod joins by annotation. Required topology uses tiers of
-//! HyperNodes, which are created from a ClusterTopologyBinding and the labels of nodes.
+//! Volcano (`volcano`), 1.14 or newer. A PodGang becomes one PodGroup in which every podgroup is a subgroup
+//! with its own minimum. A pod joins by annotation. Required topology uses tiers of HyperNodes.
 
 mod admission;
 mod api;

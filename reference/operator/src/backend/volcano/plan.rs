@@ -1,12 +1,8 @@
 //! Plans the PodGroup for a PodGang (VOL-01).
 //!
-//! Every podgroup is a subgroup policy that selects its pods by PodClique and has one subgroup with all of
-//! them. `minMember` alone would let surplus pods of one clique replace missing pods of another. The plan
-//! omits the fields that Volcano writes after creation (status, minResources, its own annotations), so they
-//! are kept.
-//!
-//! The plan refuses what Volcano cannot express, so that a PodGang that bypassed admission fails closed: it
-//! gets no PodGroup, and none of its pods is ungated.
+//! Every podgroup is a subgroup policy: `minMember` alone would let surplus pods of one clique replace
+//! missing pods of another. The plan omits the fields that Volcano writes after creation, so they are kept.
+//! It refuses what Volcano cannot express, so that a PodGang that bypassed admission fails closed.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +21,6 @@ use crate::cache::generation;
 
 pub(super) type GangTiers = BTreeMap<String, usize>;
 
-/// `tiers` are the tiers of the required levels.
 pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObject, BackendError> {
     let spec = Planner { pod_gang, tiers }.spec()?;
     let resource = pod_groups();
@@ -36,8 +31,8 @@ pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObjec
     })
 }
 
-/// The PodGroup of the PodGang. Volcano remembers the HyperNode of a PodGroup as long as that exists. So a
-/// gang that was terminated and created again gets a new PodGroup.
+/// Volcano remembers the HyperNode of a PodGroup as long as that exists. So a gang that was terminated and
+/// created again gets a new PodGroup.
 pub(super) fn name(pod_gang: &PodGang) -> String {
     generation::named(pod_gang, pod_gang.name_any())
 }
@@ -86,7 +81,7 @@ impl Planner<'_> {
         }))
     }
 
-    /// `null` without a constraint. A preferred level in addition to a required one has no effect (ADM-17).
+    /// A preferred level in addition to a required one has no effect (ADM-17).
     fn network_topology(
         &self,
         place: &str,

@@ -1,9 +1,8 @@
 //! The queue of a PodCliqueSet (VOL-03).
 //!
-//! The annotation may be set on the PodCliqueSet, on its cliques, or on both. A clique without one uses the
-//! queue of the PodCliqueSet, or else the default queue. A gang is in one queue, so all cliques must resolve
-//! to the same queue. The queue must exist, because Volcano does not report that it is missing (observation
-//! `waits/missing-queue-on-resource`).
+//! A clique without the annotation uses the queue of the PodCliqueSet, or else the default queue. A gang is
+//! in one queue, so all cliques must resolve to the same one. It must exist, because Volcano does not report
+//! that it is missing (observation `waits/missing-queue-on-resource`).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,6 @@ use crate::backend::{FieldError, names};
 
 const STATE_OPEN: &str = "Open";
 
-/// The queue of `pcs`. Returns an error for an invalid name, or if cliques resolve to different queues.
 pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     let default = named(pcs.annotations());
     let own = default.map(|name| Queue { name, path: path("metadata") });

@@ -1,10 +1,8 @@
 //! Maps the node-label keys of a PodGang's constraints to tiers of HyperNodes.
 //!
-//! Volcano adds a root one tier above the highest HyperNode. A gang whose highest allowed tier is that of the
-//! root is not constrained at all. So without HyperNodes Volcano would silently ignore a required level
-//! (ADM-09). Therefore a constrained gang waits until a HyperNode of its highest allowed tier exists. A gang
-//! whose PodGroup exists keeps its tiers regardless of the HyperNodes: its pods are replaced like those of
-//! any other gang.
+//! Volcano adds a root one tier above the highest HyperNode, and does not constrain a gang whose highest
+//! allowed tier is that of the root. So a constrained gang waits until a HyperNode of its highest allowed
+//! tier exists (ADM-09). A gang whose PodGroup exists keeps its tiers regardless of the HyperNodes.
 
 use std::sync::Arc;
 
@@ -25,7 +23,6 @@ use crate::backend::{BackendError, GangState, domain, gang_objects};
 pub(super) struct Tiers(Vec<TopologyLevel>);
 
 impl Tiers {
-    /// `levels` are ordered from broadest to narrowest.
     pub(super) fn new(levels: &[TopologyLevel]) -> Self {
         Self(levels.to_vec())
     }
@@ -44,8 +41,7 @@ impl Tiers {
     }
 }
 
-/// The tiers for the constraints of `gang`, if their HyperNodes exist. Otherwise the tiers of its existing
-/// PodGroup, with a warning.
+/// The tiers of the existing PodGroup, with a warning, if the HyperNodes do not exist.
 ///
 /// Returns [`BackendError::Refused`] if a constraint names no topology. Returns [`BackendError::NotReady`] if
 /// the PodGroup does not exist and the binding, its level or its HyperNodes are missing.
@@ -96,7 +92,6 @@ fn written(pod_gang: &PodGang, pod_group: &DynamicObject) -> Option<GangTiers> {
     Some(tiers)
 }
 
-/// Checks that the HyperNodes exist, unless the tiers are already `written`.
 async fn of_binding(
     client: &Client,
     gang: &GangState<'_>,

@@ -61,7 +61,6 @@ async fn the_narrowest_level_is_tier_1() {
     assert_eq!((tiers.level(0), tiers.level(3), tiers.tier_of("else")), (None, None, None));
 }
 
-/// A gang whose PodGroup contains these tiers, in a cluster without HyperNodes.
 #[rstest::rstest]
 #[case::as_planned([2, 1], true, false)]
 #[case::other_levels([3, 1], true, true)]
