@@ -1,9 +1,6 @@
-//! All caches of the controller, with indexes that find the objects below another object.
-//!
-//! An index key is `namespace/name` of the object one level up:
-//! - the PodCliqueSet for its children
-//! - the PodClique for its pods
-//! - the PodGang for its PodCliques and gang resources
+//! All caches of the controller. An index key is `namespace/name` of the object one level up: the
+//! PodCliqueSet for its children, the PodClique for its pods, the PodGang for its PodCliques and gang
+//! resources.
 
 use std::sync::Arc;
 
@@ -23,25 +20,21 @@ use super::kinds::{HorizontalPodAutoscaler, ResourceClaim};
 use super::observed_pod::Pod;
 use super::shared_templates;
 
-/// The read side. Caches of objects below a PodCliqueSet are indexed by that PodCliqueSet unless noted.
 #[derive(Clone)]
 pub(crate) struct Caches {
     pub pod_clique_sets: Informer<PodCliqueSet>,
-    /// Indexed by PodCliqueSet ([`object_key`]), scaling group ([`group_key`]), PodGang ([`gang_key`]) and
-    /// base PodGang ([`base_key`]).
+    /// Also indexed by scaling group ([`group_key`]), PodGang ([`gang_key`]) and base PodGang ([`base_key`]).
     pub pod_cliques: Informer<PodClique>,
     pub scaling_groups: Informer<PodCliqueScalingGroup>,
     pub pod_gangs: Informer<PodGang>,
-    /// Grove's pods, indexed by PodClique ([`object_key`]).
     pub pods: Informer<Pod>,
     pub services: Informer<Service>,
-    /// All HorizontalPodAutoscalers, regardless of owner.
+    /// Regardless of owner.
     pub autoscalers: Informer<HorizontalPodAutoscaler>,
     pub resource_claims: Informer<ResourceClaim>,
     pub topologies: Informer<ClusterTopologyBinding>,
-    /// Gang resources of the backends, one cache per kind, indexed by PodGang ([`object_key`]).
     pub gang_resources: Vec<Informer<DynamicObject>>,
-    /// Topology resources of the backends, regardless of owner, one cache per kind.
+    /// Regardless of owner.
     pub topology_resources: Vec<Informer<DynamicObject>>,
     /// Names and labels of the nodes; only if an enabled backend has topology resources.
     pub nodes: Option<Informer<Node>>,
@@ -62,7 +55,6 @@ pub(crate) struct Feeds {
     pub nodes: Option<Feed<Node>>,
 }
 
-/// The kinds that are cached for the enabled backends, in addition to Grove's own.
 pub(crate) struct BackendKinds {
     pub gang_resources: Vec<ApiResource>,
     pub topology_resources: Vec<ApiResource>,
@@ -208,7 +200,7 @@ fn unchanged<K>(object: K, (): &()) -> K {
     object
 }
 
-/// Keeps a node's name and labels. Its status is large and changes often, so it is not requested.
+/// The status of a node is large and changes often, so it is not requested.
 fn without_status(node: PartialObjectMeta<Node>, (): &()) -> Node {
     Node { metadata: ObjectMeta { annotations: None, ..node.metadata }, ..Node::default() }
 }

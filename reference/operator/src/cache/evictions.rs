@@ -16,7 +16,6 @@ use super::pods::is_preempted;
 pub(crate) struct Evictions(Mutex<HashSet<String>>);
 
 impl Evictions {
-    /// Records the PodClique of the pod if a scheduler evicts the pod.
     pub(crate) fn record(&self, pod: &Pod) {
         if let Some(owner) = controller(pod).filter(|_| is_preempted(pod)) {
             self.0.lock().insert(owner.uid.clone());

@@ -1,8 +1,8 @@
 //! Creations, deletions and releases of pods that the cache does not show yet.
 //!
-//! Without these expectations, a reconciliation with a stale cache would create a pod twice, delete one pod
-//! too many, or remove a gate again. An expectation ends when the cache shows its result. It also times out,
-//! because the cache never shows a pod that is created and deleted between two lists.
+//! Without them, a reconciliation with a stale cache would create a pod twice, delete one pod too many, or
+//! remove a gate again. They also time out, because the cache never shows a pod that is created and deleted
+//! between two lists.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -18,7 +18,6 @@ pub(crate) struct Expectations(Mutex<HashMap<String, Expected>>);
 struct Expected {
     /// Pod index and time of the request, by pod name.
     created: HashMap<String, (i32, Instant)>,
-    /// Time of the request, by pod uid.
     deleted: HashMap<String, Instant>,
     /// Time of the request, by pod uid.
     released: HashMap<String, Instant>,
@@ -27,11 +26,8 @@ struct Expected {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unseen {
-    /// Indexes of pods that exist but are not in the cache.
     pub created: Vec<i32>,
-    /// Uids of cached pods that are being deleted.
     pub deleted: Vec<String>,
-    /// Uids of cached pods whose gate was removed.
     pub released: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! A PodGang and its pods, as cached.
 //!
-//! Pods are found through their PodCliques by uid, not by label. Right after a PodCliqueSet was recreated,
-//! the caches still contain its predecessor's pods, which have the same labels (DEL-08).
+//! Pods are found through their PodCliques by uid, not by label: the caches may still contain a predecessor's
+//! pods, which have the same labels (DEL-08).
 
 use std::sync::Arc;
 
@@ -37,7 +37,6 @@ pub(crate) struct GangView {
 }
 
 impl GangView {
-    /// Separates pods that have left the gang.
     pub(crate) fn of(caches: &Caches, pod_gang: &PodGang) -> Self {
         let podgroup = |podgroup: &PodGroup| {
             let pclq = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
@@ -61,8 +60,7 @@ impl GangView {
         self.incomplete().is_none()
     }
 
-    /// The podgroups of `pod_gang` with references to the live pods, sorted by name (GANG-20). A podgroup
-    /// without references, for example after it was idle, gets its first references when its minimum of pods
+    /// Sorted by name (GANG-20). A podgroup without references gets its first ones when its minimum of pods
     /// exists.
     pub(crate) fn referenced(&self, pod_gang: &PodGang) -> Vec<PodGroup> {
         let reference = |pod: &Arc<Pod>| NamespacedName {
@@ -81,14 +79,13 @@ impl GangView {
             .collect()
     }
 
-    /// Which podgroup's minimum is not bound, as a message; `None` if all minimums are bound (AON-06).
+    /// As a message; `None` if all minimums are bound (AON-06).
     pub(crate) fn unbound_minimum(&self) -> Option<String> {
         self.short_of(is_bound).map(|(podgroup, bound)| {
             format!("{bound} of at least {} pods of {} are bound", podgroup.min_replicas, podgroup.name)
         })
     }
 
-    /// The first podgroup with fewer counted pods than its minimum, and their number.
     pub(crate) fn short_of(&self, is_counted: fn(&Pod) -> bool) -> Option<(&PodGroupView, usize)> {
         self.podgroups.iter().find_map(|podgroup| {
             let count = podgroup.pods.iter().filter(|pod| is_counted(pod)).count();

@@ -4,15 +4,12 @@
 //! Otherwise a scheduler would count the bound pods of the former generation until they are deleted, or
 //! remember that it was satisfied.
 //!
-//! Gang termination only raises a number. Pods with a lower number than required are deleted and created
-//! again. So one write starts a termination, and any later reconciliation finishes it. A stale cache can
-//! delay a termination but never start another one.
+//! Gang termination only raises a number; pods with a lower number are replaced. So any later reconciliation
+//! can finish a termination, and a stale cache can delay one but never start another.
 //!
-//! The base PodGang stores the number of a PodCliqueSet replica. The scaling group stores the numbers of its
-//! replicas. A pod's number is their sum, which only grows.
-//!
-//! An update replaces a replica of a scaling group in the same way. It has a separate count, because it is no
-//! response to a breach.
+//! The base PodGang stores the number of a PodCliqueSet replica, and the scaling group those of its replicas.
+//! A pod's number is their sum. An update replaces a replica of a scaling group in the same way. It has a
+//! separate count, because it is no response to a breach.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +36,7 @@ fn number(text: Option<&String>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Adds the generation after a dot. The result is unique, because user-chosen names contain no dot.
+/// Unique, because user-chosen names contain no dot.
 pub(crate) fn named(pod_gang: &PodGang, name: String) -> String {
     match of_gang(pod_gang) {
         0 => name,
@@ -87,8 +84,7 @@ impl Caches {
     }
 }
 
-/// The patch applies only to this version of the base PodGang, because the decision may be outdated for a
-/// newer one.
+/// Applies only to this version of the base PodGang: the decision may be outdated for a newer one.
 pub(crate) fn next_generation_patch(base: &PodGang, next: u64) -> Value {
     json!({"metadata": {
         "resourceVersion": base.metadata.resource_version,
@@ -96,7 +92,7 @@ pub(crate) fn next_generation_patch(base: &PodGang, next: u64) -> Value {
     }})
 }
 
-/// The patch of a scaling group that starts the replacement of these replicas, and forgets deleted replicas.
+/// Also forgets deleted replicas.
 pub(crate) fn replace_replicas_patch(pcsg: &PodCliqueScalingGroup, cause: Cause, replicas: &[i32]) -> Value {
     let mut counts = cause.counts(pcsg);
     counts.retain(|j, _| *j < pcsg.spec.replicas);

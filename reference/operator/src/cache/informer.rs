@@ -1,9 +1,8 @@
 //! A cache of one kind with an index, which notifies listeners after applying each change.
 //!
-//! One watch per kind feeds any number of reconcilers. The watch and the store are kube's. This module
-//! notifies the listeners itself, because kube's shared reflector does not report deletions. A reconciler
-//! that misses deletions would wait indefinitely for a deleted predecessor's object to disappear (DEL-08).
-//! A listener runs in the watch's task and must only enqueue.
+//! kube's shared reflector does not report deletions. A reconciler that misses deletions would wait
+//! indefinitely for a deleted predecessor's object to disappear (DEL-08). A listener runs in the watch's task
+//! and must only enqueue.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
@@ -21,8 +20,8 @@ use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-/// The pause between two attempts to watch. It is short, because it also determines how soon the controller
-/// finds a kind that the API server did not serve at first (KUBE-06).
+/// Short, because the pause also determines how soon the controller finds a kind that the API server did not
+/// serve at first (KUBE-06).
 struct WatchBackoff;
 
 impl Iterator for WatchBackoff {
@@ -121,7 +120,7 @@ where
         self.index.read().contains_key(key)
     }
 
-    /// Waits until the cache is complete, or the API server reports that it does not serve the kind.
+    /// Or until the API server reports that it does not serve the kind.
     pub(crate) async fn wait_until_synced(&self) {
         let mut synced = self.synced.clone();
         // An error means that the feed has ended with the program.
@@ -138,7 +137,7 @@ where
         self.listeners.push(Box::new(listener));
     }
 
-    /// Watches until the process ends. `keep` drops the fields that no reconciler reads, to save memory.
+    /// `keep` drops the fields that no reconciler reads, to save memory.
     pub(crate) async fn run<W>(
         mut self,
         api: Api<W>,
@@ -180,7 +179,7 @@ where
         }
     }
 
-    /// Replaces the cached objects by the listed ones, and notifies of every difference, including deletions.
+    /// Notifies of every difference, including deletions.
     fn finish_list(&mut self, event: &watcher::Event<K>) {
         let key = |object: &Arc<K>| (object.namespace(), object.name_any());
         let mut before: HashMap<_, _> =

@@ -1,5 +1,3 @@
-//! Kubernetes kinds, with only the fields that the controller sets.
-
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

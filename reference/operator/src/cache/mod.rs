@@ -1,7 +1,3 @@
-//! The cached state of the cluster: one watch and one cache per kind.
-//!
-//! The other files read several caches together, or remember writes that the caches do not show yet.
-
 pub(crate) mod caches;
 pub(crate) mod evictions;
 pub(crate) mod expectations;

@@ -1,5 +1,5 @@
-//! A pod as the cache stores it: its metadata, and only those other fields that the controller reads. An
-//! empty k8s-openapi pod takes 2,400 bytes, and there may be thousands of pods.
+//! A pod as the cache stores it: only what the controller reads. An empty k8s-openapi pod takes 2,400 bytes,
+//! and there may be thousands of pods.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pod {
-    /// The metadata, without the parts that [`trimmed`](Pod::trimmed) removes.
     pub metadata: ObjectMeta,
     #[serde(default)]
     pub spec: Option<PodSpec>,

@@ -1,9 +1,8 @@
 //! Which object owns which, and whether the owner still exists.
 //!
-//! Deletion relies on owner references and the garbage collector. Unlike upstream, no kind has a finalizer,
-//! so nothing gets stuck while the controller is down or uninstalled (DEL-06, DEL-07). In return, a cache may
-//! still show objects of a deleted predecessor of the same name (DEL-08). So every relation is checked by
-//! uid, and nothing is created for a PodCliqueSet that is deleted or being deleted.
+//! Unlike upstream, no kind has a finalizer, so nothing gets stuck while the controller is down or
+//! uninstalled (DEL-06, DEL-07). In return, a cache may still show objects of a deleted predecessor of the
+//! same name (DEL-08). So every relation is checked by uid.
 
 use std::sync::Arc;
 
@@ -55,7 +54,7 @@ pub(crate) fn is_kubernetes_finalizer(finalizer: &str) -> bool {
 }
 
 impl Caches {
-    /// Whether a PodGang is being deleted or its PodCliqueSet is missing, so that nothing may be done for it.
+    /// Nothing may be done for an abandoned PodGang.
     pub(crate) fn is_abandoned(&self, pod_gang: &PodGang) -> bool {
         is_terminating(pod_gang)
             || (controller(pod_gang).is_some() && self.pod_clique_set_of(pod_gang).is_none())
@@ -73,7 +72,7 @@ impl Caches {
         (!is_terminating(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
     }
 
-    /// The PodCliqueSet at the root of a PodClique, if every owner in between exists.
+    /// `None` unless every owner in between exists.
     pub(crate) fn root_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueSet>> {
         match controller(pclq)?.kind == PodCliqueSet::kind(&()) {
             true => self.pod_clique_set_of(pclq),
@@ -87,7 +86,7 @@ impl Caches {
         found.filter(|object| is_controlled_by(&**object, pod_gang)).collect()
     }
 
-    /// The named PodGang, if it belongs to `pcs` and not to a predecessor.
+    /// `None` if it belongs to a predecessor.
     pub(crate) fn own_pod_gang(&self, pcs: &PodCliqueSet, pod_gang: &str) -> Option<Arc<PodGang>> {
         let pod_gang = self.pod_gangs.get(pcs.namespace().as_deref(), pod_gang)?;
         // A PodGang without a controller was created by hand and belongs to no other PodCliqueSet.

@@ -25,7 +25,7 @@ pub(crate) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
     named_pods(caches, pclq).iter().any(|pod| is_earlier(pod, pclq))
 }
 
-/// A pod of another owner may have the labels of the PodClique. It is none of its pods (STAT-19).
+/// A pod of another owner with these labels is none of the PodClique's pods (STAT-19).
 fn is_earlier(pod: &Pod, pclq: &PodClique) -> bool {
     is_live(pod) && is_of_namesake(pod, pclq) && !is_controlled_by(pod, pclq)
 }
@@ -48,8 +48,7 @@ pub(crate) fn has_condition(pod: &Pod, type_: &str) -> bool {
     conditions.iter().any(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
-/// Whether a scheduler evicts the pod to make room for another one. kube-scheduler and Volcano set this
-/// condition, and KAI with the flag `--update-pod-eviction-condition`.
+/// kube-scheduler and Volcano set this condition, and KAI with the flag `--update-pod-eviction-condition`.
 pub(crate) fn is_preempted(pod: &Pod) -> bool {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     conditions.iter().any(|condition| {
@@ -59,8 +58,7 @@ pub(crate) fn is_preempted(pod: &Pod) -> bool {
     })
 }
 
-/// Whether the pod no longer belongs to its gang, but may still count for the scheduler: a pod of an earlier
-/// generation, or an evicted one that is being deleted.
+/// A pod that has left the gang may still count for the scheduler.
 pub(crate) fn has_left(pod: &Pod, generation: u64) -> bool {
     is_former(pod, generation) || (is_preempted(pod) && !is_live(pod))
 }

@@ -1,7 +1,5 @@
-//! Remembers the replicas of a standalone PodClique that was deleted by hand.
-//!
-//! An autoscaler or a user may have scaled the PodClique, and a deletion must not reset that. The numbers are
-//! only in memory: a PodClique that is deleted while no controller runs gets the template's replicas.
+//! Remembers the replicas of a standalone PodClique that was deleted by hand, because an autoscaler or a user
+//! may have scaled it. Only in memory: otherwise a new PodClique gets the template's replicas.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,4 @@
-//! Keeps one copy of equal pod specs. All replicas of a clique have the same pod spec, which takes about 10
-//! kB.
+//! All replicas of a clique have the same pod spec, which takes about 10 kB.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};

@@ -1,14 +1,12 @@
-//! Versions of objects that this program wrote and that its caches may not show yet.
-//!
-//! The API server refuses a status that was computed from an older version, which costs a second request.
-//! This happens most often while the API server is busy, because watches then lag behind.
+//! Versions of objects that this program wrote and that its caches may not show yet. The API server refuses a
+//! status that was computed from an older version, which costs a second request.
 
 use std::collections::HashMap;
 
 use kube::ResourceExt;
 use parking_lot::Mutex;
 
-/// The newest written version of each object by uid, until a cache shows it.
+/// By uid, until a cache shows the version.
 #[derive(Default)]
 pub(crate) struct WrittenVersions(Mutex<HashMap<String, u64>>);
 
