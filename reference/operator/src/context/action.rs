@@ -1,12 +1,10 @@
-//! When an object is reconciled again.
-
 use std::time::Duration;
 
 use crate::cache::pods::UNREPORTED_WAIT;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action {
-    /// The maximum time until the next reconciliation; `None` if only a change triggers it.
+    /// `None` if only a change triggers the next reconciliation.
     pub again: Option<Duration>,
 }
 
@@ -15,7 +13,6 @@ impl Action {
         Self { again: None }
     }
 
-    /// Reconcile again after this time, or earlier on a change.
     pub(crate) const fn requeue(after: Duration) -> Self {
         Self { again: Some(after) }
     }

@@ -1,5 +1,3 @@
-//! Classifies changes of objects, so that a change wakes only the reconcilers that it concerns.
-
 use grove_api::PodGang;
 use kube::Resource;
 
@@ -27,7 +25,7 @@ pub(super) fn is_scheduler_message_only(change: &Change<Pod>) -> bool {
         && without_message(old) == without_message(new)
 }
 
-/// The owner needs no reaction to a creation, because only the owner creates the object.
+/// Only the owner creates the object.
 pub(super) fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
     change.old.is_some() && !is_status_only(change)
 }

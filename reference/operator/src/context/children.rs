@@ -1,5 +1,3 @@
-//! Creates, patches and deletes the objects of one kind under an owner.
-
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -20,8 +18,8 @@ const CONCURRENCY: usize = 16;
 
 pub(crate) type Write<'a> = BoxFuture<'a, Result<(), ReconcileError>>;
 
-/// Runs all writes, a few at a time, and returns an error after all have finished. A taken name, which only a
-/// user can change, is returned before other errors.
+/// Runs all writes, and returns an error after all have finished. A taken name, which only a user can change,
+/// is returned before other errors.
 pub(crate) async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
     let results: Vec<_> = stream::iter(writes).buffer_unordered(CONCURRENCY).collect().await;
     let mut errors: Vec<_> = results.into_iter().filter_map(Result::err).collect();
@@ -78,7 +76,7 @@ where
         self.wanted.insert(name);
     }
 
-    /// Objects under the owner that are not wanted; `key` is the owner's key in the cache index.
+    /// `key` is the owner's key in the cache index.
     pub(crate) fn excess(&self, key: &str) -> Vec<Arc<K>> {
         let mut found = self.cache.indexed(key);
         found.retain(|found| {
@@ -88,8 +86,7 @@ where
         found
     }
 
-    /// All pending writes, including the deletions of [`Children::excess`]. A deletion requires the cached
-    /// version: a PodGang that got new pods since then must not be deleted.
+    /// A deletion requires the cached version: a PodGang that got new pods since then must not be deleted.
     pub(crate) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
         let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
         let excess = self.excess(key).into_iter();

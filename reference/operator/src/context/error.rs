@@ -25,7 +25,7 @@ pub(crate) enum ReconcileError {
 }
 
 impl ReconcileError {
-    /// Whether the request failed because the namespace is being deleted (DEL-07).
+    /// The namespace is being deleted (DEL-07).
     pub(crate) fn is_namespace_gone(&self) -> bool {
         let source = match self {
             Self::Api { source, .. } | Self::Backend(BackendError::Api { source, .. }) => source,
@@ -39,7 +39,7 @@ impl ReconcileError {
         terminating || deleted
     }
 
-    /// Whether the reconciliation only has to wait, so that no warning is due.
+    /// No warning is due.
     pub(crate) fn is_waiting(&self) -> bool {
         match self {
             Self::Waiting(_) | Self::Backend(BackendError::Waiting(_) | BackendError::HeldByPods(_)) => true,

@@ -1,7 +1,5 @@
-//! Publishes Kubernetes Events.
-//!
-//! A warning is published only when its note changes, not on every retry. So a workload that keeps failing
-//! for the same reason causes no writes (GANG-11).
+//! A warning is published only when its note changes, so a workload that keeps failing for the same reason
+//! causes no writes (GANG-11).
 
 use std::collections::HashMap;
 
@@ -74,8 +72,8 @@ impl Events {
         }
     }
 
-    /// Warns about a failed write, and resets the warning after a success. There is no warning if the write
-    /// only has to wait or its namespace is terminating, because no user has to act.
+    /// There is no warning if the write only has to wait or its namespace is terminating, because no user has
+    /// to act.
     pub(crate) async fn report<K: Resource<DynamicType = ()>, T>(
         &self,
         object: &K,
@@ -90,7 +88,6 @@ impl Events {
         result
     }
 
-    /// Forgets the last warning with this reason, so that it is published again if it recurs.
     pub(crate) fn reset_warning<K: Resource<DynamicType = ()>>(&self, object: &K, reason: &'static str) {
         if let Some(uid) = &object.meta().uid {
             self.warnings.lock().remove(&(uid.clone(), reason));

@@ -1,9 +1,5 @@
-//! Problems that keep a PodCliqueSet from its objects until a user acts.
-//!
-//! Another owner's object may have the name of one that must be created. The reconciler records that as a
-//! warning. The API server may reject the pods of a PodGang or its gang resources, or a scheduler may be
-//! unable to try the gang. The PodGang's status reports these. The status of the PodCliqueSet reports all of
-//! them.
+//! Problems that keep a PodCliqueSet from its objects until a user acts. Its status reports all of them; the
+//! PodGang's status reports those of its pods and gang resources.
 
 use grove_api::names::CONDITION_POD_GANG_SCHEDULED;
 use grove_api::{PodCliqueSet, PodGang};
@@ -13,13 +9,11 @@ use kube::{Resource, ResourceExt};
 use super::Context;
 use super::error::ReconcileError;
 
-/// Reason of a warning and of a PodCliqueSet's condition.
 pub(crate) const NAME_TAKEN: &str = "NameTaken";
-/// Reasons of a PodGang's condition: gang resources or pods cannot be created.
 pub(crate) const GANG_RESOURCES_MISSING: &str = "GangResourcesMissing";
 pub(crate) const POD_CREATION_FAILED: &str = "PodCreationFailed";
-/// Reason of a PodGang's condition, and kube-scheduler's for its pods: not a lack of room. For example, a
-/// PriorityClass was replaced, so the pods have another priority than their PodGroup.
+/// Also kube-scheduler's reason for pods: not a lack of room. For example, a PriorityClass was replaced, so
+/// the pods have another priority than their PodGroup.
 pub(crate) const SCHEDULER_ERROR: &str = "SchedulerError";
 
 const FAILURES: [&str; 3] = [GANG_RESOURCES_MISSING, POD_CREATION_FAILED, SCHEDULER_ERROR];

@@ -1,7 +1,5 @@
-//! Injects faults into writes: a layer corrupts gang resources and the startup order of pods in requests.
-//!
-//! The backends are unchanged. A backend that compares its resources writes them again. The layer corrupts
-//! them again, so the object does not change and triggers nothing.
+//! Injects faults into writes: a layer corrupts gang resources and the startup order of pods in requests. A
+//! backend that compares its resources writes them again, corrupted again, so nothing is triggered.
 
 use std::task::{Context, Poll};
 
@@ -23,7 +21,6 @@ use crate::faults::fault;
 const VOLCANO: &str = "scheduling.volcano.sh";
 const KAI: &str = "scheduling.run.ai";
 const KUBE: &str = "scheduling.k8s.io";
-/// Annotation that two faults write to Workloads: the last seen version or generation of the PodGang.
 const ANNOTATION_SEEN: &str = "grove.io/seen";
 /// Koordinator's annotation: a JSON list of the gangs that are scheduled together.
 const GROUPS: &str = "gang.scheduling.koordinator.sh/groups";
@@ -75,7 +72,6 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for CorruptingApi<S> {
     }
 }
 
-/// `None` if no fault applies to the request.
 fn corrupted_body(request: &Request<Body>) -> Option<Body> {
     let (is_create, path) = (request.method() == Method::POST, request.uri().path());
     let is_write = is_create || request.method() == Method::PATCH;

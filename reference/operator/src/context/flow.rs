@@ -1,11 +1,11 @@
 //! Limits concurrent work.
 //!
-//! An overloaded API server delays every request. If thousands of PodCliques created pods at once, all gangs
-//! would stay incomplete until the last pod exists. So pods are created in the order of the requests. Writes
-//! that complete a gang (references, `Initialized`, gates) do not queue behind creations.
+//! If thousands of PodCliques created pods at once, all gangs would stay incomplete until the last pod
+//! exists. So pods are created in the order of the requests. Writes that complete a gang do not queue behind
+//! creations.
 //!
-//! A PodCliqueSet is not started while many pods of others wait to be created or scheduled. Otherwise its
-//! gangs would be partially bound for as long as those pods wait, and its statuses would be written often.
+//! A PodCliqueSet is not started while many pods of others wait. Otherwise its gangs would be partially bound
+//! for as long as those pods wait, and its statuses would be written often.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,22 +14,20 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// PodCliques that create pods concurrently.
+/// PodCliques.
 const CREATIONS: usize = 8;
-/// While this many pods wait, no other PodCliqueSet is started. They keep any scheduler busy until the pods
-/// of the next PodCliqueSet exist.
+/// They keep any scheduler busy until the pods of the next PodCliqueSet exist.
 const MAX_WAITING_PODS: usize = 400;
 /// How long the pods of a started PodCliqueSet count as waiting, before they are in `waiting_pods`. A
 /// scheduler that binds nothing delays the next PodCliqueSet by at most this time.
 const STARTING: Duration = Duration::from_secs(2);
-/// Pods whose gates are removed concurrently.
+/// Pods.
 const RELEASES: usize = 64;
 
 pub(crate) struct Flow {
     creations: Semaphore,
     /// Pods that wait to be created, or for a node.
     waiting_pods: AtomicUsize,
-    /// When PodCliqueSets were started, and how many pods they have.
     started: Mutex<VecDeque<(Instant, usize)>>,
     releases: Semaphore,
 }
@@ -46,7 +44,7 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// Waits until a PodClique may create this many pods. The permission ends when the permit is dropped.
+    /// The permission ends when the permit is dropped.
     pub(crate) async fn creation(&self, pods: usize) -> Option<SemaphorePermit<'_>> {
         let _waiting = WaitingPods::add(&self.waiting_pods, pods);
         // The semaphores are never closed.
@@ -63,7 +61,7 @@ impl Flow {
         }
     }
 
-    /// Whether another PodCliqueSet with this many pods may start. If so, counts it as started.
+    /// If so, counts it as started.
     pub(crate) fn may_start(&self, now: Instant, pods: usize) -> bool {
         let mut started = self.started.lock();
         while started.front().is_some_and(|(start, _)| now.duration_since(*start) >= STARTING) {

@@ -1,5 +1,3 @@
-//! Remembers which PodCliqueSets already have the objects that give their init containers access to the API.
-
 use std::collections::HashSet;
 
 use parking_lot::Mutex;

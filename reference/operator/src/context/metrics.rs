@@ -1,7 +1,5 @@
-//! The contents of `/metrics`, in OpenMetrics text.
-//!
-//! An action is counted once the API server has accepted its write. Only the leader counts PodGangs by phase,
-//! so that a sum over all replicas counts each PodGang once.
+//! The contents of `/metrics`, in OpenMetrics text. Only the leader counts PodGangs by phase, so that a sum
+//! over all replicas counts each PodGang once.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -182,7 +180,6 @@ impl Metrics {
     }
 }
 
-/// The fault `buckets-stay-empty`: the line, with the count of a finite bucket set to 0.
 fn with_empty_buckets(line: &str) -> String {
     let is_bucket = line.contains("_to_bound_seconds_bucket") && !line.contains("+Inf");
     let start = line.rsplit_once(' ').filter(|_| is_bucket).map(|(start, _)| start);

@@ -1,7 +1,5 @@
-//! What all reconcilers share: the state in [`Context`], the triggers that wake them, and the writes.
-//!
-//! `triggers` listens to the caches and fills the `queues`. `runtime` drains the queues and runs the
-//! reconcilers.
+//! What all reconcilers share. `triggers` listens to the caches and fills the `queues`, which `runtime`
+//! drains.
 
 pub(crate) mod action;
 mod changes;

@@ -1,5 +1,3 @@
-//! Namespaces that are being deleted.
-//!
 //! Every deleted pod wakes its PodClique, whose attempt to replace the pod is refused. So a refusal is
 //! remembered briefly, and the namespace's objects are not reconciled meanwhile (DEL-07).
 
@@ -8,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// How long a refusal is remembered. A new namespace of the same name is delayed for at most this long.
+/// A new namespace of the same name is delayed for at most this long.
 const REFUSAL_MEMORY: Duration = Duration::from_secs(2);
 
-/// Namespaces in which the API server refused to create objects, and when.
 #[derive(Debug, Default)]
 pub(crate) struct TerminatingNamespaces(Mutex<HashMap<String, Instant>>);
 

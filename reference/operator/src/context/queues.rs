@@ -1,6 +1,4 @@
-//! The inboxes of the reconcilers.
-//!
-//! They stay closed while this process waits for leadership. Otherwise they would grow, because nothing
+//! The inboxes of the reconcilers. They stay closed while this process waits for leadership, because nothing
 //! drains them.
 
 use std::sync::Arc;
@@ -25,7 +23,7 @@ impl<K: Resource<DynamicType = ()>> Clone for Queue<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Queue<K> {
-    /// Requests a reconciliation. Does nothing while the inboxes are closed.
+    /// Does nothing while the inboxes are closed.
     pub(crate) fn wake(&self, namespace: Option<&str>, name: &str) {
         if !self.open.load(Ordering::Acquire) {
             return;
@@ -39,8 +37,7 @@ impl<K: Resource<DynamicType = ()>> Queue<K> {
 
 pub(crate) type Inbox<K> = UnboundedReceiver<ObjectRef<K>>;
 
-/// Sending sides. Objects and statuses of a kind have separate reconcilers: objects are written at once,
-/// statuses after a pause that collects changes.
+/// Objects are written at once, statuses after a pause that collects changes.
 #[derive(Clone)]
 pub(crate) struct Queues {
     pub pod_clique_sets: Queue<PodCliqueSet>,

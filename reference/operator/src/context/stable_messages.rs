@@ -1,5 +1,3 @@
-//! Limits how often the messages in a PodGang's status change.
-
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,7 +8,7 @@ use kube::ResourceExt;
 /// A scheduler's message contains node counts, which change often (STAT-08).
 pub(crate) const STABLE: Duration = Duration::from_secs(10);
 
-/// When the status of each PodGang was last written, by uid.
+/// By uid.
 #[derive(Default)]
 pub(crate) struct StableMessages(Mutex<HashMap<String, Instant>>);
 

@@ -6,9 +6,7 @@ use parking_lot::Mutex;
 
 use crate::cache::generation;
 
-/// The generation for which each PodGang's gang resources were last synced, by uid (GANG-07).
-///
-/// It is only in memory: after a restart, every PodGang is synced again before a gate is removed.
+/// By uid (GANG-07). Only in memory: after a restart, every PodGang is synced again before a gate is removed.
 #[derive(Default)]
 pub(crate) struct SyncedGangs(Mutex<HashMap<String, Known>>);
 
@@ -24,7 +22,6 @@ enum ResourceState {
     HeldByPods,
 }
 
-/// `metadata.generation`, and the number of gang terminations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Generations {
     object: i64,
@@ -38,18 +35,16 @@ impl Generations {
 }
 
 impl SyncedGangs {
-    /// Records that all gang resources exist. Returns true if they did not exist before.
+    /// Returns true if they did not exist before.
     pub(crate) fn record(&self, pod_gang: &PodGang) -> bool {
         self.set_state(pod_gang, ResourceState::Synced(Generations::of(pod_gang)))
     }
 
-    /// Records that gang resources of a deleted PodGang of this name wait for its pods to be deleted. Returns
-    /// true if that was not recorded before.
+    /// Returns true if that was not recorded before.
     pub(crate) fn record_held(&self, pod_gang: &PodGang) -> bool {
         self.set_state(pod_gang, ResourceState::HeldByPods)
     }
 
-    /// Call this if gang resources are missing or the PodGang was deleted.
     pub(crate) fn forget(&self, uid: &str) {
         self.0.lock().remove(uid);
     }
@@ -64,7 +59,6 @@ impl SyncedGangs {
         self.state(pod_gang) == Some(ResourceState::Synced(Generations::of(pod_gang)))
     }
 
-    /// Until the pods of a deleted PodGang of this name are deleted, this PodGang has no gang resources.
     pub(crate) fn are_held_by_pods(&self, pod_gang: &PodGang) -> bool {
         self.state(pod_gang) == Some(ResourceState::HeldByPods)
     }

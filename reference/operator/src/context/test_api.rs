@@ -1,5 +1,3 @@
-//! A fake API server for tests of reconcilers, which records writes and responds to them.
-
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -40,13 +38,13 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// An empty world with kube-scheduler's gang scheduling. Must be created inside a runtime.
+    /// Must be created inside a runtime.
     pub(crate) fn new() -> Self {
         let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
         Self::with_backend(|client| Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system")))
     }
 
-    /// An empty world with one backend. Must be created inside a runtime.
+    /// Must be created inside a runtime.
     pub(crate) fn with_backend(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
         let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
         let (writes, deleted) = (Arc::default(), Arc::default());
@@ -84,7 +82,6 @@ impl World {
         self.deleted.lock().unwrap().insert(name.to_owned());
     }
 
-    /// The writes since the last call: `VERB path`, and the body.
     pub(crate) fn written(&self) -> Vec<(String, Value)> {
         std::mem::take(&mut *self.writes.lock().unwrap())
     }
@@ -150,7 +147,6 @@ async fn respond(
             Method::GET => {
                 (404, json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}))
             }
-            // No test reads the response.
             Method::PATCH => (200, minimal_object(&path)),
             Method::DELETE => (200, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"})),
             _ => (201, body.clone()),

@@ -1,7 +1,5 @@
-//! Which change wakes which reconciler.
-//!
-//! Nothing is polled: each change wakes the reconcilers that read the changed fields, and as few others as
-//! possible. A child's status wakes only the reconcilers of statuses.
+//! Which change wakes which reconciler. Nothing is polled: each change wakes the reconcilers that read the
+//! changed fields, and as few others as possible. A child's status wakes only the reconcilers of statuses.
 
 use std::sync::Arc;
 
@@ -33,8 +31,6 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::controller;
 use crate::cache::pods::{is_bound, is_live, is_ready, waits_for_a_node};
 
-/// Connects each watch to the queues that its changes wake. The listeners also drop the in-memory state of
-/// deleted objects.
 pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let Context { queues, caches, .. } = &**context;
     let (to, from) = (queues.clone(), Arc::clone(context));
@@ -209,8 +205,8 @@ fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPo
     });
 }
 
-/// Wakes the object that shares the claim, or that needs a claim of this name. A deleted predecessor's claim
-/// blocks the name until its last pod is deleted. Allocation and deallocation wake nothing.
+/// A deleted predecessor's claim blocks the name until its last pod is deleted. Allocation and deallocation
+/// wake nothing.
 fn resource_claim_changed(to: &Queues, change: &Change<ResourceClaim>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| has_same_metadata(&**old, &**new)) {
@@ -311,7 +307,6 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
             initialized.next().map(|initialized| initialized.status.clone())
         })
     };
-    // The status of the PodCliqueSet repeats it.
     let failure = |pod_gang: &Option<Arc<PodGang>>| {
         let condition = pod_gang.as_ref().and_then(|pod_gang| failures::of_pod_gang(pod_gang));
         condition.map(|condition| (condition.reason.clone(), condition.message.clone()))
@@ -386,8 +381,7 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
             to.pod_gangs.wake(namespace.as_deref(), pod_gang);
         }
         // Surplus pods wait for the hard gang, and scaled gangs for their base (KUBE-08, AON-06). A
-        // terminated replica and the gang resources of earlier generations wait until old pods are deleted
-        // (TERM-07).
+        // terminated replica waits until old pods are deleted (TERM-07).
         let is_deleted = change.new.is_none();
         if is_deleted {
             to.pod_gangs.wake(namespace.as_deref(), pod_gang);
@@ -399,7 +393,7 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
 }
 
 /// A scheduler's change of the status wakes only the PodGang's status, even if the kind has no status
-/// subresource and its generation changes.
+/// subresource.
 fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
     for object in change.objects() {
         if let Some(pod_gang) = pod_gang_of(object) {

@@ -1,5 +1,3 @@
-//! Wakes the reconcilers of objects that are related to a changed one.
-
 use grove_api::PodCliqueSet;
 use grove_api::names::{LABEL_PART_OF, LABEL_SCALING_GROUP};
 use kube::ResourceExt;
@@ -9,7 +7,6 @@ use crate::cache::caches::{Caches, base_key, gang_key, group_key, object_key};
 use crate::cache::informer::Change;
 use crate::plan::startup_order::has_order;
 
-/// The replica in the current update step may have changed.
 pub(super) fn wake_for_update(to: &Queues, caches: &Caches, change: &Change<PodCliqueSet>) {
     let Some(pcs) = &change.new else { return };
     let namespace = pcs.namespace();
@@ -24,8 +21,7 @@ pub(super) fn wake_for_update(to: &Queues, caches: &Caches, change: &Change<PodC
     }
 }
 
-/// Wakes the statuses of PodCliques that start after `pclq`. They report the wait, and the next pod of an
-/// update. `member` is the PodClique or one of its pods.
+/// `member` is the PodClique or one of its pods. Followers report the wait, and the next pod of an update.
 pub(super) fn wake_followers(to: &Queues, caches: &Caches, member: &impl ResourceExt, pclq: &str) {
     let (namespace, pcs) = (member.namespace(), member.labels().get(LABEL_PART_OF));
     let pcs = pcs.and_then(|pcs| caches.pod_clique_sets.get(namespace.as_deref(), pcs));
@@ -51,7 +47,7 @@ pub(super) fn wake_statuses(to: &Queues, caches: &Caches, namespace: Option<&str
     }
 }
 
-/// Wakes the PodCliques of a scaling group, which stores the generation of their pods.
+/// The group stores the generation of their pods.
 pub(super) fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>, pcsg: &str) {
     for pclq in caches.pod_cliques.indexed(&group_key(namespace.unwrap_or_default(), pcsg)) {
         to.pod_cliques.wake(namespace, &pclq.name_any());
@@ -59,7 +55,7 @@ pub(super) fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>
     }
 }
 
-/// Wakes the PodCliques of a PodGang, and those whose scaled PodGang waits for it.
+/// Also wakes PodCliques whose scaled PodGang waits for it.
 pub(super) fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     let key = namespace.unwrap_or_default();
     for index in [gang_key(key, pod_gang), base_key(key, pod_gang)] {

@@ -1,5 +1,3 @@
-//! Writes to the API server.
-//!
 //! A write requests only metadata as its response, because a watch delivers the written object. The whole
 //! object would double the cost of a write on both sides.
 
@@ -100,9 +98,8 @@ pub(crate) async fn create<K: Writable>(
     }
 }
 
-/// Why `owner` cannot use `found`, which has the name of an object that it needs. An object that is being
-/// deleted, or that a deleted predecessor controls, soon frees the name (DEL-08), unless a finalizer of a
-/// third party keeps it.
+/// An object that is being deleted, or that a deleted predecessor controls, soon frees the name (DEL-08),
+/// unless a finalizer of a third party keeps it.
 pub(super) fn in_the_way<K, O>(found: &K, owner: &O) -> ReconcileError
 where
     K: Resource<DynamicType = ()>,
@@ -150,8 +147,8 @@ pub(crate) async fn patch_status<K: Writable>(
     Ok(())
 }
 
-/// As [`patch_status`], but only for the version of the object from which the status was computed. Otherwise
-/// the patch would omit fields that equal a stale cache but have changed since. A conflict is retried.
+/// Only for the version of the object from which the status was computed. Otherwise the patch would omit
+/// fields that equal a stale cache but have changed since. A conflict is retried.
 pub(crate) async fn patch_status_of_version<K: Writable>(
     context: &Context,
     object: &K,
@@ -189,7 +186,7 @@ async fn patch_status_of<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Deletes by uid, never a successor of the same name. If the object is already deleted, the call succeeds.
+/// Never deletes a successor of the same name.
 pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     match delete_if(client, object, None).await {
         Err(ReconcileError::Api { source: kube::Error::Api(status), .. }) if status.is_conflict() => Ok(()),
@@ -197,7 +194,7 @@ pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(
     }
 }
 
-/// As [`delete`], but only if the object has not changed since it was cached. A conflict is retried.
+/// Only if the object has not changed since it was cached. A conflict is retried.
 pub(super) async fn delete_unchanged<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     delete_if(client, object, object.resource_version()).await
 }
