@@ -1,7 +1,5 @@
-//! Builds HorizontalPodAutoscalers, and the patch for an existing one.
-//!
-//! Metrics stay the user's JSON. The API server rewrites quantities, and adds a metric if there is none. So
-//! metrics are compared by meaning, and an unchanged autoscaler is never written (GANG-11).
+//! The API server rewrites quantities, and adds a metric if there is none. So metrics are compared by
+//! meaning, and an unchanged autoscaler is never written (GANG-11).
 
 use grove_api::{AutoScalingConfig, PodClique, PodCliqueScalingGroup, PodCliqueSet, names};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -72,7 +70,6 @@ pub(crate) fn change(
     Ok(patches::change(existing, wanted, specs))
 }
 
-/// Metrics with quantities as numbers, and with the API server's default metric if there is none.
 fn meaning(metrics: &[Value]) -> Vec<Value> {
     if metrics.is_empty() {
         let target = json!({"type": "Utilization", "averageUtilization": 80});

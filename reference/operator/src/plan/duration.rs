@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Parses a Go duration; a negative one becomes zero, an invalid one `None`.
+/// A negative duration becomes zero.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -1,6 +1,4 @@
 //! Computes the PodGangs of a PodCliqueSet replica (GANG-01 to GANG-03).
-//!
-//! Pod references are added later, when pods exist.
 
 use grove_api::{
     PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec, PodGangSpec, PodGangTopologyConstraint,
@@ -15,7 +13,6 @@ use crate::backend::idle::IdlePodGroup;
 pub(crate) struct GangShape {
     pub name: String,
     pub spec: PodGangSpec,
-    /// Podgroups that are scaled to 0 and therefore not in the spec.
     pub idle: Vec<IdlePodGroup>,
     pub scaled: Option<(String, i32)>,
 }
@@ -30,15 +27,14 @@ impl GangShape {
     }
 }
 
-/// A named PodClique or PodCliqueScalingGroup. One of each may have the same name.
+/// One of each may have the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScaledUnit<'a> {
     Clique(&'a str),
     Group(&'a str),
 }
 
-/// The PodGangs of replica `i`, the base PodGang first. `replicas` returns the current replicas of a scaling
-/// group. `is_idle` returns whether a unit is scaled to 0 and has left its PodGang.
+/// The base PodGang first. `is_idle` returns whether a unit is scaled to 0 and has left its PodGang.
 pub(crate) fn pod_gangs(
     pcs: &PodCliqueSet,
     i: i32,
@@ -65,7 +61,6 @@ struct Composer<'a> {
 }
 
 impl Composer<'_> {
-    /// The standalone cliques, and the replicas of scaling groups within their minimum.
     fn base(&self, i: i32, is_idle: impl Fn(ScaledUnit<'_>) -> bool) -> GangShape {
         let template = &self.pcs.spec.template;
         let mut all: Vec<_> = template

@@ -1,12 +1,8 @@
-//! When Grove's scheduling gate is removed from a pod (GANG-07).
-//!
-//! All of these are required:
+//! When Grove's scheduling gate is removed from a pod (GANG-07). All of these are required:
 //! - the PodGang references the pod and is initialized;
 //! - the backend has synced the PodGang's current generation;
 //! - the minimum of the base is bound, if the PodGang is scaled (AON-06);
 //! - the backend does not object.
-//!
-//! Nothing is polled: a change of any of them wakes the PodClique.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +20,7 @@ use crate::cache::observed_pod::Pod;
 pub(crate) struct GangReadiness {
     pub initialized: bool,
     pub synced: bool,
-    /// Why the base gang does not count as bound; `None` if it does or there is none.
+    /// `None` if the base counts as bound or there is none.
     pub base_unbound: Option<String>,
 }
 
@@ -52,8 +48,7 @@ pub(crate) fn is_referenced(pod_gang: &PodGang, pod: &str) -> bool {
     references.any(|reference| reference.name == pod)
 }
 
-/// The strategic merge patch that removes Grove's gate. It also adds `labels` to the pod, and `requirements`
-/// to its required node affinity. The uid restricts it to this pod.
+/// Strategic merge patch; the uid restricts it to this pod. `requirements` join its required node affinity.
 pub(crate) fn release_patch(
     pod: &Pod,
     requirements: &[NodeSelectorRequirement],

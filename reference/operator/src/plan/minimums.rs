@@ -1,5 +1,4 @@
-//! The minimum of a PodClique or a scaling group. It is 0 while the object is scaled to 0, regardless of
-//! `minAvailable` (AUTO-06).
+//! It is 0 while the object is scaled to 0, regardless of `minAvailable` (AUTO-06).
 
 use grove_api::{PodClique, PodCliqueScalingGroup};
 

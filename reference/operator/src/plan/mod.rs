@@ -1,6 +1,4 @@
-//! Computes the desired objects, their names and their patches.
-//!
-//! The functions depend only on a PodCliqueSet, cached objects and the backend. They send no requests.
+//! Computes the desired objects, their names and their patches. The functions send no requests.
 
 pub(crate) mod autoscaler_objects;
 pub(crate) mod conditions;

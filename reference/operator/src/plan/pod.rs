@@ -1,6 +1,4 @@
-//! Builds the pod of a PodClique, before its backend adds the gang membership.
-//!
-//! It is built from the template's JSON, so that no user field is lost.
+//! Builds the pod of a PodClique from the template's JSON, so that no user field is lost.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +12,6 @@ use super::resource_sharing;
 use super::startup_order::Parent;
 use crate::cache::ownership::owner_reference;
 
-/// An init container with `init_image` waits for `parents`.
 pub(crate) fn pod(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
@@ -144,7 +141,6 @@ fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
         .sum()
 }
 
-/// Puts `variables` first, and drops the user's variables of the same names.
 fn prepend_environment(container: &mut Map<String, Value>, variables: &[Value]) {
     let names: BTreeSet<_> = variables.iter().map(|variable| variable["name"].as_str()).collect();
     let users = container.get("env").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -223,7 +219,6 @@ mod tests {
         assert_eq!(spec["initContainers"][1]["resources"], Value::Null);
     }
 
-    /// The pod belongs to the second of two cliques. The user's init container and volume must stay first.
     #[rstest::rstest]
     #[case::any("CliqueStartupTypeAnyOrder", false)]
     #[case::in_order("CliqueStartupTypeInOrder", true)]

@@ -1,5 +1,3 @@
-//! Builds PodCliques, standalone or in a scaling group.
-
 use std::collections::BTreeMap;
 
 use grove_api::{PodClique, PodCliqueSet, PodCliqueSpec, PodCliqueTemplateSpec, names};
@@ -76,8 +74,6 @@ pub(super) fn parents_of(pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
     template_of(pcs, pclq).map(|template| parents(pcs, template, replica, group)).unwrap_or_default()
 }
 
-/// The index of the PodCliqueSet replica. For a member of a scaling group, also the group and the index of
-/// its replica.
 pub(crate) fn position_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     let index = |key: &str| pclq.labels().get(key).and_then(|index| index.parse().ok());
     let group = pclq.labels().get(names::LABEL_SCALING_GROUP).map(String::as_str);
@@ -85,7 +81,7 @@ pub(crate) fn position_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     (index(names::LABEL_PCS_REPLICA_INDEX).unwrap_or(0), group)
 }
 
-/// Opaque hash of the fields that determine a pod. Pods with another hash are old.
+/// Pods with another hash are old.
 pub(crate) fn template_hash(pcs: &PodCliqueSet, template: &PodCliqueTemplateSpec) -> String {
     let mut pod_spec = Value::clone(&template.spec.pod_spec.0);
     // An empty name counts as unset, as in admission.

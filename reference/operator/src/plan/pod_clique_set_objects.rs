@@ -1,5 +1,3 @@
-//! Builds the objects directly under a PodCliqueSet, except PodGangs.
-
 use std::collections::BTreeMap;
 
 use grove_api::{

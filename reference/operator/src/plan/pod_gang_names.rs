@@ -7,12 +7,11 @@ use sha2::{Digest, Sha256};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PodGangNames {
-    /// A base PodGang is named by its replica, and a scaled PodGang by its scaling group and its index above
-    /// the minimum.
+    /// By replica, and by scaling group and index above the minimum.
     #[default]
     ByIndex,
-    /// Names contain an epoch of 19 digits that differs for every new PodCliqueSet, and the absolute indexes
-    /// of scaling-group replicas. This tests that nothing relies on names.
+    /// With an epoch of 19 digits that differs for every new PodCliqueSet, and absolute indexes. This tests
+    /// that nothing relies on names.
     ByEpoch,
 }
 
@@ -41,7 +40,6 @@ impl PodGangNames {
 fn epoch(pcs: &PodCliqueSet, i: i32) -> String {
     let digest = Sha256::digest(format!("{}/{i}", pcs.uid().unwrap_or_default()));
     let number = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    // 19 digits that start with a 1, as in a time in nanoseconds.
     format!("1{:018}", number % 1_000_000_000_000_000_000)
 }
 

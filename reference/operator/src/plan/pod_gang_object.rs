@@ -1,11 +1,8 @@
 //! Builds PodGangs, and the patch for an existing one.
 //!
-//! Labels and annotations outside `grove.io/` are copied from the PodCliqueSet. Those that the PodCliqueSet
-//! lacks are removed. Keys under `grove.io/` belong to Grove and the backend, and stay. Annotations of
-//! kubectl are not copied: `last-applied-configuration` contains the whole PodCliqueSet, and each apply would
-//! change every PodGang (GANG-24).
-//!
-//! Pod references are preserved here; `reconcile::pod_gang` writes them.
+//! Labels and annotations outside `grove.io/` follow the PodCliqueSet. Annotations of kubectl are not copied:
+//! `last-applied-configuration` contains the whole PodCliqueSet, and each apply would change every PodGang
+//! (GANG-24). `reconcile::pod_gang` writes pod references.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +18,6 @@ use crate::backend::{BackendError, SchedulerBackend, idle};
 use crate::cache::ownership::owner_reference;
 use crate::faults::fault;
 
-/// Prefix of the annotations that kubectl writes when it applies or restarts an object.
 const KUBECTL_PREFIX: &str = "kubectl.kubernetes.io/";
 
 pub(crate) async fn pod_gang(
@@ -68,8 +64,8 @@ pub(crate) async fn pod_gang(
     Ok(pod_gang)
 }
 
-/// The patch from `existing` to `wanted`, or `None` if they are equal. It applies only to this version of
-/// `existing`, because it replaces the whole list of podgroups, and pod references may have changed since.
+/// Applies only to this version of `existing`, because it replaces the whole list of podgroups, and pod
+/// references may have changed since.
 pub(crate) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result<Option<Value>> {
     let part = |pod_gang: &PodGang| {
         Ok::<_, serde_json::Error>(json!({

@@ -1,7 +1,6 @@
-//! Plans which pods of a PodClique to create, with which index, and which to delete.
-//!
-//! A new pod takes the lowest free index. So a replacement gets the lost pod's index and hostname, and
-//! belongs to the hard gang if the lost pod did (AON-11).
+//! Plans which pods of a PodClique to create and to delete. A new pod takes the lowest free index. So a
+//! replacement gets the lost pod's index and hostname, and belongs to the hard gang if the lost pod did
+//! (AON-11).
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -12,7 +11,6 @@ pub(crate) struct ExistingPod {
     pub index: Option<i32>,
     pub bound: bool,
     pub ready: bool,
-    /// Whether the pod has the current template.
     pub current: bool,
     /// Creation time in seconds.
     pub created: i64,
@@ -21,12 +19,10 @@ pub(crate) struct ExistingPod {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct PodChanges {
     pub create: Vec<i32>,
-    /// Uids of the pods to delete, in that order.
     pub delete: Vec<String>,
 }
 
-/// `live` are the cached pods that were not deleted. `unseen` are the indexes of created pods that are not in
-/// the cache yet.
+/// `unseen` are the indexes of created pods that are not in the cache yet.
 ///
 /// Pods with an index below `hard` belong to the hard gang and are deleted last. The order of the others is:
 /// pods without a node, pods that are not Ready, pods of an old template, the newest (AUTO-07).

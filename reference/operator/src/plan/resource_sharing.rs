@@ -1,7 +1,5 @@
-//! Which ResourceClaims the pods of a PodCliqueSet share.
-//!
-//! PodCliqueSet, scaling group and clique have their own entries. An entry creates one claim for all replicas
-//! of its object, or one claim per replica. A pod gets the claims of its own replicas at every level.
+//! Which ResourceClaims the pods of a PodCliqueSet share. An entry creates one claim for all replicas of its
+//! object, or one claim per replica.
 
 use std::slice;
 
@@ -16,7 +14,7 @@ use super::pod_clique_object::{position_of, template_of};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedClaim<'a> {
     pub name: String,
-    /// The owner's replica whose pods use the claim; `None` if all replicas share the claim.
+    /// `None` if all replicas share the claim.
     pub replica: Option<i32>,
     pub template: &'a str,
     pub namespace: Option<&'a str>,
@@ -27,7 +25,7 @@ pub(crate) struct Entry<'a> {
     pub name: &'a str,
     pub namespace: Option<&'a str>,
     pub scope: ResourceSharingScope,
-    /// Names of cliques and of scaling groups that get the claim; `None` for all.
+    /// Names of cliques and of scaling groups; `None` for all.
     filter: Option<[&'a [String]; 2]>,
 }
 
@@ -149,7 +147,6 @@ mod tests {
 
     use super::*;
 
-    /// Every level, with and without filters: `a` is standalone, `b` and `c` are in the group `sg`.
     fn pcs() -> PodCliqueSet {
         let clique = |name: &str, sharing: Value| json!({"name": name, "resourceSharing": sharing, "spec": {"podSpec": {}, "replicas": 2}});
         let template = json!({

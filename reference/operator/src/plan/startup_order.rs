@@ -1,10 +1,8 @@
 //! Which PodCliques must be Ready before the containers of another one start.
 //!
-//! With InOrder, a clique waits for the previous clique in the template; with Explicit, for the cliques
-//! that it names. In the base PodGang, waiting for a clique of a scaling group means waiting for its
-//! replicas in the base. A scaled replica waits only for members of the same replica, because it starts
-//! after its group's base anyway (AON-06). Names are built from the template, and never compared by prefix
-//! or suffix.
+//! In the base PodGang, waiting for a clique of a scaling group means waiting for its replicas in the base. A
+//! scaled replica waits only for members of the same replica, because it starts after its group's base anyway
+//! (AON-06). Names are built from the template, and never compared by prefix or suffix.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +15,6 @@ pub(crate) struct Parent {
     pub ready: i32,
 }
 
-/// The clique is in replica `i`; `group` is its PodCliqueScalingGroup and the replica index there.
 pub(super) fn parents(
     pcs: &PodCliqueSet,
     clique: &PodCliqueTemplateSpec,
@@ -37,12 +34,11 @@ pub(crate) fn has_order(pcs: &PodCliqueSet) -> bool {
     pcs.spec.template.cliques.iter().any(|clique| starts_after_others(pcs, clique))
 }
 
-/// Whether the pods of a clique wait for others, in an init container of Grove's.
 pub(crate) fn starts_after_others(pcs: &PodCliqueSet, clique: &PodCliqueTemplateSpec) -> bool {
     !template_parents(pcs, clique).is_empty()
 }
 
-/// An update unit is a clique, or a replica of its scaling group. It may follow directly or indirectly.
+/// Directly or indirectly. An update unit is a clique, or a replica of its scaling group.
 pub(crate) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
     let template = &pcs.spec.template;
     let unit_of = |clique: &str| {
@@ -83,7 +79,6 @@ fn template_parents<'a>(
     }
 }
 
-/// `i` and `group` are the replica and the scaling group of the waiting PodClique.
 fn pod_clique_names(pcs: &PodCliqueSet, parent: &str, i: i32, group: Option<(&str, i32)>) -> Vec<String> {
     let pcs_name = pcs.name_any();
     let config_of = |pcsg: &str| {
@@ -113,8 +108,6 @@ mod tests {
 
     use super::*;
 
-    /// Cliques `a` and `a-b` are standalone. Cliques `b` and `b-a` are in a group of 3 replicas, 2 of them in
-    /// the base.
     fn pcs(order: &str) -> PodCliqueSet {
         let clique = |name: &str, min: i32, after: &[&str]| json!({"name": name, "spec": {"podSpec": {}, "replicas": 4, "minAvailable": min, "startsAfter": after}});
         serde_json::from_value(json!({"metadata": {"name": "wl"}, "spec": {"replicas": 1, "template": {

@@ -1,5 +1,3 @@
-//! Translates the domains of a PodCliqueSet to the node-label keys of its PodGangs.
-//!
 //! As in upstream, a domain that the ClusterTopologyBinding does not define is dropped. The PodCliqueSet's
 //! condition reports it, and bound pods stay.
 
