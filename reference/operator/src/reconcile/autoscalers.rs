@@ -1,4 +1,4 @@
-//! Creates HorizontalPodAutoscalers. An autoscaler has the name of its scale target (AUTO-01).
+//! An autoscaler has the name of its scale target (AUTO-01).
 
 use futures::FutureExt;
 use grove_api::PodCliqueSet;
@@ -10,7 +10,6 @@ use crate::context::Context;
 use crate::context::children::{Children, Write};
 use crate::plan::autoscaler_objects::{autoscalers, change};
 
-/// Event reason: an autoscaler of another owner has the name of one that the PodCliqueSet needs.
 const REASON_NOT_OWNED: &str = "HorizontalPodAutoscalerNotOwned";
 const REASON_FAILED: &str = "HorizontalPodAutoscalerFailed";
 

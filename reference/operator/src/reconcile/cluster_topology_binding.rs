@@ -1,8 +1,7 @@
 //! Syncs the schedulers' topology resources with a ClusterTopologyBinding and reports their state (TOPO-09).
 //!
-//! A topology resource that the binding refers to belongs to someone else and is only compared. Otherwise the
-//! backend creates one with the binding as its controller, so the garbage collector deletes it with the
-//! binding (DEL-09). A backend whose scheduler is not installed does not block the others.
+//! A topology resource that the binding refers to belongs to someone else and is only compared. A backend
+//! whose scheduler is not installed does not block the others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +20,7 @@ const REASON_DRIFT_DETECTED: &str = "TopologyDriftDetected";
 /// No event reports that the API of a scheduler is installed.
 const NOT_READY_PAUSE: Duration = Duration::from_secs(5);
 
-/// Writes the status even if a backend fails, then returns the last error that is worth a retry.
+/// Returns the last error that is worth a retry.
 pub(crate) async fn reconcile(
     binding: Arc<ClusterTopologyBinding>,
     context: Arc<Context>,
@@ -45,7 +44,6 @@ pub(crate) async fn reconcile(
     }
 }
 
-/// State of every scheduler's topology resources, and the last error that is worth a retry.
 async fn survey(
     binding: &ClusterTopologyBinding,
     context: &Context,

@@ -4,12 +4,10 @@
 //! A PodCliqueSet replica is breached if one of its standalone PodCliques is, or if a scaling group has too
 //! few unbreached replicas. Otherwise only the breached replica of the group is terminated. A PodClique can
 //! be breached only after its minimum was bound in this generation, so a gang that waits for room keeps
-//! waiting. The statuses store the start of a breach, so a restart does not restart the delay. Termination
-//! only writes the number of the next generation; the PodClique reconciler then replaces the pods.
+//! waiting. The statuses store the start of a breach, so a restart does not restart the delay.
 //!
-//! An update also takes pods down. In the replica of the current update step, the delay starts with the step,
-//! and again with each pod that becomes Ready. The replica is terminated only if the step makes no progress
-//! for a whole delay.
+//! In the replica of the current update step, the delay starts with the step, and again with each pod that
+//! becomes Ready: it is terminated only if the step makes no progress for a whole delay.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,7 +162,7 @@ fn due_terminations(times: &BreachTimes, delay: Duration, now: Timestamp) -> Due
 
 struct Replica {
     i: i32,
-    /// PodCliques with the generation that their pods must have.
+    /// With the generation that their pods must have.
     standalone: Vec<(Arc<PodClique>, u64)>,
     groups: Vec<Group>,
     base: String,
@@ -246,8 +244,7 @@ impl Replica {
         }
     }
 
-    /// Starts the next generation of the whole replica. The number exceeds that of every pod, because a
-    /// recreated PodGang has lost its count.
+    /// The number exceeds that of every pod, because a recreated PodGang has lost its count.
     async fn recycle(&self, context: &Context, pcs: &PodCliqueSet, why: &str) -> Result<(), ReconcileError> {
         let Some(base) = context.caches.own_pod_gang(pcs, &self.base) else { return Ok(()) };
         let cliques = self
@@ -333,7 +330,6 @@ impl Group {
     }
 }
 
-/// The start of a PodClique's breach, if its minimum was bound in this generation.
 fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
     let conditions = &pclq.status.as_ref()?.conditions;
     let breached = conditions::true_since(conditions, CONDITION_MIN_AVAILABLE_BREACHED)?;
@@ -341,7 +337,7 @@ fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
         let created = pclq.metadata.creation_timestamp.as_ref().map(|created| created.0);
         return Some(breached.max(created.unwrap_or(breached)));
     }
-    // Before the minimum was bound, no pod was lost, so the breach starts at the binding at the earliest.
+    // Before that, no pod was lost.
     Some(breached.max(held_since(conditions, generation)?))
 }
 

@@ -1,9 +1,8 @@
 //! Finds PodGangs that are only partially bound. Their scheduler binds podgroups one by one (TERM-17), or a
 //! pod waits for its volume after all pods have got nodes (TERM-21).
 //!
-//! Such a gang is not breached, because some of its podgroups were never bound. It would keep its nodes
-//! indefinitely, and two gangs that each hold nodes that the other needs would block each other. So a PodGang
-//! that was partially bound for the termination delay is terminated.
+//! Such a gang is not breached, because some of its podgroups were never bound. Two gangs that each hold
+//! nodes that the other needs would block each other, so it is terminated after the termination delay.
 //!
 //! PodGangs that wait for room are terminated one per delay, the youngest first. If all were terminated at
 //! once, each could bind the same part again. A PodGang that waits for a volume has room, so it is terminated
@@ -27,7 +26,6 @@ use crate::status::held::held_since;
 const MIN_BINDING_TIME: Duration = Duration::from_secs(6);
 
 struct PodGroupBinding {
-    /// When the minimum of the podgroup was first reported as bound.
     minimum: Option<Timestamp>,
     first_pod: Option<Timestamp>,
 }
@@ -38,8 +36,7 @@ struct HalfBound {
     waits_for_room: bool,
 }
 
-/// A PodGang that is partially bound, if the minimum of some podgroup was never bound in this generation. A
-/// gang that was fully bound and has lost a pod is breached, which `gang_termination` handles.
+/// A gang that was fully bound and has lost a pod is breached, which `gang_termination` handles.
 fn find_half_bound(caches: &Caches, pod_gang: &PodGang) -> Option<HalfBound> {
     let pcs = caches.pod_clique_set_of(pod_gang)?;
     let view = GangView::of(caches, pod_gang);
@@ -55,7 +52,6 @@ fn find_half_bound(caches: &Caches, pod_gang: &PodGang) -> Option<HalfBound> {
     Some(HalfBound { since, waits_for_room: view.pods().iter().any(|pod| refusal(pod).is_some()) })
 }
 
-/// The time of the first binding, if the gang has not been bound as a whole since then.
 fn half_bound_since(pod_gang: &PodGang, bindings: &[PodGroupBinding]) -> Option<Timestamp> {
     let times = bindings.iter().flat_map(|podgroup| [podgroup.minimum, podgroup.first_pod]);
     let since = times.flatten().min()?;
@@ -67,7 +63,7 @@ fn half_bound_since(pod_gang: &PodGang, bindings: &[PodGroupBinding]) -> Option<
     (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
 }
 
-/// When a PodGang became partially bound, and after how many termination delays it is terminated.
+/// With the number of termination delays after which it is terminated.
 pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Timestamp, u32)> {
     let HalfBound { since, waits_for_room } = find_half_bound(&context.caches, pod_gang)?;
     if !waits_for_room {

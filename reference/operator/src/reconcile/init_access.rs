@@ -1,8 +1,7 @@
 //! Lets the init containers of a PodCliqueSet with a startup order read its pods (START-03).
 //!
-//! The objects are created once and not watched: the controller creates Secrets and never reads them. So an
-//! existing Secret may belong to a deleted predecessor. It is accepted once the PodCliqueSet is older than
-//! the time that garbage collection takes.
+//! The controller creates Secrets and never reads them. So an existing Secret may belong to a deleted
+//! predecessor. It is accepted once the PodCliqueSet is older than the time that garbage collection takes.
 
 use grove_api::{PodCliqueSet, names};
 use jiff::{SignedDuration, Timestamp};
@@ -17,7 +16,6 @@ use crate::context::error::ReconcileError;
 use crate::context::{Context, writes};
 
 const TOKEN: &str = "kubernetes.io/service-account-token";
-/// Annotation of a token Secret: the name of its service account.
 const SERVICE_ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const REASON_FAILED: &str = "InitContainerAccessFailed";
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -77,7 +75,6 @@ fn service_account(pcs: &PodCliqueSet) -> ServiceAccount {
     let name = names::init_service_account(&pcs.name_any());
     ServiceAccount {
         metadata: metadata(pcs, name, names::COMPONENT_INIT_SERVICE_ACCOUNT),
-        // Init containers mount the token themselves.
         automount_service_account_token: Some(false),
         ..ServiceAccount::default()
     }

@@ -1,7 +1,5 @@
-//! Reconcilers of objects.
-//!
-//! They compare the desired objects with the caches and write the difference. They write only two statuses:
-//! `Initialized` of a PodGang, because gates depend on it, and the status of a ClusterTopologyBinding.
+//! Reconcilers of objects. They write only two statuses: `Initialized` of a PodGang, because gates depend on
+//! it, and the status of a ClusterTopologyBinding.
 
 mod autoscalers;
 pub(crate) mod cluster_topology_binding;

@@ -1,5 +1,3 @@
-//! Reconciles a PodClique: creates and deletes pods, then removes gates where allowed.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,7 +30,6 @@ use crate::plan::{pod, replicas};
 use crate::update::previous_template;
 use crate::update::update_view::{CliqueView, is_in_update_step};
 
-/// Makes all writes even if one fails, and returns the first error.
 pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
     let Some(dependencies) = Dependencies::of(&context, &pclq) else { return Ok(Action::await_change()) };
     let clique = dependencies.clique(&context, &pclq);
@@ -118,8 +115,7 @@ impl Clique<'_> {
     /// A finished pod no longer belongs to the gang, so it is replaced (AON-11).
     async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let unseen = self.unseen(pods);
-        // Expectations of a deleted PodClique are forgotten, so their absence does not mean that the cache is
-        // complete.
+        // Expectations of a deleted PodClique are forgotten, but the cache may be incomplete.
         let current =
             self.context.caches.pod_cliques.get(self.pclq.namespace().as_deref(), &self.pclq.name_any());
         if current.is_none_or(|current| current.uid() != self.pclq.uid()) {
@@ -158,9 +154,8 @@ impl Clique<'_> {
         }
         let deletions =
             finished.chain(surplus).chain(former).chain(replaced).map(|pod| self.delete(pod).boxed());
-        // Create no pod before its gang resources exist. Pods name their PodGroup. Pods of a new PodGang
-        // would keep a deleted PodGroup of that name alive by its finalizer, and block the name indefinitely
-        // (DEL-08).
+        // Pods name their PodGroup. Pods of a new PodGang would keep a deleted PodGroup of that name alive by
+        // its finalizer, and block the name indefinitely (DEL-08).
         let may_create = indexes_are_free
             && self.context.synced.are_synced(self.pod_gang)
             && self.is_gang_of_this_generation()
@@ -182,9 +177,8 @@ impl Clique<'_> {
         result
     }
 
-    /// Whether the PodClique still exists. Earlier pods may have disappeared because the PodClique was
-    /// deleted, which another watch reports later. New pods would then exist alongside the pods of a new
-    /// PodClique with the same name, which have the same hostnames.
+    /// Earlier pods may have disappeared because the PodClique was deleted, which another watch reports
+    /// later. New pods would have the hostnames of those of a new PodClique with the same name.
     async fn still_exists(&self) -> Result<bool, ReconcileError> {
         if !self.context.expectations.has_created(self.uid()) {
             return Ok(true);
@@ -192,9 +186,9 @@ impl Clique<'_> {
         writes::still_exists(&self.context.client, self.pclq).await
     }
 
-    /// Whether the PodClique is scaled to 0 but still in its PodGang. Its pods are deleted only after the
-    /// podgroup has left the PodGang. Otherwise the other podgroups would be no complete gang, and later pods
-    /// could be mistaken for the deleted pods (AUTO-06).
+    /// Scaled to 0 but still in its PodGang. Pods are deleted only after the podgroup has left. Otherwise the
+    /// other podgroups would be no complete gang, and later pods could be mistaken for the deleted pods
+    /// (AUTO-06).
     fn is_leaving(&self) -> bool {
         let mut podgroups = self.pod_gang.spec.podgroups.iter();
         self.pclq.spec.replicas == 0
@@ -204,8 +198,8 @@ impl Clique<'_> {
             && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
     }
 
-    /// The pods that an update takes down now: the pod of the current update step, and old pods that are not
-    /// Ready. Pods of a scaling group are replaced with their replica.
+    /// The pod of the current update step, and old pods that are not Ready. Pods of a scaling group are
+    /// replaced with their replica.
     fn due_in_update(&self, pods: &[Arc<Pod>], unseen: &Unseen) -> Vec<String> {
         let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
         if !is_standalone || !is_in_update_step(self.pcs, self.pclq) {
@@ -237,8 +231,8 @@ impl Clique<'_> {
         }
     }
 
-    /// Whether the PodGang has reached the generation of the pods. A scaled PodGang follows its base; in a
-    /// base PodGang, a replica of a scaling group may have been terminated alone.
+    /// A scaled PodGang follows its base; in a base PodGang, a replica of a scaling group may have been
+    /// terminated alone.
     fn is_gang_of_this_generation(&self) -> bool {
         let is_scaled = self.pclq.labels().contains_key(LABEL_BASE_POD_GANG);
         !is_scaled || generation::of_gang(self.pod_gang) == self.generation
@@ -355,7 +349,6 @@ impl Clique<'_> {
                 self.context.expectations.expect_release(self.uid(), &pod.uid().unwrap_or_default());
                 Ok(())
             }
-            // The pod was deleted or replaced by another pod, which the cache will show.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             Err(source) => {
                 Err(ReconcileError::Api { action: format!("ungate Pod {}", pod.name_any()), source })
@@ -373,7 +366,7 @@ fn seen(pod: &Pod) -> Seen<'_> {
     }
 }
 
-/// The error without the pod's name, which differs with every attempt and would be a new reason each time.
+/// The pod's name differs with every attempt and would be a new reason each time.
 fn reason(error: &ReconcileError, pod_clique: &str) -> String {
     let ReconcileError::Api { source: kube::Error::Api(status), .. } = error else {
         return error.to_string();

@@ -1,8 +1,5 @@
-//! Reconciles a PodCliqueSet.
-//!
-//! Scaling groups create their own PodCliques, and PodCliques their pods. `pod_gang` passes PodGangs to the
-//! backend. A PodClique gets a new template at once. A pod gets it only when it is replaced, for any reason.
-//! `rolling_update` selects the pods to replace.
+//! Reconciles a PodCliqueSet. A PodClique gets a new template at once. A pod gets it only when it is
+//! replaced, for any reason. `rolling_update` selects the pods to replace.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,13 +27,10 @@ use crate::plan::topology_translation::topology_name;
 use crate::plan::{patches, pod_clique_set_objects as objects, pod_gang_object, startup_order};
 use crate::update::previous_template;
 
-/// Event reason: the backend of a PodCliqueSet is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 
-/// When to check again whether a PodCliqueSet may be started.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(300);
 
-/// Makes all writes even if one fails, and returns the first error.
 pub(crate) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -79,7 +73,7 @@ fn pod_count(pcs: &PodCliqueSet) -> usize {
     template.cliques.iter().map(clique_pods).fold(0, usize::saturating_add)
 }
 
-/// Returns all pending writes. If the backend fails, there are none, so that nothing is deleted by mistake.
+/// If the backend fails, there are none, so that nothing is deleted by mistake.
 async fn writes<'a>(
     context: &'a Context,
     pcs: &'a PodCliqueSet,
@@ -179,9 +173,8 @@ fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<
     )
 }
 
-/// Whether members of an unwanted scaled PodGang still have to be deleted. Their scaling group deletes them
-/// and may currently see another number of replicas. A PodGang that is recreated while these members exist
-/// would be stuck. Each deleted member wakes the PodCliqueSet.
+/// Their scaling group deletes them and may currently see another number of replicas. A PodGang that is
+/// recreated while these members exist would be stuck.
 fn has_members_to_delete(context: &Context, pod_gang: &PodGang) -> bool {
     let namespace = pod_gang.namespace();
     pod_gang.spec.podgroups.iter().any(|podgroup| {
@@ -195,7 +188,6 @@ fn has_members_to_delete(context: &Context, pod_gang: &PodGang) -> bool {
     })
 }
 
-/// The faults `drop-podgroup` and `key-one-level-down`.
 fn apply_faults(shape: &mut GangShape) {
     if fault!("key-one-level-down") && !shape.spec.topology_constraint_group_configs.is_empty() {
         let gang_constraint = shape.spec.topology_constraint.take();
@@ -215,8 +207,8 @@ fn apply_faults(shape: &mut GangShape) {
 
 /// Empty if the PodCliqueSet names no topology or its ClusterTopologyBinding was deleted.
 ///
-/// Reads the binding from the API server if the cache lacks it. Gang resources are immutable, so a PodGang
-/// that is created just before the cache shows the binding would lack its constraints indefinitely.
+/// Reads the binding from the API server if the cache lacks it: gang resources are immutable, so a PodGang
+/// that is created too early would lack its constraints indefinitely.
 async fn topology_levels(
     context: &Context,
     pcs: &PodCliqueSet,

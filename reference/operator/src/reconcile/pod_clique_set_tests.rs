@@ -85,8 +85,6 @@ async fn scale_in_deletes_the_highest_replica_and_nothing_else() {
     assert!(written.iter().all(|(_, body)| body["preconditions"]["uid"].is_string()), "deletes by uid");
 }
 
-/// A PodCliqueSet with one claim for all replicas and one claim per replica. If `elsewhere`, it also has a
-/// claim from a template in another namespace.
 fn sharing(replicas: i32, elsewhere: bool) -> PodCliqueSet {
     let mut pcs = pod_clique_set(replicas);
     let spec = json!({"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}});
@@ -197,7 +195,6 @@ async fn objects_of_a_predecessor_block_creation() {
     assert_eq!(world.written(), [], "neither patched nor deleted: the garbage collector deletes them");
 }
 
-/// Clique `sg` and scaling group `sg` have objects of one name. Only the group has no replicas.
 #[tokio::test]
 async fn an_idle_scaling_group_does_not_take_a_clique_of_its_name_along() {
     let mut pcs = pod_clique_set(1);
@@ -213,8 +210,6 @@ async fn an_idle_scaling_group_does_not_take_a_clique_of_its_name_along() {
     assert_eq!(podgroups, ["wl-0-sg"]);
 }
 
-/// A PodClique of PodCliqueSet `wl-0` has the name of one of `wl`. The rest is created, and `wl` reports the
-/// name until it is free.
 #[tokio::test]
 async fn a_name_that_another_owner_has_is_reported() {
     let mut world = World::new();

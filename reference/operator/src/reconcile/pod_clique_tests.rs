@@ -189,8 +189,6 @@ async fn no_pod_is_created_before_the_gang_resources_exist() {
     assert_eq!(step(&mut world, &pod_clique(2)).await.len(), 2);
 }
 
-/// A PodGang was deleted and recreated while pods were created. The old PodGroup waits for these pods, and
-/// the new PodGang waits for the old PodGroup.
 #[tokio::test]
 async fn gated_pods_that_keep_a_deleted_gangs_resources_alive_are_deleted() {
     let (mut world, mut pods) = world_with_pods(&pod_clique(2)).await;

@@ -1,8 +1,5 @@
-//! Creates a pod exactly once.
-//!
-//! The controller chooses the name, so that it can look up the pod after a timeout or a lost connection. If
-//! no pod of that name exists, it was not created. Creating another pod without this check could give the
-//! gang one pod too many.
+//! The controller chooses the name of a pod, so that it can look it up after a timeout or a lost connection.
+//! Creating another pod without this check could give the gang one pod too many.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -14,11 +11,10 @@ use kube::{Client, ResourceExt};
 use crate::context::error::ReconcileError;
 use crate::context::writes;
 
-/// Characters of generated names, as in Kubernetes: no vowels and no look-alikes.
+/// As in Kubernetes: no vowels and no look-alikes.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_LENGTH: usize = 5;
 
-/// `<pclq>-` and five random characters.
 pub(super) fn pod_name(pclq: &str) -> String {
     let mut random = RandomState::new().hash_one(pclq);
     let mut name = names::pod_generate_name(pclq);
@@ -30,7 +26,7 @@ pub(super) fn pod_name(pclq: &str) -> String {
     name
 }
 
-/// Creates the pod. Any error other than [`ReconcileError::Unsettled`] means that it was not created.
+/// Any error other than [`ReconcileError::Unsettled`] means that it was not created.
 pub(super) async fn create(client: &Client, pod: &DynamicObject) -> Result<(), ReconcileError> {
     let (namespace, name) = (pod.namespace().unwrap_or_default(), pod.name_any());
     let failed = |source| ReconcileError::Api { action: format!("create Pod {namespace}/{name}"), source };

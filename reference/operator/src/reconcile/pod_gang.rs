@@ -1,9 +1,8 @@
 //! Reconciles a PodGang: passes it to its backend, references its pods, sets `Initialized`.
 //!
-//! The order is part of the contract (GANG-07): the gang resources exist before `Initialized` is True, and no
-//! gate is removed before that. `podReferences` are first written when every pod exists, all at once, and
-//! then follow the live pods. Each such write creates a new generation, for which the backend is called
-//! again.
+//! The gang resources exist before `Initialized` is True, and no gate is removed before that (GANG-07).
+//! `podReferences` are first written when every pod exists, all at once, and then follow the live pods. Each
+//! such write creates a new generation, for which the backend is called again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,11 +23,8 @@ use crate::faults::fault;
 use crate::plan::conditions::{self, ConditionUpdate};
 use crate::status::pod_gang::current_status;
 
-/// Event reason: the backend of a PodGang is not enabled (ADM-22).
 const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
-/// Event reason: the gang resources of a PodGang are wrong and cannot be repaired (GANG-12).
 const REASON_RESOURCES_DRIFTED: &str = "GangResourcesDrifted";
-/// Annotation that the fault `write-on-reconcile` writes.
 const ANNOTATION_RECONCILED_AT: &str = "grove.io/reconciled-at";
 
 pub(crate) async fn reconcile(
@@ -99,7 +95,7 @@ impl Gang<'_> {
     async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
         let Context { caches, synced, events, client, .. } = self.context;
         // A gang resource may have disappeared because the PodGang was deleted, which another watch reports
-        // later. It must not be recreated then.
+        // later.
         if synced.has_deleted_resource(self.pod_gang) && !writes::still_exists(client, self.pod_gang).await? {
             return Ok(false);
         }
@@ -141,7 +137,6 @@ impl Gang<'_> {
                     self.wake_status();
                 }
                 match error {
-                    // Only a change of the PodGang helps.
                     ReconcileError::Backend(BackendError::Refused(_)) => Ok(false),
                     error => Err(error),
                 }
@@ -161,8 +156,8 @@ impl Gang<'_> {
         }
     }
 
-    /// Keeps the conditions that other writers set. The patch applies only to the version of the PodGang from
-    /// which it was computed.
+    /// Applies only to the version of the PodGang from which it was computed, and keeps the conditions of
+    /// others.
     async fn set_initialized(&self, initialized: bool) -> Result<(), ReconcileError> {
         let verdict = match initialized {
             true => ConditionUpdate {
@@ -178,7 +173,6 @@ impl Gang<'_> {
                 message: "Not all constituent pods have been created yet".to_owned(),
             },
         };
-        // When the pods exist, the same write also updates the rest of the status.
         let status = match initialized {
             true => current_status(self.context, self.pod_gang),
             false => self.pod_gang.status.clone().unwrap_or_default(),
@@ -191,7 +185,6 @@ impl Gang<'_> {
         writes::patch_status(self.context, self.pod_gang, &patch).await
     }
 
-    /// The fault `write-on-reconcile`: writes a new value every second.
     async fn write_every_second(&self) -> Result<Action, ReconcileError> {
         let now = jiff::Timestamp::now().as_second().to_string();
         if self.pod_gang.annotations().get(ANNOTATION_RECONCILED_AT) != Some(&now) {

@@ -1,8 +1,6 @@
-//! Creates the ResourceClaims that pods share, from their templates.
-//!
-//! A template is one of the PodCliqueSet's own, or else a ResourceClaimTemplate object. A claim's spec is
-//! immutable, so its template is read only at creation. A claim outlives the generations of its pods, and is
-//! deallocated when its last pod is deleted (TERM-12, TERM-20).
+//! Creates the ResourceClaims that pods share, from their templates. A claim's spec is immutable, so its
+//! template is read only at creation. A claim outlives the generations of its pods, and is deallocated when
+//! its last pod is deleted (TERM-12, TERM-20).
 
 use std::collections::BTreeMap;
 
@@ -28,7 +26,6 @@ use crate::plan::resource_sharing::{self, Entry, SharedClaim, claims, config_of}
 
 const REASON_FAILED: &str = "ResourceClaimFailed";
 
-/// Deletes the claims of replicas that were scaled in. Tries all, and returns the first error.
 pub(super) async fn for_pod_clique_set(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
     let entries = resource_sharing::pcs_entries(&pcs.spec.template.resource_sharing);
     let replicas: Vec<i32> = (0..pcs.spec.replicas).collect();
@@ -55,8 +52,7 @@ pub(super) async fn for_scaling_group(
     ensure(context, pcs, pcsg, &entries, &replicas, label).await
 }
 
-/// Creates the claims that a PodClique with these pods shares, and deletes those that no pod needs. After a
-/// scale-in, pods of any index may remain and keep their claims.
+/// Deletes claims that no pod needs. After a scale-in, pods of any index may remain and keep their claims.
 pub(super) async fn for_pod_clique<'a>(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -78,7 +74,6 @@ pub(super) async fn for_pod_clique<'a>(
     ensure(context, pcs, pclq, &entries, &replicas, label).await
 }
 
-/// `label` returns the labels of the claim of one replica, or of the claim for all replicas.
 async fn ensure<O>(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -157,7 +152,7 @@ impl Template {
     }
 }
 
-/// The template of a claim. Templates of the PodCliqueSet take precedence over objects of the same name.
+/// Templates of the PodCliqueSet take precedence over objects of the same name.
 async fn template(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -180,7 +175,7 @@ async fn template(
     Ok(serde_json::from_value(found.data["spec"].clone())?)
 }
 
-/// Compares only labels and annotations, because a claim's spec is immutable.
+/// A claim's spec is immutable.
 fn change(existing: &ResourceClaim, wanted: &ResourceClaim) -> serde_json::Result<Option<Value>> {
     Ok(patches::change(existing, wanted, [json!({}), json!({})]))
 }

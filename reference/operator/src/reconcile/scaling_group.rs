@@ -1,8 +1,5 @@
-//! Reconciles a PodCliqueScalingGroup.
-//!
-//! Replicas with an index below `minAvailable` belong to the base PodGang. Each further replica belongs to a
-//! scaled PodGang, whose pods wait for the base (AON-06). `pod_clique_set` creates the PodGangs. An update
-//! replaces a replica as a whole.
+//! Replicas with an index below `minAvailable` belong to the base PodGang, each further one to a scaled
+//! PodGang, whose pods wait for the base (AON-06). An update replaces a replica as a whole.
 
 use std::sync::Arc;
 
@@ -26,7 +23,6 @@ use crate::plan::pod_gang_names::PodGangNames;
 use crate::update::previous_template;
 use crate::update::update_view::{GroupView, is_in_update_step};
 
-/// Sends all writes even if one fails, and returns the first error.
 pub(crate) async fn reconcile(
     pcsg: Arc<PodCliqueScalingGroup>,
     context: Arc<Context>,
@@ -63,8 +59,8 @@ pub(crate) async fn reconcile(
     Ok(Action::await_change())
 }
 
-/// Whether the group is scaled to 0 but this member is still in the base PodGang. Its pods are deleted only
-/// after the podgroup has left the PodGang (AUTO-06; `pod_clique` explains why).
+/// The pods of a member are deleted only after the podgroup has left the base PodGang (AUTO-06; `pod_clique`
+/// explains why).
 fn is_leaving(
     context: &Context,
     pcs: &PodCliqueSet,
