@@ -1,21 +1,19 @@
-//! Which objects a reconciler must process, and when.
-//!
-//! Each object is queued once, at the earliest requested time. Objects that became due earlier come first, so
-//! that older work finishes first under load. A request for an object that is being reconciled takes effect
-//! when that reconciliation is done.
+//! Which objects a reconciler must process, and when. Objects that became due earlier come first, so that
+//! older work finishes first under load. A request for an object that is being reconciled takes effect when
+//! that reconciliation is done.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 use tokio::time::Instant;
 
-/// When an object is due, and the number of the request, which orders objects that are due at the same time.
+/// The number of the request orders objects that are due at the same time.
 type Slot = (Instant, u64);
 
 pub(super) struct Agenda<T> {
     due: BTreeMap<Slot, T>,
     slots: HashMap<T, Slot>,
-    /// Objects that are being reconciled, and when each is due again, if at all.
+    /// When each is due again, if at all.
     busy: HashMap<T, Option<Instant>>,
     requests: u64,
 }

@@ -1,5 +1,3 @@
-//! A layer around every request that counts writes.
-
 use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;

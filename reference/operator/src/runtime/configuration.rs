@@ -1,7 +1,5 @@
-//! Reads the configuration file, an OperatorConfiguration of `operator.config.grove.io/v1alpha1`. It has the
-//! schedulers and the init-container image, which upstream reads from an environment variable.
-//!
-//! An unknown field or value stops the controller before it changes the cluster.
+//! Reads the configuration file, an OperatorConfiguration of `operator.config.grove.io/v1alpha1`. An unknown
+//! field or value stops the controller before it changes the cluster.
 
 use std::sync::Arc;
 
@@ -69,8 +67,8 @@ struct FileProfile {
 }
 
 impl Configuration {
-    /// Parses a configuration file. `default-scheduler` is enabled even if no profile names it.
-    /// [`registry`](Self::registry) checks the `config` of the profiles.
+    /// `default-scheduler` is enabled even if no profile names it. [`registry`](Self::registry) checks the
+    /// `config` of the profiles.
     pub fn parse(text: &str) -> Result<Self, ConfigurationError> {
         let documents =
             yaml::documents(text).map_err(|error| ConfigurationError::new(".", error.to_string()))?;
@@ -119,7 +117,7 @@ impl Configuration {
         &self.init_image
     }
 
-    /// Creates the backends of the profiles. `namespace` is the controller's own namespace, which exists.
+    /// `namespace` is the controller's own, which exists.
     pub fn registry(&self, client: &Client, namespace: &str) -> Result<Registry, ConfigurationError> {
         let backend =
             |(i, profile): (usize, &Profile)| -> Result<Arc<dyn SchedulerBackend>, ConfigurationError> {

@@ -1,8 +1,8 @@
 //! The objects that the controller needs in a cluster, in the order to apply them.
 //!
-//! `manifests/controller` contains them, and `kubectl apply -k` uses it unchanged. This module only changes
-//! the webhooks' target. Use server-side apply: the CustomResourceDefinitions embed the whole PodSpec, and
-//! the annotation of client-side apply comes near its size limit.
+//! `kubectl apply -k manifests/controller` uses them unchanged. Use server-side apply: the
+//! CustomResourceDefinitions embed the whole PodSpec, and the annotation of client-side apply comes near its
+//! size limit.
 
 use grove_yaml as yaml;
 use grove_yaml::YamlError;
@@ -16,7 +16,6 @@ pub const MUTATING_CONFIGURATIONS: [&str; 1] = ["podcliqueset-defaulting-webhook
 pub const VALIDATING_CONFIGURATIONS: [&str; 3] =
     ["podcliqueset-validating-webhook", "clustertopology-validating-webhook", "scale-validating-webhook"];
 const RBAC: &str = include_str!("../../../../manifests/controller/rbac.yaml");
-/// Generated from the types of `grove-api` by `cargo run -p generate`.
 pub const CRDS: &str = include_str!("../../../../manifests/controller/crds.yaml");
 const WEBHOOKS: &str = include_str!("../../../../manifests/controller/webhooks.yaml");
 
@@ -39,11 +38,11 @@ pub enum WebhookTarget {
 #[derive(Clone, Debug)]
 pub struct InstallOptions {
     pub webhooks: WebhookTarget,
-    /// Certificate authority of the webhooks' certificate, PEM.
+    /// PEM.
     pub ca_bundle: Vec<u8>,
 }
 
-/// Namespace, permissions, CustomResourceDefinitions and webhook configurations, in the order to apply them.
+/// In the order to apply them.
 pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     objects.extend(yaml::documents(CRDS)?);

@@ -70,7 +70,6 @@ fn webhooks_fail_closed() {
     }
 }
 
-/// The file equals the objects for a Service target, without the caBundle that the controller writes.
 #[test]
 fn the_webhooks_file_targets_the_service_of_the_deployment() {
     let webhooks = WebhookTarget::Service { name: "grove-backend-controller".into(), port: 443 };
@@ -176,7 +175,6 @@ fn the_manifests_are_consistent() {
     assert_eq!(*labels, one("pdb.yaml")["spec"]["selector"]["matchLabels"]);
     assert_eq!(pod["serviceAccountName"], SERVICE_ACCOUNT);
 
-    // The API server calls the Service that the certificate is for.
     let args: Vec<_> = pod["containers"][0]["args"].as_array().unwrap().iter().map(text).collect();
     let name = text(&service["metadata"]["name"]);
     assert!(args.contains(&format!("--managed-certificates={name}").as_str()), "{args:?}");
@@ -186,7 +184,6 @@ fn the_manifests_are_consistent() {
         assert_eq!(called["port"], service["spec"]["ports"][0]["port"]);
     }
 
-    // The configuration file is at the path in the argument, and is valid.
     let generator = &kustomization["configMapGenerator"][0];
     let file = text(&generator["files"][0]);
     let folder = text(&pod["containers"][0]["volumeMounts"][0]["mountPath"]);

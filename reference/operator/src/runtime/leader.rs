@@ -1,8 +1,6 @@
-//! Leader election with a Lease (`coordination.k8s.io/v1`).
-//!
-//! Only reconcilers wait for leadership; webhooks serve on every replica. A candidate measures with its own
-//! clock how long a lease has not changed, and never compares clocks. A leader that cannot renew its lease in
-//! time exits, because another replica may have taken over.
+//! Leader election with a Lease (`coordination.k8s.io/v1`). A candidate measures with its own clock how long
+//! a lease has not changed, and never compares clocks. A leader that cannot renew its lease in time exits,
+//! because another replica may have taken over.
 
 use std::time::Duration;
 
@@ -23,7 +21,6 @@ const RETRY_PERIOD: Duration = Duration::from_secs(2);
 pub(super) struct Candidate {
     leases: Api<Lease>,
     identity: String,
-    /// The latest lease, and when this version of it was first read.
     seen: Option<(LeaseSpec, Instant)>,
 }
 
@@ -78,7 +75,7 @@ impl Candidate {
         None
     }
 
-    /// Takes or renews the lease. Returns false if another candidate holds it.
+    /// Returns false if another candidate holds it.
     ///
     /// Any write to the lease causes a conflict, not only another candidate's, so the lease is read once
     /// more. After a second conflict, the next attempt decides.
@@ -180,8 +177,7 @@ mod tests {
         assert!(!candidate.attempt().await.unwrap());
     }
 
-    /// Responds like an API server. Each read returns the lease with the next holder of `holders`. The first
-    /// `refusals` writes are refused.
+    /// Each read returns the next of `holders`. The first `refusals` writes are refused.
     async fn conflicts(
         holders: &'static [&'static str],
         mut refusals: usize,

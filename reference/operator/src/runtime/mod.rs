@@ -1,5 +1,3 @@
-//! Runs the controller: startup and shutdown, leader election, HTTP servers, and the loop of the reconcilers.
-
 mod agenda;
 mod api_layer;
 mod configuration;

@@ -1,5 +1,3 @@
-//! Starts, runs and stops the controller.
-//!
 //! Startup order: configuration, CRDs, backends, certificate, caches, webhooks and health, leadership,
 //! reconcilers. SIGTERM is handled from the start: the kernel ignores it for PID 1 of a container unless the
 //! process installs a handler.
@@ -44,7 +42,6 @@ use crate::context::synced_gangs::SyncedGangs;
 use crate::context::{Context, triggers};
 use crate::plan::pod_gang_names::PodGangNames;
 
-/// How long running work may take after a shutdown request.
 const GRACE: Duration = Duration::from_secs(4);
 const CRDS_SERVED: Duration = Duration::from_secs(10);
 
@@ -58,7 +55,7 @@ const REQUIRED: [(&str, &[&str]); 2] = [
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Kubeconfig file. Without it: the pod's service account, or the user's own kubeconfig.
+    /// Without it: the pod's service account, or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
     pub config: PathBuf,
     pub namespace: String,
@@ -96,8 +93,6 @@ pub enum ProgramError {
     LeadershipLost,
 }
 
-/// Runs until a shutdown signal, or until a part of the controller ends unexpectedly. Running work may then
-/// take a few seconds.
 pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     // An error means that a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -247,7 +242,7 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
     Ok(if corrupts_writes() { builder.with_layer(&CorruptingLayer).build() } else { builder.build() })
 }
 
-/// Waits briefly for the CRDs, because the API server serves a new CRD only some time after it accepts it.
+/// The API server serves a new CRD only some time after it accepts it.
 async fn require_resources(client: &Client) -> Result<(), ProgramError> {
     let start = Instant::now();
     loop {

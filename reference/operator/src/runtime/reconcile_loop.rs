@@ -1,8 +1,8 @@
 //! Runs one reconciler: one task per object, exponential backoff after failures, metrics and logs.
 //!
-//! kube's applier is not used, for two reasons. It returns waiting objects in any order, so gangs would not
-//! be processed in the order in which they started. It polls all running work in one task whenever a part
-//! of it wakes, which costs most of a CPU with thousands of objects.
+//! kube's applier is not used. It returns waiting objects in any order, so gangs would not be processed in
+//! the order in which they started. It polls all running work in one task, which costs most of a CPU with
+//! thousands of objects.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -27,7 +27,6 @@ use crate::faults::fault;
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
-/// How long to wait before the cache is read again, if it does not show this program's own write yet.
 const CACHE_RECHECK: Duration = Duration::from_millis(25);
 
 pub(super) struct Settings {
@@ -38,12 +37,12 @@ pub(super) struct Settings {
     pub after_own_writes: bool,
 }
 
-/// How long changes of an object are collected. Later requests do not restart the time. Otherwise an object
-/// that changes constantly would never be reconciled.
+/// Later requests do not restart the time. Otherwise an object that changes constantly would never be
+/// reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gather {
     pub min: Duration,
-    /// Added for each other object that waits, so that more changes are collected under load.
+    /// For each other object that waits, so that more changes are collected under load.
     pub per_waiting: Duration,
     pub max: Duration,
 }
@@ -60,7 +59,7 @@ impl Gather {
 
 type Failures<K> = Arc<Mutex<HashMap<ObjectRef<K>, u32>>>;
 
-/// Runs until `stop` is cancelled and running work is done. Panics if a reconciliation panics.
+/// Panics if a reconciliation panics.
 pub(super) async fn run<K, R, F>(
     settings: Settings,
     store: Store<K>,
@@ -106,7 +105,6 @@ pub(super) async fn run<K, R, F>(
                         agenda.request(object, Instant::now() + after);
                     }
                 }
-                // A panic in a reconciliation ends the program.
                 Err(error) => if let Ok(panic) = error.try_into_panic() { std::panic::resume_unwind(panic) },
             },
             requested = inbox.next(), if is_open => {
@@ -120,7 +118,7 @@ pub(super) async fn run<K, R, F>(
     }
 }
 
-/// Returns when the object is due again, which after a failure is the next backoff.
+/// Returns when the object is due again.
 async fn reconcile_one<K: Resource<DynamicType = ()>>(
     name: &'static str,
     object: &ObjectRef<K>,
@@ -154,8 +152,8 @@ async fn reconcile_one<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Waits until all reconcilers have ended after `stop` was cancelled. If one ends or panics earlier, aborts
-/// the others and returns false: a controller without one of its reconcilers looks healthy but is not.
+/// If a reconciler ends or panics earlier, aborts the others and returns false: a controller without one of
+/// its reconcilers looks healthy but is not.
 pub(super) async fn wait_for_shutdown(mut reconcilers: JoinSet<()>, stop: &CancellationToken) -> bool {
     while let Some(result) = reconcilers.join_next().await {
         if let Err(error) = result {

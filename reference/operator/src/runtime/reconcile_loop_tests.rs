@@ -60,11 +60,8 @@ fn pod_gang(name: &str, version: &str) -> PodGang {
     serde_json::from_value(json!({"metadata": metadata, "spec": {"podgroups": []}})).unwrap()
 }
 
-/// Requests `requested` from a reconciler that takes 1 s for each object. Returns the reconciled objects,
-/// each with the second at which its reconciliation started.
-///
-/// The first reconciliation of an object fails if `fails`, and otherwise requeues after 60 s. After 20 s, the
-/// cache receives `later`.
+/// Objects take 1 s each. Returns the second at which each reconciliation started. The first reconciliation
+/// of an object fails if `fails`, and otherwise requeues after 60 s. After 20 s, the cache receives `later`.
 async fn reconciled(
     (mut world, settings): (World, Settings),
     requested: &[&str],

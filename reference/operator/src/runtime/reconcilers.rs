@@ -10,18 +10,17 @@ use crate::context::Context;
 use crate::context::queues::Inboxes;
 use crate::{reconcile, status};
 
-/// How long changes are collected before a status is written. With thousands of pods, one write then covers
-/// most steps of a gang. The maximum is short enough for statuses that are computed from other statuses
-/// (STAT-02).
+/// With thousands of pods, one write then covers most steps of a gang. The maximum is short enough for
+/// statuses that are computed from other statuses (STAT-02).
 const STATUS: Gather = Gather {
     min: Duration::from_millis(250),
     per_waiting: Duration::from_millis(20),
     max: Duration::from_millis(1200),
 };
-/// PodCliques that are reconciled concurrently. `flow` limits how many of them create pods at the same time.
+/// `flow` limits how many of them create pods at the same time.
 const POD_CLIQUES: usize = 4096;
 
-/// Runs until `stop` is cancelled and running work is done. Returns false if a reconciler ends earlier.
+/// Returns false if a reconciler ends earlier.
 pub(super) async fn reconcile_all(
     inboxes: Inboxes,
     context: &Arc<Context>,

@@ -1,9 +1,6 @@
-//! Serves health and metrics in plain text.
-//!
-//! `/healthz` reports that the process is alive. `/readyz` reports whether the caches are complete, and
-//! whether the certificate that the controller maintains is served. It also lists what each backend lacks. A
-//! backend without its scheduler's API does not make the controller unready, because the other backends
-//! continue (ADM-19).
+//! `/readyz` reports whether the caches are complete and the maintained certificate is served. A backend
+//! without its scheduler's API does not make the controller unready, because the other backends continue
+//! (ADM-19).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -21,8 +18,7 @@ use crate::context::Context;
 pub(super) struct Readiness {
     pub registry: Registry,
     pub ready: watch::Receiver<bool>,
-    /// Whether the webhooks' certificate is served and its authority is in the webhook configurations; the
-    /// error explains why not. `None` if the certificate comes from files.
+    /// `None` if the certificate comes from files.
     pub certificates: Option<watch::Receiver<Result<(), String>>>,
 }
 
