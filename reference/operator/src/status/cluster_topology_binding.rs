@@ -1,8 +1,7 @@
-//! Status of a ClusterTopologyBinding: one entry per scheduler, and a summary in the condition
-//! `SchedulerTopologyDrift`.
+//! Status of a ClusterTopologyBinding.
 //!
-//! Entries and reasons are those of upstream. Three reasons are added: the scheduler is not installed, has to
-//! wait, or refuses the binding. Unlike in upstream, the message of the condition names the schedulers.
+//! Entries and reasons are those of upstream, plus: the scheduler is not installed, has to wait, or refuses
+//! the binding. Unlike in upstream, the message of the condition names the schedulers.
 
 use std::sync::Arc;
 
@@ -16,11 +15,10 @@ use kube::api::DynamicObject;
 use crate::backend::{BackendError, TopologyState};
 use crate::plan::conditions::{self, ConditionUpdate};
 
-/// State of a scheduler's topology resources. The summary reports the last variant that occurs.
+/// The summary reports the last variant that occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SyncState {
     InSync,
-    /// The scheduler's API is not installed.
     NotReady,
     /// The topology resources can be synced once another object is deleted.
     Waiting,
@@ -46,7 +44,7 @@ impl SyncState {
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
     pub scheduler: String,
-    /// The topology resource that the binding refers to; otherwise the binding's own name.
+    /// The topology resource that the binding refers to, or else the binding's own name.
     pub reference: String,
     pub generation: Option<i64>,
     pub state: SyncState,
@@ -97,7 +95,7 @@ impl Report {
     }
 }
 
-/// The observed generation is set only if `is_done`, which means that nothing remains to be done for it.
+/// The observed generation is set only if nothing remains to be done for it (`is_done`).
 pub(crate) fn status(
     binding: &ClusterTopologyBinding,
     reports: &[Report],
@@ -107,7 +105,6 @@ pub(crate) fn status(
     let generation = binding.metadata.generation;
     let mut conditions = before.conditions;
     match reports.iter().map(|report| report.state).max() {
-        // Without schedulers there can be no drift.
         None => conditions.retain(|condition| condition.type_ != CONDITION_SCHEDULER_TOPOLOGY_DRIFT),
         Some(worst) => conditions = conditions::with(conditions, summary(worst, reports), generation),
     }

@@ -1,12 +1,10 @@
-//! The condition `DisruptionTarget` of a PodGang, which reports that a scheduler has evicted pods of it
-//! (PRE-13).
+//! The condition `DisruptionTarget` of a PodGang: a scheduler has evicted pods of it (PRE-13).
 
 use grove_api::names::CONDITION_POD_GANG_DISRUPTION_TARGET;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use crate::plan::conditions::{self, ConditionUpdate};
 
-/// What is known of evictions of the gang's pods by a scheduler.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evictions {
     /// A pod is marked for eviction.
@@ -47,8 +45,7 @@ mod tests {
 
     const BOUND: bool = true;
 
-    /// The status of the condition after these states, one after the other: whether a pod is marked, whether
-    /// an eviction is remembered, and whether the minimum is bound.
+    /// Each state: whether a pod is marked, an eviction is remembered, and the minimum is bound.
     fn after(states: &[(bool, bool, bool)]) -> Option<String> {
         let conditions = states.iter().fold(
             Vec::<Condition>::new(),

@@ -11,9 +11,8 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::pods::{is_bound, is_live, is_preempted};
 use crate::plan::conditions::{self, ConditionUpdate};
 
-/// Whether the minimum was bound in this generation. Only then can it be lost. Once True, the condition stays
-/// True until the next generation starts, the PodClique is scaled to 0, or a scheduler has evicted all of its
-/// pods. The reason contains the generation. `None` if the minimum was never bound.
+/// Only a minimum that was bound in this generation can be lost. The condition stays True until the next
+/// generation starts, the PodClique is scaled to 0, or a scheduler has evicted all of its pods.
 pub(super) fn held_condition(
     before: &[Condition],
     is_bound: bool,
@@ -35,8 +34,7 @@ pub(super) fn held_condition(
     (held || known.is_some()).then_some(condition)
 }
 
-/// Whether a scheduler has evicted all bound pods of a PodClique. It has evicted some if it `is_remembered`,
-/// or if the pods show it.
+/// Whether a scheduler has evicted all bound pods of a PodClique.
 ///
 /// The replacements then wait for capacity like the first pods: the eviction is no breach (PRE-12). If some
 /// pods are left, they hold capacity that the gang cannot use, so a breach is due.
@@ -45,7 +43,6 @@ pub(super) fn is_evicted(pods: &[Arc<Pod>], is_remembered: bool) -> bool {
     (is_remembered || pods.iter().any(|pod| is_preempted(pod))) && !pods.iter().any(is_left)
 }
 
-/// The PodClique as if its minimum had never been bound.
 pub(super) fn without_minimum(mut pclq: PodClique) -> PodClique {
     if let Some(status) = &mut pclq.status {
         status.conditions.retain(|condition| condition.type_ != CONDITION_MIN_AVAILABLE_HELD);
@@ -53,8 +50,7 @@ pub(super) fn without_minimum(mut pclq: PodClique) -> PodClique {
     pclq
 }
 
-/// Whether the condition reports that the minimum was bound in another generation. Its transition time does
-/// not apply to this generation, even if it was never set to False in between.
+/// The transition time of such a condition does not apply to this generation.
 pub(super) fn is_held_in_other_generation(condition: &Condition, generation: u64) -> bool {
     condition.type_ == CONDITION_MIN_AVAILABLE_HELD
         && condition.status == "True"
@@ -65,7 +61,6 @@ fn held_reason(generation: u64) -> String {
     format!("Generation{generation}")
 }
 
-/// When the condition first reported that the minimum was bound in this generation.
 pub(crate) fn held_since(conditions: &[Condition], generation: u64) -> Option<Timestamp> {
     let held = conditions::true_condition(conditions, CONDITION_MIN_AVAILABLE_HELD)?;
     (held.reason == held_reason(generation)).then_some(held.last_transition_time.0)

@@ -1,7 +1,5 @@
-//! Reconcilers of statuses: one file per kind, and the conditions that several of them report.
-//!
-//! A status is written after a pause, which collects changes, and only if it differs. The reconciler of
-//! ClusterTopologyBindings writes the status that `cluster_topology_binding` computes here.
+//! Reconcilers of statuses. A status is written after a pause, which collects changes, and only if it
+//! differs.
 
 pub(crate) mod cluster_topology_binding;
 mod disruption;

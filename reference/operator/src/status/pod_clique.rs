@@ -30,7 +30,6 @@ use crate::update::update_view::{
 const CREATION: Duration = Duration::from_secs(3);
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
-/// Message about the minimum of a PodClique or scaling group that is scaled to 0.
 pub(super) const IDLE: &str = "0 replicas are asked for";
 
 pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
@@ -138,7 +137,6 @@ fn progress(
     Some(progress)
 }
 
-/// Whether to report that the PodClique waits for others, or no longer waits. Only a fault prevents it.
 fn reports_startup_wait(is_held: Option<bool>) -> bool {
     if fault!("order-untold") {
         return false;
@@ -146,7 +144,6 @@ fn reports_startup_wait(is_held: Option<bool>) -> bool {
     is_held != Some(false) || !fault!("order-told-for-good")
 }
 
-/// The fault `all-replicas-needed`: the PodClique with all replicas as its minimum.
 fn with_fault(pclq: &PodClique) -> PodClique {
     let mut pclq = pclq.clone();
     if fault!("all-replicas-needed") {
@@ -242,7 +239,6 @@ fn selector(pclq: &PodClique, pcs: &str) -> String {
     selector_text(&labels)
 }
 
-/// Labels as a selector: `a=1,b=2`.
 pub(super) fn selector_text(labels: &std::collections::BTreeMap<String, String>) -> String {
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
@@ -251,8 +247,8 @@ fn is_gated(pod: &Pod) -> bool {
     pod.gates().next().is_some()
 }
 
-/// Whether a started pod is not ready, or a container ended in an error. A pod that is still starting counts
-/// as healthy: init containers may take long, and are never ready while they run.
+/// A pod that is still starting counts as healthy: init containers may take long, and are never ready while
+/// they run.
 fn is_unhealthy(pod: &Pod) -> bool {
     let status = pod.status.as_ref();
     let statuses = |list: fn(&PodStatus) -> &Option<Vec<ContainerStatus>>| {

@@ -31,7 +31,6 @@ use crate::plan::topology_translation::{constraints, topology_name, unknown_doma
 use crate::update::rolling_update::{ReplicaState, next_replica};
 use crate::update::update_view::{CliqueView, GroupView, ReplicaView, rolls};
 
-/// Writes the status if it differs, and counts an update that has ended.
 pub(crate) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -169,7 +168,7 @@ impl Replica {
             && self.0.groups.iter().all(is_group_available)
     }
 
-    /// Checks the statuses of cliques and groups and also their pods, because statuses may be stale.
+    /// Statuses may be stale, so the pods are checked too.
     fn is_updated(&self) -> bool {
         let is_group_updated = |group: &GroupView| {
             let updated = group.pcsg.status.as_ref().map_or(0, |status| status.updated_replicas);
@@ -194,8 +193,8 @@ fn progress(
     let has_changed = known.is_some_and(|known| known != hash);
     let has_old_pods = rolls(pcs) && replicas.iter().any(|replica| replica.0.has_old_template());
     let is_under_way = before.as_ref().is_some_and(|before| before.update_ended_at.is_none());
-    // Old pods start an update if none is in progress. Their template may have changed before the first
-    // status was written, or under a strategy that does not replace pods.
+    // Their template may have changed before the first status was written, or under a strategy that does not
+    // replace pods.
     let are_counted = before.is_some() || !fault!("first-status-is-no-update");
     let starts = has_changed || (has_old_pods && are_counted && !is_under_way);
     if before.is_none() && !starts {
@@ -248,7 +247,6 @@ fn progress(
     Some(progress)
 }
 
-/// `levels` are those of the ClusterTopologyBinding `name`, if it exists.
 fn topology_condition(
     template: &PodCliqueSetTemplateSpec,
     name: Option<&str>,

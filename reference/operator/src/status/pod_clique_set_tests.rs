@@ -5,7 +5,6 @@ use super::*;
 use crate::context::test_api::World;
 use crate::plan::pod_clique_object::template_hash;
 
-/// `hash` is that of the pod's template, and `generation` is that of the gang.
 async fn first_progress(pcs: &PodCliqueSet, hash: &str, generation: u64) -> Value {
     let mut world = World::new();
     let owned = |name: &str, kind: &str, owner: &str| {

@@ -95,7 +95,6 @@ fn the_first_status_waits_while_pods_are_created(
     assert_eq!(first_status_delay(&pclq, pods, now), seconds.map(Duration::from_secs));
 }
 
-/// 3 replicas, minAvailable 2.
 #[test]
 fn a_generation_is_observed_once_all_pods_exist() {
     let pods = ["a", "b", "c"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
@@ -173,7 +172,6 @@ fn a_clique_that_the_scheduler_evicts_is_not_held_before_it_is_bound_again() {
     assert!(is_held(&bound, true), "both are bound again");
 }
 
-/// The evicted pods are deleted before the status is computed.
 #[tokio::test]
 async fn an_eviction_is_remembered_for_the_status() {
     let mut world = World::new();

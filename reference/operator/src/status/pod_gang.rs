@@ -1,8 +1,7 @@
 //! Status of a PodGang except `Initialized`.
 //!
-//! It is computed from pods, PodCliques and this program's own failures. The status of a scheduler's gang
-//! resource is not used: kube-scheduler may never reset it, and Volcano may reset too much of it. A
-//! scheduler's message is repeated only as the reason for a wait.
+//! The status of a scheduler's gang resource is not used: kube-scheduler may never reset it, and Volcano may
+//! reset too much of it. A scheduler's message is repeated only as the reason for a wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +72,7 @@ pub(crate) async fn reconcile(
     })
 }
 
-/// Computes the status of a PodGang. The caller must write it at once.
+/// The caller must write it at once.
 pub(crate) fn current_status(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
     let before = pod_gang.status.clone().unwrap_or_default();
     let keeps_messages = context.messages.stable_for(pod_gang).is_some();
@@ -86,7 +85,7 @@ struct Gang<'a> {
     pod_gang: &'a PodGang,
     view: GangView,
     failure: Option<String>,
-    /// The claim that one of its pods waits for, if claims have been listed.
+    /// `None` if no claims have been listed.
     unbound_claim: Option<UnboundClaim>,
 }
 
@@ -97,7 +96,7 @@ impl<'a> Gang<'a> {
         Self { context, pod_gang, view, failure, unbound_claim: None }
     }
 
-    /// Computes the status from the previous one. `keeps_messages` keeps the messages about unchanged facts.
+    /// `keeps_messages` keeps the messages about unchanged facts.
     fn status(&self, before: &PodGangStatus, keeps_messages: bool) -> PodGangStatus {
         let mut status = before.clone();
         for mut update in self.updates(&before.conditions) {
@@ -219,7 +218,7 @@ impl<'a> Gang<'a> {
         })
     }
 
-    /// Returns reason and message (STAT-09). The checks go from the earliest step to the last.
+    /// Reason and message (STAT-09), from the earliest step to the last.
     fn wait_reason(&self) -> (&'static str, String) {
         if let Some(failure) = &self.failure {
             return (GANG_RESOURCES_MISSING, failure.clone());
@@ -272,8 +271,8 @@ impl<'a> Gang<'a> {
         (!is_bound).then(|| base.clone())
     }
 
-    /// A pod with a scheduling gate of another controller, and that gate. A scheduler ignores the pod and
-    /// reports nothing. On kube-scheduler 1.37, the gate holds back every pod of its tree.
+    /// A scheduler ignores a gated pod and reports nothing. On kube-scheduler 1.37, the gate holds back every
+    /// pod of its tree.
     fn foreign_gate(&self) -> Option<(String, String)> {
         let pods = self.view.pods();
         pods.iter().find_map(|pod| {
@@ -286,8 +285,7 @@ impl<'a> Gang<'a> {
         self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
-    /// The scheduler's message about a pod, or else about the gang resources. The most specific cause comes
-    /// first, then the reason `Unschedulable`.
+    /// The most specific cause comes first, then the reason `Unschedulable`.
     fn scheduler_message(&self) -> Option<String> {
         let pods = self.view.pods();
         let has_message =
@@ -326,9 +324,8 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// What a pod lacks according to the scheduler's message, the most specific cause first. Messages on the
-/// pods of one gang differ: a small pod may report other tenants' nodes, and a large pod missing GPUs.
-/// Other pods report only that they wait for the gang.
+/// The most specific cause first. Messages on the pods of one gang differ: a small pod may report other
+/// tenants' nodes, and a large pod missing GPUs. Other pods report only that they wait for the gang.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Resource,

@@ -49,7 +49,7 @@ fn pod_gang(name: &str, podgroup: &str, min: i32, more_conditions: &Value) -> Po
     .unwrap()
 }
 
-/// A pod of `wl-0-a`: bound, Ready, or waiting with this message, which may begin with `error`.
+/// Bound, Ready, or waiting with this message, which may begin with `error`.
 fn pod(world: &mut World, name: &str, state: &str) {
     let (node, condition) = match state {
         "bound" => (Some("n"), json!({"type": "PodScheduled", "status": "True"})),

@@ -130,8 +130,8 @@ fn progress(
     Some(progress)
 }
 
-/// The termination ends when all cliques have been scheduled and healthy since it started. The reason
-/// contains the number of terminations, to distinguish a new one from a finished one.
+/// Ends when all cliques have been scheduled and healthy since it started. The reason contains the number of
+/// terminations, to distinguish a new one from a finished one.
 fn termination_condition(
     pcsg: &PodCliqueScalingGroup,
     base: u64,
@@ -169,8 +169,8 @@ fn termination_condition(
     })
 }
 
-/// Computes the status from the PodCliques. A replica with missing PodCliques is `None`. Statuses of
-/// PodCliques may be stale during an update, so `is_new` checks the pods.
+/// A replica with missing PodCliques is `None`. Statuses of PodCliques may be stale during an update, so
+/// `is_new` checks the pods.
 fn status(
     pcsg: &PodCliqueScalingGroup,
     pcs: &str,

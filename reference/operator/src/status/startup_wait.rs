@@ -1,5 +1,4 @@
-//! Reports for which other PodCliques a PodClique's containers wait. So users can distinguish waiting pods
-//! from broken ones (START-09).
+//! So users can distinguish waiting pods from broken ones (START-09).
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Claims that pods wait for after their scheduler has chosen a node. The scheduler then waits up to ten
-//! minutes for the volume. No condition of the pod reports this wait, so the PodGang does (STAT-16).
+//! Claims that pods wait for after their scheduler has chosen a node, up to ten minutes. No condition of the
+//! pod reports this wait, so the PodGang does (STAT-16).
 //!
 //! Claims are listed only for gangs that wait. A watch of every claim in the cluster would cost more.
 
@@ -17,7 +17,6 @@ use crate::context::Context;
 /// Annotation in which a scheduler passes the chosen node to the provisioner of a claim.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-/// A pod, and one of its claims that has a node but no volume.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnboundClaim {
     pod: String,
@@ -49,7 +48,7 @@ pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView
     }
 }
 
-/// Pairs of pod and claim, for pods that may already have a chosen node.
+/// Of pods that may already have a chosen node.
 fn claims_of_pods(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
     let pairs_of = |podgroup: &PodGroupView| {
         let clique = context.caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;
