@@ -1,6 +1,4 @@
 //! Updates: which old pods are replaced next, and from which template a lost pod is created again.
-//!
-//! `reconcile` deletes the pods, and `status` stores the steps.
 
 pub(crate) mod previous_template;
 pub(crate) mod rolling_update;

@@ -1,9 +1,9 @@
 //! The old template of a PodClique's pods, until an update reaches them.
 //!
-//! A PodClique gets a new template at the same time as its PodCliqueSet, and its new pods use it. There is
-//! one exception: a pod that is lost before the update step of its PodCliqueSet replica is created again
-//! from the old template. So a replica never has two versions before its step, and a broken update does not
-//! reach it (UPD-16). Until the step, an annotation of the PodClique stores the old template.
+//! A PodClique gets a new template at the same time as its PodCliqueSet, and its new pods use it. Only a pod
+//! that is lost before the update step of its PodCliqueSet replica is created again from the old template,
+//! which an annotation stores. So a replica never has two versions before its step, and a broken update does
+//! not reach it (UPD-16).
 
 use std::collections::BTreeMap;
 
@@ -35,9 +35,7 @@ pub(super) fn stored(pclq: &PodClique) -> Option<PreviousTemplate> {
     serde_json::from_str(pclq.annotations().get(ANNOTATION_PREVIOUS_TEMPLATE)?).ok()
 }
 
-/// Stores the template of `existing` in `wanted`, if every pod exists and has this template. A template
-/// that is already stored stays, because the pods still have it. If a pod has another template, nothing is
-/// stored, and pods are created again from the newest template.
+/// Only if every pod exists and has this template. A stored template stays, because the pods still have it.
 pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wanted: &mut PodClique) {
     let hash = existing.labels().get(LABEL_POD_TEMPLATE_HASH);
     if !rolls(pcs) || hash == wanted.labels().get(LABEL_POD_TEMPLATE_HASH) || stored(existing).is_some() {
@@ -59,7 +57,7 @@ pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, w
     wanted.annotations_mut().insert(ANNOTATION_PREVIOUS_TEMPLATE.to_owned(), json!(previous).to_string());
 }
 
-/// The PodClique with the stored template, if the pod of that generation and index must be created from it.
+/// If the pod of that generation and index must be created from it.
 pub(crate) fn with_stored_template(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
@@ -79,8 +77,7 @@ pub(crate) fn with_stored_template(
     Some(before)
 }
 
-/// The patch of the stored template, if one is due. It removes the template when the update step has
-/// started, and lowers its number of pods after a scale-in.
+/// Removes the template when the update step has started, and lowers its number of pods after a scale-in.
 pub(crate) fn due_patch(pcs: &PodCliqueSet, pclq: &PodClique) -> Option<Value> {
     let annotation =
         |value: Value| json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: value}}});
@@ -99,8 +96,7 @@ mod tests {
 
     use super::*;
 
-    /// A PodCliqueSet whose replica 0 is in the update step, and a PodClique of the given replica that
-    /// stores the old template of 2 pods.
+    /// Replica 0 is in the update step; the PodClique of the given replica stores the old template of 2 pods.
     fn updating(replica: i32) -> (PodCliqueSet, PodClique) {
         let pcs = json!({"metadata": {"name": "wl"}, "spec": {"replicas": 2, "template": {"cliques": [
             {"name": "a", "spec": {"replicas": 2, "podSpec": {"containers": [{"name": "new"}]}}},

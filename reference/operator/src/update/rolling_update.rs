@@ -1,19 +1,15 @@
 //! Selects the pod or replica that an update takes down next.
 //!
-//! A step takes down one unit: a Ready pod of a standalone clique, or an available replica of a scaling
-//! group. Meanwhile the minimum must stay up. If every unit belongs to the minimum, all other units must stay
-//! up. The replacement must be up before the next step starts, so an update that breaks pods stops after its
-//! first step. Old units that are not up are replaced at once.
-//!
-//! The status of the clique or group stores the steps. The status of the PodCliqueSet stores the replica in
-//! the current step. So a restart continues the update.
+//! Meanwhile the minimum must stay up. If every unit belongs to the minimum, all other units must stay up.
+//! The replacement must be up before the next step starts, so an update that breaks pods stops after its
+//! first step. Old units that are not up are replaced at once. The statuses store the steps, so a restart
+//! continues the update.
 
 /// What an update replaces as one: a pod of a standalone clique, or a replica of a scaling group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unit<K> {
     pub key: K,
     pub old: bool,
-    /// Whether the pod is Ready, or the replica available.
     pub up: bool,
 }
 
@@ -24,7 +20,7 @@ pub(crate) struct Units<K> {
     pub min: usize,
 }
 
-/// The units that this update took down while they were up: the latest one, and the earlier ones.
+/// The latest unit that this update took down while it was up, and the earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UpdateSteps<K> {
     pub current: Option<K>,
@@ -104,8 +100,8 @@ pub(crate) enum ReplicaState {
     Settled,
 }
 
-/// The replica of the next update step. The current replica stays the next one until it is settled. Then
-/// replicas without bound pods come first, followed by breached replicas, and last the others by index.
+/// The current replica stays the next one until it is settled. Then replicas without bound pods come first,
+/// followed by breached replicas, and last the others by index.
 pub(crate) fn next_replica(replicas: &[ReplicaState], current: Option<usize>) -> Option<usize> {
     let is_open = |state: &ReplicaState| matches!(state, ReplicaState::Old { .. } | ReplicaState::Unsettled);
     if let Some(current) = current.filter(|current| replicas.get(*current).is_some_and(is_open)) {

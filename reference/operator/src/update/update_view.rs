@@ -1,5 +1,3 @@
-//! The cached state that decides an update: old pods, units that are up, and earlier update steps.
-//!
 //! It counts pods instead of reading statuses: a step that relies on a stale status may take down too many
 //! pods.
 
@@ -27,13 +25,13 @@ use crate::plan::startup_order::follows;
 use crate::plan::startup_parents::awaited;
 use crate::plan::{conditions, minimums};
 
-/// Whether the controller replaces old pods. With another update strategy, users delete them.
+/// With another update strategy, users delete old pods.
 pub(crate) fn rolls(pcs: &PodCliqueSet) -> bool {
     let strategy = pcs.spec.update_strategy.as_ref().map(|strategy| strategy.type_).unwrap_or_default();
     strategy == UpdateStrategyType::RollingRecreate
 }
 
-/// The replica in the current update step, if the status of the PodCliqueSet refers to its current templates.
+/// `None` if the status does not refer to the current templates.
 pub(super) fn reported_replica_in_step(pcs: &PodCliqueSet) -> Option<i32> {
     let progress = pcs.status.as_ref()?.update_progress.as_ref();
     let progress = progress.filter(|progress| progress.update_ended_at.is_none() && rolls(pcs))?;
@@ -41,7 +39,6 @@ pub(super) fn reported_replica_in_step(pcs: &PodCliqueSet) -> Option<i32> {
     reported_generation(pcs).map(|_| current)
 }
 
-/// The generation hash of a PodCliqueSet, if its status already reports it.
 pub(crate) fn reported_generation(pcs: &PodCliqueSet) -> Option<String> {
     let reported = pcs.status.as_ref()?.current_generation_hash.as_ref()?;
     (*reported == generation_hash(pcs)).then(|| reported.clone())
@@ -84,7 +81,6 @@ pub(crate) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) 
         })
 }
 
-/// The fault `forgets-updates`.
 fn is_forgotten(pcs: &PodCliqueSet) -> bool {
     let progress = pcs.status.as_ref().and_then(|status| status.update_progress.as_ref());
     let started = progress.and_then(|progress| progress.update_started_at.as_ref());
@@ -178,7 +174,7 @@ impl CliqueView {
         current.map(reported_steps).unwrap_or_default()
     }
 
-    /// Pods that are older than the update but have the new template, for the fault `update-takes-new`.
+    /// For the fault `update-takes-new`.
     pub(crate) fn earlier_new_pods(&self) -> Vec<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let Some(started) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
@@ -195,7 +191,6 @@ impl CliqueView {
     }
 }
 
-/// Whether progress with that generation hash belongs to the update that the PodCliqueSet's status reports.
 pub(crate) fn is_of_update(pcs: &PodCliqueSet, hash: &String) -> bool {
     pcs.status.as_ref().and_then(|status| status.current_generation_hash.as_ref()) == Some(hash)
 }
@@ -235,8 +230,7 @@ impl GroupView {
         Self { replicas: (0..pcsg.spec.replicas).map(replica).collect(), pcsg }
     }
 
-    /// Its replicas, by index. A remaining pod of an earlier generation does not make a replica old,
-    /// because it is being deleted.
+    /// A remaining pod of an earlier generation does not make a replica old, because it is being deleted.
     pub(crate) fn units(&self) -> Units<i32> {
         let unit = |(j, (members, are_all)): (usize, &(Vec<CliqueView>, bool))| Unit {
             key: i32::try_from(j).unwrap_or(i32::MAX),
@@ -261,7 +255,6 @@ impl GroupView {
         })
     }
 
-    /// Whether every member of a replica creates new pods, so that the replica may be replaced.
     pub(crate) fn creates_new_pods(&self, j: i32) -> bool {
         let replica = usize::try_from(j).ok().and_then(|j| self.replicas.get(j));
         replica.is_some_and(|(members, are_all)| *are_all && members.iter().all(CliqueView::creates_new_pods))
@@ -301,7 +294,6 @@ impl GroupView {
 pub(crate) struct ReplicaView {
     pub cliques: Vec<CliqueView>,
     pub groups: Vec<GroupView>,
-    /// Whether the base PodGang and every clique and scaling group of the replica exist.
     pub exists: bool,
 }
 
@@ -318,7 +310,7 @@ impl ReplicaView {
         self.all().any(CliqueView::has_old)
     }
 
-    /// Whether a pod must be updated. Pods that gang termination replaces do not count.
+    /// Pods that gang termination replaces do not count.
     pub(crate) fn has_old_template(&self) -> bool {
         self.all().any(CliqueView::has_old_template)
     }
