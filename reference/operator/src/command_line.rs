@@ -92,7 +92,6 @@ struct InstallArguments {
     ca_bundle: Option<PathBuf>,
 }
 
-/// The first of `args` is the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     logging::exit_code(match Arguments::parse_from(args).command {
         Command::Run(arguments) => run(*arguments),

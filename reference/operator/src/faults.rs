@@ -1,7 +1,7 @@
-//! Faults for mutants: each makes the controller violate a clause, to show that the suite detects it.
+//! Faults for mutants: each makes the controller violate a clause.
 //!
 //! Only a build with `--cfg mutants` contains them. In every other build `fault!` is the constant `false`, so
-//! the program contains neither the code of a fault nor its name. `faults.txt` lists all faults.
+//! the program contains neither the code of a fault nor its name.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,6 @@ macro_rules! fault {
 
 pub(crate) use fault;
 
-/// When the controller started. Only faults read it.
 pub(crate) static STARTED: LazyLock<Timestamp> = LazyLock::new(Timestamp::now);
 
 #[cfg(mutants)]

@@ -3,23 +3,19 @@
 //!
 //! A PodCliqueSet becomes PodCliques, scaling groups and PodGangs; PodCliques become pods, and PodGangs the
 //! backend's gang resources. One reconciler per kind runs on changes in the shared caches. Separate
-//! reconcilers write the statuses.
-//!
-//! Each folder uses only those above it in this list:
+//! reconcilers write the statuses. Each folder uses only those above it in this list:
 //!
 //! - [`cache`]: the cached state of the cluster
 //! - [`backend`]: differences between schedulers, one folder each
 //! - `plan`: the desired objects, their names and patches
-//! - `context`: what all reconcilers share: caches, queues, writes, events, metrics
+//! - `context`: what all reconcilers share
 //! - `update`: selection of the pods that an update replaces next
 //! - `status`: reconcilers of statuses
 //! - `reconcile`: reconcilers of objects
 //! - [`admission`]: the webhooks; uses only `backend` and `plan`
 //! - [`runtime`]: starts and stops all of it
-//! - [`command_line`]: the program's arguments, logs and exit code
 //!
-//! `faults` injects faults into a separate build, the mutants. `grove-api` defines types and names. The
-//! conformance suite does not depend on this crate: it only runs its program.
+//! The conformance suite does not depend on this crate: it only runs its program.
 
 pub mod admission;
 pub mod backend;

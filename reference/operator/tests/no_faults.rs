@@ -1,8 +1,5 @@
-//! Only the build of the mutants has faults. The program of every other build has neither their names nor a
-//! flag for them.
-//!
-//! `grove-conformance` is linked from the same library as this program. It cannot be searched itself, because
-//! the tables of its mutants contain the names.
+//! Only the build of the mutants has faults. `grove-conformance` is linked from the same library as this
+//! program, but cannot be searched, because the tables of its mutants contain the names.
 
 use std::process::Command;
 
