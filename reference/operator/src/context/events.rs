@@ -17,6 +17,8 @@ pub(super) const REPORTER: &str = "grove-backend-controller";
 /// Reasons of warnings that the status of a PodGang also reports.
 pub(crate) const REASON_POD_CREATE_FAILED: &str = "PodCreateFailed";
 pub(crate) const REASON_SYNC_FAILED: &str = "PodGangSyncFailed";
+/// The backend of a PodCliqueSet or PodGang is not enabled (ADM-22).
+pub(crate) const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 
 pub(crate) struct Events {
     client: Client,

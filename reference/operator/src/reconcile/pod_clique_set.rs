@@ -21,13 +21,12 @@ use crate::context::Context;
 use crate::context::action::Action;
 use crate::context::children::{self, Children, Write};
 use crate::context::error::ReconcileError;
+use crate::context::events::REASON_BACKEND_DISABLED;
 use crate::faults::fault;
 use crate::plan::gang_composition::{self, GangShape, ScaledUnit};
 use crate::plan::topology_translation::topology_name;
 use crate::plan::{patches, pod_clique_set_objects as objects, pod_gang_object, startup_order};
 use crate::update::previous_template;
-
-const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 
 const RECHECK_INTERVAL: Duration = Duration::from_millis(300);
 

@@ -16,14 +16,13 @@ use crate::backend::{BackendError, GangState, SchedulerBackend, Served};
 use crate::cache::gang_view::GangView;
 use crate::context::action::Action;
 use crate::context::error::ReconcileError;
-use crate::context::events::REASON_SYNC_FAILED;
+use crate::context::events::{REASON_BACKEND_DISABLED, REASON_SYNC_FAILED};
 use crate::context::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
 use crate::context::{Context, writes};
 use crate::faults::fault;
 use crate::plan::conditions::{self, ConditionUpdate};
 use crate::status::pod_gang::current_status;
 
-const REASON_BACKEND_DISABLED: &str = "SchedulerBackendDisabled";
 const REASON_RESOURCES_DRIFTED: &str = "GangResourcesDrifted";
 const ANNOTATION_RECONCILED_AT: &str = "grove.io/reconciled-at";
 
