@@ -1,7 +1,5 @@
-//! Completes the published schemas of Kubernetes types for use in a CustomResourceDefinition.
-//!
-//! The published schemas omit defaults, list keys and most limits, which upstream Grove's CRDs contain.
-//! Descriptions are removed: a CRD must stay small enough for `kubectl apply`.
+//! The published schemas of Kubernetes types omit defaults, list keys and most limits, which upstream Grove's
+//! CRDs contain. Descriptions are removed: a CRD must stay small enough for `kubectl apply`.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,3 @@
-//! Parsers for the objects that a controller reads by the thousand.
-//!
 //! Rust compiles generic code in the first crate that uses it. This crate is optimised in every profile, so
 //! its parsers are fast, and the unoptimised crates above it reuse them. Nothing calls these functions.
 

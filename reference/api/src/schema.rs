@@ -1,7 +1,6 @@
-//! Converts Rust types to structural schemas, the dialect of JSON Schema in CustomResourceDefinitions.
-//!
-//! A structural schema allows no `$ref`, no `null` for an `Option` and no `oneOf` for an enum. Type names are
-//! kept until the last step, because `core_schema` finds Kubernetes types by name.
+//! Converts Rust types to structural schemas, which allow no `$ref`, no `null` for an `Option` and no `oneOf`
+//! for an enum. Type names are kept until the last step, because `core_schema` finds Kubernetes types by
+//! name.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use kube::core::{Rule, object::HasSpec, object::HasStatus};

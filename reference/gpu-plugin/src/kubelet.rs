@@ -1,5 +1,3 @@
-//! Registers the plugin with the kubelet, once.
-//!
 //! The kubelet connects to the plugin's socket before it answers, so the plugin must already serve it.
 
 use std::error::Error;

@@ -1,10 +1,8 @@
-//! A kubelet device plugin that advertises GPUs that do not exist.
+//! A kubelet device plugin that advertises GPUs that do not exist. A label and an annotation of the node set
+//! how many GPUs exist and which are unhealthy. A container gets its device ids in an environment variable,
+//! but no device.
 //!
-//! A label and an annotation of the node set how many GPUs exist and which are unhealthy. A container gets
-//! its device ids in an environment variable, but no device.
-//!
-//! Data flows from `node` through `devices` (a watch channel) and `service` to the kubelet. `plugin` serves
-//! and registers, again after each restart of the kubelet.
+//! Data flows from `node` through `devices` (a watch channel) and `service` to the kubelet.
 
 pub mod command_line;
 mod devices;

@@ -1,7 +1,5 @@
-//! Reads a node's GPUs from its metadata.
-//!
-//! An invalid value is logged and changes nothing. Deletion of the node object changes nothing either,
-//! because the machine keeps its GPUs.
+//! Reads a node's GPUs from its metadata. An invalid value changes nothing. Deletion of the node object
+//! changes nothing either, because the machine keeps its GPUs.
 
 use std::path::PathBuf;
 

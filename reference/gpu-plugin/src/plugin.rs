@@ -1,5 +1,3 @@
-//! Serves the plugin and registers it, again after each restart of the kubelet.
-//!
 //! A session is one server at one socket and one registration. It starts when the kubelet's socket exists,
 //! and ends when a restarted kubelet has invalidated it.
 

@@ -1,5 +1,3 @@
-//! Runs the plugin from start to shutdown.
-//!
 //! A plugin that watches a node registers only after it has seen that node. Otherwise a restarted plugin
 //! could briefly offer too few GPUs, which takes capacity from a node with running pods.
 

@@ -1,8 +1,5 @@
-//! This program's entry in `runtimePatches` of a TrainJob.
-//!
-//! An update keeps the entry, because the trainer also fixes the runtime when a TrainJob is created. Entries
-//! of other managers keep their order and come first. An entry that someone else wrote under this program's
-//! manager, for example in a copied TrainJob, is replaced.
+//! An update keeps the entry, because the trainer also fixes the runtime when a TrainJob is created. An entry
+//! that someone else wrote under this program's manager, for example in a copied TrainJob, is replaced.
 
 use serde_json::{Value, json};
 use webhook_server::{FieldError, PatchOperation};

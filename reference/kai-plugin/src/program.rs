@@ -1,5 +1,3 @@
-//! Serves the webhooks over TLS, and the probes.
-//!
 //! `/readyz` also fails while the trainer's CRDs lack the field: the API server then drops policies before
 //! any webhook is called.
 

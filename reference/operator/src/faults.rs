@@ -1,7 +1,5 @@
-//! Faults for mutants: each makes the controller violate a clause.
-//!
-//! Only a build with `--cfg mutants` contains them. In every other build `fault!` is the constant `false`, so
-//! the program contains neither the code of a fault nor its name.
+//! Faults for mutants. Only a build with `--cfg mutants` contains them. In every other build `fault!` is the
+//! constant `false`, so the program contains neither the code of a fault nor its name.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,3 @@
-//! Reads and writes YAML. Only this crate depends on the YAML libraries.
-//!
 //! Documents are read like kubectl reads them, with the YAML 1.1 rules for plain scalars: `yes` is a boolean
 //! and `1_000` a number. One rule is stricter: a duplicate key in a mapping is an error, while kubectl takes
 //! the last one.

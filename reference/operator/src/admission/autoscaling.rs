@@ -1,5 +1,3 @@
-//! Rules on autoscaling configurations, and warnings about template replicas that change no existing object.
-//!
 //! Upstream checks the `replicas` of a scaling group only against the lower limit. This webhook checks both
 //! limits, because an autoscaler that starts outside its limits scales at once.
 

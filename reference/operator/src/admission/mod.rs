@@ -1,6 +1,4 @@
-//! Admission webhooks for PodCliqueSets, ClusterTopologyBindings and scaling.
-//!
-//! They write nothing, and read only ClusterTopologyBindings and the minimum of a scaled object.
+//! Admission webhooks for PodCliqueSets, ClusterTopologyBindings and scaling. They write nothing.
 //!
 //! - `structure`, `names`, `pod_template`, `pod_priority`, `resource_sharing`, `startup_order`: rules on one
 //!   PodCliqueSet (ADM-04)

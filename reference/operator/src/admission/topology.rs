@@ -1,7 +1,5 @@
-//! Checks topology constraints against the ClusterTopologyBinding that they name (ADM-07).
-//!
-//! A level without `topologyName` inherits it from the level above. The rules are not checked again after
-//! creation, so a binding that was changed or deleted since blocks no update (ADM-08).
+//! Checks topology constraints against the ClusterTopologyBinding that they name (ADM-07). They are not
+//! checked again after creation, so a binding that was changed or deleted since blocks no update (ADM-08).
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, TopologyConstraint};
 

@@ -1,5 +1,3 @@
-//! A cached answer of the API server.
-//!
 //! Only one lookup runs at a time, in its own task. So no caller holds a lock during the request, and a
 //! cancelled caller does not cancel the lookup. After [`LOOKUP_TIMEOUT`] the previous answer remains valid.
 

@@ -1,8 +1,6 @@
-//! Checks which of a scheduler's CRDs are installed, and whether they are new enough (ADM-18).
-//!
-//! A release is recognised by its CRDs: their names, the served version, and a field that older releases lack
-//! and would drop without an error. Negative answers are cached only briefly, so that CRDs installed later
-//! are found.
+//! A release is recognised by its CRDs (ADM-18): their names, the served version, and a field that older
+//! releases lack and would drop without an error. Negative answers are cached only briefly, so that CRDs
+//! installed later are found.
 
 use std::time::Duration;
 

@@ -1,5 +1,3 @@
-//! The topology of a gang.
-//!
 //! Some schedulers choose a domain only once, for the pods that exist. A later pod gets the domain of a bound
 //! pod of its gang as a node affinity.
 

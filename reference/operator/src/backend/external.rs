@@ -1,6 +1,5 @@
-//! A scheduler that reads PodGangs itself (`type: External`): there are no gang resources (EXT-04).
-//!
-//! A PodCliqueSet that requires a capability that the profile does not declare is refused (EXT-02). Only the
+//! A scheduler that reads PodGangs itself (`type: External`): there are no gang resources (EXT-04). A
+//! PodCliqueSet that requires a capability that the profile does not declare is refused (EXT-02). Only the
 //! scheduler's behaviour can show whether a declaration is true (EXT-03).
 
 use async_trait::async_trait;

@@ -1,5 +1,4 @@
-//! A podgroup that is scaled to 0 is idle: it is removed from its PodGang until it is scaled out again
-//! (AUTO-06).
+//! A podgroup that is scaled to 0 leaves its PodGang until it is scaled out again (AUTO-06).
 //!
 //! A PodGang keeps the shape of its idle podgroups, because immutable gang resources need an entry for every
 //! podgroup from the start. If pods join a gang resource only by its name, the name contains how often the

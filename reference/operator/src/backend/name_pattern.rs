@@ -1,8 +1,5 @@
 //! Names that contain indexes of replicas, such as `<pcs>-<i>-<clique>`, and whether two of them can be
-//! equal.
-//!
-//! A user-chosen name may have parts that are numbers: `w-0-x` is a clique's name, and `<group>-<j>-<member>`
-//! too. Indexes are not limited to the current replicas: scaling out must never lead to a second object of
+//! equal. Indexes are not limited to the current replicas: scaling out must never lead to a second object of
 //! one name.
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -81,11 +81,8 @@ impl Registry {
     }
 
     /// An absent `label` (`grove.io/scheduler-name`), or one that names no scheduler, means the default
-    /// (GANG-04).
-    ///
-    /// If no enabled backend has the name, the name is a disabled scheduler if it is built in or if the
-    /// PodCliqueSet names it. Only the PodCliqueSet can distinguish the name of a removed External profile
-    /// from a typo.
+    /// (GANG-04). If no enabled backend has the name, it is a disabled scheduler if it is built in or if the
+    /// PodCliqueSet names it: only that distinguishes a removed External profile from a typo.
     pub fn serve(&self, label: Option<&str>, pcs: Option<&PodCliqueSet>) -> Served {
         let name = label.unwrap_or(&self.default_name);
         let is_requested = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);

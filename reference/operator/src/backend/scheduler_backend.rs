@@ -1,8 +1,6 @@
-//! The interface between Grove's reconcilers and one scheduler.
-//!
-//! A backend creates its scheduler's gang resources from a PodGang. It decides how a pod joins the gang, when
-//! a pod is released, and which PodCliqueSets it refuses. It never creates, deletes or scales pods and never
-//! writes PodGang status.
+//! The interface between Grove's reconcilers and one scheduler. A backend decides how a pod joins the gang,
+//! when a pod is released, and which PodCliqueSets it refuses. It never creates, deletes or scales pods and
+//! never writes PodGang status.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
-//! Remembers the PodCliques whose pods a scheduler has evicted.
-//!
 //! An evicted pod may be deleted before the status of its PodClique is computed, and the cache then no longer
-//! shows why. This is only in memory: after a restart, an eviction counts as a loss of pods.
+//! shows why. Only in memory: after a restart, an eviction counts as a loss of pods.
 
 use std::collections::HashSet;
 

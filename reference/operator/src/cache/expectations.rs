@@ -1,8 +1,6 @@
-//! Creations, deletions and releases of pods that the cache does not show yet.
-//!
-//! Without them, a reconciliation with a stale cache would create a pod twice, delete one pod too many, or
-//! remove a gate again. They also time out, because the cache never shows a pod that is created and deleted
-//! between two lists.
+//! Creations, deletions and releases of pods that the cache does not show yet. Without them, a stale cache
+//! would create a pod twice, delete one pod too many, or remove a gate again. They also time out, because the
+//! cache never shows a pod that is created and deleted between two lists.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,5 +1,3 @@
-//! A PodGang and its pods, as cached.
-//!
 //! Pods are found through their PodCliques by uid, not by label: the caches may still contain a predecessor's
 //! pods, which have the same labels (DEL-08).
 

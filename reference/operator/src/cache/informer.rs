@@ -1,5 +1,3 @@
-//! A cache of one kind with an index, which notifies listeners after applying each change.
-//!
 //! kube's shared reflector does not report deletions. A reconciler that misses deletions would wait
 //! indefinitely for a deleted predecessor's object to disappear (DEL-08). A listener runs in the watch's task
 //! and must only enqueue.

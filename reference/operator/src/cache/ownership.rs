@@ -1,5 +1,3 @@
-//! Which object owns which, and whether the owner still exists.
-//!
 //! Unlike upstream, no kind has a finalizer, so nothing gets stuck while the controller is down or
 //! uninstalled (DEL-06, DEL-07). In return, a cache may still show objects of a deleted predecessor of the
 //! same name (DEL-08). So every relation is checked by uid.

@@ -1,5 +1,3 @@
-//! Limits concurrent work.
-//!
 //! If thousands of PodCliques created pods at once, all gangs would stay incomplete until the last pod
 //! exists. So pods are created in the order of the requests. Writes that complete a gang do not queue behind
 //! creations.

@@ -1,5 +1,3 @@
-//! Builds PodGangs, and the patch for an existing one.
-//!
 //! Labels and annotations outside `grove.io/` follow the PodCliqueSet. Annotations of kubectl are not copied:
 //! `last-applied-configuration` contains the whole PodCliqueSet, and each apply would change every PodGang
 //! (GANG-24). `reconcile::pod_gang` writes pod references.

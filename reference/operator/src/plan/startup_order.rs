@@ -1,5 +1,3 @@
-//! Which PodCliques must be Ready before the containers of another one start.
-//!
 //! In the base PodGang, waiting for a clique of a scaling group means waiting for its replicas in the base. A
 //! scaled replica waits only for members of the same replica, because it starts after its group's base anyway
 //! (AON-06). Names are built from the template, and never compared by prefix or suffix.

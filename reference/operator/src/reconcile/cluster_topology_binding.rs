@@ -1,7 +1,5 @@
-//! Syncs the schedulers' topology resources with a ClusterTopologyBinding and reports their state (TOPO-09).
-//!
-//! A topology resource that the binding refers to belongs to someone else and is only compared. A backend
-//! whose scheduler is not installed does not block the others.
+//! A topology resource that the binding refers to belongs to someone else and is only compared (TOPO-09). A
+//! backend whose scheduler is not installed does not block the others.
 
 use std::sync::Arc;
 use std::time::Duration;

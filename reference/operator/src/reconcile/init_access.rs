@@ -1,7 +1,6 @@
-//! Lets the init containers of a PodCliqueSet with a startup order read its pods (START-03).
-//!
-//! The controller creates Secrets and never reads them. So an existing Secret may belong to a deleted
-//! predecessor. It is accepted once the PodCliqueSet is older than the time that garbage collection takes.
+//! The controller creates Secrets and never reads them (START-03). So an existing Secret may belong to a
+//! deleted predecessor. It is accepted once the PodCliqueSet is older than the time that garbage collection
+//! takes.
 
 use grove_api::{PodCliqueSet, names};
 use jiff::{SignedDuration, Timestamp};

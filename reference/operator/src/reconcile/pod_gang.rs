@@ -1,5 +1,3 @@
-//! Reconciles a PodGang: passes it to its backend, references its pods, sets `Initialized`.
-//!
 //! The gang resources exist before `Initialized` is True, and no gate is removed before that (GANG-07).
 //! `podReferences` are first written when every pod exists, all at once, and then follow the live pods. Each
 //! such write creates a new generation, for which the backend is called again.

@@ -1,6 +1,4 @@
-//! The objects that the controller needs in a cluster, in the order to apply them.
-//!
-//! `kubectl apply -k manifests/controller` uses them unchanged. Use server-side apply: the
+//! The objects that the controller needs in a cluster, in the order to apply them. Use server-side apply: the
 //! CustomResourceDefinitions embed the whole PodSpec, and the annotation of client-side apply comes near its
 //! size limit.
 

@@ -75,10 +75,8 @@ impl Candidate {
         None
     }
 
-    /// Returns false if another candidate holds it.
-    ///
-    /// Any write to the lease causes a conflict, not only another candidate's, so the lease is read once
-    /// more. After a second conflict, the next attempt decides.
+    /// Returns false if another candidate holds it. Any write to the lease causes a conflict, so the lease is
+    /// read once more. After a second conflict, the next attempt decides.
     async fn attempt(&mut self) -> Result<bool, kube::Error> {
         match self.take_or_renew().await {
             Err(kube::Error::Api(status)) if status.is_conflict() && fault!("lease-always-taken") => Ok(true),

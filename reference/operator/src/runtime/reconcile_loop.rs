@@ -1,5 +1,3 @@
-//! Runs one reconciler: one task per object, exponential backoff after failures, metrics and logs.
-//!
 //! kube's applier is not used. It returns waiting objects in any order, so gangs would not be processed in
 //! the order in which they started. It polls all running work in one task, which costs most of a CPU with
 //! thousands of objects.

@@ -1,5 +1,3 @@
-//! Status of a ClusterTopologyBinding.
-//!
 //! Entries and reasons are those of upstream, plus: the scheduler is not installed, has to wait, or refuses
 //! the binding. Unlike in upstream, the message of the condition names the schedulers.
 

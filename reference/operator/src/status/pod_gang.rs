@@ -1,5 +1,3 @@
-//! Status of a PodGang except `Initialized`.
-//!
 //! The status of a scheduler's gang resource is not used: kube-scheduler may never reset it, and Volcano may
 //! reset too much of it. A scheduler's message is repeated only as the reason for a wait.
 

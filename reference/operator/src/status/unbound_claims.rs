@@ -1,7 +1,6 @@
 //! Claims that pods wait for after their scheduler has chosen a node, up to ten minutes. No condition of the
-//! pod reports this wait, so the PodGang does (STAT-16).
-//!
-//! Claims are listed only for gangs that wait. A watch of every claim in the cluster would cost more.
+//! pod reports this wait, so the PodGang does (STAT-16). They are listed only for gangs that wait: a watch of
+//! every claim in the cluster would cost more.
 
 use std::collections::BTreeMap;
 

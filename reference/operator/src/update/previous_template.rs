@@ -1,9 +1,6 @@
-//! The old template of a PodClique's pods, until an update reaches them.
-//!
-//! A PodClique gets a new template at the same time as its PodCliqueSet, and its new pods use it. Only a pod
-//! that is lost before the update step of its PodCliqueSet replica is created again from the old template,
-//! which an annotation stores. So a replica never has two versions before its step, and a broken update does
-//! not reach it (UPD-16).
+//! The old template of a PodClique's pods, until an update reaches them. Only a pod that is lost before the
+//! update step of its PodCliqueSet replica is created again from it. So a replica never has two versions
+//! before its step, and a broken update does not reach it (UPD-16).
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,7 @@
-//! Selects the pod or replica that an update takes down next.
-//!
-//! Meanwhile the minimum must stay up. If every unit belongs to the minimum, all other units must stay up.
-//! The replacement must be up before the next step starts, so an update that breaks pods stops after its
-//! first step. Old units that are not up are replaced at once. The statuses store the steps, so a restart
-//! continues the update.
+//! An update takes down one pod or replica at a time, and the minimum must stay up. If every unit belongs to
+//! the minimum, all other units must stay up. The replacement must be up before the next step starts, so an
+//! update that breaks pods stops after its first step. Old units that are not up are replaced at once. The
+//! statuses store the steps, so a restart continues the update.
 
 /// What an update replaces as one: a pod of a standalone clique, or a replica of a scaling group.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,3 @@
-//! The content of the Secret with the webhooks' certificate.
-//!
 //! An authority signs one certificate, and its key is discarded at once. So a reader of the Secret can
 //! impersonate the webhooks, but cannot issue further certificates. A certificate is verified as callers
 //! verify it, by its own dates and names; nothing else records its lifetime.

@@ -1,6 +1,4 @@
-//! Checks whether kube-scheduler's Workload API can express a PodCliqueSet.
-//!
-//! The rules refuse what the API cannot name or hold, so that no gang is half created (KUBE-05, KUBE-12), and
+//! Refuses what the Workload API cannot name or hold, so that no gang is half created (KUBE-05, KUBE-12), and
 //! topology levels that the scheduler cannot honour (KUBE-07, ADM-09). An update that leaves the spec
 //! unchanged is never refused for its spec (ADM-08).
 

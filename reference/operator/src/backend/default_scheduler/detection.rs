@@ -1,7 +1,5 @@
-//! Detects which parts of the Workload API are available (KUBE-06).
-//!
-//! Dry-run creates show whether fields survive: an API server with a gate off drops them without an error.
-//! The profile declares the gates of the scheduler process, because no API exposes them.
+//! Dry-run creates show whether fields survive: an API server with a gate off drops them without an error
+//! (KUBE-06). The profile declares the gates of the scheduler process, because no API exposes them.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,5 @@
-//! Outlines the objects for a PodGang, the same in every version of the API: independent PodGroups, or a
-//! tree.
-//!
-//! It refuses what the API cannot express, so that a PodGang that bypassed admission fails closed.
+//! Outlines the objects for a PodGang, the same in every version of the API. It refuses what the API cannot
+//! express, so that a PodGang that bypassed admission fails closed.
 
 use grove_api::{PodGang, PodGangTopologyConstraint};
 use kube::ResourceExt;

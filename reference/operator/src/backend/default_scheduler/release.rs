@@ -1,5 +1,3 @@
-//! Decides when a gated pod is released to kube-scheduler.
-//!
 //! A member of a PodGroup is released at once: the scheduler holds it back until its gang is complete. In the
 //! scopes `PodGang` and `Tree` a surplus pod is in no PodGroup. Only its gate keeps it from taking a member's
 //! place, so it waits until the hard gang is bound (KUBE-18), and joins the gang's topology domains.

@@ -1,5 +1,3 @@
-//! Maps a PodGang to the Workload API, and its pods to PodGroups.
-//!
 //! The scope is pinned on the PodGang when it is created. So a later change of the profile or of the API
 //! server cannot change the shape of a live gang (KUBE-04, KUBE-09).
 

@@ -1,5 +1,3 @@
-//! Creates the objects of a plan.
-//!
 //! A gang resource is never patched, even where a field is mutable, and never replaced, because that would
 //! change a live gang (KUBE-04, GANG-12). The controller has no permission for either. Objects of a former
 //! generation are deleted once its last pod has been deleted.

@@ -1,7 +1,6 @@
 //! The parts of `scheduling.k8s.io` that this backend writes: Workload and PodGroup of Kubernetes 1.36
-//! (`v1alpha2`) and 1.37 (`v1beta1`), and CompositePodGroup of 1.37 (`v1alpha3`).
-//!
-//! The types are defined here, because one build of k8s-openapi contains only one version of the API.
+//! (`v1alpha2`) and 1.37 (`v1beta1`), and CompositePodGroup of 1.37 (`v1alpha3`). One build of k8s-openapi
+//! contains only one version of the API.
 
 use kube::core::{ApiResource, DynamicObject};
 use serde::Serialize;

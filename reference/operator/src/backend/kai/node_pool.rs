@@ -1,7 +1,6 @@
-//! The node pool of a PodCliqueSet (KAI-09).
-//!
-//! The scheduler of a pool takes the PodGroups and pods with its label; those without a label belong to the
-//! default pool. A gang is in one pool, so the labels of the PodCliqueSet and its cliques must be equal.
+//! The scheduler of a node pool takes the PodGroups and pods with its label; those without a label belong to
+//! the default pool. A gang is in one pool, so the labels of the PodCliqueSet and its cliques must be equal
+//! (KAI-09).
 
 use grove_api::{PodCliqueSet, PodGang};
 use kube::ResourceExt;

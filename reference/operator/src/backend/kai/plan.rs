@@ -1,5 +1,3 @@
-//! Plans the PodGroup for a PodGang.
-//!
 //! If a PodGroup has subgroups, KAI ignores its own `minMember`. Instead, KAI requires every child of the
 //! root, and `minMember` pods of each leaf. So a PodGang starts as a whole.
 //!

@@ -1,8 +1,5 @@
-//! The queue of a PodCliqueSet (KAI-04), which its metadata or its cliques set, as a label or else as an
-//! annotation.
-//!
-//! Whether the queue exists is not checked: KAI reports a gang whose queue is missing (observation
-//! `waits/missing-queue-on-resource`), and schedules it once the queue exists.
+//! The queue of a PodCliqueSet (KAI-04). Whether it exists is not checked: KAI reports a gang whose queue is
+//! missing (observation `waits/missing-queue-on-resource`), and schedules it once the queue exists.
 
 use std::collections::BTreeMap;
 

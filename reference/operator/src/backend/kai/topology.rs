@@ -1,7 +1,5 @@
-//! Creates a KAI Topology for each ClusterTopologyBinding, with the same name (KAI-13, TOPO-09).
-//!
-//! KAI supports any number of Topologies, so bindings do not conflict. KAI puts a node that lacks the label
-//! of one level into no domain of any level.
+//! A KAI Topology for each ClusterTopologyBinding, with the same name (KAI-13, TOPO-09). KAI puts a node that
+//! lacks the label of one level into no domain of any level.
 
 use async_trait::async_trait;
 use grove_api::ClusterTopologyBinding;

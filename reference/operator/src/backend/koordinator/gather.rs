@@ -1,8 +1,5 @@
-//! Determines which part of a PodGang's topology Koordinator can honour: one required layer for the whole
-//! GangGroup (KOORD-03).
-//!
-//! It refuses what Koordinator would ignore, so that a PodGang that bypassed admission fails closed
-//! (KOORD-05).
+//! Koordinator can honour one required layer for the whole GangGroup (KOORD-03). What it would ignore is
+//! refused, so that a PodGang that bypassed admission fails closed (KOORD-05).
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,6 @@
-//! Creates HyperNodes for a ClusterTopologyBinding (VOL-05, TOPO-09).
-//!
 //! Volcano treats all HyperNodes of a cluster as one tree, and tiers are just numbers. So only the oldest
-//! binding is applied, and only after the tree of another is deleted. HyperNodes of other owners are never
-//! written, but reported.
+//! binding is applied, and only after the tree of another is deleted (VOL-05, TOPO-09). HyperNodes of other
+//! owners are never written, but reported.
 //!
 //! The scheduler fails on a HyperNode whose member it has seen deleted. So members are created before their
 //! parents, and deleted after them.

@@ -1,11 +1,8 @@
-//! Computes the HyperNodes of a topology from nodes and levels (VOL-05).
-//!
 //! A domain is identified by a node's values for its level and all wider ones: rack `r0` of block `a` and
-//! rack `r0` of block `b` differ. Level `i` of `n` (0 is the broadest) has tier `n - i`.
+//! rack `r0` of block `b` differ (VOL-05). Level `i` of `n` (0 is the broadest) has tier `n - i`.
 //!
-//! A node without the label of a level is in no HyperNode of that level, but may be in a wider one.
-//! HyperNodes may contain both nodes and HyperNodes. Volcano accepts a HyperNode without a parent, because
-//! its root contains all of them.
+//! A node without the label of a level is in no HyperNode of that level, but may be in a wider one. Volcano
+//! accepts a HyperNode without a parent, because its root contains all of them.
 //!
 //! Members are listed by name. A label selector would be shorter, but Volcano evaluates it only when a
 //! matching node changes: a node that no longer matches stays a member.

@@ -1,8 +1,6 @@
-//! Plans the PodGroup for a PodGang (VOL-01).
-//!
 //! Every podgroup is a subgroup policy: `minMember` alone would let surplus pods of one clique replace
-//! missing pods of another. The plan omits the fields that Volcano writes after creation, so they are kept.
-//! It refuses what Volcano cannot express, so that a PodGang that bypassed admission fails closed.
+//! missing pods of another (VOL-01). The plan omits the fields that Volcano writes after creation, so they
+//! are kept. It refuses what Volcano cannot express, so that a PodGang that bypassed admission fails closed.
 
 use std::collections::BTreeMap;
 

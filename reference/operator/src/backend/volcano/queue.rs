@@ -1,8 +1,6 @@
-//! The queue of a PodCliqueSet (VOL-03).
-//!
-//! A clique without the annotation uses the queue of the PodCliqueSet, or else the default queue. A gang is
-//! in one queue, so all cliques must resolve to the same one. It must exist, because Volcano does not report
-//! that it is missing (observation `waits/missing-queue-on-resource`).
+//! A clique without the annotation uses the queue of the PodCliqueSet, or else the default queue (VOL-03). A
+//! gang is in one queue, so all cliques must resolve to the same one. It must exist, because Volcano does not
+//! report that it is missing (observation `waits/missing-queue-on-resource`).
 
 use std::collections::BTreeMap;
 
