@@ -199,8 +199,8 @@ impl SchedulerBackend for DefaultScheduler {
             return release::member(&self.client, pod, gang, scope).await;
         }
         if !release::is_surplus(pod, gang.pod_gang, scope) {
-            // An API server whose feature gate is off has dropped `spec.schedulingGroup`. kube-scheduler would
-            // schedule the pod on its own (KUBE-16).
+            // An API server whose feature gate is off has dropped `spec.schedulingGroup`. kube-scheduler
+            // would schedule the pod on its own (KUBE-16).
             return Ok(match self.readiness().await {
                 Ok(()) => Release::Replace("the API server dropped its spec.schedulingGroup".to_owned()),
                 Err(reason) => Release::Hold(reason),
