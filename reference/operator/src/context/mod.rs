@@ -62,6 +62,35 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// Nothing is remembered yet.
+    pub(crate) fn new(
+        client: Client,
+        registry: Registry,
+        caches: Caches,
+        queues: Queues,
+        init_image: String,
+    ) -> Self {
+        Self {
+            events: Events::new(client.clone()),
+            client,
+            registry,
+            caches,
+            queues,
+            metrics: Metrics::default(),
+            synced: SyncedGangs::default(),
+            messages: StableMessages::default(),
+            flow: Flow::default(),
+            expectations: Expectations::default(),
+            written: WrittenVersions::default(),
+            remembered: RememberedReplicas::default(),
+            evictions: Evictions::default(),
+            init_access: InitAccess::default(),
+            init_image,
+            terminating: TerminatingNamespaces::default(),
+            pod_gang_names: PodGangNames::default(),
+        }
+    }
+
     pub(crate) fn serve(&self, pod_gang: &PodGang) -> Served {
         let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME).map(String::as_str);
         self.registry.serve(scheduler, self.caches.pod_clique_set_of(pod_gang).as_deref())

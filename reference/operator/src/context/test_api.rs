@@ -12,22 +12,10 @@ use serde_json::{Value, json};
 use tower_test::mock;
 
 use super::Context;
-use super::events::Events;
-use super::flow::Flow;
-use super::init_access::InitAccess;
-use super::metrics::Metrics;
-use super::namespace_termination::TerminatingNamespaces;
 use super::queues::{Inboxes, queues};
-use super::stable_messages::StableMessages;
-use super::synced_gangs::SyncedGangs;
 use crate::backend::{DefaultScheduler, DefaultSchedulerConfig, Registry, SchedulerBackend};
 use crate::cache::caches::{Feeds, caches};
-use crate::cache::evictions::Evictions;
-use crate::cache::expectations::Expectations;
 use crate::cache::informer::Feed;
-use crate::cache::remembered_replicas::RememberedReplicas;
-use crate::cache::written_versions::WrittenVersions;
-use crate::plan::pod_gang_names::PodGangNames;
 
 pub(crate) struct World {
     pub context: Arc<Context>,
@@ -55,26 +43,8 @@ impl World {
         let (caches, feeds) = caches(registry.cached_kinds());
         let (queues, inboxes) = queues();
         queues.open(&caches);
-        let context = Arc::new(Context {
-            events: Events::new(client.clone()),
-            client,
-            registry,
-            caches,
-            queues,
-            metrics: Metrics::default(),
-            synced: SyncedGangs::default(),
-            messages: StableMessages::default(),
-            flow: Flow::default(),
-            expectations: Expectations::default(),
-            written: WrittenVersions::default(),
-            remembered: RememberedReplicas::default(),
-            evictions: Evictions::default(),
-            init_access: InitAccess::default(),
-            init_image: "initc:test".to_owned(),
-            terminating: TerminatingNamespaces::default(),
-            pod_gang_names: PodGangNames::default(),
-        });
-        Self { context, feeds, inboxes, writes, deleted }
+        let context = Context::new(client, registry, caches, queues, "initc:test".to_owned());
+        Self { context: Arc::new(context), feeds, inboxes, writes, deleted }
     }
 
     /// Deletes a PodClique or PodGang from the API server without a watch event. All others exist there.

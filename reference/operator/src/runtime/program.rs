@@ -26,19 +26,9 @@ use super::reconcilers::reconcile_all;
 use super::servers::{self, Readiness};
 use crate::admission::{self, AdmissionState};
 use crate::cache::caches::caches;
-use crate::cache::evictions::Evictions;
-use crate::cache::expectations::Expectations;
-use crate::cache::remembered_replicas::RememberedReplicas;
-use crate::cache::written_versions::WrittenVersions;
-use crate::context::events::Events;
 use crate::context::fault_injection::{CorruptingLayer, corrupts_writes};
-use crate::context::flow::Flow;
-use crate::context::init_access::InitAccess;
 use crate::context::metrics::Metrics;
-use crate::context::namespace_termination::TerminatingNamespaces;
 use crate::context::queues::queues;
-use crate::context::stable_messages::StableMessages;
-use crate::context::synced_gangs::SyncedGangs;
 use crate::context::{Context, triggers};
 use crate::plan::pod_gang_names::PodGangNames;
 
@@ -128,25 +118,9 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     let (ready, readiness) = watch::channel(false);
     let (caches, mut feeds) = caches(registry.cached_kinds());
     let (queues, inboxes) = queues();
-    let context = Arc::new(Context {
-        client: client.clone(),
-        registry: registry.clone(),
-        caches: caches.clone(),
-        queues,
-        events: Events::new(client.clone()),
-        metrics,
-        synced: SyncedGangs::default(),
-        messages: StableMessages::default(),
-        flow: Flow::default(),
-        expectations: Expectations::default(),
-        written: WrittenVersions::default(),
-        remembered: RememberedReplicas::default(),
-        evictions: Evictions::default(),
-        init_access: InitAccess::default(),
-        init_image: configuration.init_image().to_owned(),
-        terminating: TerminatingNamespaces::default(),
-        pod_gang_names: options.pod_gang_names,
-    });
+    let init_image = configuration.init_image().to_owned();
+    let context = Context::new(client.clone(), registry.clone(), caches.clone(), queues, init_image);
+    let context = Arc::new(Context { metrics, pod_gang_names: options.pod_gang_names, ..context });
     triggers::connect(&mut feeds, &context);
 
     let mut watches = JoinSet::new();
