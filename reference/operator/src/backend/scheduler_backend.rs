@@ -113,9 +113,10 @@ pub trait SchedulerBackend: Send + Sync {
 
 #[async_trait]
 pub trait TopologyBackend: Send + Sync {
+    /// The caller watches these kinds and the nodes, and calls the other methods after a change.
     fn topology_resources(&self) -> Vec<ApiResource>;
 
-    /// The binding controls them, so garbage collection deletes them with it (DEL-09). Idempotent.
+    /// The binding controls the resources, so garbage collection deletes them with it (DEL-09). Idempotent.
     async fn sync_topology(
         &self,
         binding: &ClusterTopologyBinding,

@@ -12,15 +12,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// PodCliques.
-const CREATIONS: usize = 8;
-/// They keep any scheduler busy until the pods of the next PodCliqueSet exist.
+const MAX_CREATING_POD_CLIQUES: usize = 8;
+/// So many keep any scheduler busy until the pods of the next PodCliqueSet exist.
 const MAX_WAITING_PODS: usize = 400;
 /// How long the pods of a started PodCliqueSet count as waiting, before they are in `waiting_pods`. A
 /// scheduler that binds nothing delays the next PodCliqueSet by at most this time.
 const STARTING: Duration = Duration::from_secs(2);
-/// Pods.
-const RELEASES: usize = 64;
+const MAX_CONCURRENT_RELEASES: usize = 64;
 
 pub(crate) struct Flow {
     creations: Semaphore,
@@ -33,10 +31,10 @@ pub(crate) struct Flow {
 impl Default for Flow {
     fn default() -> Self {
         Self {
-            creations: Semaphore::new(CREATIONS),
+            creations: Semaphore::new(MAX_CREATING_POD_CLIQUES),
             waiting_pods: AtomicUsize::new(0),
             started: Mutex::default(),
-            releases: Semaphore::new(RELEASES),
+            releases: Semaphore::new(MAX_CONCURRENT_RELEASES),
         }
     }
 }
@@ -119,7 +117,8 @@ mod tests {
     async fn pods_that_wait_to_be_created_count_as_waiting() {
         let (flow, start) = (Flow::default(), Instant::now());
         let permits =
-            futures::future::join_all((0..CREATIONS).map(|_| flow.creation(MAX_WAITING_PODS))).await;
+            futures::future::join_all((0..MAX_CREATING_POD_CLIQUES).map(|_| flow.creation(MAX_WAITING_PODS)))
+                .await;
         assert!((0..2).all(|_| flow.may_start(start, 1)), "no pod waits");
         let mut waiting = Box::pin(flow.creation(MAX_WAITING_PODS));
         assert!(waiting.as_mut().now_or_never().is_none() && !flow.may_start(start, 1));

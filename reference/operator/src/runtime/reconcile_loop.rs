@@ -35,8 +35,8 @@ pub(super) struct Settings {
     pub after_own_writes: bool,
 }
 
-/// Later requests do not restart the time. Otherwise an object that changes constantly would never be
-/// reconciled.
+/// How long changes of an object are collected. Later requests do not restart the time, because an object
+/// that changes constantly would never be reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gather {
     pub min: Duration,

@@ -32,7 +32,7 @@ pub(super) fn stored(pclq: &PodClique) -> Option<PreviousTemplate> {
     serde_json::from_str(pclq.annotations().get(ANNOTATION_PREVIOUS_TEMPLATE)?).ok()
 }
 
-/// Only if every pod exists and has this template. A stored template stays, because the pods still have it.
+/// Only if every pod exists and has the template. A stored template stays, because the pods still have it.
 pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wanted: &mut PodClique) {
     let hash = existing.labels().get(LABEL_POD_TEMPLATE_HASH);
     if !rolls(pcs) || hash == wanted.labels().get(LABEL_POD_TEMPLATE_HASH) || stored(existing).is_some() {
@@ -54,7 +54,7 @@ pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, w
     wanted.annotations_mut().insert(ANNOTATION_PREVIOUS_TEMPLATE.to_owned(), json!(previous).to_string());
 }
 
-/// If the pod of that generation and index must be created from it.
+/// `None` unless the pod of that generation and index must be created from it.
 pub(crate) fn with_stored_template(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
