@@ -48,6 +48,8 @@ pub const LABEL_EXTERNAL_WORKLOAD: &str = "grove.io/external-workload-managed";
 pub const ANNOTATION_TOPOLOGY_NAME: &str = "grove.io/topology-name";
 /// Annotation of a PodCliqueSet or clique: multi-node NVLink group, which is not supported.
 pub const ANNOTATION_MNNVL_GROUP: &str = "grove.io/mnnvl-group";
+/// Its predecessor, which upstream's proposals still use.
+pub const ANNOTATION_AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 /// Annotation of a PodCliqueSet, immutable: the scope of a kube-scheduler PodGroup, `PodGroup` or `PodGang`
 /// (KUBE-08).
 pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";

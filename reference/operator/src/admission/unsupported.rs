@@ -4,20 +4,17 @@
 use std::collections::BTreeMap;
 
 use grove_api::PodCliqueSet;
+use grove_api::names::{ANNOTATION_AUTO_MNNVL, ANNOTATION_MNNVL_GROUP};
 
 use super::findings::invalid;
 use crate::backend::FieldError;
-
-const MNNVL_GROUP: &str = "grove.io/mnnvl-group";
-/// Predecessor of that annotation, which upstream's proposals still use.
-const AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let mut errors = Vec::new();
     let mut check = |annotations: &BTreeMap<String, String>, path: String| {
-        let group = annotations.get_key_value(MNNVL_GROUP).filter(|(_, group)| *group != "none");
-        let auto = annotations.get_key_value(AUTO_MNNVL).filter(|(_, auto)| *auto == "enabled");
+        let group = annotations.get_key_value(ANNOTATION_MNNVL_GROUP).filter(|(_, group)| *group != "none");
+        let auto = annotations.get_key_value(ANNOTATION_AUTO_MNNVL).filter(|(_, auto)| *auto == "enabled");
         for (key, value) in group.into_iter().chain(auto) {
             let message = format!("MNNVL is not supported yet, remove the {key} annotation");
             errors.push(invalid(format!("{path}[{key}]"), value.as_str(), &message));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use grove_api::PodCliqueSet;
-use grove_api::names::ANNOTATION_MNNVL_GROUP;
+use grove_api::names::{ANNOTATION_AUTO_MNNVL, ANNOTATION_MNNVL_GROUP};
 use kube::ResourceExt;
 
 use super::KOORD_SCHEDULER;
@@ -12,8 +12,6 @@ use crate::backend::template::{
     Constrained, ConstraintPath, TEMPLATE, constraints, podgroup_counts, refuse_shared_claims,
 };
 use crate::backend::{FieldError, Validation};
-
-const ANNOTATION_AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 
 const CLAIMS_BLOCKED: &str = "Koordinator 1.8 refuses a pod whose claim is being allocated for another one, and so never binds a gang \
                               that shares one";
