@@ -73,7 +73,7 @@ async fn validated(request: &Request, runtimes: &dyn Runtimes) -> Response {
     let mut errors = check_patches(&request.object);
     let known = check_patches(&request.old_object);
     errors.retain(|error| !known.contains(error));
-    // The runtime of an existing TrainJob may have been deleted.
+    // Without errors, the runtime is not read, because it may have been deleted.
     if errors.is_empty() {
         return Response::allowed();
     }

@@ -57,7 +57,7 @@ struct Policies {
 }
 
 impl Crd {
-    /// Without it in every served version, the API server drops it from runtimes.
+    /// Unless every served version has the field, the API server drops it from runtimes.
     fn has_field(&self) -> bool {
         let mut served = self.versions.iter().filter(|version| version.served).peekable();
         let has = |version: &Version| {

@@ -97,7 +97,7 @@ pub fn check_patches(train_job: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// On the JobSet or one of its Jobs, the gang and some of its pods would wait for each other.
+/// With the annotation on the JobSet or a Job, the gang and some of its pods would wait for each other.
 fn exclusive_topology(template: &Value, path: &str) -> Vec<FieldError> {
     let of_jobs = jobs_of(template).map(|(index, job)| {
         (&job["template"]["metadata"], format!("{path}.spec.replicatedJobs[{index}].template.metadata"))

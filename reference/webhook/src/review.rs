@@ -64,7 +64,7 @@ pub struct PatchOperation {
 }
 
 impl PatchOperation {
-    /// Or replaces an existing member.
+    /// The operation `add` also replaces an existing member.
     pub fn add(path: impl Into<String>, value: Value) -> Self {
         Self { op: "add", path: path.into(), value }
     }

@@ -40,7 +40,7 @@ pub(super) fn deprecations(pcs: &PodCliqueSet) -> Vec<String> {
         .collect()
 }
 
-/// Cliques and groups may be reordered.
+/// Not by index, because cliques and groups may be reordered.
 fn by_title(pcs: &PodCliqueSet) -> BTreeMap<String, Level<'_>> {
     let groups = group_levels(pcs).into_iter().map(|(level, _)| level);
     let levels = pcs_level(pcs).into_iter().chain(groups).chain(clique_levels(pcs));

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 const MAX_CREATING_POD_CLIQUES: usize = 8;
-/// So many keep any scheduler busy until the pods of the next PodCliqueSet exist.
+/// This many pods keep any scheduler busy until the pods of the next PodCliqueSet exist.
 const MAX_WAITING_PODS: usize = 400;
 /// How long the pods of a started PodCliqueSet count as waiting, before they are in `waiting_pods`. A
 /// scheduler that binds nothing delays the next PodCliqueSet by at most this time.

@@ -1,4 +1,4 @@
-//! It is 0 while the object is scaled to 0, regardless of `minAvailable` (AUTO-06).
+//! The minimum is 0 while the object is scaled to 0, regardless of `minAvailable` (AUTO-06).
 
 use grove_api::{PodClique, PodCliqueScalingGroup};
 

@@ -337,7 +337,7 @@ fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
         let created = pclq.metadata.creation_timestamp.as_ref().map(|created| created.0);
         return Some(breached.max(created.unwrap_or(breached)));
     }
-    // Before that, no pod was lost.
+    // Before the minimum was bound, no pod was lost.
     Some(breached.max(held_since(conditions, generation)?))
 }
 

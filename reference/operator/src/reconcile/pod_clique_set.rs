@@ -172,7 +172,7 @@ fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<
     )
 }
 
-/// Their scaling group deletes them and may currently see another number of replicas. A PodGang that is
+/// Its scaling group deletes them and may currently see another number of replicas. A PodGang that is
 /// recreated while these members exist would be stuck.
 fn has_members_to_delete(context: &Context, pod_gang: &PodGang) -> bool {
     let namespace = pod_gang.namespace();

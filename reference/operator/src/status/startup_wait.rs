@@ -1,4 +1,4 @@
-//! So users can distinguish waiting pods from broken ones (START-09).
+//! Lets users distinguish waiting pods from broken ones (START-09).
 
 use std::sync::Arc;
 

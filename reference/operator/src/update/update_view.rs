@@ -1,4 +1,4 @@
-//! It counts pods instead of reading statuses: a step that relies on a stale status may take down too many
+//! An update counts pods instead of reading statuses: a step that relies on a stale status may take down too many
 //! pods.
 
 use std::sync::Arc;

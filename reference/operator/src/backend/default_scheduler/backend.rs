@@ -31,7 +31,7 @@ impl DefaultScheduler {
         Self { detection: Detection::new(client.clone(), namespace.into(), gates), client, config }
     }
 
-    /// None in pass-through (KUBE-13), nor if its pods already have a scheduling group (KUBE-15).
+    /// Not in pass-through (KUBE-13), nor if its pods already have a scheduling group (KUBE-15).
     fn creates_gang_resources(&self, pod_gang: &PodGang) -> bool {
         self.config.gang_scheduling && !pod_gang.labels().contains_key(LABEL_EXTERNAL_WORKLOAD)
     }

@@ -65,9 +65,8 @@ pub(super) fn plan(
     Ok(podgroups.iter().map(object).collect())
 }
 
-/// Before every pod of the hard gang is released, an unreachable value, so that koord-scheduler ignores the
-/// gang. It tries a held gang again only when the minimum becomes reachable, so this change is never
-/// reverted.
+/// Unreachable until every pod of the hard gang is released, so that koord-scheduler ignores the gang. It
+/// tries a held gang again only when the minimum becomes reachable, so the minimum is never raised again.
 ///
 /// If a PodGroup has lost its owner reference, its minimum stays unchanged until that is restored, because
 /// the repair allows no other change.
