@@ -1,5 +1,5 @@
-//! Every pod of a deleted namespace wakes its PodClique, whose attempt to replace the pod is refused. So a refusal is
-//! remembered briefly, and the namespace's objects are not reconciled meanwhile (DEL-07).
+//! Every pod of a deleted namespace wakes its PodClique, whose attempt to replace the pod is refused. So a
+//! refusal is remembered briefly, and the namespace's objects are not reconciled meanwhile (DEL-07).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

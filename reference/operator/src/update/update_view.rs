@@ -1,5 +1,5 @@
-//! An update counts pods instead of reading statuses: a step that relies on a stale status may take down too many
-//! pods.
+//! An update counts pods instead of reading statuses: a step that relies on a stale status may take down too
+//! many pods.
 
 use std::sync::Arc;
 

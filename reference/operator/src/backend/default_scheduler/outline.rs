@@ -89,7 +89,8 @@ impl Builder<'_> {
         Ok(Member { template, name: names::whole_gang(self.pod_gang), pod_clique: None, shape })
     }
 
-    /// The children of the root are a CompositePodGroup per topology group config, and the PodGroups in no config.
+    /// The children of the root are a CompositePodGroup per topology group config, and the PodGroups in no
+    /// config.
     fn tree(&self) -> Result<Composite, BackendError> {
         let spec = &self.pod_gang.spec;
         let gang = self.pod_gang.name_any();

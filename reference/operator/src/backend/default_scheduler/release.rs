@@ -64,8 +64,8 @@ fn node_within<'a>(gang: &GangState<'a>, level: &Level<'_>) -> Option<&'a str> {
 }
 
 /// Until the pod is deleted, kube-scheduler counts it towards the quorum (observation
-/// `members/terminating-pods`) and would bind the new pods one by one. This affects only an evicted gang, and a scaling-group replica
-/// that is terminated alone. A terminated PodGang gets new PodGroups.
+/// `members/terminating-pods`) and would bind the new pods one by one. This affects only an evicted gang, and
+/// a scaling-group replica that is terminated alone. A terminated PodGang gets new PodGroups.
 pub(super) fn former_pod_in_group<'a>(pod: &Pod, gang: &GangState<'a>) -> Option<&'a Pod> {
     let group = |pod: &Pod| {
         let spec = pod.spec.as_ref()?;
