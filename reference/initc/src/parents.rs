@@ -5,7 +5,7 @@ use std::str::FromStr;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 
-pub(crate) const POD_CLIQUE: &str = "grove.io/podclique";
+const POD_CLIQUE: &str = "grove.io/podclique";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Parent {
@@ -49,7 +49,8 @@ impl Parents {
     }
 
     pub(crate) fn update(&mut self, pod: &Pod) {
-        let clique = pod.labels().get(POD_CLIQUE).filter(|_| is_ready(pod)).cloned();
+        let clique =
+            pod.labels().get(POD_CLIQUE).filter(|clique| is_of(clique, pod) && is_ready(pod)).cloned();
         match clique {
             Some(clique) => self.ready.insert(pod.name_any(), clique),
             None => self.ready.remove(&pod.name_any()),
@@ -64,6 +65,13 @@ impl Parents {
         let count = |name: &String| self.ready.values().filter(|clique| *clique == name).count();
         self.wanted.iter().all(|(name, wanted)| count(name) >= *wanted)
     }
+}
+
+/// A pod of another owner may have the label of the PodClique (STAT-19).
+fn is_of(clique: &str, pod: &Pod) -> bool {
+    pod.owner_references()
+        .iter()
+        .any(|owner| owner.controller == Some(true) && owner.kind == "PodClique" && owner.name == clique)
 }
 
 /// A pod that is being deleted does not count, because it will be replaced.
@@ -81,7 +89,8 @@ impl fmt::Display for Parents {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
     use rstest::rstest;
     use serde_json::json;
 
@@ -90,11 +99,34 @@ mod tests {
     pub(crate) fn pod(name: &str, clique: &str, ready: bool, deleting: bool) -> Pod {
         let ready = if ready { "True" } else { "False" };
         let deleted = deleting.then_some("2026-01-01T00:00:00Z");
+        let owner =
+            json!({"apiVersion": "v1", "kind": "PodClique", "name": clique, "uid": "u", "controller": true});
         serde_json::from_value(json!({
-            "metadata": {"name": name, "labels": {POD_CLIQUE: clique}, "deletionTimestamp": deleted},
+            "metadata": {
+                "name": name, "labels": {POD_CLIQUE: clique}, "deletionTimestamp": deleted,
+                "ownerReferences": [owner],
+            },
             "status": {"conditions": [{"type": "Ready", "status": ready}]},
         }))
         .unwrap()
+    }
+
+    #[rstest]
+    #[case::without_owner(&[])]
+    #[case::of_another_kind(&[("ReplicaSet", "w-0-a")])]
+    #[case::of_another_pod_clique(&[("PodClique", "w-0-b")])]
+    fn pods_of_other_owners_do_not_count(#[case] owners: &[(&str, &str)]) {
+        let mut parents = parents(&["w-0-a:1"]);
+        let mut foreign = pod("p", "w-0-a", true, false);
+        let own = foreign.owner_references()[0].clone();
+        let owner = |(kind, name): &(&str, &str)| OwnerReference {
+            kind: (*kind).to_owned(),
+            name: (*name).to_owned(),
+            ..own.clone()
+        };
+        foreign.metadata.owner_references = Some(owners.iter().map(owner).collect());
+        parents.update(&foreign);
+        assert!(!parents.are_ready());
     }
 
     fn parents(arguments: &[&str]) -> Parents {

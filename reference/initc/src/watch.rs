@@ -33,17 +33,12 @@ async fn until(mut events: impl Stream<Item = Result<Event<Pod>, Error>> + Unpin
 #[cfg(test)]
 mod tests {
     use futures::stream;
-    use serde_json::json;
 
     use super::*;
-    use crate::parents::POD_CLIQUE;
+    use crate::parents::tests;
 
     fn pod(name: &str) -> Pod {
-        serde_json::from_value(json!({
-            "metadata": {"name": name, "labels": {POD_CLIQUE: "w-0-a"}},
-            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
-        }))
-        .unwrap()
+        tests::pod(name, "w-0-a", true, false)
     }
 
     async fn consumed_events(events: Vec<Event<Pod>>) -> usize {
