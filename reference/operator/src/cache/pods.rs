@@ -30,6 +30,11 @@ fn is_earlier(pod: &Pod, pclq: &PodClique) -> bool {
     is_live(pod) && is_of_namesake(pod, pclq) && !is_controlled_by(pod, pclq)
 }
 
+/// Pods of the PodClique, and of a deleted one of the same name.
+pub(crate) fn pods_of_name(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
+    named_pods(caches, pclq).into_iter().filter(|pod| is_of_namesake(&**pod, pclq)).collect()
+}
+
 fn named_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
     caches.pods.indexed(&object_key(&pclq.namespace().unwrap_or_default(), &pclq.name_any()))
 }

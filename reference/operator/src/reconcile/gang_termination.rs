@@ -22,6 +22,7 @@ use crate::cache::caches::object_key;
 use crate::cache::generation::{self, Cause, of_replica};
 use crate::cache::informer::Informer;
 use crate::cache::ownership::is_controlled_by;
+use crate::cache::pods::pods_of_name;
 use crate::context::Context;
 use crate::context::action::Action;
 use crate::context::error::ReconcileError;
@@ -251,14 +252,12 @@ impl Replica {
             .standalone
             .iter()
             .chain(self.groups.iter().flat_map(|group| group.replicas.iter().flatten()));
-        let namespace = pcs.namespace().unwrap_or_default();
-        let pods = cliques
-            .flat_map(|(pclq, _)| context.caches.pods.indexed(&object_key(&namespace, &pclq.name_any())));
+        let pods = cliques.flat_map(|(pclq, _)| pods_of_name(&context.caches, pclq));
         let highest = pods.map(|pod| generation::of_pod(&pod)).max().unwrap_or(0);
         let next = generation::of_gang(&base).max(highest) + 1;
         writes::patch(context, &*base, &generation::next_generation_patch(&base, next)).await?;
         if !fault!("recycles-uncounted") {
-            context.metrics.record_recycles(&namespace, 1);
+            context.metrics.record_recycles(&pcs.namespace().unwrap_or_default(), 1);
         }
         if fault!("recycle-takes-gang") {
             writes::delete(&context.client, &*base).await?;
