@@ -1,14 +1,10 @@
-//! A second enabled backend in addition to the target's; some clauses need two (ADM-03, ADM-06, ADM-14,
-//! GANG-04).
-//!
-//! The suite's own configuration always has one, the profile `conformance-external`. An operator configured
-//! by someone else may have none. The driver probes admission and records the result as a mark, so that a
-//! replay decides as the run did. Without a second backend these clauses return `NotAsked`.
+//! A second enabled backend in addition to the target's; some clauses need two. The suite's own configuration
+//! has the profile `conformance-external`; a foreign operator may have none. The driver probes admission, so
+//! that a replay decides as the run did.
 
 use conformance_contract::ruling::Broken;
 use conformance_history::{History, SharedMark};
 
-/// The schedulerName of the second backend. Returns `NotAsked` if the operator has none.
 pub fn name(history: &History) -> Result<&str, Broken> {
     let (_, mark) = history.reached(SharedMark::AnotherBackend)?;
     mark.detail["scheduler"].as_str().ok_or_else(|| {

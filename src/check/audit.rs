@@ -1,5 +1,5 @@
-//! The write requests of the operator under test, from the API server's audit log. A history shows no refused
-//! requests and none without a change. Without a log these checks pass.
+//! The operator's write requests in the API server's audit log, which also has refused ones and those without
+//! a change. Without a log these checks pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -55,7 +55,6 @@ fn by_object(history: &History, part: Range<usize>) -> BTreeMap<(&str, &str), Ve
     by_object
 }
 
-/// The operator sent no write request (GANG-11).
 pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
     none(by_object(history, part).values().map(|all| {
         let last = all.last().map(Request::described).unwrap_or_default();
@@ -67,8 +66,7 @@ pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
     }))
 }
 
-/// The operator sent at most as many write requests for an object as `limit` returns for its name (STAT-08).
-/// Names without a limit are not checked, for example the empty name of a create request.
+/// Names without a limit are not checked, such as the empty name of a create request.
 pub fn writes_within_limit(
     history: &History,
     part: Range<usize>,
@@ -85,7 +83,6 @@ pub fn writes_within_limit(
     }))
 }
 
-/// The operator sent no write request for a gang resource of the PodGang (GANG-09).
 pub fn no_gang_resource_requests(history: &History, pod_gang: &str, part: Range<usize>) -> Ruling {
     let kinds = gang_resources();
     let concerns_gang = |request: &Request<'_>| {

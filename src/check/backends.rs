@@ -21,8 +21,6 @@ fn objects_of_set<'a>(
     history.of(kind).filter(move |version| version.label(names::PART_OF) == Some(set))
 }
 
-/// Every version of the PodCliqueSet's PodGangs has the scheduler's name as its label, and every version of
-/// its pods has it as `schedulerName` (ADM-14).
 pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
     for kind in ["PodGang", "Pod"] {
         if objects_of_set(history, kind, set).next().is_none() {
@@ -45,8 +43,8 @@ pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
     }))
 }
 
-/// In this part of the history no pod of the PodCliqueSet was created, deleted or gated again. Its PodGangs
-/// stayed the same objects with the same spec (ADM-11). Returns `NotReached` if no pod was released before.
+/// No pod was created, deleted or gated again, and PodGangs kept their spec (ADM-11). Returns `NotReached` if
+/// no pod was released before.
 pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
     let before = history.before(part.start);
     let was: BTreeMap<_, _> = before

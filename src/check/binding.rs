@@ -12,10 +12,8 @@ use conformance_history::{History, Live, Pod, SharedMark, Version, text};
 
 pub const NOT_BOUND_WHOLE: Code = Code::new("not-bound-whole");
 pub const PODS_UNBOUND: Code = Code::new("pods-unbound");
-/// Pods of a unit were bound although the whole unit could not be.
 pub const BOUND_IN_PART: Code = Code::new("bound-in-part");
 const SILENT_ABOUT_PENDING: Code = Code::new("silent-about-pending");
-/// The number of fully bound gangs differs from the number that fits.
 pub const WRONG_NUMBER_OF_WHOLE_GANGS: Code = Code::new("wrong-number-of-whole-gangs");
 pub(super) const BOUND_BEFORE_BASE: Code = Code::new("bound-before-base");
 pub const WRONG_NUMBER_OF_BOUND_PODS: Code = Code::new("wrong-number-of-bound-pods");
@@ -32,8 +30,7 @@ pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
         .filter(move |version| version.pod().node().is_some() && bound.insert(version.uid().to_owned()))
 }
 
-/// These units, one pod short of capacity, were pending at the entry `until`: the scheduler had made a full
-/// pass and had bound none of their pods. A bound pod is a violation of AON-02.
+/// A bound pod is a violation of AON-02.
 pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
     let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
     if passed >= until {
@@ -56,12 +53,11 @@ fn bindings_of<'a>(
     })
 }
 
-/// At least the minimum of every PodClique in each unit is bound (AON-01).
 pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
     none(not_fully_bound(live, units).map(|short| deviates(NOT_BOUND_WHOLE, short)))
 }
 
-/// All pods of a gang are bound, surplus included.
+/// Surplus included.
 pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
         let bound = bound_pods(live, &group.clique);
@@ -77,7 +73,7 @@ pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// AON-02. The end counts if `until` is `None`. Returns `NotReached` if the pods of a unit never existed.
+/// Returns `NotReached` if the pods of a unit never existed.
 pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let before = |version: &Version<'_>| version.index < until;
@@ -106,7 +102,6 @@ pub fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> 
     }))
 }
 
-/// A pod has the condition PodScheduled=False with a message, or a gang resource an equivalent one (AON-15).
 pub fn reports_why_pending(history: &History, gang: &Gang) -> Ruling {
     let all = refusals(history, gang);
     ensure(all.iter().any(|(_, condition)| !text(&condition["message"]).is_empty()), || {
@@ -120,8 +115,7 @@ pub fn reports_why_pending(history: &History, gang: &Gang) -> Ruling {
     })
 }
 
-/// Exactly `winners` of the gangs are bound whole at the entry `until`, or at the end if `None`. Until then
-/// no pod of the other gangs was ever bound (AON-04).
+/// Until the entry `until`, no pod of the other gangs was ever bound (AON-04).
 pub fn some_whole_others_never(
     history: &History,
     gangs: &[Vec<Unit>],
@@ -139,7 +133,6 @@ pub fn some_whole_others_never(
     lost.into_iter().try_for_each(|units| never(history, units, until))
 }
 
-/// No pod of a scaled PodGang was bound before the minimum of every podgroup of its base PodGang (AON-06).
 pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -178,7 +171,7 @@ pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
     none(violations)
 }
 
-/// Every unit that ever had a bound pod, surplus included, is fully bound at the end (AON-05).
+/// Surplus included.
 pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
     let end = history.end();
     units
@@ -197,14 +190,13 @@ pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
     })
 }
 
-/// The hard gang as one unit, regardless of what the target guarantees (AON-08).
+/// Regardless of what the target guarantees.
 pub fn hard_gang(gang: &Gang) -> Unit {
     let minimums = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
     Unit { gang: gang.name.clone(), minimums }
 }
 
-/// A lost pod was replaced (AON-11): a pod created after `since` has its PodGang, PodClique, index and gang
-/// resource, and is bound at the end.
+/// A pod created after `since` has the lost pod's membership and index, and is bound at the end (AON-11).
 pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     let before = history.before(since);
     let Some(lost) = before.get("Pod", lost).map(Pod) else {
@@ -231,8 +223,7 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     Err(found.shown_by_object("before", lost.0).into())
 }
 
-/// Every pod that was bound at `since` and is not in `lost` still exists on the same node (AON-17). Pods
-/// already terminating at `since` are not checked, because a kubelet needs time to end them.
+/// Pods that were terminating at `since` are not checked, because a kubelet needs time to end them.
 pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Ruling {
     let before = history.before(since);
     let end = history.end();
@@ -257,8 +248,7 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
     }))
 }
 
-/// Every pod was bound to a node of the case's own pool, because the arithmetic of a case relies on that
-/// pool. A history without such a pool, for example one recorded by a user, passes.
+/// The arithmetic of a case relies on its pool. A history without one, such as a user's, passes.
 pub fn on_own_nodes(history: &History) -> Ruling {
     let own: BTreeSet<&str> = history
         .of("Node")

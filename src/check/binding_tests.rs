@@ -37,7 +37,6 @@ fn gangs() -> Vec<Gang> {
     ]
 }
 
-/// Units in PodGroup scope: a, b.
 fn flat_units() -> Vec<Unit> {
     gangs()[0].units(conformance_contract::target::TARGETS[0])
 }

@@ -15,8 +15,7 @@ const LEFT_BEHIND: Code = Code::new("left-behind");
 const NEVER_CREATED: Code = Code::new("never-created");
 const NAMESPACE_STUCK: Code = Code::new("namespace-stuck");
 
-/// Covers the recorded kinds and every other kind in the namespace (DEL-01, DEL-06). Objects of others may
-/// remain: see [`Leftovers`].
+/// Objects of others may remain: see [`Leftovers`].
 pub fn nothing_left(history: &History) -> Ruling {
     let (index, mark) = history.reached(SharedMark::LeftOver)?;
     let listed: Vec<_> = mark.detail.as_array().into_iter().flatten().collect();
@@ -65,8 +64,8 @@ pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     Ok(())
 }
 
-/// Services are excluded (DEL-02, DEL-03). Returns `NotReached` if a PodGang never had pods: their absence
-/// proves nothing. Missing gang resources are a broken precondition (GANG-08).
+/// Except Services. `NotReached` for a PodGang that never had pods, and a broken precondition without gang
+/// resources (GANG-08): their absence proves nothing.
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
@@ -85,7 +84,6 @@ pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     Ok(())
 }
 
-/// The case's namespace was deleted (DEL-07).
 pub fn namespace_deleted(history: &History) -> Ruling {
     let namespace = history.header.namespace.as_str();
     let is_deleted = history.named("Namespace", namespace).any(|version| version.change == Change::Deleted);

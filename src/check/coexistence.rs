@@ -1,5 +1,3 @@
-//! Who bound a pod, and which backend created gang resources for which PodGang.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -27,7 +25,6 @@ pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
     }
 }
 
-/// The schedulerName of each submitted PodCliqueSet, or the default scheduler.
 fn chosen(history: &History) -> impl Iterator<Item = &str> {
     history.header.submitted.values().map(scheduler_of)
 }
@@ -41,8 +38,7 @@ pub(super) fn has_stand_in(mark: &Value, scheduler: &str) -> bool {
     mark["stoodInFor"].as_array().into_iter().flatten().any(|name| name == scheduler)
 }
 
-/// The scheduler of the PodCliqueSet that a pod belongs to, even if the pod names another one. For other
-/// pods, the one that the pod names.
+/// Even if the pod names another one. For other pods, the one that the pod names.
 fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
     let mut sets = history.header.submitted.iter();
     let of_set = sets.find(|(set, _)| pod.label(names::PART_OF) == Some(set.as_str()));
@@ -50,8 +46,7 @@ fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
     of_set.map_or_else(own, |(_, pcs)| scheduler_of(pcs))
 }
 
-/// Every bound pod was bound only by the user of its PodCliqueSet's scheduler (COEX-01). Returns `NotReached`
-/// if the log lacks the binding of a pod.
+/// Returns `NotReached` if the log lacks the binding of a pod (COEX-01).
 pub fn bound_by_own_scheduler(history: &History) -> Ruling {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -88,8 +83,7 @@ pub fn bound_by_own_scheduler(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Every gang resource belongs only to PodGangs whose label names the backend of its kind (COEX-02). The
-/// target's scheduler must have had a gang resource (GANG-08).
+/// The target's scheduler must have had a gang resource (GANG-08).
 pub fn resources_of_own_gangs(history: &History) -> Ruling {
     let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let resources = || history.versions().filter(|version| is_gang_resource(version.object));

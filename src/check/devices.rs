@@ -1,5 +1,4 @@
-//! Which GPUs the containers on a case's nodes have, according to the nodes' container runtimes. The API
-//! server does not record the allocation.
+//! Which GPUs containers have, according to the container runtimes. The API server does not record it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,7 +38,6 @@ fn containers(allocated: &Value) -> Vec<Container<'_>> {
     list(allocated).iter().map(container).collect()
 }
 
-/// Each device of a node is allocated to at most one container (KLT-02).
 pub fn at_most_once(history: &History) -> Ruling {
     let (_, mark) = history.reached(SharedMark::Allocated)?;
     let all = containers(&mark.detail);
@@ -58,8 +56,8 @@ pub fn at_most_once(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Each container of a bound pod has as many devices as it requested, and the totals match, so no other
-/// container has any (KLT-02). Returns `NotReached` if no bound pod requested a GPU.
+/// The totals match too, so no other container has a device. Returns `NotReached` if no bound pod requested
+/// one.
 pub fn as_requested(history: &History) -> Ruling {
     let (index, mark) = history.reached(SharedMark::Allocated)?;
     let live = history.before(index);

@@ -1,12 +1,5 @@
-//! Whether two PodCliqueSets of one template reached the same end state (AON-13).
-//!
-//! All objects of each PodCliqueSet are normalized and compared, and the first difference is reported.
-//! Normalizing removes what may differ:
-//!
-//! - the name of the PodCliqueSet, uids, times, generations, and the random suffixes of pod names
-//! - condition messages
-//! - the pods and replicas that an update selected at a time
-//! - fields that schedulers, kubelets and the API server wrote
+//! Whether two PodCliqueSets of one template reached the same end state (AON-13). Names, uids, times,
+//! generations, condition messages, the progress of updates and the fields of other writers may differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +32,7 @@ const SET: &str = "SET";
 /// By normalized kind and name. Names that differ only in random parts share one entry.
 type NormalizedObjects<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
 
-/// PodCliqueSets `reference` and `other`, each at an entry of the history.
+/// Each PodCliqueSet at an entry of the history.
 pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -> Ruling {
     let target = history.header.target;
     let (then, now) = (history.before(reference.0), history.before(other.0));
@@ -79,7 +72,6 @@ pub fn size(live: &Live, set: &str) -> usize {
     objects(live, set).count()
 }
 
-/// A PodCliqueSet and all objects named after it, except Events.
 pub fn objects<'a>(live: &'a Live, set: &str) -> impl Iterator<Item = &'a Value> {
     let children = format!("{set}-");
     live.all().filter(|object| object["kind"] != "Event").filter(move |object| {
@@ -106,7 +98,7 @@ fn normalized_objects<'a>(live: &'a Live, set: &str, target: Target) -> Normaliz
     normalized
 }
 
-/// Replaces numbers of twelve or more digits, which are random or timestamps.
+/// Long ones are random or timestamps.
 fn without_numbers(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -163,8 +155,6 @@ fn canonical(object: &Value, target: Target) -> Value {
     canonical
 }
 
-/// Removes uids, times, generations, addresses and the scheduler's own keys. Makes hashes and conditions
-/// comparable.
 fn strip(value: &mut Value, own_keys: &[&str]) {
     match value {
         Value::Object(fields) => {

@@ -1,5 +1,4 @@
-//! The surplus pods of a PodGang whose PodGroup or tree contains only the hard gang (KUBE-08, KUBE-18,
-//! KUBE-20). [`super::gang_resources`] checks the gang resources.
+//! The surplus pods of a PodGang whose PodGroup or tree contains only the hard gang.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +29,7 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX)?.parse().ok()
 }
 
-/// Applies to each podgroup. Replacements of members are members too.
+/// Replacements of members are members too.
 pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut of_gang = history.pods().filter(|version| podgroup(gang, version.pod()).is_some()).peekable();
@@ -62,7 +61,6 @@ pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling
     }))
 }
 
-/// After a clique was scaled in to its minimum, exactly its members remain.
 pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
     let own = live.pods().filter(|pod| pod.pod_clique() == Some(clique));
     let left: BTreeSet<_> = own.map(index).collect();
@@ -114,8 +112,7 @@ pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
     none(violations)
 }
 
-/// Every released surplus pod is restricted to the domain of the hard gang by each of its required node
-/// affinity terms. Returns `NotReached` if the hard gang is in no domain.
+/// By each required node affinity term. Returns `NotReached` if the hard gang is in no domain.
 pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ruling {
     let mut members = bindings(history).filter(|version| podgroup(gang, version.pod()).is_some());
     let node = members.find_map(|version| version.pod().node()).unwrap_or_default();

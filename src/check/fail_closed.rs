@@ -1,5 +1,3 @@
-//! PodGangs without gang resources: those of another scheduler, and those that the backend cannot express.
-
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::Gang;
@@ -14,7 +12,6 @@ const CREATED_FOR_INEXPRESSIBLE_GANG: Code = Code::new("created-for-inexpressibl
 const NO_WARNING: Code = Code::new("no-warning");
 const RELEASED_UNSERVED: Code = Code::new("released-unserved");
 
-/// No gang resource of the PodGang ever existed, by name or by owner.
 pub fn no_gang_resource_created(history: &History, gang: &Gang) -> Ruling {
     let (expected, pod_gang) = (expected(history, gang), gang.name.as_str());
     let named = |name: &str| expected.iter().any(|resource| resource.name.matches(name));
@@ -33,8 +30,7 @@ pub fn no_gang_resource_created(history: &History, gang: &Gang) -> Ruling {
     }))
 }
 
-/// The backend failed closed for a PodGang that it cannot express. A Warning event on the PodGang or its
-/// PodCliqueSet reports the reason. No gang resource was created, and no pod was released to the scheduler.
+/// A Warning event reports the reason, no gang resource was created, and no pod was released.
 pub fn failed_closed(history: &History, gang: &Gang, about: &str) -> Ruling {
     let pod_gang = gang.name.as_str();
     ensure(has_warning(&history.end(), gang, about), || {

@@ -1,5 +1,3 @@
-//! Fields that others write into a backend's object and that the backend must keep.
-
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_history::{Change, History, SharedMark, Version};
@@ -9,8 +7,7 @@ use super::{Shown, none, violation};
 
 const FOREIGN_FIELDS_LOST: Code = Code::new("foreign-fields-lost");
 
-/// After another client wrote fields of an object, every later version has them. Returns `NotReached` if no
-/// other client wrote, or if a write never appeared in the history.
+/// Returns `NotReached` if no other client wrote, or if a write never appeared in the history.
 pub fn kept(history: &History) -> Ruling {
     let mut violations = Vec::new();
     let mut is_written = false;
@@ -44,7 +41,7 @@ pub fn kept(history: &History) -> Ruling {
     }
 }
 
-/// Whether an object contains a patch. Lists must contain the patch's entries, in any order.
+/// Lists must contain the patch's entries, in any order.
 fn contains(found: &Value, patch: &Value) -> bool {
     match (found, patch) {
         (found, Value::Object(fields)) => fields.iter().all(|(key, wanted)| contains(&found[key], wanted)),

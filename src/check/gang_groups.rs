@@ -31,7 +31,6 @@ fn members<'a>(live: &'a Live, pod_gang: &'a Value) -> impl Iterator<Item = &'a 
     live.of(POD_GROUP).filter(|found| is_controlled_by(found, pod_gang))
 }
 
-/// One PodGroup per podgroup. Every list names exactly these PodGroups, in the same order.
 pub fn complete(live: &Live, pod_gang: &str) -> Ruling {
     let Some(gang) = live.get("PodGang", pod_gang) else {
         return Err(Broken::NotReached(format!("PodGang {pod_gang} does not exist")));
@@ -48,7 +47,6 @@ pub fn complete(live: &Live, pod_gang: &str) -> Ruling {
     none(incomplete(&members, &members))
 }
 
-/// Returns a violation for each PodGroup whose list differs from `wanted` or from the lists of the others.
 fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
     let wanted: BTreeSet<_> = wanted
         .iter()
@@ -74,8 +72,7 @@ fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
     all.iter().filter(is_wrong).map(wrong).collect()
 }
 
-/// Whenever a PodGroup of the PodGang was deleted, the remaining PodGroups already existed and listed each
-/// other: the backend prunes only after it has created and updated these.
+/// The backend prunes only after it has created and updated the remaining PodGroups.
 pub fn created_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     let of_gang = || history.named("PodGang", pod_gang);
     let deleted = history.of(POD_GROUP).filter(|version| version.change == Change::Deleted);
@@ -112,8 +109,7 @@ pub fn created_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     }))
 }
 
-/// Released pods must name the PodGroup; gated pods may. The PodGang controls the PodGroup, which has the
-/// right size, number of pods and name. A name that is too long is truncated and ends in a unique suffix.
+/// Released pods must name the PodGroup; gated pods may. A name that is too long ends in a unique suffix.
 pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut violations = Vec::new();
     for gang in gangs {
@@ -184,7 +180,6 @@ fn name_of(gang: &Gang, group: &Group) -> Name {
     Name::label(format!("{}-{}", gang.name, group.clique))
 }
 
-/// Whether a name equals the wanted one or, if that is too long, is a truncation with a unique suffix.
 fn is_named(name: &str, wanted: &Name) -> bool {
     let head = name.rsplit_once('-').map(|(head, _)| head);
     let is_truncated =
@@ -192,7 +187,6 @@ fn is_named(name: &str, wanted: &Name) -> bool {
     wanted.matches(name) && (wanted.is_exact() || is_truncated)
 }
 
-/// Truncated names end in a unique suffix, and the pods of the podgroup use them (KOORD-08).
 pub fn long_names_are_truncated(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut long = Vec::new();
     for gang in gangs {

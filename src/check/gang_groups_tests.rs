@@ -7,7 +7,6 @@ use serde_json::json;
 use super::*;
 use crate::codes;
 
-/// PodGang `g` with these podgroups, of one pod each.
 fn pod_gang(podgroups: &[&str]) -> Value {
     let podgroups: Vec<_> = podgroups
         .iter()
@@ -18,7 +17,6 @@ fn pod_gang(podgroups: &[&str]) -> Value {
     gang
 }
 
-/// The PodGroup of podgroup `name` of `g`, whose GangGroup lists these podgroups.
 fn pod_group(name: &str, groups: &[&str]) -> Value {
     let mut group = owned(object(POD_GROUP, &format!("g-{name}")), "PodGang", "g");
     group["metadata"]["namespace"] = json!("ns");
@@ -98,7 +96,7 @@ fn named(name: &str, clique: &str, change: fn(&mut Value)) -> Ruling {
     ruling_with_loose_pod(name, clique, change, None)
 }
 
-/// Like [`named`]. With `loose`, the PodClique has another pod with these gates and without a PodGroup.
+/// With `loose`, the PodClique has another pod with these gates and without a PodGroup.
 fn ruling_with_loose_pod(name: &str, clique: &str, change: fn(&mut Value), loose: Option<Value>) -> Ruling {
     let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": clique, "spec": {"replicas": 1}}]}}});

@@ -1,7 +1,5 @@
-//! The gang resources that the target's backend created for the PodGangs.
-//!
-//! They are compared with the PodGang as created, not with the PodCliqueSet. A backend is not responsible for
-//! an incomplete PodGang.
+//! The gang resources of the target's backend, compared with the PodGang as created. A backend is not
+//! responsible for an incomplete PodGang.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +36,8 @@ const PRIORITY_REFUSED: Code = Code::new("priority-wrongly-refused");
 /// No known backend nests its gang resources deeper.
 const DEEPEST: usize = 4;
 
-/// The owner may be indirect, through owners other than pods, at most `deeper` references away. Any owner
-/// reference counts, because the garbage collector follows every one.
+/// At most `deeper` references away. Any owner reference counts, because the garbage collector follows every
+/// one.
 fn is_owned_by_gang(live: &Live, object: &Value, deeper: usize) -> bool {
     let mut existing = owners(object).iter().filter_map(|owner| {
         let found = live.get(text(&owner["kind"]), text(&owner["name"]))?;
@@ -98,8 +96,7 @@ fn without_owner(live: &Live) -> impl Iterator<Item = Violation> + '_ {
     })
 }
 
-/// A gang resource may be deleted again later. This is the precondition of other checks and counts against
-/// GANG-08. The history must be long enough for the backend to react.
+/// A gang resource may be deleted later. The history must be long enough for the backend to react (GANG-08).
 pub fn were_created(history: &History, gangs: &[Gang]) -> Ruling {
     let was_created =
         |wanted: &Resource| history.of(wanted.kind).any(|version| wanted.name.matches(version.name()));
@@ -118,8 +115,6 @@ pub fn were_created(history: &History, gangs: &[Gang]) -> Ruling {
     precondition("GANG-08", none(never))
 }
 
-/// Every PodGang has exactly its gang resources, and each matches the podgroups and `minReplicas` of the
-/// PodGang (KUBE-01, VOL-01, KOORD-01, KAI-01).
 pub fn match_pod_gangs(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(mismatches(history, live, gangs).map(|found| deviates(code_of(found.kind), found)))
 }
@@ -134,7 +129,6 @@ fn code_of(mismatch: Mismatch) -> Code {
     }
 }
 
-/// PodGangs and gang resources match the PodCliqueSet after the last scaling.
 pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
     gangs::as_scaled_last(history, live, set)?;
     let all = scaling::gangs(history, history.submitted(set)?, history.entries.len());
@@ -142,7 +136,6 @@ pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
     match_pod_gangs(history, live, &all)
 }
 
-/// The uid and spec of a gang resource stayed the same before the entry `until` (KUBE-04).
 pub fn never_reshaped(history: &History, until: usize) -> Ruling {
     let mut first: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -169,7 +162,6 @@ pub fn never_reshaped(history: &History, until: usize) -> Ruling {
     none(violations)
 }
 
-/// A gang resource that was deleted at `since` was recreated with the same spec and owner (GANG-12).
 pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruling {
     let (before, end) = (history.before(since), history.end());
     let Some(lost) = before.get(kind, name) else {
@@ -194,7 +186,6 @@ pub fn restored(history: &History, since: usize, kind: &str, name: &str) -> Ruli
     })
 }
 
-/// After `since`, a Warning event on the PodGang or the PodCliqueSet names the object (GANG-12).
 pub fn warning_reported(history: &History, since: usize, pod_gang: &str, set: &str, about: &str) -> Ruling {
     let is_reported = history
         .of("Event")
@@ -207,20 +198,18 @@ pub fn warning_reported(history: &History, since: usize, pod_gang: &str, set: &s
     })
 }
 
-/// Every PodGang and every gang resource has the priority class (GANG-13). If the API server drops the field
-/// from gang resources (`kept` is false), only PodGangs must have it.
+/// If the API server drops the field from gang resources (`kept` is false), only PodGangs must have it.
 pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
     exist(history, live, gangs)?;
     with_priority(history, live, gangs, class, kept)
 }
 
-/// Every PodGang and every gang resource has the priority class. Pods are not checked.
+/// Pods are not checked.
 pub fn with_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
     none(gangs_without_priority(history, live, gangs, class, kept))
 }
 
-/// Everything from which the target's scheduler may read the priority of these gangs has the class: PodGangs,
-/// gang resources and, for some schedulers, pods (PRE-16).
+/// For some schedulers also the pods (PRE-16).
 pub fn priority_reaches_scheduler(
     history: &History,
     live: &Live,
@@ -268,8 +257,8 @@ fn without_priority(object: &Value, class: &str) -> Violation {
         .shown_by_object("observed", object)
 }
 
-/// Each object got the class soon after the entry `changed` (UPD-20). If the target's gang resources cannot
-/// get another class, admission should have refused the change.
+/// If the target's gang resources cannot get another class, admission should have refused the change
+/// (UPD-20).
 pub fn priority_follows(
     history: &History,
     gangs: &[Gang],
@@ -304,8 +293,7 @@ pub fn priority_follows(
     }))
 }
 
-/// A change of the priority class was refused, which is correct only if the target's gang resources cannot
-/// get another class. The refusal names the field (UPD-20).
+/// Correct only if the target's gang resources cannot get another class (UPD-20).
 pub fn priority_is_refused(target: Target, refusal: &str) -> Ruling {
     ensure(!schedulers::of(target).follows_priority(), || {
         let message = format!(

@@ -1,5 +1,3 @@
-//! Correct gang resources in both scopes, and variations that each break one thing.
-
 use conformance_contract::names;
 use conformance_expect as expect;
 use conformance_history::SharedMark;

@@ -34,8 +34,8 @@ const PODGROUP_MISSING: Code = Code::new("podgroup-missing");
 const WRONG_REFERENCES: Code = Code::new("wrong-references");
 const UNSORTED_REFERENCES: Code = Code::new("unsorted-references");
 
-/// Every base PodGang exists, and there are no PodGangs beyond `gangs` (GANG-01). Every PodGang is controlled
-/// by the PodCliqueSet and has the name that the labels of its PodCliques and pods carry.
+/// No PodGangs exist beyond `gangs`. Each has the name that the labels of its PodCliques and pods carry
+/// (GANG-01).
 pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let missing = absent(live, gangs.iter().filter(|gang| gang.is_base));
     let pcs = live.get("PodCliqueSet", set);
@@ -81,7 +81,6 @@ fn wrong_gang_labels<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Ite
     })
 }
 
-/// A base PodGang keeps its name as long as its PodCliqueSet exists (GANG-14).
 pub fn keeps_its_name(history: &History, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter(|gang| gang.is_base).filter_map(|gang| {
         let of_gang = || history.of("PodGang").filter(|version| gang.is(version.object));
@@ -94,7 +93,6 @@ pub fn keeps_its_name(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// Every scaled PodGang exists and has exactly the cliques of its replica (GANG-03).
 pub fn scaled(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     let scaled = || gangs.iter().filter(|gang| !gang.is_base);
     none(absent(live, scaled()).chain(scaled().flat_map(|gang| composed(history, gang))))
@@ -105,8 +103,7 @@ fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Ite
     absent.map(|gang| violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)))
 }
 
-/// Every version of a base PodGang has the expected podgroups, with the expected `minReplicas` at creation.
-/// Each PodClique is a podgroup of one PodGang only (GANG-02).
+/// `minReplicas` as expected at creation. Each PodClique is a podgroup of one PodGang only (GANG-02).
 pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
     let composed = gangs.iter().filter(|gang| gang.is_base).flat_map(|gang| composed(history, gang));
     none(composed.chain(shared(&history.end(), gangs)))
@@ -208,7 +205,6 @@ fn listed(podgroups: &[(String, usize)]) -> String {
     format!("[{}]", all.join(", "))
 }
 
-/// Every version of every PodGang names its backend in its label (GANG-04).
 pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     let backend = target.backend();
     none(gangs.iter().filter_map(|gang| {
@@ -224,8 +220,7 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     }))
 }
 
-/// `Initialized` was False until every pod of the gang existed and was referenced, and then became True
-/// (GANG-06). `gangs` are the PodGangs as created.
+/// `gangs` are the PodGangs as created (GANG-06).
 pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
     let mut creations: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods() {
@@ -272,7 +267,6 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// Once True, `Initialized` stayed True (GANG-19).
 pub fn stays_initialized(history: &History, gangs: &[Gang]) -> Ruling {
     let is_true = |version: &Version<'_>| {
         condition(version.object, "Initialized").is_some_and(|found| found["status"] == "True")
@@ -286,7 +280,6 @@ pub fn stays_initialized(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// The `podReferences` of every podgroup are sorted (GANG-21).
 pub fn references_are_sorted(live: &Live, gangs: &[Gang]) -> Ruling {
     let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
     none(groups.filter_map(|(gang, group)| {
@@ -300,7 +293,6 @@ pub fn references_are_sorted(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// The `podReferences` of every podgroup are its live pods, each once (GANG-20).
 pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
     none(groups.filter_map(|(gang, group)| {
@@ -347,7 +339,6 @@ fn references<'a>(pod_gang: &'a Value, podgroup: &str) -> Option<Vec<(&'a str, &
     )
 }
 
-/// PodGangs match the PodCliqueSet after the last scaling and reference the existing pods.
 pub fn as_scaled_last(history: &History, live: &Live, set: &str) -> Ruling {
     let all = scaling::gangs(history, history.submitted(set)?, history.entries.len());
     base(live, set, &all)?;

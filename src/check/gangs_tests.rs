@@ -1,5 +1,3 @@
-//! One history that satisfies every ruling, and variations that each violate one.
-
 use conformance_contract::ruling::Broken;
 use conformance_contract::target::TARGETS;
 use conformance_expect as expect;

@@ -1,5 +1,5 @@
-//! Whether the pod statuses that the harness wrote in place of a kubelet persisted. If something overwrote
-//! them, as KWOK may, the operator saw another state than the case needs. Then no clause can be checked.
+//! Whether something overwrote the pod statuses that the harness wrote in place of a kubelet, as KWOK may.
+//! Then no clause can be checked.
 
 use conformance_facts::health::is_live;
 use conformance_history::{Change, History, SharedMark, Version, condition, text};
@@ -9,7 +9,6 @@ use serde_json::Value;
 /// How long a pod may show another status until the harness has written its own again.
 const TOLERATED: SignedDuration = SignedDuration::from_secs(1);
 
-/// The Ready status differed for more than a second from what the harness wrote.
 pub fn overwritten_status(history: &History) -> Option<String> {
     let marks: Vec<_> = history.marks(SharedMark::PodStatusSet).map(|(_, mark)| &mark.detail).collect();
     marks.iter().enumerate().find_map(|(number, written)| {
@@ -56,7 +55,6 @@ mod tests {
         pod
     }
 
-    /// The harness wrote this Ready status; the write gave the pod this resourceVersion.
     fn written(story: Story, ready: &str, revision: u64) -> Story {
         let name = pod(ready)["metadata"]["name"].clone();
         let detail = json!({"name": name, "uid": "u", "ready": ready, "revision": revision});

@@ -27,8 +27,7 @@ pub struct Write<'a> {
 }
 
 impl Write<'_> {
-    /// Whether only exempt writers made this write (GANG-11): kubelets, Kubernetes' own controllers, and the
-    /// target's scheduler. The operator under test is never exempt, regardless of its name.
+    /// The operator under test is never exempt, regardless of its name (GANG-11).
     fn is_exempt(&self, target: Target, operators: &BTreeSet<String>) -> bool {
         let is_excepted = |writer: &String| is_exempt_writer(target, writer) && !operators.contains(writer);
         self.version.change != Change::Deleted && !self.by.is_empty() && self.by.iter().all(is_excepted)
@@ -44,7 +43,6 @@ pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
     counted_and_exempt(history, from, to).0
 }
 
-/// The writes of exempt writers in the idle period: how often each writer wrote each object.
 pub fn exempt(history: &History) -> BTreeMap<(String, String), usize> {
     let index = |mark| history.reached(mark).map(|(index, _)| index);
     let (Ok(from), Ok(to)) = (index(SharedMark::OperatorIdle), index(SharedMark::IdlePeriodEnded)) else {
@@ -57,7 +55,6 @@ pub fn exempt(history: &History) -> BTreeMap<(String, String), usize> {
     })
 }
 
-/// The writes of the workload's objects: those that count, and those of exempt writers.
 fn counted_and_exempt(history: &History, from: usize, to: usize) -> (Vec<Write<'_>>, Vec<Write<'_>>) {
     let target = history.header.target;
     let operators = operators(history);
@@ -87,8 +84,8 @@ fn is_of_workload(version: &Version<'_>) -> bool {
     !of_canary && !cluster_scoped && version.kind() != "Event"
 }
 
-/// The field managers with a new entry. A second write within one second may leave all entries the same; then
-/// the field managers with the latest time are returned.
+/// A second write within one second may leave all entries the same; then those with the latest time are
+/// returned.
 fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -115,7 +112,6 @@ fn differs_only_in_status(a: &Value, b: &Value) -> bool {
     a["spec"] == b["spec"] && fields.into_iter().all(same)
 }
 
-/// Nothing was written between the marks at the entries `from` and `until` (GANG-11).
 pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
     let mut by_object: BTreeMap<(&str, &str), Vec<Write<'_>>> = BTreeMap::new();
     for write in writes(history, from, until) {
@@ -136,7 +132,6 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
     }))
 }
 
-/// No gang resource of a PodGang was written from entry `from` up to entry `to` (GANG-09).
 pub fn no_gang_resource_written(history: &History, pod_gang: &str, from: usize, to: usize) -> Ruling {
     let is_of_gang = |write: &&Write<'_>| {
         let object = write.version.object;
@@ -216,12 +211,10 @@ impl<'a> AffectedObjects<'a> {
     }
 }
 
-/// Other objects kept uid and resourceVersion from entry `from` to entry `to` (GANG-24).
 pub fn others_untouched(history: &History, from: usize, to: usize, affected: &AffectedObjects<'_>) -> Ruling {
     untouched_by_all(history, from, to, std::slice::from_ref(affected))
 }
 
-/// Like [`others_untouched`], for several changes at the same time: objects that none of them affects.
 pub fn untouched_by_all(
     history: &History,
     from: usize,

@@ -1,10 +1,6 @@
-//! Checks that every history of PodCliqueSets must satisfy, regardless of its case. A broken invariant is a
-//! finding about its clause. A satisfied invariant is no finding, because a history without any events breaks
-//! none. Other suites have their own lists, which [`violated`] evaluates.
-//!
-//! [`ALL`] is the only list of these invariants. A case that breaks one on purpose declares it with a reason
-//! (`Case::breaks`). No clause requires that pods stay on the nodes of their case. The harness must ensure
-//! that; `run/verdict.rs` checks it with [`binding::on_own_nodes`](super::binding::on_own_nodes).
+//! Checks that every history of PodCliqueSets must satisfy. A satisfied invariant is no finding, because a
+//! history without any events breaks none. A case that breaks one on purpose declares it with a reason
+//! (`Case::breaks`).
 
 mod base_first;
 mod capacity;
@@ -24,7 +20,6 @@ use super::{Broken, Finding, Ruling, pods};
 
 type Check = fn(&Course<'_>) -> Ruling;
 
-/// All invariants, each with the clause that demands it.
 const ALL: [(Invariant, &str, Check); 15] = [
     (Invariant::Capacity, "AON-14", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
@@ -52,17 +47,14 @@ pub fn clauses(breaks: &[Invariant]) -> Vec<&'static str> {
     selected(breaks).map(|(clause, _)| clause).collect()
 }
 
-/// Every version of every pod has the fields of its clique's template (GANG-16).
 pub fn templates_are_kept(history: &History) -> Ruling {
     fidelity::is_kept(&Course::of(history))
 }
 
-/// No version of a pod has fields that its clique's template lacks, except documented ones (GANG-27).
 pub fn nothing_is_added(history: &History) -> Ruling {
     fidelity::adds_nothing(&Course::of(history))
 }
 
-/// KAI's admission webhook would admit every version of every PodGroup (KAI-11).
 pub fn admitted_by_kai(history: &History) -> Ruling {
     kai_admission::admits(&Course::of(history))
 }
@@ -77,7 +69,6 @@ pub fn violated(rulings: impl IntoIterator<Item = (&'static str, Ruling)>) -> Ve
     findings.filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_)))).collect()
 }
 
-/// The requests on a node never exceed its capacity (AON-14).
 pub fn within_capacity(history: &History) -> Ruling {
     capacity::is_kept(&Course::of(history))
 }

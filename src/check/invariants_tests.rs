@@ -1,5 +1,3 @@
-//! For each invariant a history that satisfies it, and one that breaks it.
-
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_history::testing::{self, Story, canary, object, one_clique, one_clique_gang, owned};
@@ -271,7 +269,6 @@ fn a_unit_whose_clique_is_deleted_may_be_partly_bound() {
     assert!(found(&after_deletion(story().added(bound("w0")))).is_err(), "it was never fully bound");
 }
 
-/// A scaling group of minimum 1 with 2 replicas.
 fn with_a_scaled_replica() -> Value {
     json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 1}}],

@@ -1,5 +1,3 @@
-//! What kubelets did with the pods bound to their nodes, and what Grove's statuses report about it.
-//!
 //! Every version of a pod counts, because the last one does not show that a container was restarted.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +34,6 @@ pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
     none(not_running(live, gangs).map(|found| deviates(PODS_NOT_RUNNING, found)))
 }
 
-/// KLT-01. A PodClique counts its pods; a scaling group and the PodCliqueSet count their replicas.
 pub fn statuses_follow(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let cliques = groups(gangs).flat_map(|group| {
         let fields = ["replicas", "readyReplicas", "scheduledReplicas"];
@@ -72,7 +69,6 @@ fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) 
         .collect()
 }
 
-/// No PodClique ever reported more ready pods than had been Ready by that resourceVersion (KLT-01).
 pub fn ready_count_is_not_early(history: &History, gangs: &[Gang]) -> Ruling {
     let mut ready_since: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods().filter(|version| is_true(version.object, "Ready")) {
@@ -98,14 +94,12 @@ pub fn ready_count_is_not_early(history: &History, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// A PodClique reports all its pods as existing and scheduled, and exactly `ready` of them as ready (KLT-06).
 pub fn clique_reports(live: &Live, group: &Group, ready: usize) -> Ruling {
     let clique = &group.clique;
     let existing = counted(live, "PodClique", clique, &["replicas", "scheduledReplicas"], group.replicas);
     none(existing.into_iter().chain(counted(live, "PodClique", clique, &["readyReplicas"], ready)))
 }
 
-/// A pod of the PodClique reports that its image cannot be pulled, with a message (KLT-06).
 pub fn reports_image_failure(live: &Live, clique: &str) -> Ruling {
     let reports_failure = |pod: Pod<'_>| {
         waits(pod).any(|(reason, message)| NOT_PULLED.contains(&reason) && !message.is_empty())
@@ -122,8 +116,7 @@ pub fn reports_image_failure(live: &Live, clique: &str) -> Ruling {
     })
 }
 
-/// Every pod that ran at the entry `since` kept running until the entry `until`, on the same node and without
-/// a container restart. Returns `NotReached` if no pod ran.
+/// On the same node and without a container restart. Returns `NotReached` if no pod ran.
 pub fn kept_running(history: &History, since: usize, until: usize) -> Ruling {
     let before = history.before(since);
     let ran: Vec<Pod<'_>> = before.pods().filter(|pod| runs(*pod)).collect();
@@ -166,7 +159,6 @@ fn disturbed(was: Pod<'_>, version: Version<'_>) -> Option<String> {
     Some(format!("had its container {} restarted", text(&restarted["name"])))
 }
 
-/// All pods on a node are terminating, or there are none (KLT-05).
 pub fn has_no_running_pods(live: &Live, node: &str) -> Ruling {
     let left = live.pods().filter(|pod| pod.node() == Some(node) && !pod.is_terminating());
     none(left.map(|pod| {
@@ -175,7 +167,6 @@ pub fn has_no_running_pods(live: &Live, node: &str) -> Ruling {
     }))
 }
 
-/// A node's kubelet reports this number of GPUs as allocatable (KLT-03, KLT-04).
 pub fn has_gpus(live: &Live, node: &str, wanted: u64) -> Ruling {
     let unknown = || Broken::NotReached(format!("Node {node} does not exist"));
     let (object, found) = live.get("Node", node).zip(gpus(live, node)).ok_or_else(unknown)?;

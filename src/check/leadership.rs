@@ -1,8 +1,5 @@
-//! Which replica of the operator was the leader, according to the versions of its lease
-//! (`coordination.k8s.io/v1`).
-//!
-//! A lease names only one holder at a time, so the check covers the transitions. A process that lost the
-//! lease must exit, so the same holder must not return.
+//! Which replica of the operator led, according to its lease. A process that lost the lease must exit, so the
+//! same holder must not return.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +14,8 @@ use super::{none, violation};
 const LEASE_TAKEN_EARLY: Code = Code::new("lease-taken-early");
 const LEADS_AGAIN: Code = Code::new("former-leader-leads-again");
 
-/// The lease got a new holder only after the former holder released it or failed to renew it in time. It
-/// never returned to a former holder (KLT-08). Returns `NotReached` if the holder never changed, or if
-/// versions of the lease are missing.
+/// The former holder released the lease or failed to renew it. Returns `NotReached` if the holder never
+/// changed, or if versions are missing.
 pub fn one_leader_at_a_time(history: &History) -> Ruling {
     if history.marks(SharedMark::LeaseWatchLost).next().is_some() {
         return Err(Broken::NotReached("the history lacks versions of the Lease".into()));
@@ -64,7 +60,6 @@ fn holder_of(lease: &Value) -> Option<&str> {
     lease["holderIdentity"].as_str().filter(|holder| !holder.is_empty())
 }
 
-/// Whether a lease had expired when the next holder took it.
 fn has_expired(last_lease: &Value, next: &Value) -> bool {
     let renewed = |spec: &Value| spec["renewTime"].as_str()?.parse::<Timestamp>().ok();
     let duration = last_lease["leaseDurationSeconds"].as_i64().map(SignedDuration::from_secs);

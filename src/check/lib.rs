@@ -1,9 +1,7 @@
 //! Checks: pure functions from a history to findings.
 //!
-//! A case gives one ruling per clause, wrapped by [`finding`]. A check never depends on a cluster, a clock or
-//! another check, so the same history always gives the same result. The crate `conformance_facts` has the
-//! predicates that waits also use; a check turns their results into violations. Rulings are composed from
-//! these modules:
+//! A check never depends on a cluster, a clock or another check. `conformance_facts` has the predicates that
+//! waits also use; a check turns their results into violations:
 //!
 //! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`order`], [`topology_resources`]
 //! - admission: [`admission`], [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
@@ -112,7 +110,7 @@ pub fn ensure(is_satisfied: bool, violation: impl FnOnce() -> Violation) -> Ruli
     if is_satisfied { Ok(()) } else { Err(violation().into()) }
 }
 
-/// For a ruling whose precondition is another clause. Other errors stay the same.
+/// Other errors stay the same.
 pub fn precondition(clause: &'static str, ruling: Ruling) -> Ruling {
     ruling.map_err(|broken| match broken {
         Broken::Violated(violations) => Broken::Precondition { clause, violations },
@@ -120,14 +118,12 @@ pub fn precondition(clause: &'static str, ruling: Ruling) -> Ruling {
     })
 }
 
-/// Combines rulings and returns the most important failure, or `Ok`. The order is violations, broken
-/// preconditions, `NotReached`, `NotAsked`.
+/// The most important failure: violations, broken preconditions, `NotReached`, `NotAsked`.
 pub fn all(rulings: impl IntoIterator<Item = Ruling>) -> Ruling {
     let broken = rulings.into_iter().filter_map(Result::err);
     broken.min_by_key(Broken::rank).map_or(Ok(()), Err)
 }
 
-/// The violation messages of a ruling, for unit tests. Panics if the ruling is not `Violated`.
 pub fn messages(ruling: Ruling) -> Vec<String> {
     match ruling {
         Err(Broken::Violated(found)) => found.into_iter().map(|violation| violation.message).collect(),
@@ -139,7 +135,6 @@ pub fn message(ruling: Ruling) -> String {
     messages(ruling).swap_remove(0)
 }
 
-/// A ruling as text: `satisfied`, the message of the first violation, or what was not reached.
 #[cfg(test)]
 fn described(ruling: Ruling) -> String {
     match ruling {
@@ -149,7 +144,6 @@ fn described(ruling: Ruling) -> String {
     }
 }
 
-/// The violation codes of a ruling, for unit tests; none for `Ok`. Panics for every other ruling.
 pub fn codes(ruling: Ruling) -> Vec<String> {
     match ruling {
         Ok(()) => Vec::new(),

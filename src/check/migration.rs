@@ -1,8 +1,4 @@
-//! What happened to gangs when one release of the operator replaced another (MIG).
-//!
-//! Releases name PodGangs differently, so the checks expect no names. They identify a PodGang by its
-//! podgroups, whose names are those of PodCliques and stay the same. ResourceVersions order events across
-//! kinds, because all kinds share one etcd.
+//! What an upgrade did to gangs (MIG). Releases name PodGangs differently, so their podgroups identify them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -36,8 +32,7 @@ const OTHER_GANGS: Code = Code::new("other-gangs");
 const OTHER_PODS: Code = Code::new("other-pods");
 const DISTURBED: Code = Code::new("disturbed");
 
-/// Every bound pod stayed on its node, its containers ran and did not restart, and the PodCliqueSets
-/// continued to exist (MIG-01). Returns `NotReached` if no pod was bound at the start.
+/// Returns `NotReached` if no pod was bound at the start (MIG-01).
 pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
     let before = history.before(part.start);
     let is_up = |pod: &Pod<'_>| pod.node().is_some() && !pod.is_terminating();
@@ -133,8 +128,7 @@ impl<'a> Lifetimes<'a> {
     }
 }
 
-/// No label named a missing PodGang. No pod joined a missing gang resource or lost its gate before both
-/// existed (MIG-02). Pod creation is not checked, because new pods are gated.
+/// Pod creation is not checked, because new pods are gated (MIG-02).
 pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let resource = expectations.kinds().last().copied();
@@ -182,11 +176,7 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     none(violations)
 }
 
-/// Only one scheme of PodGangs is left (MIG-06):
-///
-/// - each PodClique is in one PodGang, and each PodGang contains only existing PodCliques
-/// - each pod is listed by the PodGang that its label names, and its gang resource exists
-/// - every object that Grove or the backend created has an existing owner
+/// See [`remnants`].
 pub fn one_scheme(history: &History, live: &Live) -> Ruling {
     without_faults(remnants(history, live))
 }
@@ -207,8 +197,7 @@ fn code_of(fault: Fault) -> Code {
     }
 }
 
-/// The units were pending at the entry `start`. None of their pods was bound until the first scheduler pass
-/// after the upgrade (MIG-03). Bindings before the upgrade count against AON-02.
+/// Bindings before the upgrade count against AON-02.
 pub fn pending_throughout(history: &History, start: usize, units: &[Unit]) -> Ruling {
     binding::was_pending(history, units, start)?;
     let passed = passed_after_upgrade(history);
@@ -216,7 +205,6 @@ pub fn pending_throughout(history: &History, start: usize, units: &[Unit]) -> Ru
     passed.map(drop)
 }
 
-/// Units that were pending at the start are fully bound at the end, after capacity was added (MIG-07).
 pub fn bound_after_upgrade(history: &History, start: usize, units: &[Unit]) -> Ruling {
     binding::was_pending(history, units, start)?;
     passed_after_upgrade(history)?;
@@ -232,19 +220,16 @@ fn passed_after_upgrade(history: &History) -> Result<usize, Broken> {
     })
 }
 
-/// No object reports an ongoing migration (MIG-05).
 pub fn migrated(live: &Live) -> Ruling {
     none(migrating(live).map(|found| deviates(STILL_MIGRATING, found)))
 }
 
-/// Each expected gang has exactly one PodGang with its podgroups, under any name. All expected pods exist,
-/// are listed, bound and Ready, and there are no others.
+/// Under any PodGang names; see [`differences`].
 pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     without_faults(differences(live, set, gangs))
 }
 
-/// In this part of the history, only the scaling removed pods. A PodClique that was not scaled in kept all
-/// its bound pods on their nodes. One that was scaled in kept as many bound pods as it has replicas.
+/// A PodClique that was scaled in kept as many bound pods as it has replicas, every other one all of them.
 pub fn bystanders_kept(history: &History, part: Range<usize>, before: &[Gang], after: &[Gang]) -> Ruling {
     let (was, now) = (history.before(part.start), history.before(part.end));
     let bound = |live: &Live, clique: &str| -> BTreeSet<(String, String)> {

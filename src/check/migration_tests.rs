@@ -8,7 +8,6 @@ use serde_json::json;
 use super::*;
 use crate::message;
 
-/// A PodCliqueSet with one clique of two pods, as the old operator created it.
 fn set() -> Value {
     json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 2}}]}}})
@@ -55,7 +54,6 @@ fn gated() -> Value {
     pod
 }
 
-/// All objects of the old operator, then the start of the upgrade.
 fn before() -> Story {
     before_with(old(1))
 }
@@ -65,7 +63,6 @@ fn before_with(second: Value) -> Story {
     Story::flat().all_added(all).mark(SharedMark::UpgradeStarted, Value::Null)
 }
 
-/// The migration to other names in the right order: new objects, pods, old objects.
 fn renamed() -> Story {
     let new = [gang("w-0-7"), group("w-0-7-g", "w-0-7")];
     let moved =
@@ -338,7 +335,6 @@ fn upgraded(story: Story) -> Story {
     story.mark(SharedMark::UpgradeEnded, Value::Null).mark(SharedMark::SchedulerPassed, Value::Null)
 }
 
-/// Whether the gang stayed all-or-nothing (MIG-03), and whether it was bound at the end (MIG-07).
 #[rstest]
 #[case::fully_bound_when_capacity_is_added(
     upgraded(pending(0)).workers(SHORT, 2, 2), [Some(true), Some(true)]

@@ -19,8 +19,8 @@ pub(super) const UNGATED_BEFORE_INITIALIZED: Code = Code::new("ungated-before-in
 pub(super) const FOREIGN_GATE_REMOVED: Code = Code::new("foreign-gate-removed");
 const UNGATED_WITHOUT_GROUP: Code = Code::new("ungated-without-group");
 
-/// The first pod of each PodGang lost its gate only after the PodGang and its gang resources were created and
-/// `Initialized` became True (GANG-07). Returns `NotReached` if a PodGang has no pod that lost its gate.
+/// After its PodGang and gang resources were created and `Initialized` became True (GANG-07). Returns
+/// `NotReached` if no pod of a PodGang lost its gate.
 pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
     let violations: Vec<_> =
         gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Release)).collect();
@@ -50,7 +50,6 @@ fn became_initialized<'a>(history: &'a History, pod_gang: &'a str) -> Option<Ver
     })
 }
 
-/// Every pod of the workload has this gate, which is not Grove's (GANG-17).
 pub fn is_gated_by(live: &Live, gate: &str) -> Ruling {
     let without = live.pods().filter(|pod| !pod.gates().contains(&gate));
     none(without.map(|pod| {
@@ -121,7 +120,6 @@ fn out_of_order(history: &History, gang: &Gang, checked: Steps) -> Option<Violat
     None
 }
 
-/// For each pod, the first version without Grove's gate, in order.
 fn first_ungated(history: &History) -> impl Iterator<Item = Version<'_>> {
     let mut seen = std::collections::BTreeSet::new();
     history.pods().filter(move |version| {

@@ -1,7 +1,5 @@
-//! In which domain of a topology level pods are placed.
-//!
-//! A level is a node label key; a domain is one of its values, taken from the Node objects of the history. A
-//! node without the label is in no domain. Every binding in the history counts, not only the final placement.
+//! A domain is a value of the level's node label. Every binding in the history counts, not only the final
+//! placement.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +15,6 @@ use super::{Shown, none, violation};
 const SEVERAL_DOMAINS: Code = Code::new("several-domains");
 const WRONG_DOMAIN: Code = Code::new("wrong-domain");
 const UNLABELLED_NODE: Code = Code::new("unlabelled-node");
-/// The scheduler treated a node with an empty level label as part of a domain.
 pub const EMPTY_LABEL: Code = Code::new("empty-label");
 
 struct Placement<'a> {
@@ -58,7 +55,7 @@ fn placements<'a>(
     }
 }
 
-/// All bindings of the chosen pods are in one domain. Returns `NotReached` if no chosen pod was ever bound.
+/// Returns `NotReached` if no chosen pod was ever bound.
 pub fn in_one_domain<'a>(
     history: &'a History,
     key: &str,
@@ -87,12 +84,10 @@ fn shown(violation: Violation, placement: &Placement<'_>) -> Violation {
     )
 }
 
-/// All pods of a PodGang that were ever bound, surplus included, were bound in one domain (TOPO-01).
 pub fn gang_in_one_domain(history: &History, gang: &str, key: &str) -> Ruling {
     in_one_domain(history, key, gang, |pod| pod.pod_gang() == Some(gang))
 }
 
-/// All pods of a PodClique that were ever bound were bound in one domain (TOPO-06).
 pub fn clique_in_one_domain(history: &History, clique: &str, key: &str) -> Ruling {
     in_one_domain(history, key, clique, |pod| pod.pod_clique() == Some(clique))
 }
@@ -157,12 +152,11 @@ pub fn together(
     }
 }
 
-/// A case's domain by its short name. `TestContext::domain` of `conformance_driver` labels nodes with it.
+/// `TestContext::domain` of `conformance_driver` labels nodes with it.
 pub fn domain_named(history: &History, short: &str) -> String {
     format!("{}-{short}", history.header.namespace)
 }
 
-/// Every pod of a PodGang that was ever bound was bound in this domain (TOPO-03).
 pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling {
     let placements = placements(history, key, gang, |pod| pod.pod_gang() == Some(gang))?;
     let elsewhere = placements.iter().filter(|placement| placement.domain != Some(wanted));
@@ -182,7 +176,6 @@ pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
     })
 }
 
-/// No pod of a PodGang was ever bound to a node whose level label is empty (TOPO-18).
 pub fn never_with_an_empty_label(history: &History, gang: &str, key: &str) -> Ruling {
     never_where(history, gang, &EMPTY_LABEL, &format!("whose label {key} is empty"), |node| {
         node.label(key) == Some("")

@@ -26,8 +26,7 @@ fn released(history: &History) -> impl Iterator<Item = Version<'_>> {
     ungated.filter(move |version| seen.insert(version.uid().to_owned()))
 }
 
-/// Every pod was created with exactly Grove's gate, Grove's labels, the `schedulerName` of its backend and
-/// its membership (GANG-05). A pod that may join its group later has the membership when it is released.
+/// A pod that may join its group later has the membership when it is released (GANG-05).
 pub fn created_as_specified(history: &History, set: &str, gangs: &[Gang]) -> Ruling {
     let mut has_pods = false;
     let violations: Vec<_> = created(history)
@@ -123,16 +122,15 @@ fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
         .then(|| format!("label {} {}, want {}", names::POD_GANG, found.unwrap_or("absent"), gang.name))
 }
 
-/// The uid of the PodClique that owns a pod, or the label of a pod that none owns.
+/// Or the label of a pod that none owns.
 fn owning_clique<'a>(version: &Version<'a>) -> Option<&'a str> {
     let owner = owners(version.object).iter().find(|owner| owner["kind"] == "PodClique");
     let uid = owner.and_then(|owner| owner["uid"].as_str());
     uid.or_else(|| version.pod().pod_clique())
 }
 
-/// No two pods of a PodClique have the same index at the same time, because hostnames contain it (GANG-18). A
-/// terminating or finished pod no longer occupies its index. A recreated PodClique is another one: the pods
-/// of its predecessor stay until the garbage collector deletes them.
+/// Hostnames contain the index (GANG-18). A terminating or finished pod no longer occupies it. A recreated
+/// PodClique is another one.
 pub fn indexes_are_unique(history: &History) -> Ruling {
     // By the owner as created: an orphaned pod still occupies its index.
     let mut cliques: BTreeMap<&str, &str> = BTreeMap::new();

@@ -1,5 +1,4 @@
-//! Preemption: which pods of a running gang were evicted, what is left of the gang, and what happens to the
-//! replacements.
+//! Which pods of a running gang were evicted, what is left of the gang, and what happens to the replacements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,21 +15,14 @@ use super::binding::bindings;
 use super::placement::domain;
 use super::{Shown, ensure, none, violation};
 
-/// A pod was evicted although the preemptor has no higher priority.
 pub const EVICTED_FOR_EQUAL: Code = Code::new("evicted-for-equal-priority");
-/// A pod was evicted although the preemptor does not fit afterwards either.
 pub const EVICTED_WITHOUT_ROOM: Code = Code::new("evicted-without-room");
-/// A pod was evicted although no domain of the required level can hold the preemptor afterwards either.
 pub const EVICTED_WITHOUT_DOMAIN: Code = Code::new("evicted-without-domain");
-/// A pod was evicted for a gang that must not preempt.
 pub const EVICTED_BY_NEVER: Code = Code::new("evicted-although-never");
-/// More gangs were evicted than the minimum of the preemptor needs.
 pub const EVICTED_FOR_SURPLUS: Code = Code::new("evicted-for-surplus");
-/// A pod was evicted although its queue used no more than its share.
 pub const EVICTED_WITHIN_SHARE: Code = Code::new("evicted-within-share");
 const EVICTED_IN_ANOTHER_DOMAIN: Code = Code::new("evicted-in-another-domain");
 const CLEARED_ROOM_TAKEN: Code = Code::new("cleared-room-taken");
-/// A preempted unit keeps some pods, and fewer than its minimum.
 const PREEMPTED_IN_PART: Code = Code::new("preempted-in-part");
 const EVICTED_POD_NOT_REPLACED: Code = Code::new("evicted-pod-not-replaced");
 const REPLACEMENT_CREATED_UNGATED: Code = Code::new("replacement-created-ungated");
@@ -51,16 +43,12 @@ pub(super) fn is_preempted(pod: Pod<'_>) -> bool {
 pub struct Victim<'a> {
     history: &'a History,
     units: Vec<Unit>,
-    /// The entry at which the other gang arrived.
     since: usize,
-    /// The pods that were bound then, by uid.
     old: BTreeSet<&'a str>,
-    /// The pods that were created later, by uid.
     replacements: BTreeSet<&'a str>,
 }
 
 impl<'a> Victim<'a> {
-    /// The pods of these units, when another gang arrived at the entry `since`.
     pub fn of(history: &'a History, units: Vec<Unit>, since: usize) -> Self {
         let mut known = BTreeSet::new();
         let (mut old, mut replacements) = (BTreeSet::new(), BTreeSet::new());
@@ -82,7 +70,6 @@ impl<'a> Victim<'a> {
         Self { history, units, since, old, replacements }
     }
 
-    /// None of the pods was evicted or deleted before the entry `until`. A violation has this code.
     pub fn stays(&self, until: usize, code: &Code) -> Ruling {
         none(self.lost(until).into_iter().map(|version| {
             let message = format!("Pod {} of a running gang was evicted", version.name());
@@ -90,20 +77,18 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// The versions that first show, before the entry `until`, that a pod was evicted or deleted.
     fn lost(&self, until: usize) -> Vec<Version<'a>> {
         let mut evicted = BTreeSet::new();
         let lost = self.versions(until).filter(|version| self.old.contains(version.uid()));
         lost.filter(|version| is_lost(version) && evicted.insert(version.uid())).collect()
     }
 
-    /// The domains of this level in which the pods were bound.
     fn domains(&self, key: &str) -> BTreeSet<&'a str> {
         let old = self.history.pods().filter(|version| self.old.contains(version.uid()));
         old.filter_map(|version| domain(self.history, version.pod().node()?, key)).collect()
     }
 
-    /// At the entry `until`, every unit has at least its minimum of bound pods, or none (PRE-02).
+    /// At least its minimum of bound pods, or none (PRE-02).
     pub fn is_not_in_part(&self, until: usize) -> Ruling {
         let live = self.history.before(until);
         none(self.units.iter().filter_map(|unit| {
@@ -122,8 +107,7 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// At the entry `until`, every PodClique has its minimum of pods again. Each new pod was created gated,
-    /// and released after a PodGang referred to it, in the order of the writes (PRE-10).
+    /// At the entry `until`, in the order of the writes (PRE-10).
     pub fn is_replaced(&self, until: usize) -> Ruling {
         let live = self.history.before(until);
         let minimums = self.units.iter().flat_map(|unit| &unit.minimums);
@@ -169,7 +153,6 @@ impl<'a> Victim<'a> {
         violations
     }
 
-    /// No replacement was bound before the entry `until` (PRE-11).
     pub fn waits(&self, until: usize) -> Ruling {
         let mut bound = BTreeSet::new();
         let early = self.versions(until).filter(|version| self.replacements.contains(version.uid()));
@@ -183,7 +166,7 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// No replacement was deleted before the entry `until`, except those that had been bound (PRE-12).
+    /// Except those that had been bound (PRE-12).
     pub fn replacements_stay(&self, until: usize) -> Ruling {
         let (mut bound, mut deleted) = (BTreeSet::new(), BTreeSet::new());
         let mut violations = Vec::new();
@@ -200,8 +183,7 @@ impl<'a> Victim<'a> {
         none(violations)
     }
 
-    /// The status of a PodGang or of the PodCliqueSet `set` reports the eviction at the entry `until`. It did
-    /// not report one before the other gang arrived (PRE-13).
+    /// It did not report an eviction before the other gang arrived (PRE-13).
     pub fn is_reported(&self, set: &str, until: usize) -> Ruling {
         self.is_not_reported(set, self.since)?;
         let live = self.history.before(until);
@@ -213,7 +195,6 @@ impl<'a> Victim<'a> {
         })
     }
 
-    /// No status reports an eviction at the entry `until`: none has happened, or the gang is bound again.
     pub fn is_not_reported(&self, set: &str, until: usize) -> Ruling {
         let live = self.history.before(until);
         none(report_of_eviction(&live, set, &self.units).map(|found| {
@@ -223,15 +204,13 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// The versions of pods from the arrival to the entry `until`.
     fn versions(&self, until: usize) -> impl Iterator<Item = Version<'a>> {
         let since = self.since;
         self.history.pods().filter(move |version| version.index >= since && version.index < until)
     }
 }
 
-/// At most `needed` of these gangs lost a pod before the entry `until`, because the preemptor's minimum needs
-/// the room of no more (PRE-08).
+/// At most `needed`, because the preemptor's minimum needs the room of no more (PRE-08).
 pub fn are_spared(victims: &[Victim<'_>], needed: usize, until: usize) -> Ruling {
     let lost: Vec<_> = victims.iter().filter_map(|victim| victim.lost(until).into_iter().next()).collect();
     ensure(lost.len() <= needed, || {
@@ -244,8 +223,7 @@ pub fn are_spared(victims: &[Victim<'_>], needed: usize, until: usize) -> Ruling
     })
 }
 
-/// Each gang that lost a pod before the entry `until` had a pod in a domain of this level in which the
-/// preemptor is bound (PRE-05).
+/// Each gang that lost a pod had one in a domain of this level in which the preemptor is bound (PRE-05).
 pub fn share_domain(
     history: &History,
     victims: &[Victim<'_>],
@@ -274,8 +252,7 @@ pub fn share_domain(
     none(violations)
 }
 
-/// From the arrival of the preemptor at the entry `since` to the entry `until`, no pod of these units of
-/// lower priority was bound (PRE-09).
+/// `since` is the arrival of the preemptor (PRE-09).
 pub fn room_is_kept(history: &History, lower: &[Unit], since: usize, until: usize) -> Ruling {
     let is_meanwhile = |version: &Version<'_>| version.index >= since && version.index < until;
     let taken =
@@ -295,12 +272,10 @@ fn is_of_units(units: &[Unit], pod: Pod<'_>) -> bool {
     cliques.any(|(clique, _)| pod.pod_clique() == Some(clique))
 }
 
-/// Whether a pod is deleted, is being deleted, or is marked for eviction.
 fn is_lost(version: &Version<'_>) -> bool {
     version.change == Change::Deleted || version.pod().is_terminating() || is_preempted(version.pod())
 }
 
-/// The names of the pods that a PodGang refers to.
 fn references<'a>(pod_gang: Version<'a>) -> BTreeSet<&'a str> {
     let podgroups = list(&pod_gang.object["spec"]["podgroups"]).iter();
     let references = podgroups.flat_map(|podgroup| list(&podgroup["podReferences"]));

@@ -14,7 +14,6 @@ fn arrived() -> Story {
     Story::whole().workers("w", 2, 2).mark(ARRIVED, Value::Null)
 }
 
-/// Pods 0 and 1 are deleted.
 fn evicted() -> Story {
     (0..2).fold(arrived(), |story, index| story.deleted(worker("w", index, Some("n"))))
 }
@@ -44,7 +43,6 @@ fn terminating(mut pod: Value) -> Value {
     pod
 }
 
-/// The codes of a ruling at the end of the history.
 fn found(story: Story, ruling: impl Fn(&Victim<'_>, usize) -> Ruling) -> Vec<String> {
     let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
     let (since, _) = history.reached(ARRIVED).expect("the mark");
@@ -125,7 +123,6 @@ fn a_waiting_replacement_is_not_deleted(#[case] story: Story, #[case] wanted: &[
     assert_eq!(found(story, |victim, until| victim.replacements_stay(until)), wanted);
 }
 
-/// The status of the PodGang has the condition DisruptionTarget with this status.
 fn reporting(status: &str) -> Value {
     let mut gang = one_clique_gang("w", 2);
     gang["status"] = json!({"conditions": [{"type": "DisruptionTarget", "status": status}]});

@@ -1,8 +1,6 @@
-//! The current refusals of a gang that its scheduler reports on pods and gang resources.
-//!
-//! A condition may be out of date. kube-scheduler 1.37 sets PodGroupInitiallyScheduled to False again while
-//! the minimum is bound and surplus pods wait. Volcano never removes a condition. So conditions of gang
-//! resources do not count while the minimum is bound. Of two contradicting ones, only the later counts.
+//! A condition may be out of date: kube-scheduler 1.37 sets PodGroupInitiallyScheduled to False again while
+//! surplus pods wait, and Volcano never removes one. So conditions of gang resources do not count while the
+//! minimum is bound. Of two contradicting ones, only the later counts.
 
 use std::collections::BTreeMap;
 
@@ -66,8 +64,8 @@ fn is_refused_pod(condition: &Value) -> bool {
         && condition["reason"] != "SchedulingGated"
 }
 
-/// Whether a True condition of this type is newer than the refusal. Condition times have whole seconds;
-/// within one second, the condition that changed in this version is the newer one.
+/// Within one second, which is the precision of condition times, the one that changed in this version is
+/// newer.
 fn is_overridden(refusal: &Value, type_: &str, status: &Value, previous: Option<&Value>) -> bool {
     let is_true = |condition: &&Value| condition["type"] == type_ && condition["status"] == "True";
     let Some(override_) = list(&status["conditions"]).iter().find(is_true) else { return false };

@@ -9,17 +9,14 @@ use super::{deviates, gang_resources, gangs, none, precondition};
 
 const WRONG_NUMBER_OF_PODS: Code = Code::new("wrong-number-of-pods");
 
-/// The PodGangs at the entry `until` match the scaling marked at `scaled` (GANG-10).
 pub fn followed(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
     has_gangs(history, set, scaled + 1, until)
 }
 
-/// PodGangs, references and gang resources at the entry `until` match all scalings marked before it (GANG-10).
 pub fn all_followed(history: &History, sets: &[&str], until: usize) -> Ruling {
     sets.iter().try_for_each(|set| has_gangs(history, set, until, until))
 }
 
-/// At the entry `until`, the PodCliqueSet has what the scalings marked before the entry `scaled` ask for.
 fn has_gangs(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
     let after = scaling::gangs(history, history.submitted(set)?, scaled);
     let live = history.before(until);
@@ -40,7 +37,6 @@ pub fn others_untouched(history: &History, set: &str, scaled: usize, until: usiz
     idle_writes::others_untouched(history, scaled, until, &affected)
 }
 
-/// PodCliqueSets that were scaled at the same time, all between the entries `from` and `until`.
 pub fn untouched_by_all(history: &History, sets: &[&str], from: usize, until: usize) -> Ruling {
     precondition("GANG-10", all_followed(history, sets, until))?;
     let mut changes = Vec::new();

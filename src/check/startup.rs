@@ -1,5 +1,3 @@
-//! Startup order: pods wait for pods of other cliques (START).
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -50,8 +48,7 @@ fn waited_for(container: &Value) -> Vec<Parent> {
     all
 }
 
-/// In cliques with parents, the waiting init container is the last one and has one argument per parent. Other
-/// pods do not have it (START-01). An invariant checks the rest of the template.
+/// An invariant checks the rest of the template (START-01).
 pub fn pods_wait(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
         let containers = list(&version.object["spec"]["initContainers"]);
@@ -74,7 +71,6 @@ pub fn pods_wait(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Pods wait for the right parents, each with its minimum (START-02).
 pub fn wait_for_right_cliques(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
         let found = last_init(version.object).map(waited_for).unwrap_or_default();
@@ -85,7 +81,6 @@ pub fn wait_for_right_cliques(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// The two PodCliqueSets differ only in their startup order (START-10).
 pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling {
     let hashes = |set: &str| -> BTreeMap<String, (Value, Version<'_>)> {
         let of_set = history.of("PodClique").filter(|version| version.label(names::PART_OF) == Some(set));
@@ -107,8 +102,7 @@ pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling 
     }))
 }
 
-/// No container starts before all parent cliques had enough Ready pods at the same time (START-04, START-07).
-/// Only pods of the same generation count. Only pods created within these entries are checked.
+/// At the same time, and of the same generation (START-04, START-07).
 pub fn parents_first(history: &History, set: &str, created_within: Range<usize>) -> Ruling {
     let waiting = created(history, set)?.into_iter();
     let waiting = waiting.filter(|(pod, parents)| !parents.is_empty() && created_within.contains(&pod.index));
@@ -131,8 +125,7 @@ fn generation_start(history: &History, set: &str, pod: Version<'_>) -> Option<us
     terminations.iter().map(|termination| termination.started.index).filter(|start| *start < pod.index).max()
 }
 
-/// Whether all parents had enough Ready pods at some event `within` these entries. Only pods created after
-/// `start` count.
+/// At some event `within` these entries. Only pods created after `start` count.
 fn were_ready(history: &History, start: Option<usize>, within: Range<usize>, parents: &[Parent]) -> bool {
     let (mut created, mut ready) = (BTreeMap::new(), BTreeMap::new());
     for version in history.pods().take_while(|version| version.index < within.end) {
@@ -154,8 +147,7 @@ fn were_ready(history: &History, start: Option<usize>, within: Range<usize>, par
     false
 }
 
-/// No container of the clique's pods starts between the entries `from` and `to` (START-06). Nothing is
-/// checked without `from`; without `to`, the range is open.
+/// Nothing is checked without `from`; without `to`, the range is open (START-06).
 pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Option<usize>) -> Ruling {
     let within = from.unwrap_or(usize::MAX)..to.unwrap_or(usize::MAX);
     let mut seen = BTreeSet::new();
@@ -169,7 +161,6 @@ pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Opt
     }))
 }
 
-/// Only the waiting init container of a pod has its token (START-03).
 pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, _)| {
         let pod = version.object;
@@ -193,9 +184,8 @@ pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Apart from what Kubernetes grants to every account, an account may only see pods in its own namespace. The
-/// mark `{"account", "rules", "elsewhere", "ofAll"}` has the rules that the API server reports for the
-/// account's namespace and for another one.
+/// Only pods of its own namespace, apart from what Kubernetes grants to every account. For a mark
+/// `{"account", "rules", "elsewhere", "ofAll"}`.
 pub fn minimal_permissions(mark: &Mark) -> Ruling {
     let rules = list(&mark.detail["rules"]);
     let of_all = list(&mark.detail["ofAll"]);
@@ -231,7 +221,6 @@ pub fn minimal_permissions(mark: &Mark) -> Ruling {
     }))
 }
 
-/// Whether one rule grants everything that another does.
 fn covers(wider: &Value, rule: &Value) -> bool {
     let has_all = |field: &str| {
         let wider = list(&wider[field]);

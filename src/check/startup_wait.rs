@@ -28,7 +28,6 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// The message contains the name and both numbers as separate words, in any order.
     fn is_in(&self, message: &str) -> bool {
         let is_of_a_word = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
         let words: BTreeSet<_> =
@@ -75,7 +74,6 @@ pub fn reported(live: &Live, set: &str) -> Vec<(Wait, String)> {
     .collect()
 }
 
-/// Whether every wait is reported, and no message of a finished wait in `before` is still reported.
 pub fn reports_are_current(live: &Live, set: &str, before: &[(Wait, String)]) -> bool {
     let waits = waits(live, &live.get("PodCliqueSet", set).map(parents).unwrap_or_default());
     let is_over = |wait: &Wait| !waits.iter().any(|now| now.pair() == wait.pair());
@@ -114,8 +112,7 @@ impl Fault {
     }
 }
 
-/// Each wait is reported within five seconds with the current counts. After the wait ends, its message
-/// disappears within five seconds. Returns `NotReached` if no pod ever waited.
+/// Returns `NotReached` if no pod ever waited (START-09).
 pub fn waits_are_reported(history: &History, set: &str) -> Ruling {
     let parents = parents(history.submitted(set)?);
     let mut live = Live::default();

@@ -1,6 +1,5 @@
-//! The topology resources that a backend creates for a ClusterTopologyBinding, and the status of the binding.
-//!
-//! A status covers every scheduler with topology resources in the cluster. Only the target's entry is
+//! Only the target's entry in a binding's status is checked, and the condition only if that entry alone
+//! determines it.
 //! checked. The condition is checked only if that entry alone determines it.
 
 use conformance_contract::names;
@@ -24,7 +23,7 @@ const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
 const DELETED_BEFORE_BINDING: Code = Code::new("deleted-before-binding");
 const OUTLIVED_BINDING: Code = Code::new("outlived-binding");
 
-/// The kind of the target's topology resources. Returns `NotReached` if the target has none.
+/// Returns `NotReached` if the target has none.
 pub fn kind(target: Target) -> Result<&'static str, Broken> {
     let none = || Broken::NotReached(format!("{target} has no topology resources"));
     schedulers::of(target).topology_kind().ok_or_else(none)
@@ -61,7 +60,6 @@ pub fn reports_in_sync(history: &History, live: &Live, binding: &str) -> Ruling 
     })
 }
 
-/// The status gives a reason, and the condition does not contradict it (TOPO-09, TOPO-15, TOPO-16).
 pub fn reports_out_of_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
     let wrong = |what: &str| {
@@ -81,7 +79,6 @@ pub fn reports_out_of_sync(history: &History, live: &Live, binding: &str) -> Rul
     })
 }
 
-/// The target's status message names the topology resource that the binding refers to (TOPO-15).
 pub fn names_reference(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
     let references = found["spec"]["schedulerTopologyBindings"].as_array().into_iter().flatten();
@@ -110,7 +107,6 @@ fn entry_of_target<'a>(history: &History, live: &'a Live, binding: &str) -> Resu
     })
 }
 
-/// This binding never owned a topology resource of the target (TOPO-16, TOPO-17).
 pub fn never_created_for(history: &History, binding: &str) -> Ruling {
     let kind = kind(history.header.target)?;
     if history.named(BINDING, binding).next().is_none() {
@@ -153,7 +149,6 @@ pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     }))
 }
 
-/// The topology resources at the entry `from` still exist at `to`, as the same objects (DEL-13).
 pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let (before, after) = (history.before(from), history.before(to));
@@ -171,7 +166,6 @@ pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
     }))
 }
 
-/// Before the entry `until`, all topology resources that this binding owned were deleted (DEL-09).
 pub fn deleted_with_binding(history: &History, binding: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let is_of_binding = |object: &Value| {

@@ -1,5 +1,3 @@
-//! How soon a scheduler binds a gang after the reason for its waiting has ended.
-
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::Unit;
@@ -23,14 +21,13 @@ pub fn is_bound_soon(history: &History, units: &[Unit], ended: usize) -> Ruling 
     none(not_fully_bound(&live, units).map(|short| deviates(BOUND_TOO_LATE, short)))
 }
 
-/// Like [`is_bound_soon`], for the pods of a gang without an operator.
+/// Without an operator.
 pub fn are_bound_soon(history: &History, pods: &[&str], ended: usize) -> Ruling {
     let live = within_limit(history, ended)?;
     let late = pods.iter().filter(|name| live.get("Pod", name).is_none_or(|pod| Pod(pod).node().is_none()));
     none(late.map(|name| violation(BOUND_TOO_LATE, format!("Pod {name} is not bound"))))
 }
 
-/// The objects 10 s after the entry `ended`.
 fn within_limit(history: &History, ended: usize) -> Result<Live, Broken> {
     let limit = history.allowed(LIMIT);
     let Some(entry) = history.entries.get(ended).filter(|_| limit <= LONGEST) else {

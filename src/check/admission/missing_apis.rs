@@ -12,11 +12,11 @@ use crate::{Shown, ensure, none, violation};
 const LOOSE_POD_RELEASED: Code = Code::new("loose-pod-released");
 const CONTROLLER_RESTARTED: Code = Code::new("controller-restarted");
 
-/// A pod of the target's scheduler without a scheduling group was always gated and never bound (KUBE-16).
-/// This applies to workloads whose pods all belong to the hard gang.
+/// A pod of the target's scheduler without a scheduling group was always gated and never bound (KUBE-16). For
+/// workloads whose pods all belong to the hard gang.
 ///
-/// The scheduling group of a pod never changes. Therefore a relist shows a loose pod even if it was created
-/// while a watch was interrupted.
+/// A relist shows a loose pod even after an interrupted watch, because a pod's scheduling group never
+/// changes.
 pub fn no_loose_pods(history: &History) -> Ruling {
     let scheduler = history.header.target.backend();
     let of_target = |version: &Version<'_>| version.object["spec"]["schedulerName"] == scheduler;
@@ -40,7 +40,6 @@ pub fn no_loose_pods(history: &History) -> Ruling {
     }))
 }
 
-/// The operator was not restarted: all marks of it have the same process id, and there are at least two.
 pub fn one_process(history: &History) -> Ruling {
     let pids: Vec<&Value> =
         history.marks(SharedMark::Controller).map(|(_, mark)| &mark.detail["pid"]).collect();

@@ -1,5 +1,3 @@
-//! The objects that admitted and refused requests leave.
-
 use std::collections::BTreeMap;
 
 use conformance_contract::names;
@@ -39,8 +37,7 @@ pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
     none(violations)
 }
 
-/// From `since` to the end, the PodCliqueSet and its objects stayed the same objects with the same spec
-/// (ADM-05). The PodCliqueSet kept its labels and annotations. Controllers may change the status.
+/// Also labels and annotations of the PodCliqueSet. Controllers may change the status (ADM-05).
 pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     let before = history.before(since);
     let Some(stored) = before.get("PodCliqueSet", pcs) else {
@@ -74,7 +71,6 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     none(deleted_or_changed.chain(new))
 }
 
-/// No object that was created for the PodCliqueSet before `since` was deleted or created again (ADM-03).
 pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     let before = history.before(since);
     let old = objects(&before, pcs);
@@ -95,7 +91,7 @@ pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     }))
 }
 
-/// The object was deleted, not only marked for deletion. Returns `NotReached` if it never existed.
+/// Returns `NotReached` if it never existed.
 pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     if history.named(kind, name).next().is_none() {
         return Err(Broken::NotReached(format!("{kind} {name} never existed")));

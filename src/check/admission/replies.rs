@@ -1,5 +1,3 @@
-//! Whether the API server answered attempts as the contract requires.
-
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_facts::attempts::{Attempt, Reply};
@@ -27,7 +25,7 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     not_sent.map_or(Ok(()), Err)
 }
 
-/// Every refusal contains the required words. Another clause covers whether an attempt is refused.
+/// Another clause covers whether an attempt is refused.
 pub fn refusals_contain_words(history: &History, attempts: &[Attempt]) -> Ruling {
     let is_refused = |attempt: &&Attempt| reply_to(history, attempt).map_or(true, |reply| reply.is_refused());
     let refused: Vec<_> = attempts.iter().filter(is_refused).copied().collect();

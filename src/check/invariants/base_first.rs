@@ -13,12 +13,9 @@ use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_BEFORE_BASE;
 use crate::{Shown, none, violation};
 
-/// A pod of a scaled replica is bound only after every clique of its base had its minimum bound. Bindings
-/// before the clique was last created do not count. Idle cliques are excluded. The submitted PodCliqueSet
-/// determines which replicas are scaled, including replicas that were added later.
-///
-/// A scheduling gate cannot be put back. So a pod that was released while its base was bound may also be bound
-/// after that base was terminated.
+/// Bindings before the clique was last created do not count. Idle cliques are excluded. A pod that was
+/// released while its base was bound may be bound after that base was terminated, because a gate cannot be
+/// put back.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let submitted = &course.history.header.submitted;
     let mut bases: BTreeMap<(&str, usize), Option<Gang>> = BTreeMap::new();
@@ -93,7 +90,7 @@ fn is_scaled(version: &Version<'_>, pcs: &Value) -> bool {
     own.is_some_and(|group| replica >= count(&group["minAvailable"]).unwrap_or(1))
 }
 
-/// The base PodGang of a PodCliqueSet replica, including replicas added after submission.
+/// Also of replicas that were added later.
 fn base(pcs: &Value, replica: usize) -> Option<Gang> {
     let mut grown = pcs.clone();
     grown["spec"]["replicas"] = (replica + 1).into();

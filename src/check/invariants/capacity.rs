@@ -19,12 +19,8 @@ struct Load<'a> {
     pods: BTreeMap<&'a str, (Amounts<'a>, &'a str)>,
 }
 
-/// When a pod is bound, the requests of all unfinished pods on its node, including canaries, fit into the
-/// node's allocatable resources. Three situations are no violation:
-///
-/// - the node's allocatable resources are unknown
-/// - the node shrinks below its current load
-/// - pods of several schedulers share the node, because schedulers learn of each other's bindings late
+/// Not a violation: unknown allocatable resources, a node that shrinks below its load, and pods of several
+/// schedulers, which learn of each other's bindings late.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut nodes: BTreeMap<&str, Load<'_>> = BTreeMap::new();
     let mut with_containers: BTreeMap<&str, &Value> = BTreeMap::new();

@@ -16,9 +16,8 @@ impl<'a> Course<'a> {
         Self { history, versions: history.as_written() }
     }
 
-    /// The gang terminations of PodCliqueSet replicas: the index of the first deletion, and the name prefix
-    /// of the replica's cliques. Only a PodCliqueSet with its own termination delay can be terminated during
-    /// a case. Without one, deletions that look like a termination are those of an update.
+    /// The index of the first deletion, and the name prefix of the replica's cliques. Without a termination
+    /// delay of its own, a PodCliqueSet is only updated, which may look like a termination.
     pub(super) fn termination_starts(&self) -> BTreeMap<usize, String> {
         let is_delayed = |pcs: &&Value| !pcs["spec"]["template"]["terminationDelay"].is_null();
         let all = self.history.header.submitted.values().filter(is_delayed).flat_map(|pcs| {
@@ -39,14 +38,12 @@ impl<'a> Course<'a> {
         starts.collect()
     }
 
-    /// The versions of the workload's pods that Grove created, without canaries.
     pub(super) fn pods(&self) -> impl Iterator<Item = Version<'a>> {
         self.versions.iter().copied().filter(is_groves_pod)
     }
 }
 
-/// The names of PodCliques and scaling groups that are currently scaled to 0. Other pods do not wait for
-/// them, and units are complete without them (AUTO-06).
+/// Other pods do not wait for them, and units are complete without them (AUTO-06).
 #[derive(Default)]
 pub(super) struct Idle<'a> {
     cliques: BTreeSet<&'a str>,

@@ -10,8 +10,7 @@ use super::course::{Course, is_groves_pod};
 use crate::preemption::{EVICTED_FOR_EQUAL, is_preempted};
 use crate::{Shown, none, violation};
 
-/// The priority classes of gangs and pods. A history has no PriorityClasses. Priorities can be compared if
-/// pods have them, and otherwise the names of classes.
+/// A history has no PriorityClasses: only priorities of pods, or else names of classes, can be compared.
 #[derive(Default)]
 struct Classes<'a> {
     /// By name of the PodGang.
@@ -36,8 +35,7 @@ impl<'a> Classes<'a> {
         self.of_pods.get(pod.uid()).or_else(of_gang).copied()
     }
 
-    /// The priority of a pod whose class is that of its PodGang. With different classes, it depends on the
-    /// scheduler which of the two counts.
+    /// `None` if its class is not that of its PodGang: which one counts depends on the scheduler.
     fn value(&self, pod: &Version<'a>) -> Option<i64> {
         let own = self.of_pods.get(pod.uid())?;
         let of_gang = self.of_gangs.get(pod.pod().pod_gang()?)?;
@@ -45,9 +43,8 @@ impl<'a> Classes<'a> {
     }
 }
 
-/// When a scheduler marks a pod for eviction, some waiting pod has a higher priority. The invariant
-/// does not apply if no pod of another gang waits, or one that is not Grove's: the pod for which the
-/// eviction happens is then not in the history, or has a priority that the history does not show.
+/// Not applicable if no pod of another gang waits, or one that is not Grove's: the history then lacks the
+/// preemptor or its priority.
 pub(super) fn is_respected(course: &Course<'_>) -> Ruling {
     let mut classes = Classes::default();
     let mut waiting: BTreeMap<&str, Version<'_>> = BTreeMap::new();

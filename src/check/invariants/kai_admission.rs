@@ -1,8 +1,5 @@
-//! KAI's admission webhook would admit every PodGroup that a backend writes (KAI-11). The suite runs KAI
-//! without the webhook, so no other check detects a PodGroup that it would refuse.
-//!
-//! The rules follow KAI v0.17.0, `pkg/apis/scheduling/v2alpha2`. Cases that the webhook only warns about are
-//! not rules: a `minSubGroup` above the number of children, and on update a `minMember` on a parent.
+//! The rules of KAI's admission webhook (KAI-11), which the suite does not run: KAI v0.17.0,
+//! `pkg/apis/scheduling/v2alpha2`. What the webhook only warns about is no rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 

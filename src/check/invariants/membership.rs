@@ -1,5 +1,3 @@
-//! Every backend writes only its own pods and gang resources (COEX-02).
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -15,7 +13,6 @@ use crate::{Shown, none, violation};
 
 const MEMBER_OF_ANOTHER_BACKEND: Code = Code::new("member-of-another-backend");
 
-/// Each pod names only gang resources of its own scheduler's backend.
 pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
     let known: Vec<_> = TARGETS.into_iter().filter(|target| target.external().is_none()).collect();
     let mut seen = BTreeSet::new();

@@ -1,5 +1,3 @@
-//! Pods are gated until their PodGang is ready for them (GANG-05, GANG-07, GANG-17, GANG-19).
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -19,7 +17,6 @@ const NAMES_ANOTHER_GANG: Code = Code::new("names-another-gang");
 
 const GROVES: &str = "grove.io/";
 
-/// Every pod is created with Grove's gate and no other gate of Grove's.
 pub(super) fn gated(course: &Course<'_>) -> Ruling {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let pods = course.pods().filter(|version| version.change != Change::Deleted);
@@ -67,7 +64,6 @@ struct Existing<'a> {
     /// For each PodClique, the uids of the PodGangs that list it.
     listing: BTreeMap<&'a str, BTreeSet<&'a str>>,
     deleted: Vec<Version<'a>>,
-    /// Names of the gang resources that pods join.
     groups: BTreeSet<&'a str>,
 }
 
@@ -110,7 +106,6 @@ impl<'a> Existing<'a> {
     }
 }
 
-/// Runs `fault` once per pod, at the write that removes Grove's gate, with the objects at that time.
 fn at_release<'a>(
     course: &Course<'a>,
     fault: impl Fn(&Version<'a>, &Existing<'a>) -> Option<Violation>,
@@ -129,7 +124,6 @@ fn at_release<'a>(
     none(violations)
 }
 
-/// When a pod loses Grove's gate, its label names a PodGang that lists its PodClique.
 pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
     at_release(course, |version, existing| {
         let pod = version.pod();
@@ -156,7 +150,6 @@ fn is_initialized(version: &Version<'_>) -> bool {
     condition(version.object, "Initialized").is_some_and(|condition| condition["status"] == "True")
 }
 
-/// An Initialized PodGang stays Initialized until it is deleted.
 pub(super) fn stays_initialized(course: &Course<'_>) -> Ruling {
     let mut were: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     let mut broken = BTreeSet::new();

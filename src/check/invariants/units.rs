@@ -12,14 +12,13 @@ use crate::binding::BOUND_IN_PART;
 use crate::coexistence::has_stand_in;
 use crate::{Shown, none, violation};
 
-/// A scheduler pass, given by the resourceVersions at which the barrier's two canaries were bound. An attempt
-/// that bound a pod before the first canary has ended when the second canary is bound.
+/// The resourceVersions at which the barrier's two canaries were bound. An attempt that bound a pod before
+/// the first canary has ended when the second one is bound.
 struct Pass {
     started: u64,
     ended: u64,
 }
 
-/// The bound pods of each clique, by uid, with the version that bound them.
 type Bound<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Version<'a>>>;
 
 struct Watched {
@@ -27,9 +26,8 @@ struct Watched {
     was_whole: bool,
 }
 
-/// After a scheduler pass, a unit has no bound pod unless all its minimums were bound at some time since its
-/// PodCliques were created. The units are those of the PodCliqueSets at that time, without idle cliques. Only
-/// pods of the target's scheduler count. Nothing is checked if a stand-in replaces that scheduler.
+/// Unless all its minimums were bound at some time since its PodCliques were created. Without idle cliques,
+/// and only if the target's scheduler itself binds the pods.
 pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     let mut binders = course.history.marks(SharedMark::BoundBy);

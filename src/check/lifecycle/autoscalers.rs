@@ -1,5 +1,3 @@
-//! The HorizontalPodAutoscalers of a PodCliqueSet (AUTO-01), and those of other owners (AUTO-11).
-
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::{Scaled, scaled};
@@ -13,8 +11,7 @@ pub const KIND: &str = "HorizontalPodAutoscaler";
 const AUTOSCALER_DIFFERS: Code = Code::new("autoscaler-missing-or-different");
 const ADOPTED: Code = Code::new("foreign-autoscaler-taken-over");
 
-/// Describes what is wrong with the autoscalers of the PodCliqueSet `pcs`. It has exactly one for each clique
-/// and scaling group with a scale configuration, in each replica, except those named in `taken`.
+/// One for each scale configuration in each replica, except those named in `taken`.
 pub fn faults(live: &Live, pcs: &Value, taken: &[&str]) -> Vec<String> {
     let set = live.get("PodCliqueSet", name(pcs));
     let wanted: Vec<Scaled> = scaled(pcs).filter(|scaled| !taken.contains(&scaled.name.as_str())).collect();
@@ -57,7 +54,7 @@ fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
     Some(format!("{KIND} {} {fault}", name(found)))
 }
 
-/// Whether `found` contains all given values. The API server may write a given number as a string.
+/// The API server may write a given number as a string.
 fn has_given_values(given: &Value, found: &Value) -> bool {
     match (given, found) {
         (Value::Object(given), Value::Object(found)) => given
@@ -76,7 +73,6 @@ pub fn as_configured(live: &Live, pcs: &Value, taken: &[&str]) -> Ruling {
     none(faults(live, pcs, taken).into_iter().map(|fault| violation(AUTOSCALER_DIFFERS, fault)))
 }
 
-/// An autoscaler of this name that Grove does not own was not changed, deleted or taken over (AUTO-11).
 pub fn left_alone(history: &History, foreign: &str) -> Ruling {
     let mut versions = history.named(KIND, foreign);
     let Some(created) = versions.next() else { return Ok(()) };

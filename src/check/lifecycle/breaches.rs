@@ -1,5 +1,3 @@
-//! Which scopes were breached, and when.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect::scopes::{Clique, ScalingGroup, Scope, SetReplica};
@@ -22,8 +20,7 @@ pub struct Breaches<'a> {
 }
 
 impl<'a> Breaches<'a> {
-    /// A PodCliqueSet replica is breached if a standalone clique or a scaling group is breached. A
-    /// scaling-group replica is breached alone if its group still has enough unbreached replicas.
+    /// A scaling-group replica is breached alone if its group still has enough unbreached replicas.
     pub fn of(history: &'a History, replica: &SetReplica) -> Self {
         Walk::new(history, replica).breaches(history)
     }
@@ -47,10 +44,9 @@ impl<'a> Breaches<'a> {
 
 struct Walk<'a, 'r> {
     replica: &'r SetReplica,
-    /// The start of each new generation, by entry.
     new_generations: BTreeMap<usize, NewGeneration<'a>>,
     census: Census<'a>,
-    /// Pods of earlier generations, by uid. They no longer count, regardless of the order of their deletion.
+    /// By uid. They no longer count, regardless of the order of their deletion.
     former: BTreeSet<&'a str>,
     was_bound: BTreeSet<String>,
     /// The cliques that were terminated and are not bound again.

@@ -1,5 +1,3 @@
-//! The live pods of each clique at a point of a history, updated event by event.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_facts::health::{is_bound, is_healthy, is_live, is_ready};
@@ -70,7 +68,6 @@ impl<'a> Census<'a> {
         self.cliques.contains(clique)
     }
 
-    /// `spec.replicas` of an existing object.
     pub fn replicas(&self, kind: &str, name: &str) -> Option<usize> {
         self.replicas.iter().find(|((of, its), _)| *of == kind && *its == name).map(|(_, replicas)| *replicas)
     }

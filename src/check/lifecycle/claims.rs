@@ -17,7 +17,7 @@ const NOT_FREED: Code = Code::new("claim-not-freed");
 const BOUND_AWAY: Code = Code::new("bound-away-from-claim");
 const BOUND_TO_LOST_NODE: Code = Code::new("tied-to-former-devices");
 
-/// All pods of a generation of a scope share an existing ResourceClaim. A generation without pods passes.
+/// A generation without pods passes.
 pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling {
     let selected = only_generation(history, scope, generation);
     let has_pods = selected.pods().any(|version| scope.has(version.pod()));
@@ -29,8 +29,8 @@ pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling
     })
 }
 
-/// After the last pod of the terminated generation was deleted, each shared claim is free at least for a
-/// moment: deallocated or deleted (TERM-20). All pods of that generation must have been deleted.
+/// Deallocated or deleted, at least for a moment (TERM-20). All pods of that generation must have been
+/// deleted.
 pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
     let claims = shared(&only_generation(history, scope, 0), scope);
     none(terminations(history, scope).first().into_iter().flat_map(|termination| {
@@ -63,7 +63,6 @@ pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
     }))
 }
 
-/// The claims of each bound pod are reserved for it and have devices on its node, which is not in `lost`.
 pub fn are_on_the_nodes_of_their_claims(live: &Live, scope: &Scope, lost: &[&str]) -> Ruling {
     none(live.pods().filter(|pod| scope.has(*pod) && is_bound(*pod)).flat_map(|pod| {
         let found = claims_of(pod).filter_map(|name| not_at_claim(live, pod, name, lost));
@@ -114,7 +113,7 @@ fn shared(history: &History, scope: &Scope) -> BTreeSet<String> {
     pods.map(named).fold(first, |all, its| all.intersection(&its).cloned().collect())
 }
 
-/// The claims that a pod names, without those created for this pod alone.
+/// Without those created for this pod alone.
 fn claims_of(pod: Pod<'_>) -> impl Iterator<Item = &str> {
     list(&pod.0["spec"]["resourceClaims"]).iter().filter_map(|claim| claim["resourceClaimName"].as_str())
 }

@@ -14,7 +14,6 @@ const TRANSITION_WITHOUT_CHANGE: Code = Code::new("transition-without-a-change")
 const MESSAGE_CHANGED_TOO_OFTEN: Code = Code::new("message-changed-too-often");
 const REPEATED_WRITES: Code = Code::new("repeated-writes");
 
-/// The kinds whose conditions and writes the operator owns.
 const KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
 /// Idle objects may be written once in 5 s. The limit is 1 s shorter, because the recorder may see the first
 /// write late.
@@ -34,7 +33,6 @@ fn conditions(version: Version<'_>) -> impl Iterator<Item = (Key, Value)> {
         .map(move |found| ((version.uid().to_owned(), text(&found["type"]).to_owned()), found.clone()))
 }
 
-/// `lastTransitionTime` changes only when `status` does (STAT-14).
 pub fn transitions_are_correct(history: &History) -> Ruling {
     let mut last: BTreeMap<Key, Value> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -57,7 +55,6 @@ pub fn transitions_are_correct(history: &History) -> Ruling {
     none(violations)
 }
 
-/// A condition with the same status and reason changes its message at most once in five seconds (STAT-08).
 pub fn messages_are_stable(history: &History) -> Ruling {
     let mut last: BTreeMap<Key, (Value, Vec<Version<'_>>)> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -90,8 +87,7 @@ pub fn messages_are_stable(history: &History) -> Ruling {
     none(violations)
 }
 
-/// No object is written more than once in five seconds between two entries without events to handle
-/// (STAT-08).
+/// Between two entries without events to handle (STAT-08).
 pub fn no_write_loops(history: &History, from: usize, until: usize) -> Ruling {
     let mut writes: BTreeMap<&str, Vec<Version<'_>>> = BTreeMap::new();
     for version in versions(history).filter(|version| (from..until).contains(&version.index)) {

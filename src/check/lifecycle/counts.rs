@@ -1,5 +1,3 @@
-//! The counts that statuses should have, recounted from the existing objects (STAT-01 to STAT-04, TERM-01).
-
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
@@ -81,7 +79,7 @@ fn out_of_bounds(object: &Value, field: &str, least: usize, most: usize) -> Opti
     (found < least || found > most).then(|| format!("{described}: {field} is {found}, want {range}"))
 }
 
-/// Whether an object reports that a breach of its minimum is unknown, as during an update.
+/// As during an update.
 fn is_breach_unknown(live: &Live, kind: &str, name: &str) -> bool {
     let breached = live.get(kind, name).and_then(|object| condition(object, BREACHED));
     breached.is_some_and(|breached| breached["status"] == "Unknown")
@@ -91,7 +89,6 @@ fn is_missing(kind: &str, name: &str) -> Vec<String> {
     vec![format!("{kind} {name} does not exist")]
 }
 
-/// Describes what is wrong with the counts of a PodClique (STAT-01).
 pub fn of_clique(live: &Live, clique: &Clique) -> Vec<String> {
     let Some(found) = live.get("PodClique", &clique.name) else {
         return is_missing("PodClique", &clique.name);
@@ -107,7 +104,6 @@ pub fn of_clique(live: &Live, clique: &Clique) -> Vec<String> {
     differences(found, &wanted)
 }
 
-/// Describes what is wrong with the counts of a scaling group (STAT-03).
 pub fn of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
     const KIND: &str = "PodCliqueScalingGroup";
     let Some(found) = live.get(KIND, &group.name) else { return is_missing(KIND, &group.name) };
@@ -122,11 +118,8 @@ pub fn of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
     differences(found, &wanted).into_iter().chain(updated).collect()
 }
 
-/// Describes what is wrong with the counts of a PodCliqueSet (STAT-04).
-///
-/// Upstream's API defines a replica as available if it is not breached. Upstream's operator counts it as
-/// available if `minAvailable` pods are ready. The two numbers differ while pods start and during an update,
-/// and then both are correct.
+/// Upstream's API counts a replica as available if it is not breached, and its operator if `minAvailable`
+/// pods are ready. While the two differ, both are correct.
 pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
     let name = text(&pcs["metadata"]["name"]);
     let Some(found) = live.get("PodCliqueSet", name) else { return is_missing("PodCliqueSet", name) };
@@ -168,13 +161,11 @@ pub fn replicas_of(live: &Live, pcs: &Value) -> Vec<SetReplica> {
 #[derive(Debug, Default)]
 struct Tally {
     size: usize,
-    /// Replicas with the minimum of each member bound.
     scheduled: usize,
     healthy: usize,
     available: usize,
     /// Available replicas with only new pods.
     updated: usize,
-    /// Replicas with only new pods, available or not.
     new: usize,
 }
 
@@ -205,7 +196,6 @@ impl Tally {
     }
 }
 
-/// Describes what is wrong with the `MinAvailableBreached` condition of a PodClique (TERM-01).
 pub fn breach_of_clique(live: &Live, clique: &Clique) -> Vec<String> {
     let Some(found) = live.get("PodClique", &clique.name) else {
         return is_missing("PodClique", &clique.name);
@@ -221,7 +211,6 @@ pub fn breach_of_clique(live: &Live, clique: &Clique) -> Vec<String> {
     condition_differs(found, wanted)
 }
 
-/// Describes what is wrong with the `MinAvailableBreached` condition of a scaling group (TERM-01).
 pub fn breach_of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
     const KIND: &str = "PodCliqueScalingGroup";
     let Some(found) = live.get(KIND, &group.name) else { return is_missing(KIND, &group.name) };
@@ -271,9 +260,8 @@ pub fn counts_are_consistent(history: &History) -> Ruling {
     }))
 }
 
-/// Five seconds after a change of a clique's number of bound pods, its status reports the number and whether
-/// it suffices (STAT-02). A number that changes again within that time is not checked. The state of the
-/// containers does not matter.
+/// A number that changes again within five seconds is not checked, and neither is the state of containers
+/// (STAT-02).
 pub fn binding_is_reported(history: &History, clique: &Clique) -> Ruling {
     let mut census = Census::default();
     let mut changes: Vec<(Version<'_>, usize)> = Vec::new();

@@ -67,7 +67,6 @@ fn a_wrong_breach_condition_is_a_fault(#[case] states: &[&str], #[case] status: 
     assert_eq!(faults(other, "Any").len(), 1);
 }
 
-/// One replica of the scaling group is needed. Each replica has one pod in the given state.
 fn grouped(states: &[&str], counts: Value, set: Value) -> (Vec<String>, Vec<String>) {
     let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "b", "spec": {}}],

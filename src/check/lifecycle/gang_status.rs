@@ -1,5 +1,3 @@
-//! The status that PodGangs should have, recounted from the existing pods (STAT-07, STAT-13).
-
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::Ruling;
@@ -33,8 +31,7 @@ pub fn ever_bound(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<S
     ever_bound
 }
 
-/// `Scheduled` and `Ready` are True if every podgroup has its minimum of bound or ready pods. `Unhealthy` is
-/// True if a PodClique in `ever_bound` has fewer healthy pods than its minimum.
+/// `Unhealthy` is True if a PodClique in `ever_bound` has fewer healthy pods than its minimum.
 pub fn faults(live: &Live, gang: &Gang, ever_bound: &BTreeSet<String>) -> Vec<String> {
     let Some(found) = gang.find(live) else { return vec![format!("PodGang {} does not exist", gang.name)] };
     let all = |predicate| gang.groups.iter().all(|group| has(live, group, predicate));
@@ -79,7 +76,6 @@ pub fn conditions_at(history: &History, gangs: &[Gang], until: usize) -> Ruling 
     }))
 }
 
-/// The phases of all these PodGangs are correct at the entry `until` (STAT-13).
 pub fn phases_at(history: &History, gangs: &[Gang], until: usize) -> Ruling {
     let live = &history.before(until);
     none(gangs.iter().filter_map(|gang| {

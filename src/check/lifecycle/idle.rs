@@ -1,5 +1,3 @@
-//! PodCliques that are scaled to 0 on purpose leave the gang (AUTO-06) and return as a whole (AUTO-14).
-
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::Ruling;
@@ -20,8 +18,6 @@ const WRONG_MINIMUM: Code = Code::new("gang-resource-with-wrong-minimum");
 const WRONG_PODGROUPS: Code = Code::new("scaled-up-with-other-podgroups");
 const SCALED_UP_IN_PART: Code = Code::new("scaled-up-in-part");
 
-/// The cliques have no pods, no PodGang lists them, and the gang resources of the other `gangs` do not
-/// require them.
 pub fn has_left_gang(target: Target, live: &Live, gangs: &[Gang], cliques: &[&str]) -> Ruling {
     let pods = live.pods().filter(|pod| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique)));
     let existing = pods.map(|pod| {
@@ -40,7 +36,6 @@ pub fn has_left_gang(target: Target, live: &Live, gangs: &[Gang], cliques: &[&st
     require_members(target, live, gangs)
 }
 
-/// Neither the status of the object nor that of its PodCliqueSet reports a breach.
 pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Ruling {
     let found = live.get(kind, name);
     ensure(found.is_some(), || {
@@ -67,7 +62,6 @@ pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Rulin
     })
 }
 
-/// Each PodGang lists its podgroups in order with their minimums, and the gang resources require them.
 pub fn has_returned(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let found = gang.find(live);
@@ -83,7 +77,7 @@ pub fn has_returned(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     require_members(target, live, gangs)
 }
 
-/// No pod of these PodCliques was bound between two entries, although some of them would have fit.
+/// Although some of them would have fit.
 pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize) -> Ruling {
     let bound: Vec<_> = bindings(history)
         .filter(|version| (from..until).contains(&version.index))

@@ -1,12 +1,4 @@
-//! Lifecycle predicates of a PodCliqueSet: status, termination, updates and scaling. Each is a function of a
-//! history.
-//!
-//! - [`census`]: the live pods of each clique
-//! - [`breaches`]: the breaches of a scope before its terminations
-//! - [`counts`], [`gang_status`], [`observed`], [`conditions`], [`reasons`]: the content of statuses
-//! - [`metrics`]: the operator's metrics
-//! - [`termination`], [`updates`]: rules for gang termination and for updates
-//! - [`autoscalers`], [`scaled`], [`idle`]: autoscalers, scaling, and scaling to 0
+//! Predicates of a history about the status, termination, updates and scaling of a PodCliqueSet.
 
 pub mod autoscalers;
 pub mod breaches;

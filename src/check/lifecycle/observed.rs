@@ -13,9 +13,7 @@ use crate::{Shown, none, violation};
 
 const OBSERVED_AHEAD: Code = Code::new("observed-ahead");
 
-/// No object of a PodCliqueSet reports a generation as observed before it exists, or before its replicas are
-/// created and deleted: the pods of a PodClique, the replicas of a scaling group or PodCliqueSet. The check
-/// uses the first version that reports each generation, in the order of the writes.
+/// Before it exists, or before its replicas are created and deleted. In the order of the writes.
 pub fn never_ahead(history: &History, set: &str) -> Ruling {
     let mut census = Census::default();
     let mut indexes = Indexes::default();

@@ -1,8 +1,5 @@
-//! What a PodCliqueSet or its PodGangs report about why a gang waits (STAT-09, STAT-15, STAT-16, STAT-18), and
-//! about failures (STAT-10, STAT-17).
-//!
-//! The operator chooses the condition and its wording. The message must contain the reason: for example the
-//! base PodGang that the gang waits for, the scheduler's message, or the message of the refusal.
+//! What statuses report about why a gang waits and about failures. The operator chooses the condition and its
+//! wording. The message must contain the reason.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +27,7 @@ const SHORTEST_MESSAGE: usize = 12;
 pub enum Why {
     /// This base PodGang is not bound.
     Base(String),
-    /// The scheduler's messages about the gang, on its pods and gang resources.
+    /// On its pods and gang resources.
     Scheduler,
     /// The API server's message when it refuses to create the pods.
     Refused(String),
@@ -66,7 +63,7 @@ fn scheduler_messages<'a>(history: &'a History, gang: &Gang) -> impl Iterator<It
     all.filter(|(_, words)| words.len() >= SHORTEST_MESSAGE)
 }
 
-/// As whole words: a name does not match inside a longer name. A truncated message matches too.
+/// A name does not match inside a longer name. A truncated message matches too.
 fn contains_words(message: &str, words: &str) -> bool {
     let is_of_a_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut found = message.match_indices(words).filter(|(at, _)| {
@@ -95,16 +92,8 @@ fn conditions_with<'a>(object: &'a Value, gang: &Gang, words: &Words) -> Vec<&'a
 /// many times a second, and the first one may not name the cause.
 const FIRST_MESSAGE_LASTS: SignedDuration = SignedDuration::from_secs(10);
 
-/// The limit is 5 s, or 15 s for what a pod lacks and for a claim. It starts when the reason is known:
-///
-/// - `Base`: the gang is Initialized
-/// - `Scheduler`, `Lack`: the scheduler has reported the reason
-/// - `Refused`: the gang has a PodClique
-/// - `Gate`: the pod exists
-/// - `Claim`: the first pod of the gang is bound
-/// - `Taken`: the PodCliqueSet exists
-///
-/// Returns `NotReached` if that never happened or the history ends before the limit.
+/// Within 5 s, or 15 s for what a pod lacks and for a claim, from when the reason is known ([`Why`]). Returns
+/// `NotReached` if it never was, or if the history ends before the limit.
 pub fn reason_reported(history: &History, gang: &Gang, why: &Why) -> Ruling {
     let since = match why {
         Why::Scheduler => scheduler_messages(history, gang).next().map(|(version, _)| version),
@@ -162,7 +151,6 @@ pub fn reason_reported(history: &History, gang: &Gang, why: &Why) -> Ruling {
     })
 }
 
-/// Five seconds after a wait ended at the entry `ended`, no condition reports it.
 pub fn reason_no_longer_reported(history: &History, gang: &Gang, why: &Why, ended: usize) -> Ruling {
     no_longer_reported(history, gang, &words(history, gang, why), ended, &WAITING_REASON_STILL_REPORTED)
 }
@@ -194,8 +182,7 @@ pub fn is_reported(live: &Live, history: &History, gang: &Gang, why: &Why) -> bo
     live.all().any(|object| !conditions_with(object, gang, &words).is_empty())
 }
 
-/// A refused write is reported with its message in two places: a Warning event about the PodCliqueSet or its
-/// objects, and a condition of the PodGang or the PodCliqueSet.
+/// By a Warning event, and by a condition of the PodGang or the PodCliqueSet.
 pub fn failure_reported(history: &History, gang: &Gang, refused: &str) -> Ruling {
     let words: Words = [vec![refused.to_owned()]].into();
     let has_condition =
@@ -220,13 +207,12 @@ pub fn is_warning(event: &Value, gang: &Gang, refused: &str) -> bool {
         && event["metadata"]["labels"][names::CANARY].is_null()
 }
 
-/// Five seconds after a failure ended, no condition reports it.
 pub fn failure_no_longer_reported(history: &History, gang: &Gang, refused: &str, ended: usize) -> Ruling {
     no_longer_reported(history, gang, &[vec![refused.to_owned()]].into(), ended, &FAILURE_STILL_REPORTED)
 }
 
-/// The pauses between attempts grow: the longest pause of the later half is at least twice the longest of the
-/// earlier half. Returns `NotReached` for fewer than five attempts.
+/// The longest pause of the later half is at least twice that of the earlier half. Returns `NotReached` for
+/// fewer than five attempts.
 pub fn pauses_grow(attempts: &[Timestamp]) -> Ruling {
     let pauses: Vec<_> = attempts.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
     if pauses.len() < 4 {

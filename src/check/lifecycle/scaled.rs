@@ -1,6 +1,3 @@
-//! Scaling: the content of `/scale` (AUTO-02), replicas below the minimum (AUTO-05), the pods that scale-in
-//! deletes (AUTO-07, AUTO-15), and many changes at once (AUTO-08).
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +30,8 @@ fn is_of(kind: &str, name: &str, pod: Pod<'_>) -> bool {
     pod.label(label) == Some(name)
 }
 
-/// Checks the `/scale` subresource in a mark `{"kind", "name", "scale"}`. It reports the right
-/// `spec.replicas` and `status.replicas`, and a selector that matches exactly the object's live pods.
+/// For a mark `{"kind", "name", "scale"}`: the replicas are right, and the selector matches exactly the live
+/// pods.
 pub fn scale_is_correct(history: &History, index: usize, mark: &Mark) -> Ruling {
     let live = history.before(index);
     let (kind, name, scale) = (text(&mark.detail["kind"]), text(&mark.detail["name"]), &mark.detail["scale"]);
@@ -69,7 +66,6 @@ pub fn scale_is_correct(history: &History, index: usize, mark: &Mark) -> Ruling 
     )
 }
 
-/// Whether a label selector matches a pod. An empty selector matches none.
 fn selects(selector: &str, pod: Pod<'_>) -> bool {
     let terms = || selector.split(',').filter(|term| !term.is_empty());
     let is_satisfied = |term: &str| {
@@ -82,9 +78,8 @@ fn selects(selector: &str, pod: Pod<'_>) -> bool {
     terms().next().is_some() && terms().all(is_satisfied)
 }
 
-/// An attempt to scale below the minimum, from its mark `{"kind", "name", "replicas", "code"}` to the entry
-/// `until`. If the API server refused it, nothing changed. If it accepted it, the status reports a breach,
-/// and only pods beyond the new size were deleted. In both cases the pods of other objects are untouched.
+/// For a mark `{"kind", "name", "replicas", "code"}`: a refusal changed nothing. Otherwise the status reports
+/// a breach, and only pods beyond the new size were deleted.
 pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: usize) -> Ruling {
     let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
     let what = format!("{kind} {name} scaled to {}", mark.detail["replicas"]);
@@ -138,9 +133,8 @@ fn deletion_rank(live: &Live, clique: &str, pod: Pod<'_>) -> DeletionRank {
     (is_bound(pod), is_ready(pod), is_current, Reverse(created))
 }
 
-/// Each time a PodClique was scaled in, no pod was deleted that ranks above a remaining one. Members of the
-/// hard gang are kept as long as surplus pods remain. Deletions count until the next scaling. Returns
-/// `NotReached` if the PodClique was never scaled in.
+/// Members of the hard gang stay as long as surplus pods remain. Returns `NotReached` if the PodClique was
+/// never scaled in.
 pub fn deletion_order_followed(history: &History, clique: &str) -> Ruling {
     let scalings: Vec<_> = history
         .marks(SharedMark::Scaled)
@@ -166,8 +160,7 @@ pub fn deletion_order_followed(history: &History, clique: &str) -> Ruling {
     }
 }
 
-/// The pods that one scale-in deleted although a remaining pod should have been deleted first. The entries
-/// from `scaled` to `until` contain the deletions; `before` is the state before them.
+/// The entries from `scaled` to `until` contain the deletions; `before` is the state before them.
 fn wrong_deletions(
     history: &History,
     before: &Live,
@@ -205,7 +198,6 @@ fn wrong_deletions(
     wrong.collect()
 }
 
-/// After a scaling group was scaled in, only its lowest replicas have pods, and these kept theirs.
 pub fn highest_replicas_deleted(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
     let size = size_at(history, group, until);
     let after = history.before(until);
@@ -233,9 +225,8 @@ fn lower_replicas_kept(history: &History, group: &str, scaled: usize, until: usi
     }))
 }
 
-/// A scaling group was scaled in while one of its replicas was missing (UPD-14). The pods of exactly the
-/// highest replicas are deleted at once, and none is created there again. If the missing replica was among
-/// these, a waiting update continues and may delete further pods.
+/// One of its replicas was missing (UPD-14). If the missing one was among the highest, a waiting update
+/// continues and may delete further pods.
 pub fn highest_replicas_deleted_at_once(
     history: &History,
     group: &str,

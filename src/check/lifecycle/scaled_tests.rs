@@ -68,7 +68,6 @@ fn a_wrong_scale_subresource_is_a_violation(
     }
 }
 
-/// PodClique `w-0-a` is scaled to 1 of 2 with this answer, and a pod of another clique is watched.
 fn below(code: u16, replicas: usize, breached: &str, lost: &[&str]) -> Ruling {
     let mut other = pod("other", "br", 0);
     other["metadata"]["labels"][names::POD_CLIQUE] = json!("w-0-b");
@@ -96,7 +95,6 @@ fn scaling_below_the_minimum_must_be_refused_or_reported() {
     assert!(message(below(422, 2, "False", &["p"])).contains("Pod p was deleted"), "nothing was scaled");
 }
 
-/// A PodClique with these pods is scaled in, and the pods in `deleted` are deleted.
 fn scaled_in(pods: &[(&str, &str, u32)], deleted: &[&str]) -> Ruling {
     let pods_created = || pods.iter().map(|(name, state, second)| pod(name, state, *second));
     let left = pods.len() - deleted.len();

@@ -11,8 +11,7 @@ use super::lost::differs;
 /// A field that the suite sets in order to make a running pod fail.
 const SET_BY_SUITE: &str = "activeDeadlineSeconds";
 
-/// The path of the first part of a pod that the clique of a template lacks. Schedulers and users may write
-/// labels and annotations later, so only those of the creation count.
+/// Schedulers and users may write labels and annotations later, so only those of the creation count.
 pub(super) fn path(
     template: &Value,
     clique: &Value,
@@ -59,7 +58,6 @@ fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) ->
     }
 }
 
-/// The default `imagePullPolicy` of a container.
 fn pull_policy(container: &Value) -> &'static str {
     let image = text(&container["image"]);
     let tag = image.rsplit('/').next().and_then(|name| name.split_once(':')).map(|(_, tag)| tag);
@@ -85,7 +83,7 @@ fn added_entry(wanted: &[Value], found: &[Value], path: &str, declared: &[PodAdd
     None
 }
 
-/// Whether an entry of a template became this entry of a pod: by name or, without names, by content.
+/// By name or, without names, by content.
 fn is_same_entry(wanted: &Value, found: &Value) -> bool {
     match found["name"].as_str() {
         Some(name) => wanted["name"] == name,
@@ -93,7 +91,6 @@ fn is_same_entry(wanted: &Value, found: &Value) -> bool {
     }
 }
 
-/// What identifies a list entry in a path: its name or key, otherwise its content.
 fn label(entry: &Value) -> String {
     let known = entry["name"].as_str().or_else(|| entry["key"].as_str());
     known.map_or_else(|| entry.to_string(), str::to_owned)

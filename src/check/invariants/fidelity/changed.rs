@@ -7,9 +7,8 @@ use serde_json::{Map, Value, json};
 /// Fields that are compared together: the API server derives the requests of a pod from its containers.
 const TOGETHER: [&str; 3] = ["containers", "initContainers", "resources"];
 
-/// The parts of a clique and of a pod in which the pod differs from `known`. The pod fits the clique if `known`
-/// does and these parts do, because the other fields are compared one by one. `None` if it must be compared as
-/// a whole.
+/// The pod fits the clique if `known` does and these parts do, because the other fields are compared one by
+/// one. `None` if it must be compared as a whole.
 pub(super) fn parts(known: &Value, pod: &Value, clique: &Value) -> Option<(Value, Value)> {
     let (before, after) = (known["spec"].as_object()?, pod["spec"].as_object()?);
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();

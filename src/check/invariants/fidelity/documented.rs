@@ -1,6 +1,5 @@
-//! What a pod may have in addition to its template, each with a link to where it is documented.
-//!
-//! A place is the path of a field, with the name or key of a list entry in brackets. `*` matches any text.
+//! What a pod may have in addition to its template, by path, each with a link to where it is documented. `*`
+//! matches any text.
 
 use conformance_contract::backend_declaration::PodAddition;
 use serde_json::Value;
@@ -103,7 +102,6 @@ pub(super) fn is_documented(path: &str, value: &Value, declared: &[PodAddition])
         || DEFAULTS.iter().any(|(at, default)| matches(at, path) && text() == *default)
 }
 
-/// Whether a path matches a pattern; `*` stands for any text.
 fn matches(pattern: &str, path: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -1,8 +1,5 @@
-//! What a template has and its pod lacks (GANG-16).
-//!
-//! No field may be missing, changed or reordered. Fields are looked up by name, list entries in the same order,
-//! possibly with others in between. A user's value of a field that Grove sets is not kept; ADM-25 asks for a
-//! warning about it.
+//! What a template has and its pod lacks (GANG-16). List entries keep their order, possibly with others in
+//! between. ADM-25 covers a user's values of fields that Grove sets.
 
 use conformance_contract::names;
 use conformance_facts::quantity::amount;
@@ -17,8 +14,6 @@ const GROVE_KEYS: &str = "grove.io/";
 /// Grove sets variables with this prefix in every container, and does not keep a user's.
 const VARIABLES: &str = "GROVE_";
 
-/// The path of the first part of a clique's template (`labels`, `annotations`, `spec.podSpec`) that a pod
-/// lacks.
 pub(super) fn path(template: &Value, pod: &Value) -> Option<String> {
     let of_metadata = ["labels", "annotations"].into_iter().find_map(|field| {
         let pairs = template[field].as_object().into_iter().flatten();
@@ -41,7 +36,6 @@ fn is_set_by_grove(key: &str) -> bool {
     LABELS_SET_BY_GROVE.contains(&key) || key.starts_with(GROVE_KEYS)
 }
 
-/// The path at which `found` lacks a part of `wanted`; `None` if it has all of it.
 pub(super) fn differs(wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
         (Value::Object(fields), _) => fields
@@ -61,7 +55,6 @@ pub(super) fn differs(wanted: &Value, found: &Value) -> Option<String> {
     }
 }
 
-/// Describes the list entry that differs, and the path in it.
 fn closest(entry: &Value, found: &[Value]) -> String {
     let Some(name) = entry["name"].as_str() else { return format!("[{entry}]") };
     let same_name = found.iter().find(|found| found["name"] == name);

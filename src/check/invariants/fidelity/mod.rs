@@ -1,10 +1,6 @@
-//! Whether each version of a pod matches its user's template: nothing of the template is lost (GANG-16), and
-//! nothing is added that is not documented (GANG-27).
-//!
-//! The pod is compared with the template, never with an object that the operator wrote. The API server may
-//! add defaults, and Grove, a backend and a scheduler the fields in [`documented`]. An operator may follow a
-//! change of the template late, so each template that was in force up to a version counts. Later templates do
-//! not count.
+//! Whether each version of a pod has its template (GANG-16), and beyond that only what is documented
+//! (GANG-27). An operator may follow a change of the template late, so each template in force up to a version
+//! counts.
 
 mod added;
 mod changed;
@@ -26,7 +22,6 @@ use crate::{Shown, none, violation};
 const TEMPLATE_LOST: Code = Code::new("template-lost");
 const UNDOCUMENTED_ADDITION: Code = Code::new("undocumented-addition");
 
-/// A version of a pod that differs from every template that it may come from.
 struct Difference<'a> {
     version: Version<'a>,
     is_created: bool,
@@ -34,7 +29,6 @@ struct Difference<'a> {
     path: String,
 }
 
-/// Every pod has the fields of a template of its clique, as submitted or as changed before.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let found = differences(course, |_| false, |_, clique, pod, _| lost::path(clique, pod));
     none(found.into_iter().map(|Difference { version, is_created, path }| {
@@ -48,7 +42,6 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     }))
 }
 
-/// No pod has a field that its template lacks, except documented ones.
 pub(super) fn adds_nothing(course: &Course<'_>) -> Ruling {
     if course.history.marks(SharedMark::ForeignAdmission).next().is_some() {
         return Err(Broken::NotAsked("admission of the cluster may add fields to pods".into()));
@@ -74,12 +67,9 @@ pub(super) fn adds_nothing(course: &Course<'_>) -> Ruling {
 /// A pod that fits a template, and the place of the template among those that were in force.
 type Fitting<'a> = (&'a Value, usize);
 
-/// The first version of each pod for which `find` returns a path with every template in force. The arguments
-/// of `find` are the template, the clique in it, the pod, and whether it was just created. Every pod fits a
-/// clique for which `fits_all` is true.
-///
-/// Most versions differ in few fields from the version before, or from an earlier pod of the PodClique. If
-/// that one fits a template, only the changed fields are compared with this template.
+/// `find` returns a path if a pod differs; its last argument is whether the pod was just created. If an
+/// earlier version or pod of the PodClique fits a template, only the fields that changed since are compared
+/// with it.
 fn differences<'a>(
     course: &Course<'a>,
     fits_all: impl Fn(&Value) -> bool,
@@ -157,7 +147,6 @@ fn fields(pod: &Value) -> [&Value; 3] {
     [&pod["spec"], &pod["metadata"]["labels"], &pod["metadata"]["annotations"]]
 }
 
-/// The templates of each PodCliqueSet that were in force so far, the current one last.
 struct Templates<'a> {
     by_set: BTreeMap<&'a str, Vec<&'a Value>>,
     /// The PodCliqueSets whose first stored template is the submitted one, with defaults.
@@ -165,8 +154,7 @@ struct Templates<'a> {
 }
 
 impl<'a> Templates<'a> {
-    /// The submitted templates. If several PodCliqueSets were submitted under one name, all stored templates
-    /// count.
+    /// If several PodCliqueSets were submitted under one name, all stored templates count.
     fn submitted(history: &'a History) -> Self {
         let submitted = &history.header.submitted;
         let times = |set: &str| {

@@ -1,5 +1,3 @@
-//! Every version of a pod is compared with the templates in force.
-
 use conformance_contract::names;
 use conformance_history::testing::{Story, one_clique, owned};
 use rstest::rstest;
@@ -121,7 +119,6 @@ fn admission_of_a_cluster_of_others_may_add_fields() {
     assert_eq!(messages(story.added(with_addition)), [None, None]);
 }
 
-/// A compact history has the containers of a pod only in its first version.
 #[test]
 fn omitted_fields_of_later_versions_are_not_lost() {
     let mut later = pod("1");

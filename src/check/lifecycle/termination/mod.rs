@@ -1,9 +1,4 @@
 //! Rules for gang termination (TERM): when it happens, and which objects it deletes and keeps.
-//!
-//! - `timing`: the delay after a breach, and the number of terminations
-//! - `pods`: the pods that are deleted and created
-//! - `objects`: the objects that are kept
-//! - `reports`: statuses and events
 
 mod objects;
 mod pods;

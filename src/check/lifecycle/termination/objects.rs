@@ -1,5 +1,3 @@
-//! Which objects a gang termination keeps.
-
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
@@ -13,8 +11,6 @@ use crate::{Shown, none, violation};
 
 const NOT_KEPT: Code = Code::new("not-kept-by-gang-termination");
 
-/// A termination keeps the replica's PodGangs, scaling groups, Services, autoscalers and shared claims, and
-/// the current replicas of its cliques (TERM-12).
 pub fn kept(history: &History, scope: &Scope, termination: &GangTermination<'_>, until: usize) -> Ruling {
     let Scope::Replica { set, index } = scope else { return Ok(()) };
     let settled = settled_before(history, termination);
@@ -39,8 +35,7 @@ pub fn kept(history: &History, scope: &Scope, termination: &GangTermination<'_>,
     })))
 }
 
-/// A termination changes no object of another PodCliqueSet replica, by resourceVersion (TERM-27). Autoscalers
-/// must only continue to exist, because others write their status.
+/// By resourceVersion (TERM-27). Autoscalers must only continue to exist, because others write their status.
 pub fn other_replicas_untouched(
     history: &History,
     scope: &Scope,
@@ -80,13 +75,12 @@ fn replica_of(object: &Value) -> Option<usize> {
     object["metadata"]["labels"][names::REPLICA_INDEX].as_str()?.parse().ok()
 }
 
-/// Whether the object is a claim of more than one PodClique. Other claims may be deleted with their pods.
+/// Other claims may be deleted with their pods.
 fn is_shared_claim(object: &Value) -> bool {
     let owner = controller(object).map(|owner| text(&owner["kind"]));
     object["kind"] == "ResourceClaim" && owner.is_some_and(|owner| owner != "PodClique" && owner != "Pod")
 }
 
-/// Whether the object still exists with the same value of a metadata field.
 fn is_same(after: &Live, object: &Value, field: &str) -> bool {
     let now = after.get(text(&object["kind"]), name(object));
     now.is_some_and(|now| now["metadata"][field] == object["metadata"][field])

@@ -26,7 +26,6 @@ fn created_again(mut object: Value) -> Value {
     object
 }
 
-/// Replica 0 before its termination, and a Service of replica 1.
 fn before() -> Story {
     running().added(gang()).added(clique(3)).added(labelled(object("Service", "w-1"), "1"))
 }

@@ -1,5 +1,3 @@
-//! Which pods a gang termination deletes and creates.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -18,8 +16,7 @@ const DELETED_WITHOUT_TERMINATION: Code = Code::new("deleted-without-gang-termin
 const RELEASED_BEFORE_REFERENCE: Code = Code::new("released-before-reference");
 const TERMINATED_IN_PART: Code = Code::new("gang-terminated-in-part-or-repeatedly");
 
-/// Pods of a replica are deleted only by a termination of the replica or of its scaling-group replicas, or by
-/// the harness (TERM-04, TERM-22).
+/// Except by a termination of the replica or of its scaling-group replicas, or by the harness.
 pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
     let mut excused: BTreeSet<&str> = BTreeSet::new();
     for mark in history.marks(SharedMark::PodLost).map(|(_, mark)| mark) {
@@ -54,8 +51,8 @@ pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
     }))
 }
 
-/// After each termination of a scope, each of its PodCliques gets as many new pods as it asked for, or as its
-/// template has if those are fewer (TERM-02, TERM-04). Undecided within the operator's time to react.
+/// As many as the PodClique asked for, or as its template has if those are fewer. Undecided within the
+/// operator's time to react.
 pub fn recreated(history: &History, replica: &SetReplica, scope: &Scope) -> Ruling {
     let end = history.end();
     let cliques = remaining_cliques(&end, replica, scope);
@@ -111,8 +108,7 @@ fn remaining_cliques(end: &Live, replica: &SetReplica, scope: &Scope) -> Vec<Cli
     standalone.chain(of_groups).collect()
 }
 
-/// A termination between two entries was completed although the operator was killed during it. Each pod was
-/// replaced at least once and at most twice, and at the end all pods exist and are bound (TERM-14).
+/// Each pod was replaced once or twice, and at the end all pods exist and are bound (TERM-14).
 pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usize, until: usize) -> Ruling {
     let (before, after) = (history.before(from), history.before(until));
     let of_groups = replica
@@ -154,7 +150,7 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
     }))
 }
 
-/// Applies to pods of a later generation, in the order of the writes (TERM-25).
+/// In the order of the writes (TERM-25).
 pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     let Some(first) = terminations(history, scope).first().map(|termination| termination.started.revision())
     else {

@@ -1,5 +1,3 @@
-//! How statuses and events report a gang termination.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::{Broken, Ruling};
@@ -17,13 +15,8 @@ const NOT_REPORTED: Code = Code::new("gang-termination-not-reported");
 const LOSS_NOT_REPORTED: Code = Code::new("loss-of-all-pods-not-reported");
 const REPORTED_OVER_EARLY: Code = Code::new("gang-termination-reported-over-early");
 
-/// Statuses show each termination of a PodCliqueSet replica (TERM-19):
-///
-/// - `availableReplicas` is one lower until the replica's pods are healthy again
-/// - `GangTerminationInProgress` of each scaling group becomes True, and False only when the whole group is
-///   healthy
-///
-/// Grove's API does not use that condition for a termination of a scaling-group replica alone.
+/// `availableReplicas` is lower, and `GangTerminationInProgress` of each scaling group True, until the pods
+/// are healthy again (TERM-19). Grove's API does not use that condition for a scaling-group replica alone.
 pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
     for termination in own_terminations(history, replica, &replica.scope()) {
@@ -34,7 +27,7 @@ pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
     none(violations)
 }
 
-/// A Normal event has the index, also for scaling-group replicas (TERM-31).
+/// Also for scaling-group replicas (TERM-31).
 pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
     let groups = replica.groups.iter();
@@ -54,7 +47,6 @@ pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
     none(violations)
 }
 
-/// A Warning event `AllScheduledReplicasLost` reports that a PodClique lost its last bound pod (TERM-31).
 pub fn loss_of_all_pods_reported(history: &History, clique: &str) -> Ruling {
     let mut bound = BTreeSet::new();
     let mut its = history.pods().filter(|version| version.pod().pod_clique() == Some(clique));
@@ -86,8 +78,7 @@ pub fn loss_of_all_pods_reported(history: &History, clique: &str) -> Ruling {
 /// Pods are excluded: schedulers' events about them contain numbers.
 const REPORTING_KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
 
-/// Whether a Normal event close to a termination contains the replica's index as a separate word, not inside
-/// a name. It must be about the PodCliqueSet or one of its objects.
+/// As a separate word, not inside a name.
 fn has_event(history: &History, replica: &SetReplica, index: usize, started: Version<'_>) -> bool {
     let index = index.to_string();
     let mut events = history.of("Event").filter(|version| version.object["type"] == "Normal");
@@ -144,7 +135,6 @@ fn wrong_condition(
     Some(violation(REPORTED_OVER_EARLY, message).shown_by("ended", off))
 }
 
-/// A clique of the group with fewer healthy pods than its minimum.
 fn unhealthy_member(census: &Census<'_>, group: &ScalingGroup) -> Option<String> {
     let size = census.replicas("PodCliqueScalingGroup", &group.name).unwrap_or(group.replicas);
     let mut members = (0..size).flat_map(|index| group.replica(index).collect::<Vec<_>>());
@@ -165,7 +155,6 @@ fn healed_soon(history: &History, group: &ScalingGroup, termination: &GangTermin
     false
 }
 
-/// The violation if `availableReplicas` was never lower from the start of the termination on.
 fn wrong_available_replicas(
     history: &History,
     replica: &SetReplica,

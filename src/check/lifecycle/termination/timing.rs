@@ -1,5 +1,3 @@
-//! When and how often a scope is gang-terminated.
-
 use std::time::Duration;
 
 use conformance_contract::ruling::Ruling;
@@ -21,7 +19,6 @@ const WRONG_NUMBER_OF_TERMINATIONS: Code = Code::new("wrong-number-of-gang-termi
 /// API times are truncated to whole seconds.
 pub(super) const API_ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 
-/// The time a controller has until the first deletion. It is longer on a slow machine.
 pub fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(10))
 }
@@ -44,7 +41,6 @@ pub fn own_terminations<'a>(
     found.into_iter().filter(|termination| !is_within(termination)).collect()
 }
 
-/// A termination follows a breach that lasted for the delay, and has no other reason (TERM-02).
 pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Ruling {
     let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
     let breaches = Breaches::of(history, replica);
@@ -80,7 +76,6 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
     none(wrong.chain(missing))
 }
 
-/// The violation if a termination did not follow its breach after the delay.
 fn untimely(
     scope: &Scope,
     since: Version<'_>,
@@ -106,7 +101,6 @@ fn untimely(
     Some(violation(code, message).shown_by("breached since", since).shown_by("first deletion", started))
 }
 
-/// A scope was terminated this number of times by itself (TERM-03 to TERM-06).
 pub fn times(history: &History, replica: &SetReplica, scope: &Scope, wanted: usize) -> Ruling {
     let found = own_terminations(history, replica, scope);
     ensure(found.len() == wanted, || {

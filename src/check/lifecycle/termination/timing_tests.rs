@@ -10,7 +10,6 @@ use super::super::{nothing_else_deleted, recreated};
 use super::*;
 use crate::message;
 
-/// One of two pods is lost. After this many seconds the other one is deleted, and both are created again.
 fn terminated_after(after: i64) -> Story {
     let lost = running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
     lost.later(after).modified(terminating_pod("b")).added(pod("c", None)).added(pod("d", None))
@@ -102,7 +101,6 @@ fn a_second_breach_ends_in_a_second_termination() {
     assert!(message(missed).contains("was breached for 20 s but was not gang-terminated"));
 }
 
-/// Pod `a` is lost, or crashes. Returns the story and the pods that are left.
 fn breached(is_lost: bool) -> (Story, Vec<Value>) {
     let mut pods = pods_of("first", &["a", "b"], Some("n"));
     let running = running_clique().added(set(1));
@@ -114,7 +112,6 @@ fn breached(is_lost: bool) -> (Story, Vec<Value>) {
     (running.modified(pods[0].clone()), pods)
 }
 
-/// The replica is breached, and terminated after 2 s: the new pods are pending.
 fn terminated_in(order: Order, is_lost: bool) -> Story {
     let (story, old) = breached(is_lost);
     order.terminate(story.later(2), ("first", &old), ("second", &pods_of("second", &["c", "d"], None)))

@@ -1,5 +1,3 @@
-//! Which pods are created during an update, and from which template.
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use conformance_contract::names;
@@ -37,7 +35,6 @@ fn have_same_revision(one: Pod<'_>, other: Pod<'_>) -> bool {
     revision(&one.0["spec"]) == revision(&other.0["spec"])
 }
 
-/// The pods that were lost other than by the updater, with their replacements in order within each clique.
 fn replacements<'a>(history: &'a History, set: &str) -> Vec<Replacement<'a>> {
     let excused = deleted_by_harness(history);
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
@@ -69,8 +66,7 @@ fn replacements<'a>(history: &'a History, set: &str) -> Vec<Replacement<'a>> {
     found
 }
 
-/// A pod that is lost before the update step of its replica gets a replacement from its old template
-/// (UPD-16). Returns `NotReached` if no pod was lost and replaced before that step.
+/// Before the update step of its replica. Returns `NotReached` if no pod was lost and replaced before that.
 pub fn restored_from_old_template(history: &History, set: &str) -> Ruling {
     let deletions = deletions(history, set);
     let is_step_started = |state: &State<'_>, pod: Pod<'_>, until: Version<'_>| {
@@ -102,7 +98,6 @@ pub fn restored_from_old_template(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// An old template is used only to replace a lost pod that had it (UPD-10).
 pub fn created_pods_are_new_or_restored(history: &History, set: &str) -> Ruling {
     let replacements = replacements(history, set);
     let restored = replacements.iter().filter(|replacement| replacement.is_restored());
@@ -110,8 +105,8 @@ pub fn created_pods_are_new_or_restored(history: &History, set: &str) -> Ruling 
     created_later(history, set, &restored)
 }
 
-/// Every pod created during an update is new (UPD-34). Pods created within the operator's reaction time are
-/// excluded, unless the status already reports the end of an OnDelete update.
+/// Pods created within the operator's reaction time are excluded, unless the status already reports the end
+/// of an OnDelete update.
 pub fn created_pods_are_new(history: &History, set: &str) -> Ruling {
     created_later(history, set, &BTreeSet::new())
 }
@@ -140,7 +135,6 @@ fn created_later(history: &History, set: &str, excused: &BTreeSet<&str>) -> Ruli
     none(violations)
 }
 
-/// Whether the reported hash differs from that at the change of the templates.
 fn hash_changed_since(state: &State<'_>, changed: Version<'_>) -> bool {
     let hash = |pcs: &Value| pcs["status"]["currentGenerationHash"].clone();
     hash(state.pcs()) != hash(changed.object)
@@ -168,7 +162,7 @@ pub fn pods_created_since_are_new(
     none(violations)
 }
 
-/// Every pod of a scope is of this revision (TERM-13). Returns `NotReached` if there are no pods.
+/// Returns `NotReached` if there are no pods.
 pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling {
     let mut seen = BTreeSet::new();
     let pods = history.pods().filter(|version| scope.has(version.pod()) && seen.insert(version.uid()));
@@ -182,8 +176,6 @@ pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling
     }))
 }
 
-/// No pod is created beyond the largest size that its clique requested within the operator's reaction time
-/// (UPD-13, UPD-15).
 pub fn no_excess_pods_created(history: &History, set: &str) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut sizes: BTreeMap<&str, Vec<(Timestamp, usize)>> = BTreeMap::new();

@@ -56,12 +56,11 @@ pub fn updater_deletes_only_old(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// The updater deletes no pod (UPD-21, UPD-26).
 pub fn updater_deletes_none(history: &History, set: &str) -> Ruling {
     none(deletions(history, set).iter().map(unneeded))
 }
 
-/// The pod of the update step in progress is excepted (UPD-24).
+/// Except the pod of the update step in progress (UPD-24).
 pub fn updater_deletes_none_on_delete(history: &History, set: &str) -> Ruling {
     // The update whose step is in progress.
     let mut updating = None;

@@ -1,5 +1,3 @@
-//! Whether updates are admitted, the end of an update, and when a status reports it.
-
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
@@ -13,7 +11,7 @@ use crate::{Shown, ensure, none, patience, violation};
 pub(super) const NOT_ENDED: Code = Code::new("update-not-ended");
 const ENDED_EARLY: Code = Code::new("update-ended-early");
 
-/// The operator admits updates. Returns `NotAsked` with the operator's message if it does not.
+/// `NotAsked` has the operator's message.
 pub fn are_admitted(history: &History) -> Ruling {
     match history.marks(SharedMark::UpdateRefused).next() {
         None => Ok(()),
@@ -30,7 +28,6 @@ pub fn is_complete(live: &Live, set: &str) -> Ruling {
     }))
 }
 
-/// All pods of a PodCliqueSet exist, are new and Ready (UPD-02).
 pub fn pods_are_complete(live: &Live, set: &str) -> Ruling {
     none(
         lacks_pods(live, set)
@@ -38,8 +35,7 @@ pub fn pods_are_complete(live: &Live, set: &str) -> Ruling {
     )
 }
 
-/// The update has ended and the statuses report it, with hashes that differ from those before (UPD-02).
-/// Returns `NotReached` if the templates never changed.
+/// With hashes that differ from those before. Returns `NotReached` if the templates never changed.
 pub fn ended(history: &History, set: &str) -> Ruling {
     let live = history.end();
     let end = live.get("PodCliqueSet", set).unwrap_or(&Value::Null);
@@ -77,8 +73,7 @@ pub fn ended(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// The status reports the end of an update only when no pod is old and every clique has its minimum Ready
-/// (UPD-27). The strategy OnDelete is excluded, because such an update ends at once.
+/// The strategy OnDelete is excluded, because such an update ends at once.
 pub fn never_ended_early(history: &History, set: &str) -> Ruling {
     let mut violations = Vec::new();
     walk(history, set, |state, version| {
@@ -107,7 +102,6 @@ pub fn never_ended_early(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// With the strategy OnDelete the update is reported as ended at once (UPD-35).
 pub fn ended_at_once(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let mut versions = history.named("PodCliqueSet", set).filter(|version| version.index >= change.index);

@@ -56,7 +56,6 @@ pub(super) fn updating(replica: usize) -> Value {
 
 pub(super) const PODS: [&str; 4] = ["0a0", "0a1", "0g0", "0g1"];
 
-/// A running replica whose templates have changed.
 pub(super) fn changed() -> Story {
     let story = Story::flat().added(pcs(1, "1", json!({"currentGenerationHash": "1"})));
     let with_pods = PODS.iter().fold(story, |story, name| story.added(pod(name, "1", true)));
@@ -81,14 +80,12 @@ pub(super) fn ended_status(replicas: usize) -> Value {
         "updateProgress": {"updateStartedAt": "t", "updateEndedAt": "u"}})
 }
 
-/// The same PodCliqueSet with one replica and the strategy OnDelete.
 pub(super) fn on_delete(revision: &str, status: Value) -> Value {
     let mut pcs = pcs(1, revision, status);
     pcs["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
     pcs
 }
 
-/// Two pods with the strategy OnDelete, whose template has changed. The PodCliqueSet then has this status.
 pub(super) fn changed_on_delete(status: Value) -> Story {
     let story = Story::flat().added(on_delete("1", json!({"currentGenerationHash": "1"})));
     let with_pods = story.added(pod("0a0", "1", true)).added(pod("0a1", "1", true));

@@ -15,8 +15,7 @@ use crate::{Shown, none, patience, violation};
 const GANG_CHANGED: Code = Code::new("gang-changed-by-update");
 const NO_MEMBER: Code = Code::new("replacement-is-no-member");
 
-/// PodGangs stay the same objects with the same minimums during an update (UPD-07). Their gang resources stay
-/// too, unless all pods of the gang were unbound at some time.
+/// Their gang resources stay too, unless all pods of the gang were unbound at some time.
 pub fn gangs_stay(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let (before, after) = (history.before(change.index), history.end());
@@ -64,12 +63,10 @@ pub fn gangs_stay(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// PodGangs refer to exactly the existing pods (UPD-31).
 pub fn references_match_pods(live: &Live, set: &str) -> Ruling {
     none(reference_mismatch(live, set).map(|fault| violation(GANG_CHANGED, fault)))
 }
 
-/// References are added only for existing pods, and removed soon after their pods are deleted (UPD-31).
 pub fn references_follow_the_pods(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     none(wrong_references(history, set, change))
@@ -111,8 +108,7 @@ fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Vi
     violations
 }
 
-/// New pods are members of the same gang as their predecessors (UPD-08), and released only after their
-/// PodGang refers to them. If the gang had a bound pod at all times, they are in the same gang resource.
+/// If the gang had a bound pod at all times, they are in the same gang resource.
 pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let expectations = schedulers::of(history.header.target);
@@ -158,7 +154,6 @@ pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// The PodGangs that always had at least one bound pod since `change`.
 fn survivors<'a>(history: &'a History, set: &str, change: Version<'_>) -> BTreeSet<&'a str> {
     let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut lost = BTreeSet::new();

@@ -1,12 +1,5 @@
-//! Rules for rolling updates (UPD): which pods are replaced, in which order, and the reported progress.
-//!
-//! The checks follow the order of the writes: see [`conformance_facts::updates`]. The updater is the part of
-//! an operator that replaces pods. Every deletion counts as the updater's, except those by the harness or by
-//! a scale-in.
-//!
-//! - `deletions`, `steps`, `replicas`: the pods that the updater deletes, and their order
-//! - `creations`, `gangs`: the pods that replace them, and their PodGangs
-//! - `progress`, `end`: what the statuses report
+//! Rules for rolling updates (UPD), in the order of the writes. The updater is the part of an operator that
+//! replaces pods. Every deletion counts as its own, except those by the harness or by a scale-in.
 
 mod creations;
 mod deletions;

@@ -14,12 +14,8 @@ use crate::{Shown, ensure, none, violation};
 const WRONG_UPDATE_PROGRESS: Code = Code::new("wrong-update-progress");
 const MISCOUNTED: Code = Code::new("update-miscounted");
 
-/// The reported progress of an update is correct in every status (UPD-18). The reported number of updated
-/// pods or replicas is at most the number of new ones. Pods reported as replaced no longer exist.
 pub fn progress_is_correct(history: &History, set: &str) -> Ruling {
-    // The last checked version of each object.
     let mut checked: BTreeMap<&str, Version<'_>> = BTreeMap::new();
-    // All pods that each clique ever had.
     let mut pods: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     // The generation that each status refers to, now and when the templates last changed.
     let (mut generations, mut former_generations) = (BTreeMap::new(), BTreeMap::new());
@@ -115,8 +111,6 @@ fn set_faults(state: &State<'_>, version: Version<'_>) -> Vec<String> {
     too_many(updated(version.object).filter(|_| is_new_status), new).into_iter().collect()
 }
 
-/// The statuses of a PodCliqueSet, its groups and its cliques report all replicas as existing and updated
-/// (UPD-13).
 pub fn counted(live: &Live, set: &str) -> Ruling {
     let of_set = |found: &&Value| found["metadata"]["labels"][names::PART_OF] == set;
     let parts =
@@ -131,7 +125,6 @@ pub fn counted(live: &Live, set: &str) -> Ruling {
     }))
 }
 
-/// The status of a PodClique reports as many updated pods as are new (UPD-37).
 pub fn counts_new_pods(live: &Live, clique: &str) -> Ruling {
     let Some(found) = live.get("PodClique", clique) else {
         return Err(Broken::NotReached(format!("PodClique {clique} does not exist")));

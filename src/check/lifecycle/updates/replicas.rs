@@ -1,5 +1,3 @@
-//! The order in which the replicas of a PodCliqueSet are updated.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::Ruling;
@@ -16,9 +14,8 @@ const AVAILABLE_UPDATED_FIRST: Code = Code::new("available-replica-updated-first
 const HIGHER_BEFORE_LOWER: Code = Code::new("higher-replica-before-a-lower-one");
 const REPLICA_UNNAMED: Code = Code::new("updated-replica-not-named");
 
-/// Only one PodCliqueSet replica is updated at a time (UPD-03). A pod is deleted only if every other replica
-/// that this update has touched is complete, new and Ready. A replica that an earlier change left incomplete
-/// must first be complete and Ready again. Its pods may be old or new.
+/// Every other replica that this update has touched is complete, new and Ready. A replica that an earlier
+/// change left incomplete must first be complete and Ready again, with old or new pods.
 pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     let mut incomplete: BTreeSet<usize> = BTreeSet::new();
@@ -49,7 +46,6 @@ pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// The status names exactly the replica whose pod is deleted, within 5 s (UPD-29).
 pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
     none(deletions(history, set).into_iter().filter_map(|deletion| {
         let own = deletion.replica()?;
@@ -72,8 +68,7 @@ pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// A first update step comes after all replicas with lower indexes are updated (UPD-28). Exceptions are a
-/// replica that is down, and one that was being updated when the templates changed again.
+/// Except a replica that is down, and one that was being updated when the templates changed again.
 pub fn lowest_is_updated_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
@@ -97,7 +92,6 @@ pub fn lowest_is_updated_first(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Replicas that are down have their first update step before those that are up (UPD-28).
 pub fn unavailable_are_updated_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {

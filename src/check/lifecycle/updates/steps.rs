@@ -45,12 +45,11 @@ fn steps<'a>(history: &'a History, set: &str) -> Vec<Step<'a>> {
     steps
 }
 
-/// Enough units must stay up, and earlier steps must be complete.
 pub fn one_step_at_a_time(history: &History, set: &str) -> Ruling {
     all([minimum_stays(history, set), steps_do_not_overlap(history, set)])
 }
 
-/// The minimum of the clique or group stays up. If all units are needed, all but one stay up (UPD-30).
+/// If all units are needed, all but one stay up (UPD-30).
 pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let units = &step.units;
@@ -64,8 +63,7 @@ pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// A Ready pod or an available scaling-group replica is deleted only after the earlier ones were replaced
-/// (UPD-04). The rule applies within one clique or group and one update.
+/// Within one clique or group and one update.
 pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let (unit, earlier) = (&step.unit, step.earlier);
@@ -80,7 +78,6 @@ pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// No step while a parent clique has too few Ready pods (START-08).
 pub fn parents_stay_ready(history: &History, set: &str) -> Ruling {
     let parents_of = startup::parents(history.submitted(set)?);
     let mut seen: BTreeSet<(usize, String)> = BTreeSet::new();
@@ -102,8 +99,7 @@ pub fn parents_stay_ready(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// An update whose replacement pods are broken or do not fit stops in its first update steps (UPD-06,
-/// UPD-12). It has deleted at most one available unit of each clique or group, and at least one unit overall.
+/// It has deleted at most one available unit of each clique or group, and at least one unit overall.
 pub fn stopped_after_first_step(history: &History, set: &str, until: usize) -> Ruling {
     let part = history.upto(until);
     let mut updated: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
