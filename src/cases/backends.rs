@@ -1,5 +1,4 @@
-//! Admission attempts that differ between backends. Each scheduler has a file `admission.rs` in the folder of
-//! its cases, which `BACKENDS` in `lib.rs` lists.
+//! Admission attempts that differ between backends, one `admission.rs` per scheduler.
 
 use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_driver::admission_attempts::{clique, template};
@@ -10,7 +9,6 @@ use crate::prelude::*;
 
 pub(crate) struct Backend {
     pub(crate) targets: &'static [Target],
-    /// An update that switches another backend's PodCliqueSet to this backend (ADM-03).
     pub(crate) switch_to_it: Attempt,
     /// What is specific to this backend; `None` for a profile of type External, which has no rules.
     pub(crate) own: Option<Own>,
@@ -38,9 +36,7 @@ pub(crate) struct Rules {
     /// Other backends' rules that do not apply to this backend's PodCliqueSets, nor to those of an unknown
     /// scheduler.
     pub(crate) others: &'static [Attempt],
-    /// This backend's rules, tried on a PodCliqueSet of another backend.
     pub(crate) elsewhere: &'static [Attempt],
-    /// Targets of other backends that do not have these rules.
     pub(crate) targets_without: &'static [Target],
 }
 
@@ -61,8 +57,7 @@ pub(crate) fn own(target: Target) -> Result<&'static Own, Broken> {
     own.ok_or_else(|| Broken::NotReached(format!("no admission rules of {target} are known")))
 }
 
-/// The text that a refused change of the gang shape must contain. The leading space keeps the pattern from
-/// matching the update strategy RollingRecreate.
+/// The leading space keeps the pattern from matching the update strategy RollingRecreate.
 pub(crate) const RECREATE: &[&str] = &[" recreat| re-creat"];
 
 pub(crate) const fn switch_to(edit: fn(&mut Value)) -> Attempt {

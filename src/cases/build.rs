@@ -1,6 +1,5 @@
-//! The build script of every suite, and of the observations. It lists the cases of each group's folder, so
-//! that a file with a `CASE` or an `OBSERVATION` is registered automatically. `aon/one_clique_too_large.rs`
-//! becomes the case `aon/one-clique-too-large`, with the text of `one_clique_too_large.yaml`.
+//! The build script of every suite, and of the observations: registers each file with a `CASE` or an
+//! `OBSERVATION`. `aon/one_clique_too_large.rs` becomes the case `aon/one-clique-too-large`.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,5 +1,3 @@
-//! The writes after which the operator is killed, and the crash itself.
-
 use conformance_driver::context::{Stop, TestContext};
 use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
@@ -8,8 +6,7 @@ use sha2::{Digest, Sha256};
 /// Number of PodCliqueSets whose operator is killed, in a run that does not try every crash point.
 pub(crate) const KILLED_SETS: usize = 2;
 
-/// The crash points for each PodCliqueSet and step. `writes` is the undisturbed number of writes per step. A
-/// run tries every crash point on request. Otherwise its seed chooses [`KILLED_SETS`] per step.
+/// For each PodCliqueSet and step; `writes` is the undisturbed number of writes per step.
 pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     match test.test_cluster.thorough.every_crash_point {
         true => every(writes),

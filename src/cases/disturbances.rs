@@ -49,7 +49,6 @@ impl Disturbed {
         Ok(Self { proxy, remaining, current: None })
     }
 
-    /// Ends the current fault, marks how often it was applied, and starts the next one, if any.
     pub(crate) async fn next(&mut self, test: &TestContext) -> Result<bool, Stop> {
         if let Some((name, rule)) = self.current.take() {
             // The case may see the written object before the proxy counts the fault.
@@ -67,8 +66,7 @@ pub(crate) fn scheduler_parts(test: &TestContext) -> Result<Vec<Part>, Stop> {
     Ok(test.local()?.spec().parts_of(test.target.scheduler()).collect())
 }
 
-/// Restarts each part of the target's scheduler behind a proxy, which applies `action` to the watches of gang
-/// resources with this name. Canaries are not affected.
+/// Canaries are not affected.
 pub(crate) async fn proxy_gang_resource_watches(
     test: &TestContext,
     name: &str,
@@ -143,8 +141,7 @@ impl HeldWatches {
         Ok(())
     }
 
-    /// Ends each held watch with 410 Gone instead of its next event. The program lists again, and never
-    /// receives what happened since [`hold`](Self::hold).
+    /// The program lists again, and never receives what happened since [`hold`](Self::hold).
     pub(crate) async fn break_off(&self, test: &TestContext) -> Result<(), Stop> {
         let held = || self.holds.iter().map(|(proxy, rule)| proxy.applied(*rule)).sum::<u64>();
         let awaited = Awaited::of_harness("a watch held at an event");

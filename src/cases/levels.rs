@@ -1,5 +1,4 @@
-//! Topology levels that a PodCliqueSet may request, as admission attempts. A backend's `admission.rs` lists
-//! its levels; the target declares which of them it honours.
+//! Topology levels that a PodCliqueSet may request. The target declares which of them it honours.
 
 use conformance_contract::clauses::Feature::{
     self, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPreferred, TopologyRequired,
@@ -12,7 +11,6 @@ use crate::prelude::*;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Level {
-    /// Each level has a different title.
     title: &'static str,
     edit: fn(&mut Value),
     /// The features without which the required level cannot be honoured.
@@ -38,7 +36,6 @@ impl Level {
         }
     }
 
-    /// Whether the target's answer is about a preferred level: it can honour every required one.
     pub(crate) fn is_about_preference(&self, target: Target) -> bool {
         !self.preferred.is_empty() && self.required.iter().all(|feature| target.declares(*feature))
     }

@@ -1,7 +1,5 @@
-//! The suite of PodCliqueSets: each case is one `.rs` file and its manifest, in a folder per group of clauses.
-//! To add a case, add these two files and a `mod` line; the build script registers it under the name of its
-//! file. A scheduler's folder also has the admission attempts in [`BACKENDS`]. `run/suites.rs` lists this suite
-//! and the others.
+//! The suite of PodCliqueSets: a case is one `.rs` file and its manifest, in a folder per group of clauses.
+//! The build script registers it under the name of its file; it also needs a `mod` line.
 
 mod adm;
 #[cfg(test)]
@@ -101,7 +99,6 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:?}");
     }
 
-    /// The PodCliqueSets of a case.
     fn pod_clique_sets(case: &Case) -> impl Iterator<Item = Value> {
         let documents = grove_yaml::documents(case.manifest).unwrap();
         documents.into_iter().filter(|document| document["kind"] == "PodCliqueSet")
@@ -131,8 +128,8 @@ mod tests {
     }
 
     /// The size of pods decides how long a run takes. With all features in every clique, a pod grew by 3900
-    /// bytes, and a default run took 90 % more processor time. Weighted by the versions of each case's pods in
-    /// a default run, the features of today add 180 bytes, so 4.2 %. This test does not know these weights.
+    /// bytes, and a default run took 90 % more processor time. Weighted by the versions of each case's pods,
+    /// today's features add 180 bytes (4.2 %).
     #[test]
     fn enriched_pods_are_little_larger() {
         /// What the operator and the API server add to each container: variables, defaults and a status.

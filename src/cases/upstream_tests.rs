@@ -1,5 +1,4 @@
-//! The map from upstream's e2e tests to clauses and cases, `contract/upstream-tests.yaml`, and the page
-//! generated from it. `UPDATE_DOCS=1` writes the page.
+//! The map from upstream's e2e tests to clauses and cases, and its page, which `UPDATE_DOCS=1` writes.
 
 use std::fmt::Write as _;
 use std::path::Path;

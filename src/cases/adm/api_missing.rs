@@ -1,7 +1,6 @@
-//! `running` has 2 + 2 pods, all of them in the hard gang. It loses a pod while the API server serves no
-//! Workload API. Then the API server serves the API without topology keys, and finally with them. The
-//! operator that started without the API is not restarted. `other`, 2 pods, selects another enabled
-//! scheduler, which does not need the API, so its pods are released meanwhile.
+//! `running` has 2 + 2 pods, all in the hard gang, and loses a pod while the Workload API is not served. Then
+//! the API returns without topology keys, and finally with them. The operator that started without the API is
+//! not restarted. `other`, 2 pods of a scheduler that does not need the API, is released meanwhile.
 
 use conformance_check::admission;
 use conformance_check::backends;

@@ -1,7 +1,6 @@
-//! A PodCliqueSet of 2 + 2 pods selects the target's scheduler. The default scheduler cannot be disabled. On
-//! its targets, the PodCliqueSet selects a scheduler that the harness enables but does not run: its pods are
-//! released and wait. Then the operator is restarted without that scheduler's profile. A second
-//! PodCliqueSet, 2 pods of the default scheduler, is bound meanwhile.
+//! A PodCliqueSet of 2 + 2 pods selects the scheduler whose profile is then removed. The default scheduler
+//! cannot be disabled: on its targets, it is one that the harness enables but does not run. Then 2 pods of
+//! the default scheduler are bound.
 
 use conformance_check::gang_resources::warning_reported;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
@@ -27,7 +26,6 @@ marks! {
     STILL_LIVE = "still live";
 }
 
-/// The scheduler that is disabled, and the expected answer to a new PodCliqueSet for it.
 fn disabled(target: Target) -> (&'static str, [Attempt; 1]) {
     match backends::own(target).ok().and_then(|own| own.disabled) {
         Some(attempt) => (target.backend(), [attempt]),

@@ -1,7 +1,6 @@
-//! `existing`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the operator restarted. `late`,
-//! 2 pods, is refused until the CRD exists again, without another restart. Volcano's CRD first returns in the
-//! version of an older release. `other`, 2 pods of the default scheduler, needs no CRD and is bound
-//! meanwhile. If the operator exits without the CRD, nothing is admitted until the harness restarts it.
+//! `existing`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the operator restarted. `late`, 2
+//! pods, needs the CRD; `other`, 2 pods of the default scheduler, does not. Volcano's CRD first returns in
+//! the version of an older release. If the operator exits without the CRD, the harness restarts it later.
 
 use conformance_check::admission;
 use conformance_facts::attempts::unanswered;
@@ -60,7 +59,6 @@ async fn without_the_crd(test: &mut TestContext) -> Result<(), Stop> {
     test.record_controller_state().await
 }
 
-/// Returns whether the operator runs without the CRD.
 async fn while_crd_is_missing(test: &mut TestContext, needed: &Crd, crd: &Value) -> Result<bool, Stop> {
     let spec = test.local()?.spec().controller;
     let late = test.manifest("late")?;
@@ -150,8 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// The rulings about an operator that exits without the CRD, with this last line in its log. The API
-    /// server answers an attempt to create a gang with this code.
+    /// `logged` is the last line of an operator that exits, and `code` answers an attempt to create a gang.
     fn rulings(logged: &str, code: u16) -> Vec<(&'static str, &'static str)> {
         let controller = json!({"exited": "ended with exit status: 5", "said": ["starting", logged]});
         let message = if code == 201 { "" } else { "failed calling webhook: connection refused" };

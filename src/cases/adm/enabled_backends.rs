@@ -1,6 +1,5 @@
-//! The harness enables a second scheduler in addition to the default, and `outside`, 2 pods, selects it. A
-//! foreign operator may have enabled another one instead. If it has enabled none, this part is skipped. Other
-//! attempts name an unknown scheduler, and one of Grove's backends that the harness does not enable.
+//! `outside`, 2 pods, selects a second enabled scheduler, if the operator has one. Other attempts name an
+//! unknown scheduler, and one of Grove's backends that the harness does not enable.
 
 use conformance_check::{another_backend, backends};
 use conformance_driver::admission_attempts::on;

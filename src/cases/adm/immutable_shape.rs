@@ -1,8 +1,7 @@
 //! `fixed-shape` has a clique and a scaling group of two cliques. `fixed-alone` and `fixed-grouped` have one
-//! clique, so that every target accepts the constraints that it honours. Each of these two exists with and
-//! without a constraint at each place. The updates are dry runs, so an admitted update does not change the
-//! shape for the next. `reordered` runs, and its cliques are reordered. Their order has no meaning. Scaling
-//! `reordered` from 1 to 2 then shows that the operator has reconciled it.
+//! clique, so that every target accepts the constraints that it honours. The updates are dry runs, so an
+//! admitted one does not change the shape for the next. The order of cliques has no meaning: once `reordered`
+//! is scaled, the operator has reconciled the new order.
 
 use std::sync::LazyLock;
 
@@ -63,8 +62,7 @@ const SHAPE: &[Attempt] = &[
     }),
 ];
 
-/// Applies only to kube-scheduler's backend if it has more than one gang scope. Upstream does not define the
-/// annotation.
+/// Upstream does not define the annotation.
 const SCOPE: &[Attempt] = &[refused("gang scope changed", RECREATE, |pcs| {
     let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
     *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
@@ -123,8 +121,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let own = test.target.backend();
     let other = test.another_backend(|target| target.backend() != own).await?;
-    // The other backend must be enabled. Admission refuses a backend that is not enabled for that reason
-    // alone (ADM-02).
+    // A backend that is not enabled is refused for that reason alone (ADM-02).
     if let Some(backend) = other.and_then(backends::of) {
         test.attempt_dry_updates("fixed-shape", &[backend.switch_to_it]).await?;
     }
@@ -159,7 +156,6 @@ fn nothing_recreated(history: &History) -> Ruling {
     history.reached(PASSED).map(drop)
 }
 
-/// The expected answer to a change of the backend does not depend on which other one is enabled.
 fn answered_by(history: &History, rule: impl Fn(&[Attempt]) -> Ruling) -> Ruling {
     let target = history.header.target;
     let scope = if target == Target::KUBE_POD_GANG { SCOPE } else { &[] };

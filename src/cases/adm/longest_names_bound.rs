@@ -1,6 +1,5 @@
-//! The longest names that admission accepts: `a-set-of-the-longest-name-admitted` + `model` + `worker` have
-//! 45 characters together. In `counts-left-out`, no clique and no scaling group has a count, so each count
-//! defaults to 1. Both must also run, not just be admitted: 1 + 1 pods each.
+//! `a-set-of-the-longest-name-admitted` + `model` + `worker` have 45 characters, the most that admission
+//! accepts. In `counts-left-out`, each count defaults to 1. Both must also run: 1 + 1 pods each.
 
 use crate::prelude::*;
 
@@ -21,7 +20,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The API server admitted a PodCliqueSet that breaks no structural rule (ADM-04).
 fn was_admitted(history: &History, set: &str) -> Ruling {
     history.submitted(set)?;
     ensure(history.named("PodCliqueSet", set).next().is_some(), || {

@@ -1,8 +1,5 @@
-//! Admission of PodCliqueSets.
-//!
 //! Most cases are a table of variations of one PodCliqueSet with `replicas: 0`, so that an admitted one costs
-//! nothing. `driver::admission_attempts` sends them. Attempts about a backend other than the target's use a
-//! second one: the harness enables it, or a foreign operator has it enabled.
+//! nothing.
 
 pub(crate) mod api_missing;
 pub(crate) mod backend_disabled;

@@ -1,6 +1,5 @@
-//! 1 node; a clique and a scaling group of one clique. Each variation gives two PodCliques one name, or has a
-//! name with a dot, which no host name can contain. It is refused, or all its pods are created. A name may
-//! also be that of a later replica, so the scaling groups of an admitted variation are scaled to 2.
+//! 1 node; a clique and a scaling group of one clique. Each variation gives two PodCliques one name, also
+//! that of a later replica, or has a name with a dot, which no host name can contain.
 
 use std::collections::BTreeMap;
 
@@ -219,7 +218,6 @@ mod tests {
         assert_eq!(codes(one)[0], "part-not-named");
     }
 
-    /// The first variation was admitted. Its two parts need two pods of one PodClique.
     #[rstest]
     #[case::both_pods(2, false)]
     #[case::one_pod(1, true)]

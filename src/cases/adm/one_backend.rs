@@ -1,5 +1,4 @@
-//! Two cliques. Each may name a scheduler or leave it to the default, which is default-scheduler here. If the
-//! target is the default, its cliques name none at first.
+//! Two cliques. Each names a scheduler, or none: the default is default-scheduler here.
 
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::clique;
@@ -42,7 +41,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.attempt_creates(&pair, about_the_default(test.target)).await
 }
 
-/// The default may be the target's scheduler or another one.
 fn about_the_default(target: Target) -> &'static [Attempt] {
     if KUBE.contains(&target) { DEFAULT } else { OTHER_THAN_DEFAULT }
 }

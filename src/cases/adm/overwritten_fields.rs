@@ -1,6 +1,5 @@
-//! 1 node; 2 pods of a clique whose template has labels that Grove sets, and others. An operator may reject
-//! that, or admit it with a warning. The other labels must reach the pods. The attempts are dry runs, each with
-//! one overwritten part.
+//! 1 node; 2 pods of a clique whose template has labels that Grove sets, and others, which must reach the
+//! pods.
 
 use conformance_check::invariants;
 use conformance_driver::admission_attempts::clique;
@@ -19,7 +18,6 @@ pub(crate) const CASE: Case =
 
 const SET: &str = "own-labels";
 
-/// All labels of the manifest.
 const LABELLED: Attempt = admitted("a template with Grove's labels and others", |_| {});
 
 const OVERWRITTEN: &[Attempt] = &[

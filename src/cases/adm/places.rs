@@ -13,7 +13,6 @@ pub(crate) struct Place {
     pub(crate) pointer: &'static str,
     /// The PodCliqueSet of the manifest that has this place: its name, or the end of its name.
     pub(crate) base: &'static str,
-    /// The feature of targets that honour a required level here.
     pub(crate) feature: Feature,
 }
 

@@ -12,10 +12,8 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1)])
         .on(Scheduler::VOLCANO);
 
-/// Shows that admission has seen the queue open.
 const OPEN: &[Attempt] = &[admitted("a new PodCliqueSet in the open queue", |_| {})];
 
-/// Shows that admission has seen the queue closed.
 const NEW: &[Attempt] = &[refused("a new PodCliqueSet in the closed queue", &["queue", "Open"], |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -1,5 +1,4 @@
-//! `unmoved`, 2 + 1 pods, runs. Creates of other PodCliqueSets and updates of `unmoved` are refused. `after`,
-//! 1 pod, is submitted last: once it is bound, the operator has seen everything submitted before.
+//! `unmoved`, 2 + 1 pods. Once `after`, 1 pod, is bound, the operator has seen everything submitted before.
 
 use conformance_check::admission;
 use conformance_driver::admission_attempts::{clique, group};

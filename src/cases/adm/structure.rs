@@ -1,8 +1,7 @@
-//! A clique and a scaling group of one clique, changed one rule at a time. Each rule is tried at each place
-//! it applies to, on create and on update. One variation breaks the rule, and a similar one does not. Nothing
-//! else is wrong with a variation, so the refusal need not name the rule. `set` + `model` + `worker` may have
-//! 45 characters together, so the PodCliqueSet's name may have 34. For `lone`, whose clique `worker` is in no
-//! group, it may have 39. All attempts are dry runs; `adm/longest-names-bound` shows that admitted ones run.
+//! A clique and a scaling group of one clique, changed one rule at a time, with a similar variation that
+//! breaks no rule. Nothing else is wrong, so the refusal need not name the rule. `set` + `model` + `worker`
+//! may have 45 characters together, so the PodCliqueSet's name may have 34; that of `lone`, whose clique
+//! `worker` is in no group, 39.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,6 @@
-//! The case tries each rule on create and on update, at each place of a constraint and for each of its
-//! fields. If the target honours the constraint, there is also a similar variation that breaks no rule. The
-//! topology that all cases share has block, rack and host, from broad to narrow. Nothing else is wrong with a
-//! variation, so the refusal need not name the rule.
+//! Each rule at each place and field of a constraint, with a similar variation that breaks no rule, if the
+//! target honours the constraint. Nothing else is wrong, so the refusal need not name the rule. Levels:
+//! block, rack, host.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,4 @@
-//! `held` has 2 pods in one rack of a topology that only this case uses. The topology is deleted while they
-//! run. Then a second PodCliqueSet with the same topology is deleted in the foreground. All cases share
+//! `held` has 2 pods in one rack of a topology that only this case uses, and that is deleted. All cases share
 //! Volcano's only topology, so there the case closes a queue instead. If the operator declares no topology
 //! constraints, the case deletes nothing.
 
@@ -16,14 +15,11 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1).rack("r")])
         .with(&[Property::SeveralTopologies]);
 
-/// Shows that admission has seen the topology created.
 const KNOWN: &[Attempt] = &[admitted("a PodCliqueSet in the existing topology", |_| {})];
 
-/// Shows that admission has seen the topology deleted.
 const NEW: &[Attempt] =
     &[refused("a new PodCliqueSet in the deleted topology", &["ClusterTopologyBinding"], |_| {})];
 
-/// Updates before the deletion, which must never be blocked.
 const EDITS: &[Attempt] = &[
     admitted("a label added", |pcs| pcs["metadata"]["labels"]["example.com/team"] = "inference".into()),
     admitted("an annotation added", |pcs| pcs["metadata"]["annotations"]["example.com/note"] = "kept".into()),
@@ -39,7 +35,6 @@ const EDITS: &[Attempt] = &[
     admitted("the finalizer removed", remove_finalizer),
 ];
 
-/// The finalizer keeps the deleted PodCliqueSet until it is removed.
 const HOLD: &[Attempt] = &[admitted("a finalizer added before the deletion", add_finalizer)];
 const BACKGROUND: Attempt = admitted("deleted in the background", |_| {});
 const RELEASE: &[Attempt] =
@@ -139,8 +134,7 @@ mod tests {
     use super::*;
     use crate::answered::{Override, answered};
 
-    /// Rulings on deletion and on updates. All PodCliqueSets except `left` are deleted; all answers except
-    /// `overrides` are as expected.
+    /// All PodCliqueSets except `left` are deleted; all answers except `overrides` are as expected.
     fn rulings(left: &str, overrides: &[Override<'_>]) -> [Ruling; 2] {
         let sets = ["held", "held-foreground"].map(|name| object("PodCliqueSet", name));
         let existing = Story::flat().all_added(sets.clone());

@@ -1,5 +1,4 @@
-//! One clique in a scaling group of one replica. Its PodGangs have one podgroup, so every target honours a
-//! required level of the PodCliqueSet. [`backends`] lists the other levels for each target.
+//! One podgroup per PodGang, so every target honours a required level of the PodCliqueSet.
 
 use crate::backends;
 use crate::prelude::*;
@@ -33,8 +32,7 @@ mod tests {
     use super::*;
     use crate::answered::answered;
 
-    /// Rulings on required levels and on preferred ones. The attempt `admitted` is admitted without a
-    /// warning.
+    /// The attempt `admitted` is admitted without a warning.
     fn rulings(target: Target, admitted: &str) -> [Ruling; 2] {
         let own = backends::own(target).unwrap();
         let asked = [own.levels(target, false), own.levels(target, true)].concat();

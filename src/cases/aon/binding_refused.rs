@@ -1,5 +1,4 @@
-//! 4 nodes x 32 GPUs; four gangs of 4 pods x 8 GPUs, submitted one after the other: all of them fit. For each
-//! gang, the API server refuses a different binding once, with a conflict or an internal error.
+//! 4 nodes x 32 GPUs; four gangs of 4 pods x 8 GPUs, one after the other: all of them fit.
 
 use conformance_proxy::{Action, Rule};
 

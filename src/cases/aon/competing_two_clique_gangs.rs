@@ -1,6 +1,5 @@
-//! 4 nodes x 8 GPUs; two gangs of a leader and 2 workers, each x 8 GPUs, created at the same time by one
-//! PodCliqueSet: room for one of them and one clique of the other. With one gang resource per clique, each
-//! gang could get one clique.
+//! 4 nodes x 8 GPUs; two gangs of a leader and 2 workers, each x 8 GPUs, created at the same time: room for
+//! one of them and one clique of the other. With one gang resource per clique, each could get one clique.
 
 use crate::prelude::*;
 

@@ -1,11 +1,9 @@
 //! 1 node without GPUs. A PodCliqueSet of two replicas, each a clique of 2 pods (minimum 1) and a scaling
 //! group of 2 replicas of 2 pods (minimum 1).
 //!
-//! A control PodCliqueSet runs through all steps undisturbed: created, first group scaled out, a pod lost,
-//! scaled in, updated, and deleted during another update. A fault proxy counts the operator's writes in each
-//! step. For two further PodCliqueSets, the operator is killed after its n-th write in each step, before it
-//! receives the response, and a new operator process starts. The run's seed chooses n; with `--depth full`,
-//! a run tries every n.
+//! A control PodCliqueSet runs undisturbed, while a fault proxy counts the operator's writes in each step.
+//! For two others, the operator is killed after its n-th write, before it receives the response. The run's
+//! seed chooses n; with `--depth full`, a run tries every n.
 
 use std::collections::BTreeSet;
 
@@ -19,9 +17,7 @@ use crate::crash_points::{Crash, crash_points, writes_of};
 use crate::prelude::*;
 
 marks! {
-    /// The writes after which the operator is to be killed, per PodCliqueSet and step.
     POINTS = "crash points";
-    /// A PodCliqueSet has finished a step. The mark records whether the operator was killed during it.
     ENDED = "step ended";
 }
 
@@ -41,7 +37,6 @@ enum Step {
     PodLost,
     ScaledIn,
     Updated,
-    /// The PodCliqueSet is deleted during another update.
     Deleted,
 }
 
@@ -253,8 +248,7 @@ fn all_steps_reached(history: &History) -> Ruling {
     let wanted = points.detail.as_array().into_iter().flatten().filter_map(Value::as_array).flatten();
     let wanted = wanted.filter(|point| !point.is_null()).count();
     let killed = ends(history).filter(|end| end.is_killed).count();
-    // On a busy machine the operator merges several writes into one, so some later crash points may not be
-    // reached.
+    // On a busy machine the operator merges writes, so some later crash points may not be reached.
     ensure_reached(
         killed >= wanted.div_ceil(2).max(1),
         &format!("half of {wanted} crash points (reached: {killed})"),

@@ -1,6 +1,5 @@
 //! Node a x 8 GPUs with a device, and node b x 16 GPUs without; a gang of 2 pods x 8 GPUs, which share a
-//! device by one claim. Node a lacks the GPUs for the second pod, and node b the device. Then node b gets a
-//! device.
+//! device by one claim. Neither node has both, until node b gets a device.
 
 use conformance_check::lifecycle::claims;
 use conformance_expect::scopes::replicas;

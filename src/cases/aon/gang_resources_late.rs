@@ -1,6 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. The scheduler sees the pods at once, but their
-//! gang resources only after it has tried the pods. It must not treat them as pods without a gang. With one
-//! more node, the gang is bound whole.
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. The scheduler sees the gang resources only
+//! after it has tried the pods, and must not treat them as pods without a gang.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +53,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_bound(5).await
 }
 
-/// Pod bindings, reasons for pending, and the status of gang resources.
 fn reports(live: &Live, kinds: &[&str]) -> BTreeSet<String> {
     let of_gang = |object: &&Value| name(object).contains("late-0");
     let pods = live.of("Pod").filter(of_gang).map(|pod| {

@@ -1,6 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. Its profile sets a gang timeout of 2 s, after
-//! which the scheduler releases the capacity it reserved. The scheduler's passes continue for three times as
-//! long.
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. After a gang timeout of 2 s, the scheduler
+//! releases the capacity it reserved. Its passes continue for three times as long.
 
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
-//! Eight cliques, the most that one level of a tree holds. Each has one required pod and one surplus pod, x 1
-//! GPU. 1 node x 4 GPUs: less than the minimum. With a second node: one pod of each clique and no more. With
-//! a third and a fourth: all.
+//! Eight cliques, the most that one level of a tree holds, each of one required and one surplus pod, x 1 GPU.
+//! 1 node x 4 GPUs: less than the minimum. 2 nodes: the minimum and no more. 4 nodes: all.
 
 use super::surplus_last;
 use crate::prelude::*;

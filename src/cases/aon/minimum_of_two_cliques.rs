@@ -1,6 +1,5 @@
-//! Two cliques, each of one required pod and one surplus pod, x 8 GPUs. 1 node x 8 GPUs: less than the
-//! minimum. With a second node: one pod of each clique and no more, although either clique's surplus pod
-//! would fit instead of the other clique's required pod. With a third and a fourth: all.
+//! Two cliques, each of one required and one surplus pod, x 8 GPUs. 1 node x 8 GPUs: less than the minimum. 2
+//! nodes: the minimum, although either surplus pod would fit instead of a required one. 4 nodes: all.
 
 use super::competing_two_clique_gangs::is_atomic;
 use super::surplus_last;

@@ -1,5 +1,4 @@
-//! 4 nodes x 8 GPUs; a gang of clique `fits`, 2 pods x 8 GPUs, and clique `overflows`, 5 pods x 8 GPUs. The
-//! second clique alone needs more nodes than exist.
+//! 4 nodes x 8 GPUs; a gang of clique `fits`, 2 pods x 8 GPUs, and clique `overflows`, 5 pods x 8 GPUs.
 
 use conformance_driver::pending::Retry;
 

@@ -1,5 +1,4 @@
-//! 4 nodes x 8 GPUs; a running gang of 4 pods x 8 GPUs loses a pod four times. Only the lost pod's node has
-//! room. The pod is deleted at once, deleted with a grace period, evicted, and finally fails.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs loses a pod four times. Only the lost pod's node has room.
 
 use conformance_driver::context::Disruption;
 use conformance_history::{Mark, text};
@@ -78,7 +77,6 @@ fn is_failure(lost: &Mark) -> bool {
     lost.detail["by"] == Disruption::Failed.name()
 }
 
-/// Checks the part of the history from each selected loss to the next one.
 fn after_losses(
     history: &History,
     is_meant: impl Fn(&Mark) -> bool,

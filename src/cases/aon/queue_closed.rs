@@ -11,7 +11,6 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1)])
         .on(Scheduler::VOLCANO);
 
-/// Shows that admission has seen the queue open.
 const OPEN: &[Attempt] = &[admitted("a PodCliqueSet in the open queue", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

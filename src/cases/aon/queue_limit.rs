@@ -22,7 +22,6 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(4).gpus(8)])
         .isolation(Isolation::Dedicated);
 
-/// Shows that admission has seen the queue.
 const OPEN: &[Attempt] = &[admitted("a PodCliqueSet in the limited queue", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

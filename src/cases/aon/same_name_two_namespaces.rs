@@ -1,7 +1,6 @@
-//! 2 nodes x 8 GPUs; two gangs with the same name in two namespaces: one of 3 pods x 8 GPUs, which never
-//! fits, and one of 1 pod x 8 GPUs, which does. If the scheduler confuses them, either the small one waits
-//! for the other's minimum, or the large one is partially bound. Koordinator is excluded: its pending gangs
-//! sometimes block small ones (AON-10), which would hide the result.
+//! 2 nodes x 8 GPUs; gangs of one name in two namespaces: 3 pods x 8 GPUs, which never fit, and 1 pod x 8
+//! GPUs, which fits. Koordinator is excluded: its pending gangs sometimes block small ones (AON-10), which
+//! would hide the result.
 
 use conformance_cluster::deploy;
 
@@ -35,8 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         .until_in(&elsewhere, "the pod of the small gang bound", SCHEDULING, |live| live.bound() == 1)
         .await
     {
-        // The case continues after a timeout, so that the large gang is checked too. The check of the small
-        // gang then fails.
+        // After a timeout, the large gang is checked too, and the check of the small gang fails.
         Ok(()) | Err(Stop::Timeout(_)) => {}
         Err(stop) => return Err(stop),
     }

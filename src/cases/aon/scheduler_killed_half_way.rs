@@ -1,6 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. A fault proxy forwards 2 of its 4 bindings and
-//! holds the other 2. The scheduler is killed, so the held bindings never reach the API server. The next
-//! scheduler finds a half-bound gang and room for the rest.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. Only 2 of its 4 bindings reach the API server
+//! before the scheduler is killed. The next scheduler finds a half-bound gang and room for the rest.
 
 use conformance_proxy::{Action, Rule, When};
 
@@ -8,7 +7,6 @@ use crate::prelude::*;
 
 marks! { KILLED = "scheduler killed"; }
 
-/// Bindings that are forwarded before the scheduler is killed.
 const PASSING: usize = 2;
 
 pub(crate) const CASE: Case =

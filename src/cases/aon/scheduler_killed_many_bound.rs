@@ -1,6 +1,5 @@
-//! 3 nodes x 52 GPUs; a gang of 150 pods x 1 GPU runs, and one of 7 x 1 GPU waits: one short. The scheduler
-//! is killed and restarted. If it starts to schedule before it knows all 150 pods, it finds room for the gang.
-//! Then a node joins.
+//! 3 nodes x 52 GPUs; a gang of 150 pods x 1 GPU runs, and one of 7 x 1 GPU waits: one short. If the
+//! restarted scheduler does not know all 150 pods when it starts to schedule, it finds room for the gang.
 
 use super::scheduler_killed;
 use crate::prelude::*;

@@ -1,6 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: two short, and one short after a node joins. Several events
-//! make the scheduler try again: the node joins, a pod is replaced, the gang resources are deleted and
-//! restored, and another gang without GPUs is created and deleted.
+//! 3 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: two short, and one short after a node joins. A lost pod, lost
+//! gang resources and another gang without GPUs also make the scheduler try again.
 
 use std::time::Duration;
 

@@ -1,5 +1,3 @@
-//! The shared part of the AON-05 cases: minimum first, surplus last.
-
 use crate::prelude::*;
 
 marks! {
@@ -7,8 +5,7 @@ marks! {
     ROOM_FOR_MINIMUM = "room for the minimum";
 }
 
-/// Submits a PodCliqueSet while the nodes have too little room. One node joins, with room for `minimum` pods.
-/// Two more join, with room for all `pods`.
+/// One node joins, with room for `minimum` pods, then two more, with room for all `pods`.
 pub(super) async fn drive(
     test: &mut TestContext,
     set: &str,
@@ -31,8 +28,7 @@ pub(super) async fn drive(
     test.until_bound(pods).await
 }
 
-/// Nothing was bound without room for the minimum, `is_minimum` is satisfied with exactly that room, and all
-/// pods are bound at the end. Pods that are released together may be bound in any order.
+/// Pods that are released together may be bound in any order.
 pub(super) fn check(history: &History, set: &str, is_minimum: impl FnOnce(&Live) -> Ruling) -> Ruling {
     let units = history.units(set)?;
     // Nothing may be bound before the first node joins, even if the case stopped early.

@@ -1,6 +1,5 @@
 //! No nodes: nothing has to be bound. One clique and one scaling group have a scale configuration, another
-//! clique has none. The PodCliqueSet is scaled to 1, 2 and 1 replicas. Then the limits change, and the group's
-//! scale configuration is removed.
+//! clique has none. 1, 2 and 1 replicas; then the limits change, and a scale configuration is removed.
 
 use conformance_check::lifecycle::autoscalers;
 

@@ -1,6 +1,5 @@
-//! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 2), and a second clique.
-//! Each of the first two is scaled to 1 and to 0, by `/scale` and by an update of the object. Accepted
-//! changes are reverted. If ScaleToZero is declared, 0 means idle and is not below the minimum (AUTO-06).
+//! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 2), and a second clique. If
+//! ScaleToZero is declared, 0 means idle and is not below the minimum (AUTO-06).
 
 use conformance_check::lifecycle::scaled;
 use conformance_history::condition;

@@ -1,6 +1,5 @@
 //! No nodes: nothing has to be bound. A clique and a scaling group with a scale configuration. An autoscaler
-//! of a third party already has the name that the autoscaler of the second replica's clique needs. The
-//! PodCliqueSet is scaled to 2 replicas, and back to 1.
+//! of a third party already has the name that the second replica's clique needs.
 
 use conformance_check::lifecycle::autoscalers::{self, KIND};
 

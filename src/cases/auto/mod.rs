@@ -1,5 +1,3 @@
-//! Autoscaling and `/scale`. The harness plays the autoscaler.
-
 pub(crate) mod autoscalers;
 pub(crate) mod below_minimum;
 pub(crate) mod foreign_autoscaler;

@@ -1,5 +1,4 @@
-//! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1). Each is scaled five
-//! times without a pause.
+//! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1).
 
 use conformance_check::lifecycle::scaled;
 

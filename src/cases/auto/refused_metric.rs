@@ -103,7 +103,6 @@ mod tests {
 
     use super::*;
 
-    /// `code` and `message` answer the update with the invalid metric.
     fn ruling(code: u16, message: &str, observed: Option<Value>) -> Ruling {
         let reply = json!({"name": SET, "verb": "update", "code": code, "message": message, "warnings": []});
         let story = Story::flat().mark(SharedMark::Attempt, json!({"title": METRIC.title, "reply": reply}));

@@ -6,7 +6,6 @@ use conformance_check::gangs;
 use crate::prelude::*;
 
 marks! {
-    /// The scheduler has made its passes over all pods that do not fit.
     FULL = "as far as there is room";
 }
 

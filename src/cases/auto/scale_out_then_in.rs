@@ -1,7 +1,6 @@
 //! 4 nodes x 8 GPUs; a clique of 2 pods x 8 GPUs, both required, and a scaling group of pods without
-//! requests. The clique is scaled 2 -> 5: two more are bound, and one waits. Then it is scaled in by one pod
-//! at a time. The operator must first delete the waiting pod, and then a pod that is not Ready. After another
-//! pod was added, the operator must delete the newest pod. The group is scaled 1 -> 3 -> 2.
+//! requests. The clique is scaled 2 -> 5: one pod waits. Scale-in deletes the waiting pod, then one that is
+//! not Ready, then the newest.
 
 use conformance_check::gangs;
 use conformance_check::lifecycle::scaled;
@@ -9,7 +8,6 @@ use conformance_check::lifecycle::scaled;
 use crate::prelude::*;
 
 marks! {
-    /// The pod that does not fit has waited for a pass of the scheduler.
     SURPLUS_WAITS = "surplus waits";
     BEFORE_GROUP_SCALE_IN = "group about to be scaled in";
     GROUP_SCALED_IN = "group scaled in";

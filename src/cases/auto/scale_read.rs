@@ -1,5 +1,4 @@
-//! 1 node; cliques of 2 pods with a common name prefix, and a scaling group of 1 pod. `/scale` of each is
-//! read. Then each is scaled out by `/scale`, which is read again.
+//! 1 node; cliques of 2 pods with a common name prefix, and a scaling group of 1 pod.
 
 use conformance_check::lifecycle::scaled;
 

@@ -1,8 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of cliques `front` and `back`, 2 pods x 8 GPUs each. It also has a scaling group
-//! of 2 replicas (minimum 1), whose pods request nothing. `back` is scaled to 0 for longer than the
-//! termination delay of 4 s, and a pod of `front` is lost meanwhile. An occupant of 1 pod x 8 GPUs takes a
-//! node of `back`, which is scaled to 2 again: one pod short. The occupant is deleted. Then the group is
-//! scaled to 0, and to 1.
+//! 4 nodes x 8 GPUs; a gang of cliques `front` and `back`, 2 pods x 8 GPUs each, and a scaling group of 2
+//! replicas (minimum 1) without requests. `back` is scaled to 0 for longer than the termination delay of 4 s.
+//! An occupant of 1 pod x 8 GPUs takes a node of `back`, which is then one pod short.
 
 use conformance_check::lifecycle::idle;
 use conformance_facts::cliques::have_left;
@@ -10,10 +8,8 @@ use conformance_facts::cliques::have_left;
 use crate::prelude::*;
 
 marks! {
-    /// `back` has been idle for a termination delay and a pass of the scheduler.
     IDLE = "idle for a termination delay";
     REPLACED = "a lost pod of the others is replaced";
-    /// `back`, which does not fit, has waited for a pass of the scheduler and a termination delay.
     SHORT = "one pod short";
     WHOLE = "back and whole";
     GROUP_IDLE = "the group is idle";

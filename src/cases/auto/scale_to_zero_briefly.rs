@@ -1,6 +1,5 @@
-//! 1 node; a gang of two standalone cliques and a scaling group of one replica, one pod each. One clique, and
-//! then the group, is scaled to 0 and back to 1 without a pause. An operator may see both changes, or only
-//! the last.
+//! 1 node; a gang of two cliques and a scaling group of one replica, one pod each. The scaling to 0 and back
+//! has no pause, so an operator may see only the last change.
 
 use conformance_check::gangs;
 

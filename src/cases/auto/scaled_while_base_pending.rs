@@ -1,7 +1,6 @@
-//! 1 node without GPUs. A base gang of a leader x 8 GPUs, a side clique of 1 pod, and a scaling group of 1
-//! replica of 2 pods. Only the leader requests GPUs, and it fits nowhere. The group is scaled 1 -> 3
-//! meanwhile. With a node x 8 GPUs, everything is bound. The side clique is scaled 1 -> 2: 8 pods. Then the
-//! leader crashes for the termination delay of 5 s.
+//! 1 node without GPUs. A base gang of a leader x 8 GPUs, which fits nowhere, a side clique of 1 pod, and a
+//! scaling group of 1 replica of 2 pods. Scaled to 3 group replicas and 2 side pods: 8 pods with a node x 8
+//! GPUs. Then the leader crashes for the termination delay of 5 s.
 
 use conformance_check::lifecycle::scaled;
 

@@ -1,5 +1,4 @@
-//! 1 node; a clique and a scaling group of 1 replica each, whose template changes to 2 while they run. Then
-//! the PodCliqueSet is scaled 1 -> 2.
+//! 1 node; a clique and a scaling group of 1 replica each, whose template changes to 2 while they run.
 
 use conformance_check::lifecycle::scaled;
 use conformance_driver::admission_attempts::{clique, group};

@@ -1,5 +1,4 @@
-//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, another of 3 waits with 1 node free. The first is
-//! deleted.
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, another of 3 waits with 1 node free.
 
 use crate::prelude::*;
 

@@ -1,5 +1,3 @@
-//! A running PodCliqueSet is deleted while the operator is down; then the operator is restarted.
-
 use conformance_install::part::Part;
 use futures::future::BoxFuture;
 

@@ -1,6 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits. A third party adds a scheduling gate to its pods
-//! on creation, and later a finalizer to one of them. The gang waits and is deleted. Its last pod disappears
-//! once the finalizer is removed.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits, with a scheduling gate and a finalizer of a third
+//! party.
 
 use conformance_check::order;
 use conformance_contract::names::FOREIGN_GATE;

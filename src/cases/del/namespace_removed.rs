@@ -1,6 +1,5 @@
-//! A running PodCliqueSet with a scaled PodGang and surplus; its namespace is deleted. Its pods have a grace
-//! period of one second, because the namespace controller retries only after half the longest grace period it
-//! has seen.
+//! A PodCliqueSet with a scaled PodGang and surplus. Its pods have a grace period of one second, because the
+//! namespace controller retries only after half the longest grace period it has seen.
 
 use crate::prelude::*;
 

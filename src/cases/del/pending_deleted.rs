@@ -27,8 +27,7 @@ pub(super) fn check(history: &History) -> Vec<Finding> {
         finding(DEL_11, || {
             let (deleted, _) = history.reached(SharedMark::Deleted)?;
             let units = history.units("pending")?;
-            // The unit of 5 pods is one pod short. A partially bound gang violates AON-02, and this clause is
-            // then undecided.
+            // A partially bound gang violates AON-02, and this clause is then undecided.
             precondition(AON_02, binding::never(history, &units, Some(deleted)))?;
             binding::never(history, &units, None)
         }),

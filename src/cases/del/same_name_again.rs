@@ -1,7 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs. If updates are admitted, its template changes and every
-//! pod is replaced in place. The PodCliqueSet is scaled to a second replica, which waits. It is deleted, and
-//! created again under the same name as soon as the API server allows it. Objects of the first are then still
-//! terminating.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs, updated in place if updates are admitted, and a second
+//! replica waits. When the name is used again, objects of the first are still terminating.
 
 use std::collections::BTreeSet;
 
@@ -59,8 +57,7 @@ pub(super) fn uids_of(live: &Live, set: &str) -> BTreeSet<String> {
     end_state::objects(live, set).map(|object| Version::of(object).uid().to_owned()).collect()
 }
 
-/// The second PodCliqueSet of a name adopts nothing from the first: no object that existed at `since` exists
-/// at the end. Undecided (`NotReached`) if there was no second PodCliqueSet.
+/// No object that existed at `since` exists at the end.
 pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ruling {
     let (first, end) = (uids_of(&history.before(since), set), history.end());
     if end.get("PodCliqueSet", set).is_none() {

@@ -1,7 +1,6 @@
-//! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs: all of them fit. Each runs, is deleted, and is created
-//! again at once under the same name. For each, there is a different fault between the operator and the API
-//! server. For the last one, the scheduler receives each event of the gang's resources half a second late. It
-//! sees the second gang's pods together with the first gang's resources.
+//! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs: all of them fit. Each name is reused with a different
+//! fault between the operator and the API server. For the last one, the scheduler sees the second gang's pods
+//! together with the first gang's resources, whose events are half a second late.
 
 use conformance_proxy::Action;
 

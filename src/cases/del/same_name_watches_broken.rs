@@ -1,15 +1,13 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs. A fault proxy holds the scheduler's watches on pods and
-//! gang resources. The PodCliqueSet is deleted, a node is cordoned, and the PodCliqueSet is created again under
-//! its name. Then the watches end with 410 Gone: the scheduler lists again and never receives the deletion. The
-//! second gang is one node short. If the scheduler counts the first pods as members, it binds a part of it.
-//! Then the node is uncordoned. If the scheduler counts the first pods as present, the gang finds no room.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs, and is created again under its name with one node less.
+//! The scheduler's watches are held meanwhile, and end with 410 Gone: it never receives the deletion. If it
+//! counts the first pods as members, it binds a part of the second gang. If it counts them as present, the
+//! gang finds no room after the node is uncordoned.
 
 use super::same_name_again::uids_of;
 use crate::disturbances::{BROKEN_OFF, HeldWatches, scheduler_parts};
 use crate::prelude::*;
 
 marks! {
-    /// The second PodCliqueSet is submitted next.
     AGAIN = "submitted again";
     PASSED = "the scheduler has tried the second gang";
     BOUND = "the second PodCliqueSet is bound";
@@ -56,7 +54,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// No pod of the second gang is bound while a node is missing.
 fn was_pending(history: &History) -> Ruling {
     let (again, _) = history.reached(AGAIN)?;
     let passed = history.marks(PASSED).next().map(|(passed, _)| passed - again);

@@ -1,6 +1,5 @@
-//! A node with 8 devices. A clique and a scaling group with a scaled PodGang share claims at every level: 2
-//! of the PodCliqueSet, 2 of the clique and 3 of the group, each of one device. They run, then the
-//! PodCliqueSet is deleted. An allocated claim is deleted once no pod uses it any more.
+//! A node with 8 devices. A clique and a scaling group with a scaled PodGang share claims of one device: 2 of
+//! the PodCliqueSet, 2 of the clique and 3 of the group.
 
 use conformance_check::lifecycle::claims;
 use conformance_expect::scopes::replicas;

@@ -1,7 +1,5 @@
-//! Racks a and b of one node each; `passing`, 2 pods in one rack, is created and deleted, and the topology
-//! resources stay. Then the binding that all cases share is deleted together with its resources. Before the
-//! binding is created again, a third party creates a topology resource with the name of one of them. It must
-//! stay unchanged until the third party deletes it.
+//! Racks a and b of one node each; `passing`, 2 pods in one rack. The binding that all cases share is
+//! deleted, and created again while a third party's topology resource has the name of one of its resources.
 
 use conformance_check::topology_resources::{
     deleted_with_binding, match_binding, outlived, reports_out_of_sync, untouched,
@@ -127,7 +125,6 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// The third party's resource is not changed while the binding cannot create its own.
 fn foreign_is_untouched(history: &History) -> Ruling {
     let (_, taken) = history.reached(TAKEN)?;
     untouched(history, taken.detail.as_str().unwrap_or_default(), history.waited_for(OUT_OF_SYNC)?)

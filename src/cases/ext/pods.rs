@@ -1,5 +1,4 @@
-//! `read`, 2 + 3 pods, selects a scheduler that would read the PodGang itself. No such scheduler process
-//! runs.
+//! `read`, 2 + 3 pods, selects a scheduler that would read the PodGang itself, and of which no process runs.
 
 use conformance_check::{backends, pods};
 

@@ -1,5 +1,4 @@
-//! Edits of gang resources by a third party, and waits until the backend has repaired them (GANG-12), with the
-//! checks of a gang that is pending meanwhile.
+//! Edits of gang resources by a third party, and waits until the backend has repaired them.
 
 use conformance_expect::schedulers;
 
@@ -40,12 +39,10 @@ pub(super) async fn delete_all(test: &TestContext, gang: &Gang) -> Result<(), St
     Ok(())
 }
 
-/// Removes the finalizers of a terminating PodGroup, so that it is deleted although it has pods.
 pub(super) async fn release(test: &TestContext, pod_group: &str) -> Result<(), Stop> {
     test.patch("PodGroup", pod_group, json!({"metadata": {"finalizers": Value::Null}})).await.map(drop)
 }
 
-/// At least `wanted` gang resources were deleted while the gang was pending, and each was restored.
 fn restored(history: &History, set: &str, wanted: usize) -> Ruling {
     let units = history.units(set)?;
     history.waited_for(SharedMark::SchedulerPassed)?;
@@ -64,7 +61,6 @@ fn restored(history: &History, set: &str, wanted: usize) -> Ruling {
     Ok(())
 }
 
-/// Judges the gang resources, and whether the gang was bound after they were restored.
 pub(super) fn restored_and_bound(history: &History, set: &str, wanted: usize) -> Vec<Finding> {
     vec![
         finding(GANG_12, || restored(history, set, wanted)),

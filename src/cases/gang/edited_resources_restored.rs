@@ -1,5 +1,4 @@
-//! 3 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs, runs. In three steps, its gang
-//! resources are deleted, their sizes changed, and their owner references removed.
+//! 3 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs, runs.
 
 use conformance_expect::schedulers;
 use conformance_history::revision;
@@ -93,7 +92,6 @@ mod tests {
     use super::*;
     use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
 
-    /// A gang of one clique runs. One of `resources` is deleted and not restored.
     fn ruling(resources: &[Value]) -> Ruling {
         let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(one_clique_gang(SET, 3));
         let with_resources = sent.all_added(resources.iter().cloned());

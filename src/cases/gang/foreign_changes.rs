@@ -1,6 +1,5 @@
-//! A third party writes an annotation and a status to a PodGang of 2 pods. Once another PodCliqueSet
-//! submitted later is bound whole, the backend has processed both. Then the clique grows to 3, a change of
-//! generation that the backend must act on.
+//! A third party writes an annotation and a status to a PodGang of 2 pods. Once a PodCliqueSet submitted
+//! later is bound whole, the backend has processed both. Growing the clique to 3 changes the generation.
 
 use conformance_check::{audit, gangs, idle_writes};
 use jiff::Timestamp;

@@ -1,5 +1,4 @@
-//! 2 replicas with base and scaled PodGangs, surplus and a scaling group, all bound and ready. Then nothing
-//! happens for 10 s.
+//! 2 replicas with base and scaled PodGangs, surplus and a scaling group. Nothing happens for 10 s.
 
 use conformance_check::{audit, idle_writes};
 use conformance_driver::limits::QUIET;

@@ -1,8 +1,6 @@
 //! A base and a scaled PodGang with a priority class that only this case uses. A gang resource may lack the
-//! field: for kube-scheduler it depends on an API server gate (WorkloadAwarePreemption), and Koordinator's
-//! gang resource has no such field. The API server drops unknown fields, so the harness creates a gang
-//! resource to find out. Then the class is changed. Mutable gang resources get the new class; if they are
-//! immutable, the change is refused.
+//! field: kube-scheduler's needs the gate WorkloadAwarePreemption, and Koordinator's has none. The API server
+//! drops unknown fields, so the harness creates a gang resource to find out.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,4 @@
-//! A clique of 3 pods, minimum 1. One pod is deleted, and a third party's finalizer holds it while the clique
-//! is scaled from 3 to 2. Then the finalizer is removed.
+//! A clique of 3 pods, minimum 1. A finalizer holds a deleted pod while the clique is scaled from 3 to 2.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +19,6 @@ const LEFT: usize = 2;
 const FINALIZER: &str = "example.com/hold";
 
 marks! {
-    /// The clique has settled at the smaller size, and the terminating pod still exists.
     SMALLER = "smaller";
 }
 

@@ -1,5 +1,4 @@
 //! A PodCliqueSet of 2 replicas of one pod, applied by kubectl, which stores the manifest in an annotation.
-//! Then it is applied again with 3 replicas.
 
 use conformance_check::scaling;
 use conformance_driver::scaling::LAST_APPLIED;

@@ -1,6 +1,5 @@
 //! A PodCliqueSet of 2 replicas, each with 2 replicas of a scaling group; the names share prefixes and
-//! suffixes. A scaling group is scaled 2 -> 1 -> 2 and the PodCliqueSet 2 -> 1 -> 2 without a pause. Objects
-//! are created while earlier ones of the same name terminate.
+//! suffixes. Scaled 2 -> 1 -> 2 without a pause: objects are created while those of the same name terminate.
 
 use crate::prelude::*;
 

@@ -1,9 +1,8 @@
-//! Three PodCliqueSets are scaled at the same time, and back: a clique 2 -> 3, a scaling group 1 -> 3 (two scaled
-//! PodGangs of 3 pods), and a PodCliqueSet 1 -> 2. In the latter, the clique has 3 pods and the scaling group 2
-//! replicas before.
+//! Three PodCliqueSets are scaled at the same time, and back: a clique 2 -> 3, a scaling group 1 -> 3 (scaled
+//! PodGangs of 3 pods), and a PodCliqueSet 1 -> 2.
 //!
-//! Only the first round waits until the operator is idle. Late writes of that round could only be taken for
-//! violations of the second one if they touched other objects, but both rounds concern the same objects.
+//! Only the first round waits until the operator is idle: late writes of that round concern the same objects
+//! as the second one, so they cannot be taken for its violations.
 
 use conformance_check::scaling;
 
@@ -14,7 +13,6 @@ pub(crate) const CASE: Case =
         .clauses(&[GANG_10, GANG_24])
         .nodes(&[nodes(1)]);
 
-/// The PodCliqueSet of the manifest, of which the others are copies.
 const SET: &str = "scaled";
 const SETS: [&str; 3] = [SET, "grouped", "whole"];
 
@@ -38,7 +36,6 @@ const ROUNDS: [[Scaling; 3]; 2] = [
 marks! {
     /// A round starts. The operator has nothing left to do for other objects than those that the round scales.
     ROUND = "round";
-    /// After a round, the PodCliqueSets have converged and their gang resources match.
     FOLLOWED = "followed";
 }
 

@@ -1,7 +1,6 @@
-//! Three PodGangs created by hand: with the label of the default backend, without it, and with an unknown
-//! backend. No PodCliqueSet corrects the labels. A fourth, created first, is labelled for a scheduler that
-//! reads PodGangs itself: once the other three have gang resources, the operator has processed it. For a
-//! foreign operator without a profile for such a scheduler, the fourth is not checked.
+//! Three PodGangs created by hand, which no PodCliqueSet corrects: with the label of the default backend,
+//! without it, and with an unknown backend. A fourth, created first, has the label of a scheduler that reads
+//! PodGangs itself: once the others have gang resources, the operator has processed it.
 
 use conformance_check::another_backend;
 use conformance_check::fail_closed::no_gang_resource_created;

@@ -1,6 +1,5 @@
 //! 2 replicas, each a base PodGang of 7 podgroups (router, frontend, 2 x [decode, prefill], draft) and a
-//! scaled one (a second draft): 12 pods each. Template order, scaling group order and alphabetical order all
-//! differ.
+//! scaled one (a second draft): 12 pods each. Template, scaling group and alphabetical order all differ.
 
 use conformance_check::{gangs, invariants, order, pods};
 

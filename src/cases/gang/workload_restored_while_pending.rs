@@ -1,5 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. Its Workload and PodGroup are deleted while it
-//! is pending; then a third node joins.
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short until a node joins.
 
 use super::by_hand;
 use crate::prelude::*;

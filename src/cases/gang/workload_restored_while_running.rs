@@ -1,7 +1,5 @@
-//! A running gang of 3 pods, edited in steps. Its Workload is deleted. Its PodGroup is deleted, and the
-//! finalizer `scheduling.k8s.io/podgroup-protection` keeps it while it has pods. The finalizer is removed,
-//! and the PodGroup disappears. The Workload loses its owner reference, which a create-only backend (proposal
-//! 531) cannot restore.
+//! A running gang of 3 pods. The finalizer `scheduling.k8s.io/podgroup-protection` keeps a deleted PodGroup
+//! while it has pods. A create-only backend (proposal 531) cannot restore the Workload's owner reference.
 
 use conformance_facts::warnings::is_warning;
 use conformance_history::{is_owned_by, owners, revision};

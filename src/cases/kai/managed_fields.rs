@@ -1,5 +1,4 @@
-//! A running gang of 2 + 1 pods. The fields that KAI may set on an existing PodGroup are set. Then the
-//! backend must write the PodGroup again, because its own field is edited and a clique grows to 3 pods.
+//! A running gang of 2 + 1 pods. KAI's fields of its PodGroup are set, and the backend must write it again.
 
 use conformance_check::foreign_fields;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};

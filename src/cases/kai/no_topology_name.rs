@@ -1,5 +1,4 @@
-//! Three PodGangs created by hand. The constraints of `root` and `leaf` name no topology; those of
-//! `well-named` do. Once `well-named` has its PodGroup, the backend has processed all three.
+//! Three PodGangs created by hand. Once `well-named` has its PodGroup, the backend has processed all three.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_expect::schedulers::kai::POD_GROUP;

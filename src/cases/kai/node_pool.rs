@@ -1,5 +1,4 @@
-//! Two cliques. The PodCliqueSet, or its second clique alone, names a node pool for which this cluster has no
-//! scheduler.
+//! Two cliques. The node pool that they name has no scheduler in this cluster.
 
 use conformance_check::none;
 use conformance_driver::admission_attempts::clique;

@@ -21,7 +21,6 @@ pub(crate) const CASE: Case =
 const SET: &str = "mapped";
 
 marks! {
-    /// The PodGang has changed, and the backend has processed the change.
     PROCESSED = "a later sync";
 }
 
@@ -44,8 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The PodGroup of each PodGang has the labels and annotations that the PodGang was created with. A PodGroup
-/// shared by several PodGangs has those that come from the PodCliqueSet.
+/// A PodGroup shared by several PodGangs has those that come from the PodCliqueSet.
 fn metadata_is_copied(history: &History, live: &Live, all: &[Gang]) -> Ruling {
     none(all.iter().filter_map(|gang| {
         let (created, _) = as_created(history, &gang.name)?;
@@ -72,8 +70,7 @@ fn metadata_is_copied(history: &History, live: &Live, all: &[Gang]) -> Ruling {
     }))
 }
 
-/// The annotation that makes the podgrouper skip an object is on every pod from its creation, and on every
-/// PodGang before its pods are released.
+/// Before any pod is released.
 fn podgrouper_skips(history: &History) -> Ruling {
     let is_initialized =
         |object| condition(object, "Initialized").is_some_and(|found| found["status"] == "True");

@@ -1,6 +1,5 @@
-//! A base PodGang of 2 podgroups and a scaled one of one. Then a pod without a gang is created. Once KAI's
-//! podgrouper has created a PodGroup for it, the podgrouper has processed all earlier pods. The field manager
-//! shows who created a PodGroup.
+//! A base PodGang of 2 podgroups and a scaled one of one. Once KAI's podgrouper has created a PodGroup for a
+//! later pod without a gang, it has processed all earlier pods.
 
 use conformance_check::none;
 use conformance_expect::schedulers;
@@ -49,8 +48,6 @@ fn is_owned_by(object: &Value, owner: &str) -> bool {
     object["metadata"]["ownerReferences"].as_array().into_iter().flatten().any(|found| found["name"] == owner)
 }
 
-/// Every PodGroup that ever existed belongs to a PodGang and was not created by the podgrouper, or belongs to
-/// the loose pod.
 fn only_expected_pod_groups(history: &History, gangs: &[Gang]) -> Ruling {
     let names: Vec<_> = gangs.iter().flat_map(|gang| schedulers::resources_of(Target::KAI, gang)).collect();
     let created = history.of(POD_GROUP).filter(|version| version.change == Change::Added);

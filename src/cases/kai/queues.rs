@@ -1,6 +1,5 @@
 //! Two cliques, and four places that may name a queue: label and annotation, of the PodCliqueSet and of its
-//! cliques. The similar attempts that are admitted show that nothing else is wrong with the refused ones. For
-//! live gangs, one place names the queue, or two places do and the first counts.
+//! cliques. Of two places, the first counts.
 
 use conformance_driver::admission_attempts::clique;
 use conformance_expect::resolver::gang_resource;

@@ -1,6 +1,5 @@
 //! 1 node without GPUs; a base gang of 1 router and a scaling group's replica of 2 workers, and a scaled gang
-//! of 2 more: all 5 pods fit. A kubelet takes time between binding and readiness, and the statuses must
-//! distinguish the two: a pod that was never Ready must not count as ready.
+//! of 2 more. A kubelet takes time between binding and readiness, which the statuses must distinguish.
 
 use conformance_check::kubelets;
 

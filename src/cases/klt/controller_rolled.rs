@@ -1,11 +1,8 @@
-//! 1 node x 1 GPU, and another that joins later. `growing` has 1 pod without GPUs. It is scaled to 2
-//! replicas, and the scaling group of its first replica to 2: 3 pods. `waiting`, a gang of 2 pods x 1 GPU, is
-//! one pod short until the second node joins.
+//! 1 node x 1 GPU, and another that joins later. `growing` has 1 pod without GPUs, and is scaled to 3 pods.
+//! `waiting`, a gang of 2 pods x 1 GPU, is one pod short until the second node joins.
 //!
-//! The operator's Deployment is rolled meanwhile. The PodCliqueSet is scaled as soon as the rollout starts.
-//! Its scaling group is scaled once the first leader has stopped, so that the next leader handles that step.
-//! The lease shows who led. The pods also show whether two led at once: both would create a pod with the same
-//! index.
+//! The operator's Deployment is rolled meanwhile. The last scaling follows once the first leader has stopped,
+//! so the next leader handles it. Two leaders at once would create two pods with the same index.
 
 use conformance_check::{gangs, kubelets, leadership, none, pods};
 use conformance_driver::lease_watch::LeaseWatch;
@@ -204,7 +201,6 @@ mod tests {
         objects
     }
 
-    /// The history up to the second scaling step. The next leader has waited.
     fn rolled() -> Story {
         let unbound = pods(PENDING).into_iter().map(|mut pod| {
             pod["spec"]["nodeName"] = Value::Null;

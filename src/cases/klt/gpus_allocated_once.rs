@@ -1,5 +1,4 @@
-//! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs: each node is full, with two pods that must not share a GPU.
-//! The kubelets assign the GPUs, and a container's environment shows its assignment.
+//! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs: each node is full. A container's environment shows its GPUs.
 
 use conformance_check::{devices, kubelets};
 

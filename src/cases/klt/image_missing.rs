@@ -1,7 +1,6 @@
 //! 1 node without GPUs; a gang of 2 sound pods and 1 whose image does not exist (names below `.invalid` never
-//! resolve): all 3 fit. The scheduler sees no difference; only the statuses differ. The PodClique reports
-//! that it is not ready. Only the pod must report the reason, because no upstream condition distinguishes an
-//! image pull from a normal start.
+//! resolve). Only the pod must report the reason, because no upstream condition distinguishes an image pull
+//! from a normal start.
 
 use conformance_check::kubelets;
 
@@ -64,7 +63,6 @@ mod tests {
         json!({"kind": "PodClique", "metadata": {"name": format!("imageless-0-{name}")}, "status": status})
     }
 
-    /// All pods are bound; those of the sound clique run, and the other is in this state.
     fn bound(state: Value) -> Story {
         let pod =
             |name: &str, clique: &str| running(name, "imageless-0", &format!("imageless-0-{clique}"), "n");

@@ -1,7 +1,6 @@
-//! 1 node x 4 GPUs; a gang of 2 pods x 1 GPU runs, and the kubelet restarts. Then a fifth GPU is added to the
-//! node. After the restart, the kubelet and the API server remember at most 4 GPUs. A count of 5 shows that
-//! the plugin has registered again. A second gang of 3 pods x 1 GPU needs the 2 free GPUs and the fifth.
-//! Before that, it can be neither bound nor admitted by the kubelet.
+//! 1 node x 4 GPUs; a gang of 2 pods x 1 GPU runs, and the kubelet restarts. Then a fifth GPU is added.
+//! Before the restart there were at most 4 GPUs, so a count of 5 shows that the plugin has registered again.
+//! A second gang of 3 pods x 1 GPU needs the fifth.
 
 use conformance_check::kubelets;
 use conformance_driver::kubelets::nodes_repaired;
@@ -14,7 +13,6 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1).gpus(4)])
         .needs(&[Need::Kubelets]);
 
-/// The GPUs of the node, including the one added after the restart.
 const GPUS: u64 = 5;
 
 const RUNNING: &str = "running";

@@ -1,11 +1,9 @@
-//! 3 nodes x 1 GPU; a gang of 2 pods x 1 GPU, on a node each. One node's kubelet is stopped. After 12 s the
-//! node is NotReady, and 5 s later (the pods' toleration) its pod is deleted. No kubelet confirms the
-//! deletion, so the pod stays Terminating and still holds the node's GPU. Its replacement must run on the
-//! third node.
+//! 3 nodes x 1 GPU; a gang of 2 pods x 1 GPU, on a node each. One kubelet is stopped: after 12 s the node is
+//! NotReady, and 5 s later (the pods' toleration) its pod is deleted. No kubelet confirms that, so the pod
+//! still holds its GPU.
 //!
-//! A terminating pod is not a replica: upstream's `status.replicas` leaves it out, and the reference
-//! controller replaces it at once. Nothing is force-deleted here: an operator that waits for a dead node
-//! waits indefinitely.
+//! A terminating pod is not a replica (upstream's `status.replicas`). Nothing is force-deleted here: an
+//! operator that waits for a dead node waits indefinitely.
 
 use conformance_check::{gangs, kubelets};
 use conformance_driver::kubelets::nodes_repaired;

@@ -1,5 +1,4 @@
-//! Admission attempts for Koordinator's backend: one level per PodGang. The backend cannot keep a scaling
-//! group's replica in one domain, required or preferred.
+//! One level per PodGang. A scaling group's replica cannot be kept in one domain, required or preferred.
 
 use conformance_driver::admission_attempts::on;
 

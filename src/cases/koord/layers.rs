@@ -1,6 +1,5 @@
 //! For each layer that is configured for Koordinator, one PodCliqueSet requires the level with that layer's
-//! well-known key. Two more use a topology of this case alone. `by-zone` requires a level whose key maps to
-//! no layer. `near` requires a rack and prefers such a level.
+//! well-known key. `by-zone` requires, and `near` prefers, a level whose key maps to no layer.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_check::gang_groups::annotation;

@@ -1,6 +1,5 @@
-//! Two PodGangs created by hand, without admission: `grouped` requests a rack for one of its two podgroups by
-//! a group config, and `plain` requests nothing. Once `plain` has its PodGroups, the backend has processed
-//! both.
+//! Two PodGangs created by hand: `grouped` requests a rack for one of its two podgroups, and `plain` nothing.
+//! Once `plain` has its PodGroups, the backend has processed both.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_check::gang_groups;

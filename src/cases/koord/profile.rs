@@ -1,6 +1,5 @@
-//! The profile sets every value to one that is not the default. It maps the key of the block level of a
-//! topology that only this case uses. `tuned`, 2 pods, requires such a block. Then the operator is started
-//! with invalid values.
+//! The profile sets no value to its default, and maps the key of a block level that only this case uses.
+//! `tuned`, 2 pods, requires such a block.
 
 use conformance_check::configuration::prevents_start;
 use conformance_check::gang_groups::annotation;

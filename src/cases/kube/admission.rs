@@ -1,6 +1,5 @@
-//! Admission attempts for kube-scheduler's backend. In either gang scope, it cannot keep a scaling group's
-//! replica in one domain. In PodGroup scope, a Workload has no room for the 9 podgroups of a PodGang. A tree
-//! honours every required level, and no preferred one.
+//! In either gang scope, a scaling group's replica cannot be kept in one domain. In PodGroup scope, a
+//! Workload has no room for 9 podgroups. A tree honours every required level, and no preferred one.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_driver::admission_attempts::{clique, on};

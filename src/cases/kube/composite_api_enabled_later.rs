@@ -1,7 +1,6 @@
-//! An API server of 1.37 with the gate CompositePodGroup off: `before` becomes flat PodGroups in `v1beta1`,
-//! and a requested tree is refused. Then the gate is turned on: `after` becomes a tree, and so does the
-//! second replica of `before`, whose first replica stays as it is. The operator, which started before the
-//! gate was on, is not restarted.
+//! An API server of 1.37 with the gate CompositePodGroup off: `before` becomes flat PodGroups in `v1beta1`.
+//! Once the gate is on, `after` and the second replica of `before` become trees, and its first replica stays
+//! as it is. The operator is not restarted.
 
 use conformance_check::admission;
 use conformance_history::is_owned_by;
@@ -148,7 +147,6 @@ mod tests {
         assert!(matches!(mapping_is_logged(&Story::flat().end()), Err(Broken::NotReached(_))));
     }
 
-    /// PodGang `g` with two PodGroups, after this edit.
     #[rstest]
     #[case::flat(|_: &mut Vec<Value>| {}, &[])]
     #[case::below_a_parent(

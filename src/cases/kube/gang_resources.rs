@@ -1,7 +1,6 @@
 //! A base PodGang of 3 podgroups with surplus, and a scaled one of 2. A PodGang created by hand has a name of
-//! 100 characters and podgroups whose names have 70 and 160. The first is too long for a template, which may
-//! have 63. The PodGroup of the second would have 261 characters and may have 253. The PodGang created by
-//! hand is skipped for an operator that acts only on PodGangs of PodCliqueSets.
+//! 100 characters and podgroups of 70 and 160: a template's name may have 63, and a PodGroup's 253. It is
+//! skipped for an operator that acts only on PodGangs of PodCliqueSets.
 
 use crate::prelude::*;
 

@@ -1,6 +1,5 @@
-//! A live gang is scaled in every way, and its minimum is changed by hand in its PodGang. A changed minimum
-//! is also sent to its PodCliqueSet, which admission refuses. Its Workloads and PodGroups stay as they were
-//! created.
+//! A live gang is scaled in every way, and its minimum is changed by hand in its PodGang, and in its
+//! PodCliqueSet, which admission refuses.
 
 use crate::prelude::*;
 
@@ -46,7 +45,6 @@ fn larger_minimum(pcs: &Value) -> Value {
     json!({"spec": {"template": {"cliques": cliques}}})
 }
 
-/// Gang resources existed, so a change of them would have been visible.
 fn gang_resources_existed(history: &History) -> Ruling {
     history.waited_for(SharedMark::Converged)?;
     gang_resources::were_created(history, &history.gangs(SET)?)

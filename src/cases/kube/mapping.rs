@@ -1,6 +1,5 @@
-//! `unasked` requests no gang scope. `asked` requests the target's gang scope on 1.36. On 1.37, it requests
-//! `PodGang`, the scope for API servers without CompositePodGroup. The mapping of each PodGang follows the
-//! served APIs.
+//! `unasked` requests no gang scope. `asked` requests the target's on 1.36, and on 1.37 `PodGang`, the scope
+//! for API servers without CompositePodGroup.
 
 use conformance_contract::names::GANG_SCOPE;
 

@@ -1,5 +1,4 @@
-//! A Workload has room for 8 PodGroup templates, so a flat PodGang may have 8 podgroups. A pod's host name
-//! contains its PodClique's name, and a Service's name the PodCliqueSet's; neither may contain a dot.
+//! A Workload has room for 8 PodGroup templates. Host names and Services' names must not contain a dot.
 
 use conformance_check::admission;
 use conformance_driver::admission_attempts::{clique, group, required, template};
@@ -32,7 +31,6 @@ const FLAT: &[Attempt] = &[
     refused("3 cliques in 3 replicas of a scaling group", &[], |pcs| grouped(pcs, 3, 3)),
 ];
 
-/// One PodGroup holds the whole hard gang, regardless of the number of podgroups.
 const WHOLE: &[Attempt] = &[
     admitted("9 cliques", |pcs| cliques(pcs, 9)),
     admitted("3 cliques in 3 replicas of a scaling group", |pcs| grouped(pcs, 3, 3)),

@@ -13,7 +13,6 @@ pub(crate) const CASE: Case =
 const CLASS: &str = "system-cluster-critical";
 const OTHER: &str = "system-node-critical";
 
-/// The same on every version.
 const UNIFORM: &[Attempt] = &[
     admitted("no class", |_| {}),
     admitted("a class of the PodCliqueSet", |pcs| of_set(pcs, CLASS)),

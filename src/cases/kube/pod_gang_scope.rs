@@ -1,8 +1,7 @@
 //! 2 racks of 2 nodes x 8 GPUs; `scoped`, 2 leaders (minimum 1) and 3 workers (minimum 2), each x 8 GPUs, in
-//! one rack: no rack has room for the hard gang of 3, though 4 nodes are free. A third node joins rack b: the
-//! hard gang fits there, and surplus may not use rack a, which stays free. Two more join rack b: the surplus
-//! fits. Then a member is lost. `wide`, 9 cliques of 1 pod without GPUs: more podgroups than a Workload has
-//! room for.
+//! one rack: no rack has room for the hard gang of 3. A third node joins rack b: the hard gang fits there,
+//! and surplus may not use rack a. Two more: the surplus fits. `wide`, 9 cliques of 1 pod: more podgroups
+//! than a Workload has room for.
 
 use conformance_check::excess_pods;
 use conformance_contract::names::POD_INDEX;

@@ -1,7 +1,6 @@
 //! `solo`, one clique; `pair`, two cliques; `grouped`, one clique in a scaling group. In flat scope, each
 //! podgroup is a PodGroup, and two of them would choose their racks independently. In `PodGang` scope there
-//! is one PodGroup, with room for one key. `packed` (1 pod) and `apart` (1 + 1 pods) are submitted to see
-//! which keys their PodGroups get.
+//! is one PodGroup, with room for one key.
 
 use std::collections::BTreeMap;
 

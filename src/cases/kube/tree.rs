@@ -1,7 +1,6 @@
 //! `tree`: a router, and 2 of 3 replicas of a scaling group of 2 cliques in the base PodGang, constrained at
-//! all three levels. Its tree is a root over 2 CompositePodGroups and the router's PodGroup; the scaled
-//! PodGang has its own tree. Then a PodGang is created whose names are too long for a label and for an
-//! object. This part is skipped if the operator acts only on PodGangs of PodCliqueSets.
+//! all three levels: 2 CompositePodGroups and the router's PodGroup. A PodGang with names too long for a
+//! label and an object follows, unless the operator acts only on PodGangs of PodCliqueSets.
 
 use conformance_check::order;
 

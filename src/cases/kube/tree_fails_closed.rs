@@ -1,5 +1,4 @@
-//! PodGangs created by hand, without admission: one of 9 podgroups, and one whose podgroup has minReplicas 0.
-//! `plain` is valid: once it has its tree, the backend has processed all three.
+//! PodGangs created by hand. Once `plain`, which is valid, has its tree, the backend has processed all three.
 
 use conformance_check::fail_closed::failed_closed;
 

@@ -1,10 +1,7 @@
-//! `tree-surplus`, in one block, is a hard gang of 3 with 3 surplus pods, each x 1 GPU:
-//! - 1 of 2 routers
-//! - a scaling group in one rack: 1 of 2 prefill pods, on one host, and 1 of 2 decode pods
-//!
-//! Block x, 1 node x 2 GPUs: one pod short. Then block y with 2 racks of 2 nodes x 8 GPUs: every node has
-//! room for all. A member is lost, so its clique keeps running with its surplus pod only. Then the routers
-//! are scaled 2 -> 3 -> 1.
+//! `tree-surplus`, in one block, is a hard gang of 3 with 3 surplus pods, each x 1 GPU: 1 of 2
+//! routers, and in one rack 1 of 2 prefill pods, on one host, and 1 of 2 decode pods. Block x, 1 node x 2
+//! GPUs: one pod short. Then block y with 2 racks of 2 nodes x 8 GPUs: every node has room for all. A member
+//! is lost, so its clique keeps running with its surplus pod only.
 
 use conformance_check::excess_pods;
 use conformance_contract::names::{BLOCK, HOST, POD_INDEX};

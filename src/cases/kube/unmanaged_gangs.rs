@@ -7,8 +7,7 @@ const CREATED_UNASKED: Code = Code::new("created-without-request");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 const NOT_LABELLED_EXTERNAL: Code = Code::new("not-labelled-external");
 
-/// No backend's gang resources ever existed, except kube-scheduler's PodGroups named in `except`. Undecided
-/// (`NotReached`) if there never was a PodGang.
+/// Except kube-scheduler's PodGroups named in `except`. Returns `NotReached` if there never was a PodGang.
 pub(crate) fn no_gang_resources(history: &History, except: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
         return Err(Broken::NotReached("no PodGang was created".into()));
@@ -22,8 +21,7 @@ pub(crate) fn no_gang_resources(history: &History, except: &[&str]) -> Ruling {
     }))
 }
 
-/// Every version of every pod named the backend's scheduler and this scheduling group, or no group. Undecided
-/// (`NotReached`) if there never was a pod.
+/// `None` is no scheduling group. Returns `NotReached` if there never was a pod.
 pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     if history.pods().next().is_none() {
         return Err(Broken::NotReached("no pod was created".into()));

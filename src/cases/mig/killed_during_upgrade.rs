@@ -1,6 +1,5 @@
 //! 4 nodes x 8 GPUs. The old operator creates a PodCliqueSet that runs, and a gang of 5 pods x 8 GPUs that is
-//! one pod short. The new operator is killed at once, after its first write, and after its third. Then it
-//! runs undisturbed, and the fifth node joins.
+//! one pod short until the fifth node joins.
 
 use conformance_check::migration;
 
@@ -15,7 +14,6 @@ pub(crate) const CASE: Case =
 
 const RUNNING: &str = "steady";
 const PENDING: &str = "short";
-/// The numbers of writes after which the new operator is killed.
 const STOPS: [usize; 3] = [0, 1, 3];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -91,8 +89,7 @@ mod tests {
         set
     }
 
-    /// A running PodCliqueSet and a pending one. The new operator is stopped `stops` times, and then does
-    /// what `afterwards` adds.
+    /// The new operator is stopped `stops` times, and then does what `afterwards` adds.
     fn story(stops: usize, afterwards: fn(Story) -> Story) -> Story {
         let pending = pending_objects(PENDING);
         let existing = [

@@ -1,7 +1,5 @@
 //! 2 nodes. The old operator creates three PodCliqueSets: one that runs, one that it scales to zero, and one
-//! whose scaling group it scales to zero, if it admits that. Under the new operator they are scaled out
-//! again; a clique is scaled 2 -> 3 -> 2, a scaling group 2 -> 3 -> 1, a PodCliqueSet 1 -> 2 -> 1; a pod is
-//! lost; all of them are deleted.
+//! whose scaling group it scales to zero, if it admits that.
 
 use conformance_check::migration;
 use conformance_driver::context::Answer;
@@ -20,7 +18,6 @@ const SETS: [&str; 3] = ["steady", "idle", "asleep"];
 /// Scaled to zero by the old operator, if it admits that.
 const GROUP_AT_ZERO: (&str, &str, &str) = ("asleep", "PodCliqueScalingGroup", "asleep-0-model");
 const SET_AT_ZERO: (&str, &str, &str) = ("idle", "PodCliqueSet", "idle");
-/// Scaled under the new operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
 const STEPS: [((&str, &str, &str), u32); 7] = [
     (SET_AT_ZERO, 1),
     (("steady", "PodClique", "steady-0-router"), 3),

@@ -1,11 +1,9 @@
-//! 4 nodes x 8 GPUs. The old operator creates four PodCliqueSets:
-//! - one that runs;
-//! - one that was scaled out (a clique 1 -> 2, a scaling group 1 -> 3);
-//! - one that was scaled to zero;
-//! - a gang of 5 pods x 8 GPUs, which is one pod short.
+//! 4 nodes x 8 GPUs. The old operator creates a PodCliqueSet that runs, one that was scaled out (a clique 1
+//! -> 2, a scaling group 1 -> 3), one that was scaled to zero, and a gang of 5 pods x 8 GPUs, which is one
+//! pod short.
 //!
-//! Then the new operator takes over, and the fifth node joins. In an upgrade of Kubernetes, the next version takes
-//! over instead, on the same etcd. Gang resources that it cannot read are deleted before that, and pods stay.
+//! Then the new operator takes over, and the fifth node joins. In an upgrade of Kubernetes, the next version
+//! takes over instead, on the same etcd. Gang resources that it cannot read are deleted before that.
 
 use conformance_check::migration;
 
@@ -19,7 +17,6 @@ pub(crate) const CASE: Case = case!("An upgrade keeps bound pods and binds no pa
 
 const RUNNING: [&str; 3] = ["steady", "grown", "idle"];
 const PENDING: &str = "short";
-/// Scaled by the old operator: the PodCliqueSet, the kind and name of the scaled object, and the replicas.
 const SCALED: [(&str, &str, &str, u32); 3] = [
     ("grown", "PodClique", "grown-0-router", 2),
     ("grown", "PodCliqueScalingGroup", "grown-0-model", 3),
@@ -76,7 +73,6 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// MIG-06 is about an upgrade of the operator, and MIG-08 about one of Kubernetes.
 fn of_upgrade(history: &History, wanted: &str) -> Ruling {
     let (_, started) = history.reached(SharedMark::UpgradeStarted)?;
     let replaced = started.detail["of"].as_str().unwrap_or("operator");

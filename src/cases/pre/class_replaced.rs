@@ -1,6 +1,5 @@
-//! 2 nodes x 8 GPUs. A gang of 2 pods x 8 GPUs runs; its termination delay is 2 s. Its PriorityClass is
-//! deleted, and created again with another value. Then a pod is lost. The gang is bound whole again: with a
-//! replacement, or after gang termination if the scheduler wants one priority in a gang.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, with a termination delay of 2 s. If the scheduler wants one
+//! priority in a gang, a lost pod is replaced only by gang termination.
 
 use conformance_cluster::deploy;
 
@@ -40,8 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Creates the PriorityClass of the case, and waits until the API server gives pods this value. It rejects a
-/// pod with another priority than that of its class.
+/// Waits until the API server gives pods this value: it rejects a pod with another priority than its class's.
 async fn create_class(test: &TestContext, value: u32) -> Result<Value, Stop> {
     // PriorityClasses are cluster-scoped, so this one carries the case's name.
     let name = format!("{}-replaced", test.namespace);

@@ -1,8 +1,7 @@
-//! 3 nodes x 8 GPUs. A gang of low priority with 1 + 2 pods x 8 GPUs runs. A gang of 2 pods x 8 GPUs and
-//! equal priority waits, and is deleted. The same gang with high priority is bound: the running one is
-//! evicted whole, although it only has to leave 2 nodes, and waits for 3 nodes. Its termination delay would
-//! expire twice meanwhile. A fourth node joins, which is one short, and then a fifth. Until then, a status
-//! reports the eviction.
+//! 3 nodes x 8 GPUs. A low gang of 1 + 2 pods x 8 GPUs runs, and gangs of 2 pods x 8 GPUs arrive: of equal
+//! priority, which waits, and of high priority, for which the low gang is evicted whole. Its termination
+//! delay would expire twice while it waits for 3 nodes. A fourth node joins, which is one short, and then a
+//! fifth.
 
 use conformance_check::preemption::EVICTED_FOR_EQUAL;
 use conformance_expect::resolver::resolved;
@@ -77,7 +76,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Whether none of the `old` pods exists, and each clique has all of its pods.
 fn is_replaced(live: &Live, old: &[String]) -> bool {
     let is_complete = |(clique, count): &(&str, usize)| pods_of(live, clique).count() == *count;
     !live.pods().any(|pod| old.iter().any(|name| name == pod.name())) && CLIQUES.iter().all(is_complete)

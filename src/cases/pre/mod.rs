@@ -1,5 +1,3 @@
-//! Preemption and reclaim of gangs.
-
 pub(crate) mod class_replaced;
 pub(crate) mod does_not_fit_anyway;
 pub(crate) mod higher_priority_gang;
@@ -14,7 +12,6 @@ use conformance_facts::binding::not_fully_bound;
 
 use crate::prelude::*;
 
-/// A PriorityClass of the cases.
 struct Class {
     /// Its name, without the namespace of the case.
     name: &'static str,
@@ -28,7 +25,6 @@ const LOW: Class = Class { name: "low", value: 20, policy: "PreemptLowerPriority
 const HIGH: Class = Class { name: "high", value: 40, policy: "PreemptLowerPriority" };
 const NEVER: Class = Class { name: "never", value: 40, policy: "Never" };
 
-/// Creates the PriorityClasses, which exist until the case ends, and lets the scheduler preempt.
 async fn begin(test: &TestContext) -> Result<(), Stop> {
     for class in [LOW, HIGH, NEVER] {
         let object = json!({
@@ -61,13 +57,11 @@ async fn submit_value(test: &mut TestContext, set: &str, pcs: Value) -> Result<G
     })
 }
 
-/// Submits a PodCliqueSet, and waits until the scheduler has decided not to bind it.
 async fn submit_and_wait(test: &mut TestContext, set: &str, class: &Class) -> Result<(), Stop> {
     let gang = submit(test, set, class).await?;
     test.scheduler_passes_over(&gang).await
 }
 
-/// Submits a PodCliqueSet, and waits until it is bound whole.
 async fn submit_and_bind(test: &mut TestContext, set: &str, class: &Class) -> Result<(), Stop> {
     let gang = submit(test, set, class).await?;
     let bound = Awaited::demanded_by(PRE_01, format!("the pods of PodCliqueSet {set} bound"));
@@ -79,7 +73,6 @@ async fn until_whole(test: &TestContext, awaited: Awaited<'_>, gang: &Gang) -> R
     test.until(awaited, SCHEDULING, |live| not_fully_bound(live, &units).next().is_none()).await
 }
 
-/// Deletes a PodCliqueSet, and waits until its pods are deleted.
 async fn remove(test: &TestContext, set: &str) -> Result<(), Stop> {
     test.delete("PodCliqueSet", set).await?;
     let deleted = Awaited::demanded_by(DEL_01, format!("PodCliqueSet {set} and its pods deleted"));
@@ -90,8 +83,7 @@ async fn remove(test: &TestContext, set: &str) -> Result<(), Stop> {
     .await
 }
 
-/// The running gang of a PodCliqueSet when another one was submitted after the mark. All of its pods were
-/// bound then.
+/// All of its pods were bound at the mark.
 fn victim<'a>(history: &'a History, set: &str, arrived: MarkName) -> Result<Victim<'a>, Broken> {
     let (since, _) = history.reached(arrived)?;
     let units = history.units(set)?;

@@ -1,6 +1,5 @@
-//! 2 nodes x 8 GPUs. A gang of low priority with 2 pods x 8 GPUs runs. A gang of 2 pods x 8 GPUs has high
-//! priority and `preemptionPolicy: Never`: it waits, and nobody is evicted. The same gang without this policy
-//! is bound in place of the low gang.
+//! 2 nodes x 8 GPUs. A low gang of 2 pods x 8 GPUs runs. A high gang of 2 pods x 8 GPUs waits with
+//! `preemptionPolicy: Never`, and without it is bound in place of the low gang.
 
 use conformance_check::preemption::EVICTED_BY_NEVER;
 

@@ -1,7 +1,6 @@
-//! 2 racks of 2 nodes x 8 GPUs. In each runs a gang of low priority with 2 pods x 8 GPUs that must be in one
-//! rack. A gang of high priority with 3 pods x 8 GPUs must be in one rack, too: one short, even in an empty
-//! rack. It waits, and nobody is evicted, although 4 nodes could be cleared. The same gang with 2 pods is
-//! bound in place of the low gang of its rack, and the other low gang stays.
+//! 2 racks of 2 nodes x 8 GPUs, in each a low gang of 2 pods x 8 GPUs. All gangs must be in one rack. A high
+//! gang of 3 pods x 8 GPUs is one short even in an empty rack, although 4 nodes could be cleared. With 2
+//! pods, it is bound in place of the low gang of its rack.
 
 use conformance_check::preemption::{EVICTED_WITHOUT_DOMAIN, share_domain};
 

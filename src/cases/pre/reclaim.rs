@@ -1,8 +1,6 @@
 //! 3 nodes x 8 GPUs. The shares of three queues are 8, 8 and 0 GPUs. A gang of 1 pod x 8 GPUs runs in the
-//! second queue, which then has its share. A gang of 2 pods x 8 GPUs runs in the third one, in borrowed room.
-//! A gang of 1 pod x 8 GPUs arrives in the first queue: it is bound, and the borrower is evicted whole.
-//! Another gang in the first queue needs 2 pods x 8 GPUs, which exceeds the share: it waits, and nobody is
-//! evicted for it.
+//! second, and one of 2 pods x 8 GPUs in the third, in borrowed room. 1 pod x 8 GPUs arrives in the first,
+//! within its share, and then 2 pods x 8 GPUs, which exceed it.
 
 use conformance_check::preemption::EVICTED_WITHIN_SHARE;
 use conformance_expect::schedulers;
@@ -82,7 +80,6 @@ mod tests {
 
     use super::*;
 
-    /// The gangs of the second and the third queue run.
     fn arrived() -> Story {
         let sets = [(CONTENT, 1), (BORROWER, 2), (LENDER, 1)];
         let story = sets

@@ -55,7 +55,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Whether none of the `old` pods exists except the hanging one, which is terminating.
 fn is_cleared_except(live: &Live, old: &[String], hanging: &str) -> bool {
     let is_old = |pod: &Pod<'_>| old.iter().any(|name| name == pod.name());
     live.pods().filter(is_old).all(|pod| pod.name() == hanging && pod.is_terminating())

@@ -1,6 +1,5 @@
-//! 2 nodes x 8 GPUs. Two gangs of low priority, each with 1 pod x 8 GPUs, run. A gang of high priority has 2
-//! pods x 8 GPUs, and needs only 1: one low gang is evicted, the other one keeps its node, and the second pod
-//! waits. A gang that needs both pods is bound in place of both low gangs.
+//! 2 nodes x 8 GPUs. Two low gangs of 1 pod x 8 GPUs run. A high gang of 2 pods x 8 GPUs needs only 1, so one
+//! low gang keeps its node. A high gang that needs both pods is bound in place of both.
 
 use conformance_check::preemption::are_spared;
 use conformance_facts::cliques::pods_of;

@@ -1,7 +1,6 @@
-//! 5 nodes x 8 GPUs. A gang, in startup order: a leader of 2 pods, a scaling group of 2 replicas of 1 worker,
-//! another clique of 1 pod. Each pod requests 8 GPUs: room for exactly all. One replica of the group is in
-//! the base. Simulated nodes do not start containers, so the harness makes the leader's pods Ready, one after
-//! the other. Then one of them crashes.
+//! 5 nodes x 8 GPUs. A gang, in startup order: a leader of 2 pods, a scaling group of 2 replicas of 1 worker
+//! (one in the base), another clique of 1 pod; each pod x 8 GPUs: room for exactly all. Simulated nodes do
+//! not start containers, so the harness makes pods Ready.
 
 use conformance_check::{none, startup_wait};
 use conformance_expect::Unit;
@@ -12,7 +11,6 @@ use crate::prelude::*;
 
 marks! {
     BOUND = "bound before anything starts";
-    /// Each PodClique has reported its wait, and stopped reporting it once it was over.
     REPORTED = "waits told and taken back";
     RECYCLED = "recycled with what waits";
 }
@@ -20,7 +18,6 @@ marks! {
 const STILL_GATED: Code = Code::new("scaled-gang-still-gated");
 
 const SET: &str = "ordered";
-/// The clique that the next one in the order waits for.
 const FIRST: &str = "ordered-0-leader";
 const ALL: [&str; 4] = [FIRST, "ordered-0-pool-0-worker", "ordered-0-pool-1-worker", "ordered-0-last"];
 
@@ -77,8 +74,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Every unit is bound, although no container has started. A scaled PodGang that is gated while its base is
-/// bound does not wait for the order: AON-16 requires its release.
+/// A scaled PodGang that is gated while its base is bound does not wait for the order (AON-16).
 fn bound_whole(history: &History, live: &Live) -> Ruling {
     let gangs = history.gangs(SET)?;
     let (bases, scaled): (Vec<_>, Vec<_>) = gangs.iter().partition(|gang| gang.is_base);

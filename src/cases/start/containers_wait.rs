@@ -1,7 +1,6 @@
-//! 1 node; two replicas of a PodCliqueSet. Each has 2 pods of a clique, 2 of another with the same name
-//! prefix, and 1 pod that starts after the first clique. Pods of the first two become Ready only when the
-//! harness lets them. Then a pod that has waited is lost, and a replica is terminated and created again. The
-//! order of watch events decides what started first, because timestamps have whole seconds.
+//! 1 node; two replicas of 2 pods of a clique, 2 of another with the same name prefix, and 1 pod that starts
+//! after the first clique. The order of watch events decides what started first, because timestamps have
+//! whole seconds.
 
 use conformance_check::startup;
 use conformance_facts::health;

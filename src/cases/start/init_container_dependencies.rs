@@ -1,6 +1,5 @@
 //! 1 node; three PodCliqueSets of standalone cliques `a`, `a-b` and of cliques `b`, `b-a` in a scaling group
-//! of 3 replicas, 2 of them in the base. The first starts in order, the second explicitly. The third has the
-//! cliques of the first and starts in any order.
+//! of 3 replicas, 2 of them in the base: in order, explicit, and in any order.
 
 use conformance_check::startup;
 use conformance_driver::enrichment::Enrichment;

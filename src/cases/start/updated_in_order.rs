@@ -1,6 +1,5 @@
-//! 1 node; in startup order a clique of 1 pod and one of 2, all of them required, and a separate control, a
-//! clique of 3. All templates change, the first clique's to one that never starts. The control changes last.
-//! Once it is updated, the harness lets the first clique be Ready.
+//! 1 node; in startup order a clique of 1 pod and one of 2, all required, and a control, a clique of 3. The
+//! first clique's new template never starts until the harness lets it.
 
 use conformance_driver::pod_health::UNSTARTED;
 use conformance_driver::updates::set_revision;
@@ -9,7 +8,6 @@ use conformance_facts::updates::is_of_revision;
 use crate::prelude::*;
 
 marks! {
-    /// A later update has ended, and the first clique is not Ready.
     OUTLASTED = "an update that began later is over";
     UPDATED = "every pod is new";
 }

@@ -1,8 +1,5 @@
 //! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs (minimum 2), and a scaling group of 2 replicas (minimum 1).
-//! Pods fail and recover, two pods terminate slowly at the same time, pods wait for room, and replicas are
-//! removed. Then a second replica of the PodCliqueSet finds no room, and the PodCliqueSet is scaled to 0 and
-//! back to 1. Its clique changes to pods of 64 GPUs, which fit nowhere, and back. Whenever nothing is left to
-//! do, the statuses must equal a recount.
+//! Whenever nothing is left to do, the statuses must equal a recount.
 
 use conformance_check::lifecycle::{counts, observed};
 use conformance_driver::updates::resize;

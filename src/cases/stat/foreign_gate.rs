@@ -1,6 +1,5 @@
-//! A gang of 1 + 2 pods. The first clique's pod is created with a scheduling gate of a third party. The
-//! harness removes the gate once the PodGang reports it. Then the pod is lost, and its replacement has the
-//! gate again.
+//! A gang of 1 + 2 pods. The first clique's pod, and its replacement, have a scheduling gate of a third
+//! party.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_contract::names::FOREIGN_GATE;
@@ -10,7 +9,6 @@ use crate::prelude::*;
 marks! {
     /// The third party's gate is removed from this pod: `{"pod"}`.
     OPENED = "the foreign gate taken off";
-    /// The replacement's gate is removed too, and all pods are bound.
     BOUND = "all bound again";
 }
 

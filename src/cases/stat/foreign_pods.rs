@@ -1,7 +1,5 @@
-//! 1 node; a gang of 2 pods runs. Two foreign pods with the labels of its clique are created. One has no
-//! owner, the other an autoscaler. Then a pod of the gang is lost and replaced.
-//!
-//! The foreign pods have the label of canaries too, so no recount of the suite includes them.
+//! 1 node; a gang of 2 pods, and two foreign pods with the labels of its clique: one without owner, one of an
+//! autoscaler. They have the label of canaries too, so no recount of the suite includes them.
 
 use conformance_check::{gangs, none};
 use conformance_facts::health::is_ready;
@@ -68,7 +66,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A pod that is bound to the node of `copied` and has its Grove labels.
 fn foreign_pod(name: &str, copied: &Value, owners: &Value) -> Value {
     let mut labels = copied["metadata"]["labels"].as_object().cloned().unwrap_or_default();
     labels.retain(|key, _| LABELS.iter().any(|prefix| key.starts_with(prefix)));
@@ -92,7 +89,6 @@ fn are_present(history: &History) -> bool {
     })
 }
 
-/// No foreign pod was deleted, and none got other labels or owners.
 fn foreign_pods_stay(history: &History) -> Ruling {
     none(FOREIGN.into_iter().filter_map(|name| {
         let first = history.named("Pod", name).next()?;

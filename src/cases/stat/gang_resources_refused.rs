@@ -1,5 +1,4 @@
-//! 1 node; a gang of 2 pods. A fault proxy in front of the operator refuses its gang resources until it has
-//! tried several times.
+//! 1 node; a gang of 2 pods.
 
 use conformance_check::lifecycle::reasons;
 use conformance_driver::limits::RECOVERY;

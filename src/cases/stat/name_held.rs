@@ -1,6 +1,4 @@
-//! 1 node; a PodCliqueSet of one clique. A third party adds a finalizer to its PodClique. The PodCliqueSet is
-//! deleted and created again under the same name. The first PodClique keeps the name until the finalizer is
-//! removed.
+//! 1 node; a PodCliqueSet of one clique. A finalizer keeps the first PodClique while the name is used again.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +8,6 @@ use conformance_expect::resolver::resolved;
 use crate::prelude::*;
 
 marks! {
-    /// The second PodCliqueSet is submitted next.
     AGAIN = "submitted again";
     FREED = "the finalizer is removed";
     BOUND = "the second PodCliqueSet is bound";
@@ -97,7 +94,6 @@ mod tests {
         pcs
     }
 
-    /// The first PodCliqueSet exists for a minute. The second reports `message`, and at the end `last`.
     fn ruling(message: &str, last: &str) -> Ruling {
         let pcs = grove_yaml::documents(crate::manifest("stat/name-held")).unwrap().remove(0);
         let first = Story::flat().submitted(pcs).added(object("PodCliqueSet", SET)).later(60);

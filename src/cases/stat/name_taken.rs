@@ -1,6 +1,5 @@
-//! 1 node; a PodCliqueSet of one clique. A PodClique of another owner has the name of its PodClique, as one of
-//! another PodCliqueSet may have: clique `0-worker` of `a`, and clique `worker` of `a-0`. Then the other
-//! PodClique is deleted.
+//! 1 node; a PodCliqueSet of one clique, whose PodClique's name is taken by another owner, as by clique
+//! `0-worker` of `a` for clique `worker` of `a-0`.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_expect::resolver::resolved;

@@ -1,5 +1,4 @@
-//! 1 node; a gang of 2 pods that request more CPU than the namespace's LimitRange allows, so the API server
-//! refuses to create them. Then the limit is raised.
+//! 1 node; a gang of 2 pods that request more CPU than the namespace's LimitRange allows.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_cluster::deploy;

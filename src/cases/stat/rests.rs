@@ -1,5 +1,4 @@
-//! A rest is a point of a case where nothing is left to do. Every status must then equal a recount of pods
-//! and objects.
+//! A rest is a point where nothing is left to do. Every status must then equal a recount of pods and objects.
 
 use conformance_check::lifecycle::{counts, gang_status};
 use conformance_expect::scopes::{Clique, SetReplica};
@@ -7,7 +6,6 @@ use conformance_expect::scopes::{Clique, SetReplica};
 use crate::prelude::*;
 
 marks! {
-    /// Nothing is left to do, and the statuses are up to date.
     REST = "rest";
 }
 

@@ -1,6 +1,5 @@
-//! 2 nodes x 8 GPUs; four gangs of two cliques of one pod. One pod of each fits. The other requests 9 GPUs or
-//! 1000 CPUs, and belongs to the first or the second clique. The gang must report the resource that this pod
-//! lacks.
+//! 2 nodes x 8 GPUs; four gangs of two cliques of one pod. One pod of each fits. The other, of either clique,
+//! requests 9 GPUs or 1000 CPUs.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 
@@ -10,8 +9,7 @@ pub(crate) const CASE: Case = case!("A pending gang reports the resource that it
     .clauses(&[STAT_16])
     .nodes(&[nodes(2).gpus(8)]);
 
-/// The resource names of kube-scheduler's framework, and KAI's names: for nodes that are full, and for nodes
-/// that are too small.
+/// Of kube-scheduler's framework, and of KAI for nodes that are full and for nodes that are too small.
 const GPUS: Why = Why::Lack(&["nvidia.com/gpu", "GPUs", "Max GPU resources available"]);
 const CPUS: Why = Why::Lack(&["cpu", "CPU cores", "Max CPU resources available"]);
 

@@ -1,7 +1,6 @@
-//! 1 node x 8 GPUs. A base gang of 3 pods x 8 GPUs waits for room, and a scaled gang of 1 waits for the base.
-//! In a running gang of 2, one pod crashes, and its termination delay of an hour has just started. The update
-//! of another 2 pods is stuck because their replacements do not fit. Then nothing happens for 10 s. Then 3
-//! more nodes join: room for the 4 waiting pods. Simulated nodes do not start containers.
+//! 1 node x 8 GPUs. A base gang of 3 pods x 8 GPUs waits for room, and a scaled gang of 1 for the base. In a
+//! running gang of 2, the termination delay of an hour runs; the update of 2 other pods is stuck. Nothing
+//! happens for 10 s. Then 3 more nodes join.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_check::lifecycle::{conditions, counts, metrics};

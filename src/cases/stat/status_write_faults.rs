@@ -1,8 +1,6 @@
-//! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1). Pods fail and
-//! recover, and the group is scaled. Meanwhile a fault proxy disturbs about half of the operator's status
-//! writes: it returns a conflict, drops the response after the commit, drops the write, or sends it twice. Of
-//! the attempts of one write, it disturbs at most two in a row. A run with every crash point also disturbs
-//! only the n-th write, for every n.
+//! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1). A fault proxy
+//! disturbs about half of the operator's status writes, and of the attempts of one write at most two in a
+//! row. A run with every crash point also disturbs only the n-th write, for every n.
 
 use conformance_check::lifecycle::counts;
 use conformance_install::part::Part;
@@ -21,7 +19,6 @@ const CLIQUE: &str = "write-faults-0-router";
 const GROUP: &str = "write-faults-0-pool";
 
 const RESTS: usize = 4;
-/// The names of the rounds in which a rule must have been applied start with this.
 const HALF: &str = "half of the writes";
 
 pub(crate) const CASE: Case =

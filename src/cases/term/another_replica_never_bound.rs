@@ -1,6 +1,5 @@
-//! 2 nodes x 8 GPUs; a scaling group of 3 replicas of one pod x 8 GPUs (minimum 2): the third does not fit.
-//! The pod of the second replica crashes. After its termination, one pod waits while the termination delay
-//! expires three times, if gangs may stay partially bound. Then a node joins.
+//! 2 nodes x 8 GPUs; a scaling group of 3 replicas of one pod x 8 GPUs (minimum 2): the third does not fit
+//! until a node joins. If gangs may stay partially bound, the termination delay expires three times.
 
 use conformance_expect::scopes::Scope;
 

@@ -1,6 +1,5 @@
-//! 6 nodes x 8 GPUs; 2 replicas of a gang of 3 pods x 8 GPUs, each with an autoscaler. One pod of the first
-//! replica is lost together with its node, so its replacement waits. After the termination delay, the replica
-//! is terminated and created again: one pod short. Then the node is uncordoned.
+//! 6 nodes x 8 GPUs; 2 replicas of a gang of 3 pods x 8 GPUs, each with an autoscaler. One pod is lost
+//! together with its node, so the recreated replica is one pod short until the node is uncordoned.
 
 use conformance_facts::generations;
 

@@ -1,7 +1,5 @@
-//! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs. One pod of each gang uses a claim without a volume, so
-//! only the other pod is bound. The control gets its volume within the termination delay of 30 s and must not
-//! be terminated. The other gang must be terminated and created again after the delay; then it gets its
-//! volume and must be bound whole.
+//! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs, each with one pod that waits for a volume. The control
+//! gets its volume within the termination delay of 30 s, and the other gang only after it was terminated.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_driver::limits::RETRIES;
@@ -14,7 +12,6 @@ marks! {
     /// One pod of the stuck gang is bound, and this pod waits for its volume: `{"pod"}`.
     WAITS = "one pod bound, one waits for its volume";
     CONTROL_WHOLE = "the control is whole";
-    /// The stuck gang was terminated and created again, has its volume and is whole.
     WHOLE = "the stuck gang is whole";
 }
 

@@ -1,9 +1,7 @@
-//! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one. A pod of the clique
-//! crashes, so that the whole replica is terminated and created again. For a control PodCliqueSet this is
-//! undisturbed, while a fault proxy counts the operator's writes. For two others, the operator is killed
-//! after its n-th write, before it receives the response, and a new operator process starts. The run's seed
-//! chooses n; with `--depth full`, a run tries every n. In every second run, one more PodCliqueSet has a
-//! delay of 12 s, and the operator is down for that whole delay.
+//! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one. For a control, a
+//! fault proxy counts the operator's writes during gang termination. For two others, the operator is killed
+//! after its n-th write, before it receives the response. The run's seed chooses n; with `--depth full`, a
+//! run tries every n. In every second run, the operator is down for one more PodCliqueSet's delay of 12 s.
 
 use std::time::Duration;
 
@@ -23,7 +21,6 @@ marks! {
 }
 
 const CONTROL: &str = "control";
-/// The PodCliqueSet whose delay runs while the operator is down.
 const CLOCK: &str = "long-delay";
 /// The delay is long enough that one restarted by the new operator cannot pass as slowness.
 const LONG_DELAY: Duration = Duration::from_secs(12);

@@ -1,6 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and another of 3 waits. A pod of the first crashes, and
-//! the gang is terminated and created again after the termination delay. The freed capacity has room for one
-//! of the two gangs and one more pod. Then 2 more nodes join.
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and another of 3 waits. The termination of the first
+//! frees room for one of the two gangs and one more pod. Then 2 more nodes join.
 
 use conformance_facts::generations;
 

@@ -1,7 +1,5 @@
 //! 1 node x 8 GPUs and 1 without; a clique of one pod x 8 GPUs, and a scaling group of 2 replicas of 2 pods
-//! without GPUs (minimum 1). First a pod of the scaled replica crashes, then one of the replica in the base
-//! PodGang. Then one pod of each crashes while there is room only for the scaled PodGang, not for the base.
-//! Then there is room for both again.
+//! without GPUs (minimum 1). At last there is room only for the scaled PodGang, not for the base.
 
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
-//! 1 node; a scaling group of 2 replicas of one pod (minimum 1), with a termination delay of 6 s. The pod of
-//! the last replica crashes, and the group is scaled in while that replica's delay runs. After the delay
-//! would have expired, the group is scaled out again, and another delay passes.
+//! 1 node; a scaling group of 2 replicas of one pod (minimum 1), with a termination delay of 6 s. The group
+//! is scaled in and out again while the breached replica's delay would run.
 
 use conformance_expect::scopes::Scope;
 use conformance_facts::generations;
@@ -11,9 +10,7 @@ use crate::prelude::*;
 
 marks! {
     CRASHED = "the last replica crashes";
-    /// The delay would have expired since the group was scaled in.
     OUTLASTED = "scaled in for longer than the delay";
-    /// Another delay has passed since the group was scaled out again.
     OUT_AGAIN = "scaled out again for longer than the delay";
 }
 
@@ -56,7 +53,6 @@ fn never_recycled(history: &History) -> Ruling {
         .map(|scope| termination::times(history, &replica, &scope, 0)))
 }
 
-/// Undecided (`NotReached`) if the group was scaled in after the delay.
 fn scaled_in_time(history: &History) -> Ruling {
     let (crashed, _) = history.reached(CRASHED)?;
     let since = history.entries[crashed].at;

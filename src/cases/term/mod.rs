@@ -39,7 +39,6 @@ pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetR
     })
 }
 
-/// TERM-02 demands that the pods of each terminated PodCliqueSet replica are created again.
 fn requires_recreation(history: &History, replica: &SetReplica) -> Ruling {
     precondition(TERM_02, termination::recreated(history, replica, &replica.scope()))
 }
@@ -50,8 +49,7 @@ fn is_bound(live: &Live, clique: &str) -> bool {
     live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
 }
 
-/// A partially bound gang was terminated no earlier than a termination delay after its first pod was bound.
-/// The check allows one second less, because API times have whole seconds.
+/// API times have whole seconds, so the check allows one second less.
 fn not_recycled_early(history: &History, termination: &GangTermination<'_>, delay: u32) -> Ruling {
     let mut pods = history.pods().filter(|version| termination.old.contains(version.uid()));
     let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };

@@ -1,6 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs. One pod crashes and stays Terminating when the gang is
-//! terminated: the new generation is one pod short. Then a node joins: the new generation fits while the old
-//! pod still exists. The old pod is released last.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs. One pod stays Terminating when the gang is terminated:
+//! the new generation is one pod short until a node joins.
 
 use conformance_facts::generations;
 
@@ -8,9 +7,7 @@ use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
-    /// The scheduler has made its pass over the new generation, which does not fit yet.
     SHORT = "one pod short beside the old pod";
-    /// The new generation is bound whole, and the old pod still exists.
     BOUND_ALONGSIDE = "bound beside the old pod";
     OLD_POD_DELETED = "the old pod gone";
 }

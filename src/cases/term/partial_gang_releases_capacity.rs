@@ -1,6 +1,5 @@
-//! 1 node x 8 GPUs; a gang of a pod with 8 GPUs and one with 9: the first is bound, the second fits nowhere.
-//! The gang must release its node repeatedly while its termination delay of 6 s expires four times. Then a
-//! node with 16 GPUs joins.
+//! 1 node x 8 GPUs; a gang of a pod with 8 GPUs and one with 9, which fits nowhere until a node with 16 GPUs
+//! joins. The gang must release its node while its termination delay of 6 s expires four times.
 
 use conformance_driver::limits::RETRIES;
 use conformance_facts::generations::terminations;

@@ -1,8 +1,7 @@
-//! Rack `left` of one node x 8 GPUs; rack `right` of 2 nodes x 8 GPUs, which join one by one. One gang has a
-//! pod in `left` and 2 in `right`: its first clique is bound. Then a gang of one pod in each rack has its
-//! second clique bound. Each gang now needs the node that the other holds, and neither is ever breached.
-//! Their termination delay is 20 s, so that both are half bound on a busy machine too. Finally the same
-//! capacity is added again.
+//! Rack `left` of one node x 8 GPUs; rack `right` of 2 nodes x 8 GPUs, which join one by one. A gang of 1 pod
+//! in `left` and 2 in `right`, and one of a pod in each rack: each is half bound, needs the node that the
+//! other holds, and is never breached. The termination delay is 20 s, so that both are half bound on a busy
+//! machine too.
 
 use conformance_driver::limits::RETRIES;
 use conformance_facts::binding::bound_pods;

@@ -1,13 +1,11 @@
-//! 1 node; three gangs of 2 pods. In the first, a pod started, failed and is not Ready. In the second, a pod
-//! started and is not Ready, though it never ended. In the third, one pod is still being created and one is
-//! still in an init container, for two termination delays.
+//! 1 node; three gangs of 2 pods. In the first, a pod started and failed; in the second, one started and is
+//! not Ready; in the third, pods are still being created or initialized, for two termination delays.
 
 use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 
 marks! { WAITED = "two delays of unreadiness"; }
 
-/// The gangs whose pod fails, and how.
 const FAILING: [(&str, Containers); 2] =
     [("crashes", Containers::Crashing), ("not-ready", Containers::Unready)];
 const STARTS: &str = "starts-0-worker";

@@ -1,6 +1,5 @@
-//! Block `old` of one node x 16 GPUs and one x 8, each in its own rack. A gang of 3 pods x 8 GPUs that must
-//! be in one block fills it. Then block `new` of 3 nodes x 8 GPUs in two racks joins. Otherwise like
-//! `term/recreated-in-other-rack`.
+//! Block `old` of one node x 16 GPUs and one x 8, each in its own rack, and block `new` of 3 nodes x 8 GPUs
+//! in two racks; a gang of 3 pods x 8 GPUs in one block. Otherwise like `term/recreated-in-other-rack`.
 
 use conformance_contract::names::BLOCK;
 

@@ -1,6 +1,5 @@
-//! Rack `old` of one node x 16 GPUs and one x 8. A gang of 3 pods x 8 GPUs that must be in one rack fills it.
-//! Then rack `new` of 3 nodes x 8 GPUs joins. The pod on the small node is lost together with the node. Rack
-//! `old` then has room for 2 pods of the recreated gang, and a scheduler that ignores racks would use it.
+//! Rack `old` of one node x 16 GPUs and one x 8; a gang of 3 pods x 8 GPUs in one rack fills it. Rack `new`
+//! of 3 nodes x 8 GPUs joins. Without its small node, `old` has room for 2 pods of the recreated gang.
 
 use conformance_facts::generations;
 

@@ -10,7 +10,6 @@ use super::replica;
 use crate::prelude::*;
 
 marks! {
-    /// The scheduler has made its pass over the replica, which does not fit yet.
     SHORT = "one pod short of the replica";
     WHOLE = "the replica bound again";
 }

@@ -1,7 +1,6 @@
 //! A node x 16 GPUs with a device; a gang of 2 pods x 8 GPUs fills it, and the two share the device by one
-//! claim. Then a second such node joins, and the first is lost: it is cordoned, its device is withdrawn, one
-//! pod crashes, and the other stays Terminating when the gang is terminated. Until that pod is gone, the
-//! claim stays allocated to its node. Then the new generation can be bound to the second node.
+//! claim. A second such node joins, and the first is lost. Until its Terminating pod is gone, the claim stays
+//! allocated to it.
 
 use conformance_check::lifecycle::claims;
 use conformance_facts::generations;
@@ -11,11 +10,8 @@ use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
-    /// The node is lost, and only one pod of the gang is left on it, Terminating.
     LOST = "only a hanging pod on the lost node";
-    /// The scheduler has made its pass over the new generation, whose claim the Terminating pod still uses.
     HELD = "the claim held by the hanging pod";
-    /// That pod is deleted, and the new generation is bound whole.
     BOUND = "bound to the other node";
 }
 
@@ -113,8 +109,7 @@ mod tests {
         })
     }
 
-    /// `a` and `b` run on the lost node. One of their replacements `c` and `d` is bound. Both are replaced by
-    /// `e` and `f`.
+    /// One of the replacements `c` and `d` is bound. Both are replaced by `e` and `f`.
     fn recreated_twice() -> Story {
         let started = Story::whole().submitted(one_clique(SET, 2)).added(claim(Some("lost"), &["a", "b"]));
         let started = started.all_added(["a", "b"].map(|name| pod(name, Some("lost"))));

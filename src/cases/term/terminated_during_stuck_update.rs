@@ -1,7 +1,5 @@
 //! 4 nodes x 8 GPUs; 2 replicas of a clique of 2 pods x 8 GPUs, all required. The nodes of the first replica
-//! are cordoned, and the template changes: the first update step deletes a pod whose replacement does not
-//! fit. Then a pod of the second replica crashes. The nodes are uncordoned, and once the update has ended, a
-//! pod of the first replica crashes.
+//! are cordoned, so its update is stuck. Then the second is breached, and after the update the first.
 
 use conformance_check::lifecycle::metrics;
 use conformance_facts::generations;
@@ -12,7 +10,6 @@ use crate::prelude::*;
 marks! {
     RECYCLED = "both replicas recycled";
     UPDATED = "the update ended after all";
-    /// A replica was breached after the update, and was terminated and created again.
     AGAIN = "recycled after the update";
 }
 

@@ -1,8 +1,6 @@
-//! 1 node; 2 replicas of a gang of two cliques, with a termination delay of an hour. A clique of the first
-//! replica is scaled out, and another is breached; then the delay is cut to 2 s. The second replica is
-//! breached and scaled in at once. Then the clique that was scaled out is deleted by hand. Finally the
-//! PodCliqueSet is deleted while the delay of its replica runs; one of its pods stays Terminating until that
-//! delay would have expired.
+//! 1 node; 2 replicas of a gang of two cliques, with a termination delay of an hour. The delay is cut to 2 s
+//! while the first replica is breached. The PodCliqueSet is deleted while a delay runs, and one of its pods
+//! stays Terminating until that delay would have expired.
 
 use conformance_check::none;
 use conformance_expect::scopes::Scope;
@@ -23,7 +21,6 @@ marks! {
     SCALED_IN = "replica scaled in while its clock ran";
     BY_HAND = "clique deleted by hand";
     BACK = "clique back";
-    /// A delay runs, and the PodCliqueSet is about to be deleted.
     SET_DELETED = "set deleted while a clock runs";
     OUTLASTED = "a deletion longer than the delay";
 }
@@ -217,7 +214,6 @@ mod tests {
         story.mark(CUT, Value::Null)
     }
 
-    /// The first replica is terminated, and its new pod is bound.
     fn recycled(story: Story) -> Story {
         let deletion = story.modified(terminating(pod("a", Some("n"))));
         deletion.added(pod("b", None)).modified(pod("b", Some("n")))

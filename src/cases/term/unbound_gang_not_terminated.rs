@@ -1,8 +1,6 @@
-//! 3 nodes x 4 GPUs; a gang of 3 pods x 4 GPUs runs. A gang of 4 pods x 8 GPUs never fits, and cannot use the
-//! first gang's nodes. A pod of the first is lost together with its node: the gang is terminated, created
-//! again, and waits. Both gangs wait while the termination delay expires three times. Then the node is
-//! uncordoned: the first is bound whole, is breached again, and is terminated again. Then 4 nodes x 8 GPUs
-//! join: the second is bound with its original pods.
+//! 3 nodes x 4 GPUs; a gang of 3 pods x 4 GPUs runs. A gang of 4 pods x 8 GPUs fits nowhere until 4 nodes x 8
+//! GPUs join. Without one node, the first gang waits after its termination. Both wait while the delay expires
+//! three times; then the first is bound, breached and terminated again.
 
 use conformance_facts::generations;
 

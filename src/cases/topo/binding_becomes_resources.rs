@@ -1,6 +1,5 @@
-//! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share. Then a
-//! third rack of one node joins and is deleted again; a leased node loses its rack label instead. Then a node
-//! moves from rack b to rack a. KAI's Topology lists the binding's keys regardless of nodes; Volcano's
+//! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share, and a third
+//! rack of one node for a while. KAI's Topology lists the binding's keys regardless of nodes; Volcano's
 //! HyperNodes are the domains of the existing nodes. A synthetic root above all levels is allowed.
 
 use conformance_check::topology_resources::match_binding;

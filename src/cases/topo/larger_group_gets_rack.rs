@@ -1,6 +1,5 @@
-//! Rack a of 2 nodes x 16 GPUs, rack b of one; a gang of two groups that must each be in one rack. The first,
-//! 2 pods x 8 GPUs, fits either rack; the second, 2 pods x 16 GPUs, needs all of rack a. The gang fits only
-//! if the first group does not use rack a.
+//! Rack a of 2 nodes x 16 GPUs, rack b of one. A gang fits only if its first group, 2 pods x 8 GPUs in one
+//! rack, leaves rack a to its second, 2 pods x 16 GPUs in one rack.
 
 use crate::prelude::*;
 

@@ -34,7 +34,6 @@ const fn three_racks(gpus: u32) -> [Nodes; 6] {
     [a, b, c, a, b, c]
 }
 
-/// Moves a node of the case to another rack, as an administrator does who corrects its label.
 async fn move_node(test: &TestContext, index: usize, rack: &str) -> Result<(), Stop> {
     let (node, rack) = (&test.nodes[index].name, test.domain(rack));
     test.patch("Node", node, json!({"metadata": {"labels": {(RACK): rack}}})).await?;

@@ -1,7 +1,6 @@
-//! 2 blocks of 2 racks of 2 nodes x 16 GPUs; adjacent node names are in different domains. A gang that must
-//! be in one block has 2 replicas of a scaling group that must each be in one rack. A replica has 2 cliques
-//! of 2 pods x 8 GPUs that must each be on one host. Each fills its domain, and the other block has room for
-//! part of any of them.
+//! 2 blocks of 2 racks of 2 nodes x 16 GPUs; adjacent node names are in different domains. A gang in one
+//! block has 2 replicas of a scaling group, each in one rack, of 2 cliques of 2 pods x 8 GPUs, each on one
+//! host. Each fills its domain, and the other block has room for part of any of them.
 
 use conformance_contract::names::{BLOCK, HOST};
 

@@ -1,5 +1,4 @@
-//! Racks a and b of 2 nodes x 8 GPUs. A node moves from rack b to rack a. Only then has a rack room for a gang
-//! of 3 pods x 8 GPUs that must be in one rack.
+//! Racks a and b of 2 nodes x 8 GPUs. With a node of rack b, rack a has room for a gang of 3 pods x 8 GPUs.
 
 use crate::prelude::*;
 

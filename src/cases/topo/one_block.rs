@@ -23,7 +23,6 @@ pub(crate) const CASE: Case = Case::new(
 
 const SETS: Sets = Sets { filler: "block-filler", too_large: "no-block", fits: "one-block" };
 
-/// The PodCliqueSets to submit, in this order.
 #[derive(Clone, Copy)]
 pub(crate) struct Sets {
     pub filler: &'static str,

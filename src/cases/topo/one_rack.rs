@@ -1,6 +1,5 @@
 //! Racks a and b of one node x 8 GPUs, racks c and d of 2 nodes x 16 GPUs; a gang of 2 with 2 surplus pods,
-//! each x 8 GPUs: all 4 fit in c or d. A scheduler that spreads pods uses 4 of 6 empty nodes, more than any
-//! rack has; one that fills small nodes first starts with a and b.
+//! each x 8 GPUs: all fit in c or d. Spread pods use 4 nodes, more than any rack has.
 
 use crate::prelude::*;
 

@@ -1,6 +1,5 @@
 //! Rack `wide`: 2 nodes x 8 and 4 nodes x 7 GPUs, all 44 free. Rack `deep`: 2 nodes x 24 GPUs, of which a
-//! filler pod takes 16: 32 of 48 free. A gang of 4 pods x 8 GPUs that must be in one rack: `wide` has room
-//! for 2 of them, `deep` for 4.
+//! filler takes 16: 32 free. Of a gang of 4 pods x 8 GPUs in one rack, `wide` has room for 2, `deep` for 4.
 
 use crate::prelude::*;
 

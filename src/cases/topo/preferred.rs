@@ -1,7 +1,6 @@
-//! Rack a of one node x 24 GPUs, rack b of one x 8, rack c of 2 x 16. `possible`, 4 pods x 8 GPUs, prefers
-//! one rack, and c has room; a scheduler that fills small or large nodes first goes elsewhere. That leaves a
-//! and b. `impossible`, also 4 pods x 8 GPUs, prefers one rack, fits none, and must be bound anyway. Rack d
-//! of one node x 2 GPUs is for `both-levels`, 2 pods x 1 GPU, which requires one rack and also prefers one.
+//! Rack a of one node x 24 GPUs, rack b of one x 8, rack c of 2 x 16, rack d of one x 2. `possible`, 4 pods x
+//! 8 GPUs, prefers one rack, and c has room. `impossible`, also 4 pods x 8 GPUs, fits no rack and must be
+//! bound anyway. `both-levels`, 2 pods x 1 GPU, requires one rack and also prefers one.
 
 use crate::prelude::*;
 

@@ -1,6 +1,5 @@
 //! 2 replicas of 3 gangs of 2 pods x 8 GPUs, a base gang and two scaled ones: 6 pods per replica. Racks a and
-//! b have room for 6 pods and rack c for 4. A scheduler that packs gangs one by one starts with c, where no
-//! replica fits; one that spreads them alternates between a and b.
+//! b have room for 6 pods and rack c for 4, where gangs that are packed one by one would start.
 
 use crate::prelude::*;
 

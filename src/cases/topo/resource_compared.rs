@@ -1,6 +1,5 @@
 //! A topology binding that only this case uses refers to a topology resource that a third party must create.
-//! The backend compares the two and creates none. At first the resource is missing. With KAI, the harness
-//! then creates a matching one, which must stay unchanged while the binding changes.
+//! The backend compares the two and creates none.
 
 use conformance_check::topology_resources::{
     names_reference, never_created_for, reports_in_sync, reports_out_of_sync, untouched,

@@ -1,6 +1,5 @@
-//! A block of 3 racks of 2 nodes x 16 GPUs, with interleaved node names; a base gang and two scaled ones of 4
-//! pods x 8 GPUs each. The PodCliqueSet must be in one block, which is always satisfied here. Its scaling
-//! group must be in one rack, and for scaled gangs this replaces the PodCliqueSet's constraint.
+//! A block of 3 racks of 2 nodes x 16 GPUs; a base gang and two scaled ones of 4 pods x 8 GPUs each. For
+//! scaled gangs, the group's rack replaces the PodCliqueSet's block, which is always satisfied here.
 
 use super::three_racks;
 use crate::prelude::*;

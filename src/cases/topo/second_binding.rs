@@ -1,6 +1,5 @@
 //! Racks a and b under the topology binding that all cases share. Volcano's HyperNodes have one parent each,
-//! so they can be the domains of only one binding. A second binding is refused. The first keeps working,
-//! which a third rack shows.
+//! so they can be the domains of only one binding. A third rack shows that the first keeps working.
 
 use conformance_check::topology_resources::{match_binding, never_created_for, reports_out_of_sync};
 use conformance_contract::names::TOPOLOGY;

@@ -1,7 +1,6 @@
 //! 1 node x 8 GPUs; a clique of 3 pods (minimum 2), a scaling group of 4 replicas (minimum 1), and a control,
-//! each pod with a GPU. The templates change to pods of 64 GPUs, which do not fit. The control's template
-//! changes last. Once the control is updated, the group, which lacks a replica, is scaled in 4 -> 2. Then the
-//! templates change back.
+//! each pod with a GPU. The new pods of 64 GPUs do not fit. Then the group, which lacks a replica, is scaled
+//! in 4 -> 2.
 
 use conformance_check::lifecycle::scaled;
 use conformance_driver::updates::resize;

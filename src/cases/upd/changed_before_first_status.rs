@@ -1,7 +1,5 @@
-//! 1 node; a PodCliqueSet of 2 pods, and a control of 1 pod. A fault proxy refuses the operator's status
-//! writes for the first PodCliqueSet. Its template changes before any status is written. The control
-//! converges before the change, so the operator has had time for the first. After the change, the proxy lets
-//! the writes through.
+//! 1 node; a PodCliqueSet of 2 pods, whose template changes before any status is written, and a control of 1
+//! pod. Once the control has converged, the operator has had time for the first.
 
 use conformance_facts::updates::lacks_pods;
 use conformance_install::part::Part;

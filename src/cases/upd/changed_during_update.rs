@@ -1,7 +1,5 @@
-//! 1 node x 8 GPUs; 2 replicas of a PodCliqueSet. Each has a clique of 2 pods x 1 GPU (minimum 1), and a
-//! scaling group of 2 replicas of 1 pod without GPUs (minimum 1). The templates change, and change again once
-//! a pod has been replaced. Then they change twice without a pause, and again once one replica is updated.
-//! Pods created later than 5 s after a change must have the new template.
+//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods x 1 GPU (minimum 1) and a scaling group of 2 replicas of
+//! 1 pod without GPUs (minimum 1). Pods created later than 5 s after a change must have the new template.
 
 use conformance_facts::health::is_ready;
 use conformance_facts::updates::is_of_revision;

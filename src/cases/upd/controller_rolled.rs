@@ -1,7 +1,6 @@
 //! 1 node x 1 GPU, and one x 2 GPUs that joins later; 3 replicas of a clique of 1 pod without a GPU, and a
-//! second PodCliqueSet of 2 such pods. The template changes to pods with a GPU: the first replica's pod is
-//! bound, the second's does not fit, and the third replica waits for its update. Then the operator's
-//! Deployment is rolled, and afterwards the second node joins.
+//! second PodCliqueSet of 2 such pods. The new pods need a GPU: the first replica's fits, the second's does
+//! not, and the third waits.
 
 use conformance_check::{kubelets, leadership};
 use conformance_driver::lease_watch::LeaseWatch;
@@ -19,7 +18,6 @@ marks! {
 
 const SET: &str = "updated";
 const CONTROL: &str = "control";
-/// The cliques that the update has reached when the operator is rolled.
 const REACHED: [&str; 2] = ["updated-0-worker", "updated-1-worker"];
 
 pub(crate) const CASE: Case =

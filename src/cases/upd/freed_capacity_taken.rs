@@ -1,9 +1,7 @@
 //! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all required. Its nodes are closed to all
-//! other gangs except two, one of a single pod and one of 2 pods x 8 GPUs. The single pod waits. The template
-//! changes, and the single pod takes the node that the first update step frees. Only then are the two pods
-//! submitted, because on Koordinator their retries might keep the free node blocked (AON-10). They do not
-//! fit. After a later update has ended, 3 nodes x 8 GPUs join, room for all, and the first nodes are opened
-//! again.
+//! other gangs except one of a single pod and one of 2 pods x 8 GPUs. The single pod takes the node that the
+//! first update step frees. Only then are the two pods submitted, because on Koordinator their retries might
+//! keep the free node blocked (AON-10). Then 3 nodes x 8 GPUs join, room for all.
 
 use crate::prelude::*;
 
@@ -15,7 +13,6 @@ marks! {
 
 const SET: &str = "updated";
 const CLIQUE: &str = "updated-0-worker";
-/// The gang whose pod fits on the node that an update step frees.
 const SINGLE: &str = "one-pod";
 const PAIR: &str = "two-pods";
 const CONTROL: &str = "control-updated";

@@ -37,7 +37,6 @@ async fn until_first_new_pod(
     .await
 }
 
-/// The findings on the order and the status of a rolling update, whichever of its pods are replaced.
 fn rolling_rules(history: &History, set: &str, end: MarkName) -> [Finding; 5] {
     [
         finding(UPD_03, || at_any_time(history, end, || updates::one_replica_at_a_time(history, set))),
@@ -48,8 +47,7 @@ fn rolling_rules(history: &History, set: &str, end: MarkName) -> [Finding; 5] {
     ]
 }
 
-/// A rule that applies regardless of how far the update came. Undecided (`NotReached`) if it is satisfied but
-/// the case did not reach the mark `end`.
+/// Returns `NotReached` if it is satisfied but the case did not reach the mark `end`.
 fn at_any_time(history: &History, end: MarkName, rule: impl FnOnce() -> Ruling) -> Ruling {
     updates::are_admitted(history)?;
     all([rule(), history.reached(end).map(drop)])

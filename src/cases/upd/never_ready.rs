@@ -1,6 +1,5 @@
 //! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 1), and a control. The
-//! templates change to pods whose containers never start, as with a missing image. The control's template
-//! changes last. Once the control is updated, the other templates change back.
+//! containers of the new templates never start, as with a missing image.
 
 use conformance_driver::pod_health::UNSTARTED;
 use conformance_driver::updates::set_revision;

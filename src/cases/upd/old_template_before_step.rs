@@ -1,8 +1,6 @@
 //! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods and a scaling group of 2 replicas of one, each pod with
-//! a GPU. The templates change to pods of 64 GPUs, which do not fit, so the update stops at the first
-//! replica. In the second, a pod of the clique and one of the group are lost; with the old template, they
-//! fit. The same is repeated after a second change to such pods. Then the templates change back to pods with
-//! a GPU.
+//! a GPU. New pods of 64 GPUs do not fit, so the update stops at the first replica. Lost pods of the second
+//! fit with the old template.
 
 use conformance_driver::updates::resize;
 use conformance_facts::health::{awaits_binding, is_bound};

@@ -1,6 +1,5 @@
 //! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a control of 2 pods
-//! without it. Both change. One pod of the first is deleted by hand, one is evicted and one is added, and
-//! then the first is scaled in by one.
+//! without it.
 
 use conformance_check::lifecycle::scaled;
 use conformance_driver::context::Disruption;
@@ -12,7 +11,6 @@ marks! {
     OUTLASTED = "an update that began later is over";
     BACK = "the deleted pod is back";
     GROWN = "one pod more";
-    /// The PodCliqueSet has one pod less, and its clique counts the new pods.
     SHRUNK = "one pod less";
 }
 

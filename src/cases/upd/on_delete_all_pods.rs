@@ -1,6 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, with the strategy OnDelete, runs, and its template changes.
-//! The nodes are closed to new pods, and the case deletes the gang's pods. Two nodes are opened, so 2 of 3
-//! pods fit. Then the third node is opened.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, with the strategy OnDelete, whose pods the case deletes while
+//! the nodes are closed. With two nodes open, 2 of 3 pods fit.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +10,6 @@ use crate::term::replica;
 
 marks! {
     DELETED = "all pods deleted by hand";
-    /// The scheduler has made its pass with room for 2 of 3.
     SHORT = "room for two of three";
     BACK = "all are back";
 }

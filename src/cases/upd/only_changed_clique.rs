@@ -1,5 +1,4 @@
-//! 1 node; a standalone clique of 2 pods, another of 2, and a scaling group of 2 replicas of one pod. Then a
-//! label changes in the template of the first clique only.
+//! 1 node; a clique of 2 pods, another of 2, and a scaling group of 2 replicas of one pod.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +73,6 @@ mod tests {
 
     use super::*;
 
-    /// A pod of each clique runs. After the change, the pod of this clique is replaced.
     #[rstest::rstest]
     #[case::changed("partly-0-changed", &[])]
     #[case::standalone(KEPT[0], &["replaced-though-its-template-is-unchanged"])]

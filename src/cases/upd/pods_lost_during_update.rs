@@ -1,6 +1,5 @@
-//! 1 node x 8 GPUs; 2 replicas of a PodCliqueSet. Each has a clique of 2 pods x 1 GPU (minimum 1), and a
-//! scaling group of 2 replicas of one pod without GPUs (minimum 1). The templates change. Once a pod of the
-//! first replica has been replaced, a pod of the second replica's clique and one of its group are lost.
+//! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods x 1 GPU (minimum 1) and a scaling group of 2 replicas of
+//! one pod without GPUs (minimum 1). While the first replica is updated, the second loses pods.
 
 use super::{rolling_rules, until_first_new_pod};
 use crate::prelude::*;

@@ -1,14 +1,11 @@
-//! Rack `home` of 2 nodes x 8 GPUs; rack `away` of one node x 8. A gang of 2 pods x 8 GPUs, both required,
-//! that must be in one rack, is bound in `home` while `away` is cordoned. Then `home` is cordoned instead,
-//! and the template changes: the first replacement fits only in `away`. Once the scheduler has passed over
-//! it, `home` is uncordoned.
+//! Rack `home` of 2 nodes x 8 GPUs; rack `away` of one node x 8; a gang of 2 pods x 8 GPUs, both required, in
+//! one rack. While `home` is cordoned, the first replacement fits only in `away`.
 
 use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 
 marks! {
-    /// The scheduler has tried the replacement, which fits only in another domain.
     TRIED = "the replacement was tried";
     UPDATED = "every pod is new";
 }

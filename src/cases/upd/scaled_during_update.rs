@@ -1,8 +1,6 @@
 //! 1 node without GPUs; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas of a pod (minimum
-//! 1). Right before the template changes, the PodCliqueSet, the group and the clique are each scaled out by
-//! one. Once the update has started, each is scaled out by one more. The next update scales everything back
-//! in the same two steps: the clique to fewer pods than were updated, and the PodCliqueSet while the replica
-//! that is removed is being updated.
+//! 1). Everything is scaled out right before and during an update, and back in the next one: the clique to
+//! fewer pods than were updated, the PodCliqueSet while the removed replica is being updated.
 
 use conformance_check::gangs;
 use conformance_facts::updates::is_of_revision;
@@ -11,9 +9,7 @@ use crate::prelude::*;
 
 marks! {
     STARTED = "an update has begun";
-    /// Everything that was scaled out before and during an update exists, and is new.
     GROWN = "all is scaled out and new";
-    /// Everything that was scaled in before and during an update is deleted, and the rest is new.
     SHRUNK = "all is scaled in and new";
 }
 

@@ -1,6 +1,5 @@
 //! 4 nodes x 8 GPUs; a scaling group of 2 replicas of 2 pods x 8 GPUs (minimum 1). A node of the scaled
-//! replica is cordoned and the template changes: when the replica is updated, it is one pod short. Then the
-//! node is uncordoned.
+//! replica is cordoned, so the updated replica is one pod short.
 
 use conformance_expect::Unit;
 use conformance_expect::scopes::Scope;

@@ -1,7 +1,5 @@
 //! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a control of 2 pods
-//! without it, each pod with a GPU. The template changes, and no pod is replaced. Then the strategy changes
-//! to RollingRecreate, which replaces all three. It changes back during another update, which stops after its
-//! current step. Finally two of the pods crash, and the gang is terminated and created again.
+//! without it, each pod with a GPU. The strategy changes to RollingRecreate, and back during another update.
 
 use conformance_facts::updates::is_of_revision;
 
@@ -11,7 +9,6 @@ use crate::prelude::*;
 
 marks! {
     ROLLED = "what was old was rolled";
-    /// The strategy changed back during an update, and a later update has ended.
     HALTED = "halted";
     RECYCLED = "recycled";
 }

@@ -1,7 +1,5 @@
-//! 1 node; a clique of 2 pods and a scaling group of 1, and a control of 1 pod. Everything in the first
-//! PodCliqueSet that is not a template changes, including its replicas several times in a row and the limits
-//! of its autoscalers. Then a label, an annotation and the pod spec of the control's template change, one
-//! after the other.
+//! 1 node; a clique of 2 pods and a scaling group of 1, of which everything but the templates changes, and a
+//! control of 1 pod, whose template changes.
 
 use crate::prelude::*;
 

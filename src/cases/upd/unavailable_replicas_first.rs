@@ -1,5 +1,4 @@
-//! 1 node x 2 GPUs; 3 replicas of a pod x 1 GPU: one does not fit. Of the other two, the later crashes. Then
-//! the template changes, and a node with a GPU joins.
+//! 1 node x 2 GPUs; 3 replicas of a pod x 1 GPU: one does not fit, and the later of the other two crashes.
 
 use conformance_facts::health::is_ready;
 use conformance_facts::updates::is_of_revision;

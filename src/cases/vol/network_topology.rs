@@ -1,6 +1,5 @@
-//! One block of 2 racks of a node each, from which HyperNodes are created. `whole` requires a rack, `parts` a
-//! host for one of its two cliques, `both` a block, and in it a rack for one clique. `grouped` has a scaling
-//! group of two cliques.
+//! One block of 2 racks of a node each. `whole` requires a rack, `parts` a host for one of its two cliques,
+//! `both` a block, and in it a rack for one clique. `grouped` has a scaling group of two cliques.
 
 use conformance_contract::clauses::Feature::TopologyPerGroup;
 use conformance_contract::names::{BLOCK, HOST};
@@ -81,8 +80,7 @@ fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str
     Ok(tiers)
 }
 
-/// A `networkTopology` is hard and ends at the level of the key, by number or by name. Without a key, there
-/// is none.
+/// By number or by name. Without a key, there is no `networkTopology`.
 fn limits(found: &Value, key: Option<&str>, tiers: &[(&str, &Value)]) -> bool {
     let Some(key) = key else { return found.is_null() };
     let Some((_, hyper_node)) = tiers.iter().find(|(level, _)| *level == key) else { return false };

@@ -1,6 +1,4 @@
-//! Three queues that only this case uses: `open` and `other` are Open, `closed` is not. A queue `missing`
-//! does not exist. `named` has two cliques. For live gangs, the queue is named by the PodCliqueSet, by its
-//! cliques, or not at all.
+//! Three queues of this case: `open` and `other` are Open, `closed` is not; `missing` does not exist.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_driver::admission_attempts::template;
@@ -15,14 +13,12 @@ pub(crate) const CASE: Case =
     case!("One open queue reaches the PodGroup and stays; any other queue is refused")
         .clauses(&[VOL_03, VOL_07, VOL_08]);
 
-/// Shows that admission has seen the queues open.
 const OPEN: &[Attempt] = &[
     admitted("a queue that was opened", |pcs| on_set(pcs, "open")),
     admitted("another queue that was opened", |pcs| on_set(pcs, "other")),
     admitted("a queue that is still open", |pcs| on_set(pcs, "closed")),
 ];
 
-/// Shows that admission has seen the queue closed.
 const CLOSED: &[Attempt] =
     &[refused("a queue that was closed", &["-closed", "Open"], |pcs| on_set(pcs, "closed"))];
 

@@ -1,6 +1,5 @@
-//! koord-scheduler with the flush interval that Koordinator ships, five minutes. 1 to 3 nodes x 8 GPUs; a
-//! gang of 2 pods x 8 GPUs per reason, one after the other. In other cases the interval is 5 s, with which a
-//! gang that no event wakes would sometimes be bound within the limit.
+//! koord-scheduler with its default flush interval, five minutes. 1 to 3 nodes x 8 GPUs; a gang of 2 pods x 8
+//! GPUs per reason. In other cases the interval is 5 s, which could hide an event that has no effect.
 
 use conformance_check::wake_up;
 use conformance_install::schedulers::koord_scheduler::FLUSH;
@@ -23,8 +22,7 @@ pub(crate) const CASE: Case =
 
 const VOLUMELESS: &str = "waits-for-a-volume";
 
-/// The clause, the name of the waiting PodCliqueSet, and its reason. The last row needs the third node, and
-/// in the others it would make room.
+/// The last row needs the third node, and in the others it would make room.
 const ROWS: [(&str, &str, Reason); 7] = [
     (WAKE_01, "waits-for-a-node", Reason::NodeMissing),
     (WAKE_02, "waits-for-an-uncordon", Reason::Cordoned),
@@ -55,7 +53,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     gang_resource_created::drive(test).await
 }
 
-/// Deletes a PodCliqueSet, and waits until its pods are deleted.
 async fn remove(test: &TestContext, set: &str) -> Result<(), Stop> {
     test.delete("PodCliqueSet", set).await?;
     let deleted = Awaited::demanded_by(DEL_01, format!("the pods of PodCliqueSet {set} deleted"));
@@ -86,7 +83,6 @@ mod tests {
     use super::super::ENDED;
     use super::*;
 
-    /// The first gang is bound in time and deleted, and the second is bound in part.
     #[test]
     fn each_gang_is_judged_before_the_next_one_waits() {
         let [(_, first, _), (_, second, _), ..] = ROWS;

@@ -1,10 +1,8 @@
-//! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends. Most cases differ in the reason
-//! only.
+//! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends.
 //!
 //! kube-scheduler has its default flush interval here, five minutes. Volcano and KAI look at every gang in
-//! each session, every 200 ms. koord-scheduler flushes every 5 s in other cases, which would hide an event
-//! that has no effect. So `wake/koordinator` restarts it with the default interval, and tries the reasons
-//! one by one.
+//! each session, every 200 ms. koord-scheduler flushes every 5 s, which would hide an event that has no
+//! effect, except in `wake/koordinator`.
 
 pub(crate) mod claim_freed;
 pub(crate) mod gang_deleted;
@@ -36,17 +34,12 @@ marks! {
     BOUND = "the waiting gang is bound";
 }
 
-/// The pods of each waiting gang.
 const PODS: usize = 2;
 
-/// Why a gang waits.
 #[derive(Debug, Clone, Copy)]
 enum Reason {
-    /// A node has not joined yet.
     NodeMissing,
-    /// The last node is cordoned.
     Cordoned,
-    /// The last node has a taint.
     Tainted,
     /// The last node is in no rack, and the gang must be in one.
     Unlabelled,
@@ -111,7 +104,6 @@ fn last_node(test: &TestContext) -> String {
     test.nodes.last().map(|node| node.name.clone()).unwrap_or_default()
 }
 
-/// Submits a PodCliqueSet, and waits until all of its pods are bound.
 async fn hold_room(test: &mut TestContext, holder: &str) -> Result<(), Stop> {
     let gangs = test.submit(holder).await?;
     test.until_bound(gangs.iter().map(Gang::pods).sum()).await
@@ -166,8 +158,7 @@ fn check(history: &History, clause: &'static str, set: &str) -> Vec<Finding> {
     })]
 }
 
-/// The units of a PodCliqueSet, and the entry at which the reason for its waiting ended. No pod was bound
-/// before.
+/// No pod was bound before the entry at which the reason for waiting ended.
 fn waiting(history: &History, set: &str) -> Result<(Vec<Unit>, usize), Broken> {
     let ended = history.marks(ENDED).find(|(_, mark)| mark.detail["set"] == set);
     let not_reached = || Broken::NotReached(format!("the reason why PodCliqueSet {set} waits did not end"));

@@ -1,5 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 1 pod x 8 GPUs was deleted, and its pod is still Terminating. A gang of 2
-//! pods x 8 GPUs waits: one short. The pod finishes terminating.
+//! 2 nodes x 8 GPUs; a deleted gang's pod x 8 GPUs is still Terminating. A gang of 2 pods x 8 GPUs waits.
 
 use super::Reason;
 use crate::prelude::*;

@@ -1,6 +1,5 @@
-//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits. Its queue does not exist, and is created. On
-//! Volcano, admission requires the queue. There, it exists until the gang waits for a cordoned node, and is
-//! deleted before the node is uncordoned.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits. Volcano's admission requires the queue, so there
+//! it exists until the gang waits for a cordoned node.
 
 use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_driver::queues::QUEUE;
@@ -14,7 +13,6 @@ pub(crate) const CASE: Case = case!("A waiting gang is bound soon after its queu
     .clauses(&[WAKE_12])
     .nodes(&[nodes(2).gpus(8)]);
 
-/// Shows that admission has seen the queue.
 const OPEN: &[Attempt] = &[admitted("a PodCliqueSet in the open queue", |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -36,7 +34,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_bound(test, SET).await
 }
 
-/// The gang waits for room, then for its queue only.
 async fn wait_for_room(test: &mut TestContext, pcs: Value, queue: &str) -> Result<(), Stop> {
     let node = last_node(test);
     test.cordon(&node, true).await?;

@@ -1,5 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits. Its queue has a limit of 8 GPUs: one pod short.
-//! The limit is removed.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits, in a queue with a limit of 8 GPUs: one pod short.
 
 use conformance_contract::names::KAI_QUEUE;
 

@@ -1,5 +1,4 @@
-//! Rack a has 1 node x 8 GPUs, and another node x 8 GPUs is in no rack; a gang of 2 pods x 8 GPUs that must
-//! be in one rack: one short. The other node gets the labels of rack a.
+//! 2 nodes x 8 GPUs, of which only one is in rack a; a gang of 2 pods x 8 GPUs in one rack: one short.
 
 use super::Reason;
 use crate::prelude::*;

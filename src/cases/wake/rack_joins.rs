@@ -1,5 +1,4 @@
-//! Rack a has 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs that must be in one rack: one short. Rack b joins
-//! with 2 nodes x 8 GPUs. On Volcano, the HyperNode of rack b appears.
+//! Rack a has 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs in one rack: one short. Rack b joins with 2 nodes.
 
 use super::Reason;
 use crate::prelude::*;

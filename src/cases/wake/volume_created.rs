@@ -1,5 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits. Both pods use a claim without a volume. The
-//! volume is created.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits. Both pods use a claim without a volume.
 
 use super::Reason;
 use crate::prelude::*;
