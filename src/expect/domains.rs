@@ -1,5 +1,4 @@
-//! Topology domains: the host, rack and block of each node, and the domains that a scheduler's own topology
-//! model should contain.
+//! Topology domains: the host, rack and block of each node.
 
 use std::collections::BTreeSet;
 

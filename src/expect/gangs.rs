@@ -23,7 +23,6 @@ pub struct Gang {
     pub joined: Option<String>,
 }
 
-/// A podgroup of a PodGang, which is one PodClique.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     pub clique: String,
@@ -34,7 +33,6 @@ pub struct Group {
     pub scaling_group: Option<(String, usize)>,
 }
 
-/// The pods that a backend must bind atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     pub gang: String,
@@ -136,14 +134,12 @@ impl Gang {
         Self { name: name.to_owned(), ..Self::unnamed("", 0, true, Vec::new()) }
     }
 
-    /// Whether both belong to the same PodCliqueSet and have the same podgroups.
     pub fn is_same(&self, other: &Self) -> bool {
         let cliques = |gang: &Self| gang.groups.iter().map(|group| group.clique.clone()).collect::<Vec<_>>();
         self.set == other.set && cliques(self) == cliques(other)
     }
 
-    /// The name from which the names of its gang resources are derived: the gang resource that its pods name,
-    /// or else its PodGang.
+    /// Its own name, or the gang resource that its pods name.
     pub fn named_after(&self) -> &str {
         self.joined.as_ref().unwrap_or(&self.name)
     }

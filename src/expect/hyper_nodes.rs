@@ -1,5 +1,4 @@
-//! Volcano's HyperNodes as a tree: the nodes that each contains directly or through its members, and the
-//! HyperNode of each topology domain. The backend chooses their names, so their nodes identify them.
+//! Volcano's HyperNodes as a tree. The backend chooses their names, so their nodes identify them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,8 +13,7 @@ pub const KIND: &str = "HyperNode";
 /// The recursion stops at this depth if two HyperNodes contain each other. No topology is that deep.
 const MAX_DEPTH: usize = 16;
 
-/// Whether a HyperNode refers to nodes or bindings of this pool in its name, owners or members. Names and
-/// domains of a case start with the name of its pool.
+/// In its name, owners or members. Names and domains of a case start with the name of its pool.
 pub fn mentions(hyper_node: &Value, pool: &str) -> bool {
     let (pool, metadata) = (&format!("{pool}-"), &hyper_node["metadata"]);
     let parts = [&metadata["name"], &metadata["ownerReferences"], &hyper_node["spec"]];

@@ -1,5 +1,3 @@
-//! PodCliqueSets that admission must refuse, because no operator can make them run.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::target::Target;
@@ -23,14 +21,12 @@ pub fn refusal(pcs: &Value, target: Target) -> Option<Refusal> {
         .or_else(|| (needs_one_priority && has_several_priorities(pcs)).then_some(Refusal::Priorities))
 }
 
-/// The refusal for a name, which is the same on every target.
 pub fn refused_name(pcs: &Value) -> Option<Refusal> {
     let template = &pcs["spec"]["template"];
     let dotted = names(template).chain([text(&pcs["metadata"]["name"])]).find(|name| name.contains('.'));
     dotted.map(|name| Refusal::Dot(name.to_owned())).or_else(|| same_name(template).map(Refusal::SameName))
 }
 
-/// Whether a clique has another priority class than its PodCliqueSet.
 pub fn has_several_priorities(pcs: &Value) -> bool {
     let template = &pcs["spec"]["template"];
     let of_gang = text(&template["priorityClassName"]);
@@ -76,7 +72,6 @@ mod tests {
 
     use super::*;
 
-    /// Standalone cliques, and scaling groups with one member each.
     fn pcs(standalone: &[&str], groups: &[(&str, &str)]) -> Value {
         let members = groups.iter().map(|(_, member)| member);
         let cliques: Vec<_> = standalone.iter().chain(members).map(|name| json!({"name": name})).collect();

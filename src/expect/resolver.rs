@@ -1,12 +1,6 @@
-//! Matches expected PodGangs with existing ones.
-//!
-//! The operator chooses names (upstream changed them twice within a year). Therefore a PodGang is identified
-//! by its controlling PodCliqueSet and its podgroups. All code that needs the name of a PodGang uses this
-//! module. A backend may also choose the names of gang resources and share one among PodGangs; then the pods
-//! of the PodGang identify it.
-//!
-//! A PodGang with a missing or additional podgroup is still recognised by the podgroups that match. GANG-02
-//! and GANG-03 require the exact podgroups; the other clauses do not depend on that.
+//! Matches expected PodGangs with existing ones. The operator chooses names, so a PodGang is identified by
+//! its PodCliqueSet and its podgroups, also if one is missing or additional (GANG-02, GANG-03). A gang
+//! resource that PodGangs may share is identified by their pods.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -32,7 +26,6 @@ impl Gang {
         (shared > 0 && !has_other_owner).then(|| (shared, Reverse(podgroups.len() - shared)))
     }
 
-    /// Whether a PodGang is this one or contains some of its podgroups.
     pub fn is(&self, pod_gang: &Value) -> bool {
         self.similarity(pod_gang).is_some()
     }
@@ -44,7 +37,6 @@ impl Gang {
             .map(|(_, found)| found)
     }
 
-    /// Sets the name of the existing PodGang, if known, and the gang resource that the pods name.
     fn with_names(self, name: Option<&str>, joined: Option<&str>) -> Self {
         let name = name.map_or(self.name, str::to_owned);
         Self { name, joined: joined.map(str::to_owned), ..self }
@@ -88,7 +80,6 @@ pub fn gang_resource<'a>(target: Target, live: &'a Live, gang: &Gang, kind: &'a 
     live.of(kind).find(|found| wanted.is_of(&gang, found))
 }
 
-/// The name of the most similar, then latest PodGang that exists at the end, or else that ever existed.
 fn last_name<'a>(history: &'a History, gang: &Gang) -> Option<&'a str> {
     let mut known: BTreeMap<&str, (bool, Similarity, usize, &str)> = BTreeMap::new();
     for version in history.of("PodGang") {

@@ -1,10 +1,5 @@
-//! The expected state of a PodCliqueSet after scaling: its manifest with every `scaled` mark of the history
-//! applied.
-//!
-//! A PodClique that is scaled to 0 is idle, and no PodGang contains its podgroup. The same applies to all
-//! members of a scaling group that is scaled to 0 (AUTO-06). An existing scaling group or PodClique keeps its
-//! own replicas. An object that is created again takes those of the template, for example after the
-//! PodCliqueSet was scaled in and out.
+//! The manifest of a PodCliqueSet with every `scaled` mark of the history applied. What is scaled to 0 is in
+//! no PodGang (AUTO-06). An object that is created again takes the replicas of the template.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +65,6 @@ impl<'a> Sizes<'a> {
     }
 }
 
-/// The PodGangs that a PodCliqueSet had at first and no longer has.
 pub fn removed_gangs(history: &History, set: &str) -> Vec<Gang> {
     removed_since(history, set, 0)
 }
@@ -84,7 +78,6 @@ pub fn removed_since(history: &History, set: &str, since: usize) -> Vec<Gang> {
     removed
 }
 
-/// The PodGangs of one replica, with the scaled sizes applied to the template.
 fn replica(pcs: &Value, set: &str, index: u64, own: &OwnReplicas) -> Vec<Gang> {
     let base = format!("{set}-{index}");
     let size = |own: &BTreeMap<String, u64>, template: &Value| {

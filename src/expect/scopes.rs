@@ -1,6 +1,5 @@
-//! The parts of a PodCliqueSet that are terminated and updated together: its replicas, and the replicas of
-//! their scaling groups. Names and minimums come from the manifest; live objects have the current number of
-//! replicas of a group or clique.
+//! The parts of a PodCliqueSet that are terminated and updated together. Names and minimums come from the
+//! manifest; live objects have the current number of replicas.
 
 use std::fmt;
 
@@ -12,7 +11,6 @@ use serde_json::Value;
 pub struct SetReplica {
     pub set: String,
     pub index: usize,
-    /// The cliques of the replica that are in no scaling group.
     pub standalone: Vec<Clique>,
     pub groups: Vec<ScalingGroup>,
 }
@@ -29,7 +27,6 @@ pub struct ScalingGroup {
     pub name: String,
     pub min: usize,
     pub replicas: usize,
-    /// The member cliques, with the names of their templates.
     members: Vec<Clique>,
 }
 
@@ -133,7 +130,6 @@ pub fn floor(min: usize, replicas: usize) -> usize {
     min.min(replicas.saturating_sub(1))
 }
 
-/// The replicas of a PodCliqueSet, with the cliques and scaling groups of its manifest.
 pub fn replicas(pcs: &Value) -> Vec<SetReplica> {
     let template = &pcs["spec"]["template"];
     let groups = list(&template["podCliqueScalingGroups"]);

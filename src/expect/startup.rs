@@ -1,5 +1,3 @@
-//! The startup dependencies of PodCliques, derived from the manifest alone (START-02).
-
 use std::collections::BTreeMap;
 
 use conformance_history::{count, list, text};
@@ -8,7 +6,6 @@ use serde_json::Value;
 /// A PodClique that others wait for, and the number of its pods that must be Ready.
 pub type Parent = (String, usize);
 
-/// An instance of a clique of the template: standalone, or in a replica of a scaling group.
 #[derive(Clone, Copy)]
 struct CliqueInstance<'a> {
     replica: usize,

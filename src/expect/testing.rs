@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use crate::{Gang, gangs};
 
-/// The PodGangs of a PodCliqueSet, with names that an operator may choose. `w-0` is the base of the first
-/// replica of `w`, and `w-0-sg-0` its first scaled PodGang of the scaling group `sg`.
+/// `w-0` is the base of the first replica of `w`, and `w-0-sg-0` its first scaled PodGang of `sg`.
 pub fn named_gangs(pcs: &Value) -> Vec<Gang> {
     let mut all = gangs(pcs);
     let mut scaled = std::collections::BTreeMap::<String, usize>::new();

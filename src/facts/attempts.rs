@@ -1,7 +1,4 @@
-//! Attempts to create or change a PodCliqueSet, and the replies of the API server.
-//!
-//! A case states its attempts as data ([`Attempt`]): variations of a PodCliqueSet, each with the answer that
-//! the contract requires. The driver sends them and records a mark with each [`Reply`].
+//! Attempts to create or change a PodCliqueSet, which cases state as data, and the replies of the API server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +18,6 @@ pub enum Wanted {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
-    /// A description, unique in its case.
     pub title: &'static str,
     pub edit: Edit,
     pub wanted: Wanted,
@@ -63,9 +59,7 @@ fn set(object: &mut Value, pointer: &str, value: &Value) {
 
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// A description, unique in its case.
     pub title: String,
-    /// The values at JSON pointers.
     pub values: Vec<(String, Value)>,
     /// The required answer; the message is not checked.
     pub wanted: Wanted,
@@ -82,12 +76,10 @@ pub const fn admitted(title: &'static str, edit: fn(&mut Value)) -> Attempt {
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::Admitted, words: &[], forbidden: &[] }
 }
 
-/// An attempt that must be refused, with a message that contains all of `words`.
 pub const fn refused(title: &'static str, words: &'static [&'static str], edit: fn(&mut Value)) -> Attempt {
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::Refused, words, forbidden: &[] }
 }
 
-/// An attempt to set something that has no effect.
 pub const fn refused_or_warned(
     title: &'static str,
     words: &'static [&'static str],
@@ -96,7 +88,6 @@ pub const fn refused_or_warned(
     Attempt { title, edit: Edit::By(edit), wanted: Wanted::RefusedOrWarned, words, forbidden: &[] }
 }
 
-/// An attempt that must be refused because a webhook does not answer.
 pub const fn unanswered(
     title: &'static str,
     words: &'static [&'static str],
@@ -123,7 +114,6 @@ impl Attempt {
         Self { words: &[], ..self }
     }
 
-    /// Checks only the words, not whether the attempt was admitted.
     #[must_use]
     pub const fn words_only(self) -> Self {
         Self { wanted: Wanted::Either, ..self }

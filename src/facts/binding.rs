@@ -9,7 +9,6 @@ pub fn bound_pods(live: &Live, clique: &str) -> usize {
     pods_of(live, clique).filter(|pod| pod.node().is_some()).count()
 }
 
-/// The PodCliques of these units with fewer bound pods than the minimum of the unit.
 pub fn not_fully_bound<'a>(live: &'a Live, units: &'a [Unit]) -> impl Iterator<Item = Deviation<'a>> {
     let minimums = units.iter().flat_map(|unit| unit.minimums.iter().map(move |minimum| (unit, minimum)));
     minimums.filter_map(move |(unit, (clique, minimum))| {

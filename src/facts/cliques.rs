@@ -1,5 +1,3 @@
-//! The pods of a PodClique and their number, and whether a PodClique has left its gang.
-
 use std::collections::BTreeMap;
 
 use conformance_expect::Gang;
@@ -21,7 +19,6 @@ pub fn wrong_number_of_pods<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Itera
     })
 }
 
-/// The PodCliques that have fewer pods than all podgroups of that name need.
 pub fn cliques_lacking_pods(live: &Live, gangs: &[Gang]) -> Vec<String> {
     let mut wanted: BTreeMap<&str, usize> = BTreeMap::new();
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
@@ -34,7 +31,6 @@ pub fn cliques_lacking_pods(live: &Live, gangs: &[Gang]) -> Vec<String> {
     lacking.collect()
 }
 
-/// Whether these PodCliques have left their gang: they have no pods, and no PodGang lists them.
 pub fn have_left(live: &Live, cliques: &[&str]) -> bool {
     let lists_one = |pod_gang: &Value| {
         let podgroups = list(&pod_gang["spec"]["podgroups"]);

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Flaw {
-    /// What is wrong, in words; unique within its case.
     pub title: &'static str,
     /// What the error must contain in one line: the path and other words that identify the flaw.
     pub words: &'static [&'static str],

@@ -164,7 +164,6 @@ fn has_unbound(live: &Live, gangs: &[Gang]) -> bool {
     groups.any(|group| bound_pods(live, &group.clique) < group.replicas)
 }
 
-/// Whether a status has observed the current generation and these counts equal `spec.replicas`.
 fn counts(object: &Value, counts: &[&str]) -> bool {
     let wanted = object["spec"]["replicas"].as_u64().unwrap_or(0);
     object["status"]["observedGeneration"] == object["metadata"]["generation"]

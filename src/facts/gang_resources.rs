@@ -1,7 +1,5 @@
-//! The gang resources that a backend should create for PodGangs, and those that exist.
-//!
-//! They are compared with the PodGang as created, not with the PodCliqueSet. A backend is not responsible for
-//! an incomplete PodGang.
+//! Gang resources are compared with the PodGang as created. A backend is not responsible for an incomplete
+//! one.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -68,8 +66,6 @@ pub fn found<'a>(
     expected.iter().map(&mut take).collect()
 }
 
-/// Every mismatch between PodGangs and their gang resources: each PodGang should have exactly its gang
-/// resources, and each should match the podgroups and `minReplicas` of the PodGang.
 pub fn mismatches<'a>(
     history: &'a History,
     live: &'a Live,
@@ -131,7 +127,6 @@ mod tests {
 
     use super::*;
 
-    /// A Volcano PodGroup of PodGang `w-0`, whose only podgroup has 2 pods.
     fn group(name: &str, min: usize) -> Value {
         let mut group = owned(object(POD_GROUP, name), "PodGang", "w-0");
         let policy = json!({"name": "w-0-worker", "subGroupSize": 2, "minSubGroups": 1});

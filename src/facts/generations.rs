@@ -1,16 +1,11 @@
-//! When a scope was terminated and created again, and which of its pods belong to which generation.
+//! When a scope was terminated and created again, by its effect on pods: every live pod of the scope is
+//! deleted, new ones are created, and none of them is bound before the last old one is being deleted. An
+//! update replaces pods one by one and is no termination, and neither is a deletion by the harness.
 //!
-//! A termination is recognized by its effect on pods, not by what an operator reports. From some point on,
-//! every live pod of the scope is deleted, except those of a recreated PodClique. New pods are created, and
-//! none of them is bound before the last old one is being deleted. An update replaces pods one after the
-//! other and is no termination. A pod that the harness deletes does not start one.
+//! The operator may delete PodCliques and pods in any order, so a termination starts at the first deletion. A
+//! PodClique that is deleted after its pods may create pods in between, which belong to the old generation.
 //!
-//! An operator may delete the PodCliques, the pods, or both, in any order. So a termination starts at the
-//! first of these deletions. A PodClique that is deleted after its pods may create pods in between. They
-//! belong to the old generation if they are deleted before the scheduler may bind them.
-//!
-//! Without new pods, the deletions are a termination only if the scope should still have pods at the end.
-//! Otherwise it was scaled in or deleted.
+//! Without new pods, it is a termination only if the scope should still have pods at the end.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +15,6 @@ use conformance_history::{Change, History, Live, SharedMark, Version, controller
 
 use crate::health::{is_bound, is_live};
 
-/// A termination of a scope: all its pods were deleted. Usually they were created again.
 #[derive(Debug, Clone)]
 pub struct GangTermination<'a> {
     /// The first deletion of a pod, or of the PodClique that owns one.
@@ -48,7 +42,6 @@ impl Life<'_> {
     }
 }
 
-/// The pods of a scope in order of creation.
 fn pods_of_scope<'a>(history: &'a History, scope: &Scope) -> Vec<Life<'a>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut lives: Vec<Life<'a>> = Vec::new();
@@ -97,7 +90,6 @@ pub fn terminations<'a>(history: &'a History, scope: &Scope) -> Vec<GangTerminat
     found
 }
 
-/// The pods of a scope, and the deletions of PodCliques.
 struct Deletions<'a, 's> {
     history: &'a History,
     scope: &'s Scope,
@@ -153,8 +145,7 @@ impl<'a, 's> Deletions<'a, 's> {
         is_termination.then_some(GangTermination { started, ended, old })
     }
 
-    /// Whether these pods should have been created again: the scope still exists at the end, and no PodClique
-    /// was scaled to 0. A PodClique that was recreated with 0 replicas was not scaled.
+    /// A PodClique that was recreated with 0 replicas was not scaled to 0.
     fn should_have_pods(&self, old: &[&Life<'_>]) -> bool {
         let end = self.end.get_or_init(|| self.history.end());
         let is_idle = |life: &&Life<'_>| {
@@ -171,7 +162,6 @@ fn is_deletion(version: &Version<'_>) -> bool {
     version.change == Change::Deleted || version.object["metadata"]["deletionTimestamp"].is_string()
 }
 
-/// Whether the PodCliqueSet or scaling group still has this replica.
 pub fn is_wanted(live: &Live, scope: &Scope) -> bool {
     let (kind, name, index) = match scope {
         Scope::Replica { set, index } => ("PodCliqueSet", set, index),

@@ -10,7 +10,6 @@ pub fn is_bound(pod: Pod<'_>) -> bool {
     is_live(pod) && pod.node().is_some()
 }
 
-/// Whether a pod was released to the scheduler and has no node.
 pub fn awaits_binding(pod: Pod<'_>) -> bool {
     pod.node().is_none() && pod.gates().is_empty()
 }

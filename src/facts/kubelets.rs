@@ -1,5 +1,3 @@
-//! What kubelets report: running containers, allocatable GPUs, and the readiness of nodes.
-//!
 //! A pod runs if its phase is Running and each of its containers runs.
 
 use conformance_contract::names;
@@ -26,8 +24,7 @@ pub fn waits(pod: Pod<'_>) -> impl Iterator<Item = (&str, &str)> {
     waiting.filter(|state| state.is_object()).map(|state| (text(&state["reason"]), text(&state["message"])))
 }
 
-/// The PodCliques of these PodGangs with fewer running pods than replicas. Each quotes the status of one pod
-/// that does not run.
+/// With fewer running pods than replicas. Each quotes the status of one pod that does not run.
 pub fn not_running<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Deviation<'a>> {
     gangs.iter().flat_map(|gang| &gang.groups).filter_map(move |group| {
         let running = pods_of(live, &group.clique).filter(|pod| runs(*pod)).count();

@@ -1,9 +1,5 @@
-//! Which objects in a namespace are leftovers of a deleted PodCliqueSet.
-//!
-//! Service meshes, policy engines and Kubernetes distributions create their own objects in every namespace,
-//! some of them later than the namespace. The baseline is recorded before the first submit. An object is a
-//! leftover only if it is not in the baseline and has a trace of the PodCliqueSet: see
-//! [`Leftovers::contains`].
+//! Which objects in a namespace are leftovers of a deleted PodCliqueSet. Service meshes, policy engines and
+//! Kubernetes distributions create their own objects in every namespace, some of them later.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +15,7 @@ const SUITE: &str = "conformance.grove.io";
 /// The kinds that an operator creates first for a PodCliqueSet.
 const CREATED_BY_OPERATOR: [&str; 2] = ["PodClique", "PodGang"];
 
-/// Whether an object cannot be a leftover of a workload. Events outlive their objects. Kubernetes creates a
-/// ServiceAccount and a ConfigMap with the cluster's CA in every namespace. Canaries belong to the harness.
+/// Events outlive their objects. Every namespace has a ServiceAccount and a ConfigMap with the cluster's CA.
 pub fn is_unrelated(object: &Value) -> bool {
     let metadata = &object["metadata"];
     match object["kind"].as_str().unwrap_or_default() {
@@ -31,7 +26,6 @@ pub fn is_unrelated(object: &Value) -> bool {
     }
 }
 
-/// The traces that the PodCliqueSets of a history leave on objects.
 #[derive(Debug)]
 pub struct Leftovers {
     sets: BTreeSet<String>,
@@ -41,7 +35,6 @@ pub struct Leftovers {
 }
 
 impl Leftovers {
-    /// Collects the traces from the history and from objects that the API server `listed`.
     pub fn of<'a>(history: &'a History, listed: impl IntoIterator<Item = &'a Value>) -> Self {
         let sets = history.of("PodCliqueSet").filter(|set| !is_of_canary(set.object)).map(|set| set.name());
         let sets =
@@ -134,7 +127,6 @@ fn is_of_a_gang_api(object: &Value) -> bool {
         })
 }
 
-/// The identity of an object: kind, name and uid.
 fn identity(object: &Value) -> String {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     format!("{}/{name}/{}", object["kind"].as_str().unwrap_or_default(), uid(object).unwrap_or_default())
@@ -183,7 +175,6 @@ mod tests {
         json!({"managedFields": [{"manager": manager, "operation": "Update", "time": "2026-01-01T00:00:00Z"}]})
     }
 
-    /// The namespace has the ConfigMap `w-mesh` of a service mesh.
     fn story() -> History {
         let before = json!([
             with(object("ConfigMap", "w-mesh"), json!({"uid": "1"})),

@@ -1,8 +1,4 @@
-//! Facts about a state or a history that waits and checks share.
-//!
-//! The driver waits until a fact is true, and a check turns it into a ruling. A fact is a pure function of a
-//! [`Live`](conformance_history::Live) state or a [`History`](conformance_history::History). It returns plain
-//! data: a bool, a number, a description of what is missing, or a list of [deviations](deviation).
+//! Facts about a state or a history: the driver waits until one is true, and a check turns it into a ruling.
 //!
 //! - PodCliqueSets: [`convergence`], [`updates`], [`migration`], [`generations`]
 //! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`], [`requests`] in [`quantity`]

@@ -1,13 +1,6 @@
-//! The operator's metrics, compared with the history (STAT-11).
-//!
-//! The metrics are read when a case is idle, and only those of its own namespace count. These are compared:
-//!
-//! - PodGangs by status phase, gang terminations, and ended updates
-//! - the number of PodGangs that had the minimum of all podgroups bound
-//! - the sum of the times from creation to that point
-//!
-//! The exact time of a binding is unknown, so the check only bounds the sum. A gang was bound no sooner than
-//! its last pod, and no later than the metrics were read.
+//! The operator's metrics for the case's namespace, read when the case is idle (STAT-11). The exact time of a
+//! binding is unknown, so the check bounds the sum: a gang was bound no sooner than its last pod, and no
+//! later than the metrics were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,8 +28,7 @@ pub struct Numbers {
     pub bound: f64,
     /// The sum of these times, in seconds.
     pub seconds: f64,
-    /// The counts by upper bound in seconds, as the page writes it. Empty if the operator reports no
-    /// histogram.
+    /// By upper bound in seconds, as the page writes it. Empty if the operator reports no histogram.
     pub at_most: BTreeMap<String, f64>,
 }
 
@@ -104,7 +96,6 @@ impl<'a> MetricLine<'a> {
     }
 }
 
-/// A string up to its closing quote, and the rest after it.
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut characters = text.char_indices();
@@ -124,12 +115,10 @@ fn unquoted(text: &str) -> Option<(String, &str)> {
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     created: Timestamp,
-    /// The earliest possible time of the binding.
     since: Timestamp,
     still_bound: bool,
 }
 
-/// The PodGangs whose minimum was ever bound.
 fn bound(history: &History) -> Vec<Bound> {
     let mut live = Live::default();
     let mut all: BTreeMap<String, Bound> = BTreeMap::new();

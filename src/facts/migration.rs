@@ -1,8 +1,5 @@
-//! What remains of the old PodGangs after one release of the operator has replaced another, and whether a
-//! PodCliqueSet has its expected objects.
-//!
-//! Releases name PodGangs differently, so nothing here expects names. A PodGang is identified by its
-//! podgroups, whose names are those of PodCliques and stay the same.
+//! What remains of the old PodGangs after an upgrade of the operator. Releases name PodGangs differently, so
+//! their podgroups, which have the names of PodCliques, identify them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,15 +13,11 @@ use crate::deviation::Deviation;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// A PodClique is in two PodGangs.
     InTwoGangs,
-    /// A PodGang contains a PodClique that does not exist.
     OldGangLeft,
     /// A pod is in no PodGang, or in another one than its label names.
     InNoGang,
-    /// A pod is a member of a gang resource that does not exist.
     JoinsNothing,
-    /// An object has no existing owner.
     NoOwner,
     /// A gang does not have exactly one PodGang.
     OtherGangs,
@@ -34,11 +27,8 @@ pub enum Fault {
 
 type Faulty<'a> = Deviation<'a, Fault>;
 
-/// What remains of a second scheme of PodGangs. With only one scheme:
-///
-/// - each PodClique is in one PodGang, and each PodGang contains only existing PodCliques
-/// - each pod is listed by the PodGang that its label names, and its gang resource exists
-/// - every object that Grove or the backend created has an existing owner
+/// Each PodClique is in one existing PodGang, each pod is listed by the PodGang that its label names, and
+/// each object that Grove or the backend created has an existing owner.
 pub fn remnants<'a>(history: &History, live: &'a Live) -> Vec<Faulty<'a>> {
     let mut found = Vec::new();
     let mut gang_of_clique: BTreeMap<&str, &Value> = BTreeMap::new();
@@ -89,8 +79,7 @@ pub fn migrating(live: &Live) -> impl Iterator<Item = Deviation<'_>> {
     })
 }
 
-/// Each expected gang has exactly one PodGang with its podgroups, under any name. All expected pods exist,
-/// are listed, bound and Ready, and there are no others.
+/// Under any name. All expected pods exist, are listed, bound and Ready, and there are no others.
 pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<'a>> {
     let mut found = Vec::new();
     for gang in gangs {
@@ -109,7 +98,6 @@ pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<
         .map(|group| (group.clique.as_str(), group.replicas))
         .collect();
     let of_set = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(set);
-    // All pods of each PodClique, and those that are bound and Ready.
     let mut pods: BTreeMap<&str, (usize, usize)> = groups.keys().map(|clique| (*clique, (0, 0))).collect();
     for pod in live.pods().filter(of_set) {
         let ready = pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");

@@ -1,5 +1,3 @@
-//! Which objects belong to which PodGang, and which of them remain.
-
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_expect::{Gang, schedulers};
@@ -8,8 +6,7 @@ use serde_json::Value;
 
 use crate::gang_resources::is_gang_resource;
 
-/// Whether an object belongs to this PodGang: the PodGang itself, its PodCliques, its pods and the backend's
-/// resources for it. A base PodGang also owns the Services and scaling groups of its PodCliqueSet replica.
+/// A base PodGang also owns the Services and scaling groups of its PodCliqueSet replica.
 pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
     let name = version.name();
     let has_clique = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);

@@ -1,5 +1,3 @@
-//! The podgroups of a PodGang, as created and in each version, and the pods that it refers to.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::names;
@@ -28,7 +26,6 @@ pub fn podgroups_in(pod_gang: &Value) -> Vec<(String, usize)> {
     pod_gang["spec"]["podgroups"].as_array().into_iter().flatten().map(podgroup).collect()
 }
 
-/// Describes a pod reference of a PodGang without a pod, or a pod without a reference.
 pub fn reference_mismatch(live: &Live, set: &str) -> Option<String> {
     let of_set = |object: &&Value| object["metadata"]["labels"][names::PART_OF] == set;
     let named: BTreeSet<_> = live.of("PodGang").filter(of_set).flat_map(referred_pods).collect();

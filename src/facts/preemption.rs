@@ -4,17 +4,14 @@ use conformance_expect::Unit;
 use conformance_history::{Live, list, text};
 use serde_json::Value;
 
-/// The PodGang of one of these units, or their PodCliqueSet, if its status reports an eviction by a
-/// scheduler.
 pub fn report_of_eviction<'a>(live: &'a Live, set: &str, units: &[Unit]) -> Option<&'a Value> {
     let pod_gangs = units.iter().filter_map(|unit| live.get("PodGang", &unit.gang));
     let mut holders = pod_gangs.chain(live.get("PodCliqueSet", set));
     holders.find(|object| list(&object["status"]["conditions"]).iter().any(reports_eviction))
 }
 
-/// Upstream declares the condition `DisruptionTarget` of a PodGang. Another condition counts if its type or
-/// its reason names an eviction. Messages do not count, because a condition may repeat the scheduler's
-/// message, and kube-scheduler also writes about preemption when it has evicted nobody.
+/// Upstream declares `DisruptionTarget`. Of other conditions, messages do not count, because kube-scheduler
+/// also writes about preemption when it has evicted nobody.
 fn reports_eviction(condition: &Value) -> bool {
     const UPSTREAM: &str = "DisruptionTarget";
     let names_eviction = |field: &str| {

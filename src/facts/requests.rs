@@ -1,5 +1,3 @@
-//! The resources that a pod requests, as kube-scheduler counts them.
-
 use std::collections::BTreeMap;
 
 use conformance_history::list;
@@ -84,7 +82,6 @@ pub fn defaulted(spec: &Value) -> Value {
     spec
 }
 
-/// Requests these limits, where `of` has no request and the resource is selected.
 fn request(of: &mut Value, limits: &Value, is_selected: impl Fn(&str) -> bool) {
     for (resource, limit) in limits.as_object().into_iter().flatten() {
         if of["resources"]["requests"][resource.as_str()].is_null() && is_selected(resource) {

@@ -1,5 +1,3 @@
-//! The init container that waits for other cliques, and whether the containers of a pod have started.
-
 use conformance_history::{Pod, list};
 use serde_json::Value;
 

@@ -5,7 +5,6 @@ use conformance_expect::scopes::{Scope, SetReplica, replicas};
 use conformance_history::testing::{Story, object};
 use serde_json::{Value, json};
 
-/// One clique of two pods, both needed.
 pub fn pair() -> SetReplica {
     let clique = json!({"name": "a", "spec": {"replicas": 2}});
     let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"cliques": [clique]}}});
@@ -25,7 +24,6 @@ pub fn pod(name: &str, node: Option<&str>) -> Value {
     pod
 }
 
-/// A bound pod of clique `w-0-a` that is terminating.
 pub fn terminating_pod(name: &str) -> Value {
     let mut pod = pod(name, Some("n"));
     pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
@@ -44,7 +42,6 @@ pub fn set(replicas: usize) -> Value {
     set
 }
 
-/// PodClique `w-0-a` with this uid.
 pub fn clique(uid: &str, replicas: usize) -> Value {
     let mut clique = object("PodClique", "w-0-a");
     clique["metadata"]["uid"] = json!(uid);

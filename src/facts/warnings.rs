@@ -2,7 +2,6 @@ use conformance_expect::Gang;
 use conformance_history::{Live, event_about, event_note};
 use serde_json::Value;
 
-/// Whether an event is a warning on the PodGang or the PodCliqueSet that names `about`.
 pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool {
     let on = event_about(event);
     let on_them = on["kind"] == "PodGang" && on["name"] == pod_gang

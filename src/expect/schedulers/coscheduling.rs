@@ -1,5 +1,4 @@
-//! Coscheduling of scheduler-plugins. PodCliqueSets have no backend for it, so no gang resources are expected
-//! for PodGangs.
+//! Coscheduling of scheduler-plugins. PodCliqueSets have no backend for it.
 
 use conformance_contract::target::Target;
 use conformance_history::Pod;
@@ -59,8 +58,7 @@ impl Expectations for Coscheduling {
         vec![(POD_GROUP, group), ("Pod", pod)]
     }
 
-    /// The plugin reads PodGroups from its own cache, but another cache triggers retries. A new PodGroup may
-    /// reach the plugin's cache after the first try of a pod and after the retry.
+    /// The plugin reads PodGroups from its own cache, but another cache triggers retries.
     fn may_miss_gang_resources(&self) -> bool {
         true
     }

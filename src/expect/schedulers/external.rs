@@ -1,5 +1,4 @@
-//! Profiles of type External (EXT-04): their schedulers read PodGangs directly, so there are no gang
-//! resources and pods join none.
+//! Profiles of type External (EXT-04): there are no gang resources.
 
 use conformance_contract::external_scheduler::ExternalProfile;
 use conformance_contract::names;

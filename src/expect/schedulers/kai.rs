@@ -1,7 +1,6 @@
-//! KAI (KAI-01, KAI-03): a PodGroup with a leaf subgroup per podgroup, and a parent for the podgroups of each
-//! topology group config. There may be one PodGroup per PodGang, or one per replica of a PodCliqueSet with a
-//! subgroup per PodGang (upstream's pull request 735). The checks accept both, because they compare only
-//! which pods need which other pods.
+//! KAI (KAI-01, KAI-03). There may be one PodGroup per PodGang, or one per replica of a PodCliqueSet with a
+//! subgroup per PodGang (upstream's pull request 735), so the checks compare only which pods need which other
+//! pods.
 
 use conformance_contract::target::Target;
 use conformance_history::{Live, Pod, is_owned_by};
@@ -33,7 +32,6 @@ const PROGRAMS: &[&str] = &[
     "kube-scheduler",
 ];
 pub const PODGROUPER: [&str; 2] = ["podgrouper", "app"];
-/// The label or annotation that selects a queue, and the queue of the harness.
 pub const QUEUE: (&str, &str) = ("kai.scheduler/queue", "default-queue");
 
 pub(super) static TARGETS: Targets = &[(Target::KAI, &Kai)];
@@ -73,7 +71,6 @@ impl<'a> Tree<'a> {
         node
     }
 
-    /// Whether a node is satisfied only if all its children are.
     fn needs_all(self, name: &'a str) -> bool {
         let node = self.node(name).unwrap_or(&Value::Null);
         let sizes = self.leaves(name).into_iter().filter_map(|leaf| self.node(leaf)?["minMember"].as_u64());
@@ -90,13 +87,11 @@ impl<'a> Tree<'a> {
         (!name.is_empty()).then(|| self.node(name).map_or("", |node| text(&node["parent"])))
     }
 
-    /// Whether a node is satisfied without any pod.
     fn needs_nothing(self, name: &'a str) -> bool {
         self.is_satisfied(name, |child| self.needs_nothing(child))
     }
 
-    /// Whether a node is satisfied if exactly the children that `is_child` selects are satisfied. A leaf with
-    /// a minimum never is.
+    /// A leaf with a minimum never is.
     fn is_satisfied(self, name: &'a str, is_child: impl Fn(&'a str) -> bool) -> bool {
         let node = self.node(name).unwrap_or(&Value::Null);
         let children: Vec<_> = self.children(name).map(|child| text(&child["name"])).collect();
@@ -111,8 +106,7 @@ impl<'a> Tree<'a> {
         satisfied.count() == children.len()
     }
 
-    /// Why the gang with these leaves is bound only together with other pods; `None` if it is not. Scaled
-    /// gangs may need the base that is in the same PodGroup.
+    /// `None` if it is not. Scaled gangs may need the base that is in the same PodGroup.
     fn needs_others(self, leaves: &[&'a str], is_base: bool) -> Option<String> {
         let mut below = self.lowest_above(leaves);
         while let Some(parent) = self.parent(below) {

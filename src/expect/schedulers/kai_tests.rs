@@ -1,5 +1,3 @@
-//! Trees of subgroups, with one PodGroup per PodGang and with one per replica of a PodCliqueSet.
-
 use conformance_history::testing::{Story, object};
 use rstest::rstest;
 
@@ -8,7 +6,6 @@ use super::*;
 const BASE: [(&str, usize); 2] = [("w-0-a", 2), ("w-0-sg-0-b", 1)];
 const SCALED: [(&str, usize); 1] = [("w-0-sg-1-b", 1)];
 
-/// A subgroup: its name, its parent's name, and the field that contains its minimum.
 fn subgroup(name: &str, parent: &str, field: &str, least: u64) -> Value {
     let mut found = json!({"name": name, field: least});
     if !parent.is_empty() {

@@ -1,5 +1,4 @@
-//! Koordinator (KOORD-01, KOORD-02): a PodGroup per podgroup. A `groups` annotation joins all PodGroups of a
-//! PodGang.
+//! Koordinator (KOORD-01, KOORD-02): a `groups` annotation joins the PodGroups of a PodGang.
 
 use std::time::Duration;
 
@@ -41,7 +40,6 @@ impl Expectations for Koordinator {
         resource["spec"]["minMember"].as_u64()
     }
 
-    /// The default of `scheduleTimeoutSeconds`.
     fn gang_timeout(&self) -> Option<Duration> {
         Some(Duration::from_secs(30))
     }
@@ -86,8 +84,7 @@ impl Expectations for Koordinator {
         Some(Name::label(format!("{}-{}", gang.name, group.clique)))
     }
 
-    /// Surplus pods are released once the hard gang is bound. koord-scheduler 1.8 accepts gated pods that
-    /// name a PodGroup.
+    /// koord-scheduler 1.8 accepts gated pods that name a PodGroup.
     fn may_join_later(&self, group: &Group, index: usize) -> bool {
         index >= group.min
     }
@@ -108,7 +105,6 @@ impl Expectations for Koordinator {
         schedule_by(pcs, "koord-scheduler");
     }
 
-    /// Koordinator's ClusterNetworkTopology, whose status the scheduler writes.
     fn topology_model(&self) -> Option<TopologyModel> {
         Some(TopologyModel { has: model_has_domains, is_maintained_by_backend: false })
     }
@@ -137,7 +133,6 @@ impl Expectations for Koordinator {
 }
 
 impl Koordinator {
-    /// The `groups` annotation lists every PodGroup of the PodGang, each once.
     fn groups_fault(&self, gang: CreatedGang<'_>, groups: &Value) -> Option<String> {
         let namespace = text(&gang.pod_gang["metadata"]["namespace"]);
         let listed: Vec<String> = serde_json::from_str(text(groups)).unwrap_or_default();

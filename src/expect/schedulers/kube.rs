@@ -1,6 +1,5 @@
-//! kube-scheduler with the Workload API: a Workload per PodGang, with PodGroups in one of three mappings.
-//! These are one PodGroup per podgroup (KUBE-01), one for the hard gang (KUBE-08), or one per podgroup below
-//! a tree of CompositePodGroups (KUBE-10).
+//! kube-scheduler with the Workload API: one PodGroup per podgroup (KUBE-01), one for the hard gang
+//! (KUBE-08), or one per podgroup below a tree of CompositePodGroups (KUBE-10).
 
 use std::time::Duration;
 
@@ -170,7 +169,6 @@ impl Expectations for Kube {
     }
 }
 
-/// The Workload and the template that a group refers to, in either API version.
 pub(super) fn reference(found: &Value) -> (&Value, &str) {
     let (v1alpha2, since) =
         (&found["spec"]["podGroupTemplateRef"]["workload"], &found["spec"]["workloadRef"]);

@@ -1,6 +1,5 @@
-//! The tree of CompositePodGroups that represents a PodGang on Kubernetes 1.37 (KUBE-10). The root represents
-//! the PodGang. Below it are one CompositePodGroup per topology group config, and one PodGroup per podgroup
-//! without a config. Each has the node label key of the corresponding part of the PodGang.
+//! The tree of CompositePodGroups of a PodGang on Kubernetes 1.37 (KUBE-10): one CompositePodGroup per
+//! topology group config, and one PodGroup per podgroup without a config.
 
 use serde_json::{Value, json};
 
@@ -100,7 +99,6 @@ fn composite_faults(gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> 
     faults
 }
 
-/// Checks that a group and its template have the right parents and that the group has the PodGang's key.
 fn place_faults(
     gang: CreatedGang<'_>,
     found: &Value,

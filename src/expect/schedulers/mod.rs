@@ -1,7 +1,5 @@
-//! What the suite expects of each backend: gang resources, the membership fields of pods, canaries, and the
-//! fields that the scheduler writes. Each scheduler is one file and a line in [`ALL`]. It follows the
-//! contract and shares no code with a controller. Checks and drivers use [`Expectations`] and name no
-//! scheduler.
+//! What the suite expects of each backend. Each scheduler is one file and a line in [`ALL`]. Checks and
+//! drivers use [`Expectations`] and name no scheduler.
 
 pub mod coscheduling;
 pub mod external;
@@ -31,7 +29,6 @@ pub struct Resource {
     /// The kind as in histories, for example `PodGroup.scheduling.volcano.sh`.
     pub kind: &'static str,
     pub name: Name,
-    /// The minimum number of pods that it binds, if it has one.
     pub size: Option<usize>,
 }
 
@@ -54,9 +51,7 @@ pub struct CreatedGang<'a> {
     /// Includes the features that the operator declares.
     pub target: Target,
     pub pod_gang: &'a Value,
-    /// Names and `minReplicas` of its podgroups at creation.
     pub podgroups: &'a [(String, usize)],
-    /// Whether the other PodGangs of its replica wait for it.
     pub is_base: bool,
     pub live: &'a Live,
 }
@@ -79,8 +74,7 @@ pub trait Expectations: Sync {
     /// The kinds of its gang resources, parents first.
     fn kinds(&self) -> &'static [&'static str];
 
-    /// Kinds that belong to another backend but that this one also creates. Any scheduler based on
-    /// kube-scheduler may use Kubernetes' PodGroups.
+    /// Any scheduler based on kube-scheduler may use Kubernetes' PodGroups.
     fn borrowed(&self) -> &'static [&'static str] {
         &[]
     }
@@ -134,7 +128,6 @@ pub trait Expectations: Sync {
         resource["spec"]["priorityClassName"] == class
     }
 
-    /// Whether the scheduler reads the priority of a gang from its pods (PRE-16).
     fn reads_priority_of_pods(&self) -> bool {
         false
     }
@@ -188,7 +181,6 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// Whether a condition of a gang resource reports that the gang cannot be scheduled.
     fn is_refusal(&self, _condition: &Value) -> bool {
         false
     }
@@ -246,10 +238,8 @@ pub fn of(target: Target) -> &'static dyn Expectations {
     }
 }
 
-/// Writers in every cluster: KWOK or kubelets, and Kubernetes' own controllers.
 const WRITERS_IN_EVERY_CLUSTER: [&str; 3] = ["kwok", "kubelet", "kube-controller-manager"];
 
-/// Writers in every cluster, and those of the target's own scheduler.
 pub fn is_exempt_writer(target: Target, writer: &str) -> bool {
     WRITERS_IN_EVERY_CLUSTER.contains(&writer) || of(target).writers().contains(&writer)
 }
@@ -271,7 +261,6 @@ pub(crate) fn joined<'a>(pod: Pod<'a>, exists: impl Fn(&str, &str) -> bool) -> O
     })
 }
 
-/// Every kind of gang resource, with the schedulerName of its backend.
 pub fn kinds() -> Vec<(&'static str, &'static str)> {
     let mut kinds = Vec::new();
     for (target, expectations) in all() {
@@ -282,13 +271,11 @@ pub fn kinds() -> Vec<(&'static str, &'static str)> {
     kinds
 }
 
-/// Whether a PodGang of that backend may have gang resources of this kind, its own or borrowed.
 pub fn may_have(backend: &str, kind: &str) -> bool {
     let mut of_backend = all().filter(|(target, _)| target.backend() == backend);
     of_backend.any(|(_, of)| of.kinds().contains(&kind) || of.borrowed().contains(&kind))
 }
 
-/// Whether PodGangs of a target and of another backend may have gang resources of the same kind.
 pub fn share_a_kind(target: Target, backend: &str) -> bool {
     let mut kinds = of(target).kinds().iter().chain(of(target).borrowed());
     kinds.any(|kind| may_have(backend, kind))

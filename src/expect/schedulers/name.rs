@@ -1,13 +1,11 @@
-//! Names of gang resources, as far as the contract defines them. The backend shortens and hashes a name that
-//! is too long for the API. The contract does not define the shortened name, so every other name that the API
-//! accepts matches.
+//! Names of gang resources. The backend shortens a name that is too long for the API in a way of its own, so
+//! every other name that the API accepts matches.
 
 /// Maximum length of a DNS label, and of a label value.
 const LABEL: usize = 63;
 /// Maximum length of a DNS subdomain, and of an object's name.
 const SUBDOMAIN: usize = 253;
 
-/// A name that the contract defines, unless it is too long for the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     pub wanted: String,
@@ -39,12 +37,10 @@ impl Name {
             && outer(name.chars().last())
     }
 
-    /// Otherwise the backend shortens the name.
     pub fn is_exact(&self) -> bool {
         self.fits(&self.wanted)
     }
 
-    /// A name that does not fit matches any other name that the API accepts.
     pub fn matches(&self, found: &str) -> bool {
         if self.is_exact() { found == self.wanted } else { found != self.wanted && self.fits(found) }
     }

@@ -1,5 +1,3 @@
-//! Volcano (VOL-01, VOL-02, VOL-09): one PodGroup per PodGang, with a policy for the pods of each podgroup.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::names;
@@ -230,7 +228,6 @@ mod tests {
 
     const BINDING: &str = "ClusterTopologyBinding";
 
-    /// Two racks with one node each in one block, and their HyperNodes: block, racks, hosts.
     fn objects() -> Vec<Value> {
         let node = |name: &str, rack: &str| {
             let labels =

@@ -1,5 +1,4 @@
-//! A backend whose operator does not declare GangScheduling. It creates no gang resources, and its scheduler
-//! binds pods one by one. The scheduler still binds gangs that the harness creates, such as canaries.
+//! A backend whose operator does not declare GangScheduling. The scheduler still binds gangs of the harness.
 
 use std::sync::LazyLock;
 use std::time::Duration;

@@ -2,7 +2,6 @@ use conformance_history::{Live, Version, count};
 
 use super::state::State;
 
-/// An update may lack new and Ready pods, or a status that reports the end.
 pub fn lacks(live: &Live, set: &str) -> Option<String> {
     let pcs = live.get("PodCliqueSet", set)?;
     let status = &pcs["status"];

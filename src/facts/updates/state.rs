@@ -1,5 +1,3 @@
-//! The state of a PodCliqueSet at each point of a history, in the order of the writes.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -13,7 +11,6 @@ use crate::health::{is_bound, is_live, is_ready};
 #[derive(Debug, Clone, Default)]
 pub struct State<'a> {
     pub pcs: Option<Version<'a>>,
-    /// The live pods, by uid.
     pub pods: BTreeMap<&'a str, Version<'a>>,
     /// `spec.replicas` of PodCliques and groups.
     sizes: BTreeMap<&'a str, usize>,
@@ -84,7 +81,6 @@ impl<'a> State<'a> {
         replica.standalone.iter().cloned().chain(of_groups).collect()
     }
 
-    /// Whether a replica has no bound pod at all, or a clique with fewer Ready pods than its minimum.
     pub fn is_down(&self, replica: &SetReplica) -> bool {
         let cliques = self.cliques(replica);
         !cliques.iter().any(|clique| self.count(&clique.name, is_bound) > 0)
@@ -161,7 +157,6 @@ impl<'a> State<'a> {
         )
     }
 
-    /// The cliques that an update step deletes with a pod, and all cliques of its scaling group.
     pub fn deleted_together(&self, pod: Pod<'_>) -> (Vec<String>, BTreeSet<String>) {
         let own = pod.pod_clique().unwrap_or_default().to_owned();
         let groups: Vec<_> = self.replicas().into_iter().flat_map(|replica| replica.groups).collect();

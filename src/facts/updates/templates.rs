@@ -28,7 +28,6 @@ pub fn is_of_revision(pod: Pod<'_>, wanted: &str) -> bool {
     revision(&pod.0["spec"]) == Some(wanted)
 }
 
-/// Whether a pod has the revision that its PodClique requests.
 pub fn has_revision_of(pod: Pod<'_>, pclq: &Value) -> bool {
     revision(&pod.0["spec"]) == revision(&pclq["spec"]["podSpec"])
 }
@@ -38,7 +37,6 @@ pub fn revision(spec: &Value) -> Option<&str> {
     variables.into_iter().find(|variable| variable["name"] == REVISION)?["value"].as_str()
 }
 
-/// The fields of a PodCliqueSet that determine its pods.
 pub fn templates(pcs: &Value) -> Vec<Value> {
     let template = &pcs["spec"]["template"];
     let pod_fields = |clique: &Value| {
