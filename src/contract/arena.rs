@@ -1,7 +1,4 @@
-//! Owns values that are created while the program runs and that live as long as it.
-//!
-//! Most targets and cases are constants with `&'static` references. An [`Arena`] gives such references to
-//! targets that a user declares and to cases that the suite generates.
+//! Gives values that are created while the program runs, such as declared targets, `&'static` references.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 

@@ -38,8 +38,7 @@ pub struct BackendDeclaration {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodAddition {
-    /// The path in a pod, with the name or key of a list entry in brackets: `spec.volumes[cache]`. `*`
-    /// matches any text.
+    /// The path in a pod, with the name or key of a list entry in brackets; `*` matches any text.
     pub at: String,
     /// The page that documents it.
     pub link: String,
@@ -52,8 +51,7 @@ impl BackendDeclaration {
 }
 
 impl Target {
-    /// This target with an operator's declaration. Kubelet and External stay as the suite describes them,
-    /// because the operator does not determine these features.
+    /// This target with an operator's declaration, which does not determine Kubelet and External.
     #[must_use]
     pub fn declared_by(self, declaration: BackendDeclaration) -> Self {
         let own = self.of_the_suite();

@@ -1,7 +1,5 @@
-//! The clauses of the contract, read from `contract/` at the top of the repository.
-//!
-//! A clause is one promise, with an id that never changes its meaning. It states how severe a violation is
-//! ([`Level`]), who must satisfy it ([`Feature`] and [`Group::backend`]) and who promised it ([`Source`]).
+//! The clauses of the contract, read from `contract/` at the top of the repository. The id of a clause never
+//! changes its meaning.
 
 mod feature;
 mod group;
@@ -47,8 +45,7 @@ pub struct Clause {
     pub split_from: Option<&'static str>,
     /// The first version of the contract that has it.
     pub since: &'static str,
-    /// Whether it applies to an external scheduler: it is not about a backend's own rules, resources or APIs,
-    /// and not about several backends.
+    /// Whether it applies to an external scheduler: not about a backend's own rules, resources or APIs.
     pub applies_to_external: bool,
     /// Whether its cases need an admitted topology constraint.
     pub needs_topology: bool,
@@ -108,8 +105,7 @@ impl Clause {
         self.group().and_then(|group| group.backend)
     }
 
-    /// Whether it applies to the backend of that name, regardless of features. `external:NAME` is an
-    /// [`EXTERNAL`] backend.
+    /// Whether it applies to that backend, regardless of features. `external:NAME` is an [`EXTERNAL`] one.
     pub fn applies_to_backend(&self, backend: &str) -> bool {
         let kind = backend.split_once(':').map_or(backend, |(kind, _)| kind);
         self.backend().is_none_or(|own| own == kind)

@@ -1,10 +1,6 @@
-//! A scheduler that reads PodGangs itself, with the name and features that its user declares (EXT-03).
-//!
-//! The suite does not run the scheduler. It runs on the user's cluster, where the operator under test has a
-//! profile with the scheduler's name and type External. Each history stores the declaration, so that a replay
-//! decides as the run did.
-//!
-//! Clauses about gang resources do not apply, because an External backend creates none.
+//! A scheduler that reads PodGangs itself, with the name and features that its user declares (EXT-03). It
+//! runs on the user's cluster, with a profile of type External. An External backend creates no gang
+//! resources.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +22,6 @@ pub const DECLARABLE: [Feature; 6] = [
     Feature::TopologyPreferred,
 ];
 
-/// The features of every scheduler that reads PodGangs: it exists to bind gangs.
 pub(crate) const ALWAYS: [Feature; 2] = [Feature::GangScheduling, Feature::External];
 
 /// The fields of an External profile that its pods depend on.

@@ -10,8 +10,7 @@ pub use crate::targets::{KINDS, TRAIN_JOB_KINDS};
 /// A kind of Kubernetes object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
-    /// The name in histories: the kind, and its group if several groups have that kind, as in
-    /// `PodGroup.scheduling.volcano.sh`.
+    /// The name in histories: the kind, with its group if several groups have that kind.
     pub name: &'static str,
     /// `GROUP/VERSION`, or `v1`: the version that the cluster serves, or the newest known one.
     pub api_version: &'static str,
@@ -25,7 +24,6 @@ pub struct Kind {
     pub scheduler: Option<Scheduler>,
 }
 
-/// The kinds of every cluster with Grove. A scheduler's own kinds are in its file in `targets/`.
 pub(crate) const OF_EVERY_CLUSTER: [Kind; 12] = [
     kind("v1", "Pod", "pods"),
     kind("v1", "Service", "services"),
@@ -41,7 +39,6 @@ pub(crate) const OF_EVERY_CLUSTER: [Kind; 12] = [
     kind("resource.k8s.io/v1", "ResourceClaim", "resourceclaims"),
 ];
 
-/// The group of Kubernetes' ResourceClaims, which a cluster may not serve.
 const CLAIMS_GROUP: &str = "resource.k8s.io/";
 
 pub(crate) const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {

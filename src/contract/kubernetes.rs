@@ -1,9 +1,8 @@
-//! The Kubernetes versions of control planes. Each has a row with the settings that enable the Workload API.
+//! The Kubernetes versions of control planes. To add one, add a row to [`RELEASES`] and its pinned module
+//! (`install/catalogue.rs`). No other code compares versions.
 //!
-//! To add a version, add a row to [`RELEASES`] and its pinned module (`install/catalogue.rs`). No other code
-//! compares versions.
-//!
-//! A preview is a minor version that is not released. It has a row and no pinned module: its programs are
+//! A preview is not released and has no pinned module: `--kubernetes` names it, and `--component
+//! NAME=version:V` builds its programs.
 //! built as with `--component NAME=version:V`. A run uses it only if `--kubernetes` names it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -54,7 +53,6 @@ const RELEASES: &[Release] = &[
     },
 ];
 
-/// The number of released versions.
 const RELEASED: usize = {
     let mut row = 0;
     while row < RELEASES.len() && !RELEASES[row].is_preview {
@@ -77,7 +75,6 @@ impl Kubernetes {
     /// Serves Workload and PodGroup in `v1beta1`, and CompositePodGroup in `v1alpha3`.
     pub const V1_37: Self = Self(1);
 
-    /// The first `N` rows of [`RELEASES`].
     const fn first<const N: usize>() -> [Self; N] {
         let mut rows = [Self(0); N];
         let mut row = 0;
@@ -143,8 +140,7 @@ impl Kubernetes {
         self.release().has_trees
     }
 
-    /// kind's own node image of the pinned version, if kind publishes one. The harness builds the other
-    /// images.
+    /// kind's own node image, if kind publishes one. The harness builds the other images.
     pub const fn node_image(self) -> Option<&'static str> {
         self.release().node_image
     }
@@ -185,7 +181,6 @@ impl<'de> Deserialize<'de> for Kubernetes {
 mod tests {
     use super::*;
 
-    /// Numeric order: 1.9 is older than 1.10.
     fn numbers(version: &str) -> Vec<u32> {
         version.split('.').map(|number| number.parse().unwrap()).collect()
     }

@@ -1,6 +1,5 @@
-//! The contract: what a Grove backend promises, to whom each promise applies, and the vocabulary of verdicts.
-//!
-//! This crate is a leaf: the rest of the suite depends on it, and it has no clusters, histories or checks.
+//! The contract: what a Grove backend promises. This crate is a leaf: it has no clusters, histories or
+//! checks.
 
 #![warn(missing_docs)]
 

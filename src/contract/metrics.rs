@@ -1,8 +1,5 @@
-//! The names of the metrics that an operator exposes if it declares
-//! [`Metrics`](crate::clauses::Feature::Metrics). GREP-498 proposes no metrics of gangs, so this suite
-//! defines the names. An operator's description can override them.
-//!
-//! Each metric has the label `namespace`: the namespace of the objects that it counts.
+//! The names of the metrics of an operator that declares [`Metrics`](crate::clauses::Feature::Metrics),
+//! defined by this suite because GREP-498 has no metrics of gangs. Each has the label `namespace`.
 
 use serde::Deserialize;
 
@@ -16,8 +13,7 @@ pub struct MetricNames {
     pub recycles: String,
     /// A counter: PodCliqueSet updates that have ended.
     pub updates: String,
-    /// A histogram, in seconds: from the creation of a PodGang until the minimum of all its podgroups was
-    /// first bound.
+    /// A histogram, in seconds: from the creation of a PodGang until all its minimums were first bound.
     pub time_to_bound: String,
 }
 

@@ -1,5 +1,4 @@
-//! Properties of targets. No clause requires a property, and no operator declares it. The description of a
-//! target states its properties, and a [case requires](crate::requirements) those that it depends on.
+//! Properties of targets, which [cases require](crate::requirements). No clause or operator does.
 
 /// A property of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,13 +11,11 @@ pub enum Property {
     SeveralTopologies,
     /// A gang that fits is bound even if another gang is pending.
     PendingGangsDoNotBlock,
-    /// Its own scheduler binds its pods in every run. A run may lack KAI's programs: then a stand-in binds
-    /// KAI's pods one by one, so no gang is pending.
+    /// Its own scheduler binds its pods in every run. A run may lack KAI's programs.
     OwnScheduler,
 }
 
 impl Property {
-    /// Completes the sentence "NAME ..." about a target without the property.
     pub(crate) const fn lacking(self) -> &'static str {
         match self {
             Self::CustomResources => "does not use custom resources as gang resources",

@@ -1,9 +1,6 @@
-//! What a case requires of a target, in addition to a clause that applies there.
-//!
-//! A case states no list of targets, so a new target joins a case by its description. The suite's own
-//! description counts, not the declaration of the operator under test: the report shows the clauses of an
-//! undeclared feature as unsupported. The suite does not describe a scheduler that the user names, so such a
-//! scheduler meets no requirement.
+//! What a case requires of a target, in addition to a clause that applies there. The suite's own description
+//! counts, not the operator's declaration, so the report shows the clauses of an undeclared feature as
+//! unsupported. A scheduler that the user names is not described, and meets no requirement.
 
 use super::clauses::Feature;
 use super::property::Property;

@@ -1,8 +1,7 @@
 //! The names of schedulers. `install/schedulers/` describes how each is installed, and `expect/schedulers/`
 //! what is expected of it. Both have one description per scheduler, and the name connects them.
 
-/// The External scheduler that the harness adds to the operator's configuration. No scheduler process has
-/// this name.
+/// The External scheduler in the harness's configuration. No scheduler process has this name.
 pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 
 /// A scheduler: the `schedulerName` of its pods, which is also the name of the operator's profile.

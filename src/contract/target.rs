@@ -1,5 +1,4 @@
-//! A target: a backend in one of its mappings, with its declared features. The suite judges each target
-//! separately, and a report has one column per target.
+//! A target: a backend in one of its mappings, with its declared features. It is a column of a report.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -24,8 +23,7 @@ pub struct TargetDescription {
     /// For an External profile this is kube-scheduler, which every cluster has.
     pub(crate) scheduler: Scheduler,
     pub(crate) backend: &'static str,
-    /// The name in reports and on the command line: the schedulerName, prefixed with or replaced by `external`
-    /// for a profile of that type.
+    /// The schedulerName, prefixed with or replaced by `external` for a profile of that type.
     pub(crate) name: &'static str,
     /// The value of kube-scheduler's gang-scope annotation. The other backends have one mapping and no scope.
     pub(crate) scope: Option<&'static str>,
@@ -33,13 +31,10 @@ pub struct TargetDescription {
     /// all versions.
     pub(crate) trees: Option<bool>,
     pub(crate) features: &'static [Feature],
-    /// Why other features are not declared, where the target has a better reason than the feature's own default
-    /// (`clauses/feature.rs`).
+    /// Where the target has a better reason than the feature's own default.
     pub(crate) why_not: &'static [(Feature, &'static str)],
-    /// Properties that cases may require. Only targets of PodCliqueSets have any.
     pub(crate) properties: &'static [Property],
-    /// Feature gates of the scheduler, each with the clause that shows whether the gate is on. The API does
-    /// not show them (KUBE-17).
+    /// Each with the clause that shows whether the gate is on, because the API does not (KUBE-17).
     pub(crate) gates: &'static [(&'static str, &'static str)],
     pub(crate) version: ReportedVersion,
     pub(crate) external: Option<ExternalProfile>,
@@ -55,8 +50,7 @@ pub enum ReportedVersion {
     Always(&'static str),
 }
 
-/// A backend in one of its mappings, with the declaration of the operator under test, if given. Two targets
-/// with the same description are equal, regardless of declarations.
+/// A backend in one of its mappings. Targets with the same description are equal, regardless of declarations.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Serialized", try_from = "Serialized")]
 pub struct Target {
@@ -64,18 +58,14 @@ pub struct Target {
     declaration: Option<&'static BackendDeclaration>,
 }
 
-/// The form of a target in histories.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Serialized {
-    /// The target's id.
     Known(String),
-    /// A scheduler that the user names, with the features that the user declares.
     External {
         #[serde(rename = "external-scheduler")]
         declared: Declared,
     },
-    /// The target's id, with the declaration of the operator under test.
     Declared {
         #[serde(rename = "column")]
         id: String,
@@ -190,8 +180,7 @@ impl Target {
         self.description.workload
     }
 
-    /// The PodCliqueSet target with the same gang resources and canaries. For a target of another workload
-    /// this is the first PodCliqueSet target of its scheduler, or the target itself if there is none.
+    /// The PodCliqueSet target of its scheduler with the same gang resources, or the target itself.
     #[must_use]
     pub fn as_pod_clique_set_target(self) -> Self {
         match self.workload() {
@@ -202,8 +191,7 @@ impl Target {
         }
     }
 
-    /// Whether it is an external scheduler that the user names. It runs on the user's cluster, so the
-    /// features that the user declares are tested.
+    /// Whether it is an external scheduler that the user names, with declared features.
     pub fn is_named_by_its_user(self) -> bool {
         self.external().is_some_and(|profile| profile.runs)
     }
@@ -231,8 +219,7 @@ impl Target {
         options
     }
 
-    /// The features that the operator under test declares. Without its declaration, those of the suite's own
-    /// description.
+    /// The declared features, or those of the suite's own description.
     pub const fn features(self) -> &'static [Feature] {
         match self.declaration {
             Some(declaration) => declaration.features.as_slice(),
@@ -245,8 +232,6 @@ impl Target {
         self.features().contains(&feature)
     }
 
-    /// Whether the suite's own description declares a feature. The suite describes no scheduler that a user
-    /// names.
     pub(crate) fn is_described_with(self, feature: Feature) -> bool {
         !self.is_named_by_its_user() && self.description.features.contains(&feature)
     }
@@ -255,9 +240,8 @@ impl Target {
         self.description.properties
     }
 
-    /// Whether a clause applies to it. Clauses of another backend, gang scope or workload do not. For an
-    /// External profile without a scheduler, only that backend's own clauses apply. For a running external
-    /// scheduler, those clauses apply that can be checked without its gang resources.
+    /// Whether a clause applies to it. For an External profile without a scheduler, only that backend's own
+    /// clauses apply; with one, those that can be checked without its gang resources.
     pub fn is_subject_to(self, clause: &Clause) -> bool {
         let is_checkable = match self.external() {
             None => true,
@@ -275,16 +259,14 @@ impl Target {
             && !clause.not_on.contains(&self.scheduler().name())
     }
 
-    /// Whether it must satisfy a clause: the clause applies, the features that the clause needs are declared,
-    /// and the operator creates the gang resources that it needs.
+    /// Whether the clause applies, its features are declared, and the operator creates its gang resources.
     pub fn owes(self, clause: &Clause) -> bool {
         self.is_subject_to(clause)
             && self.undeclared(clause).is_none()
             && !self.leaves_to_another_program(clause)
     }
 
-    /// An undeclared feature that makes a clause unsupported: the clause's own feature, or one that its cases
-    /// need.
+    /// An undeclared feature of a clause or of its cases, which makes the clause unsupported.
     pub fn undeclared(self, clause: &Clause) -> Option<Feature> {
         if let Some(feature) = clause.feature.filter(|feature| !self.declares(*feature)) {
             return Some(feature);

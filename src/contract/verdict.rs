@@ -1,7 +1,4 @@
-//! Verdicts, and how several of them are combined.
-//!
-//! The order of precedence follows the exit code: a verdict that fails the run is never hidden by a milder
-//! one.
+//! Verdicts. Of several, one that fails the run is never hidden by a milder one.
 
 use std::fmt;
 
@@ -132,8 +129,7 @@ impl Outcome {
         format!("{}{announced}", self.verdict)
     }
 
-    /// This outcome if the deviation is known: a failure becomes a known deviation. If the deviation always
-    /// occurs, a pass becomes a failure, because the entry of the deviation is out of date.
+    /// This outcome if the deviation is known. If it always occurs, a pass becomes a failure.
     pub fn of_known_deviation(self, deviation: &str, always: bool) -> Self {
         match self.verdict {
             Verdict::Fail => Self::with(Verdict::KnownDeviation, deviation),
@@ -156,8 +152,7 @@ impl Outcome {
         Some(Self::with(Verdict::Flaky, format!("attempt {} passed; before: {first}", attempts.len())))
     }
 
-    /// The outcome with the highest precedence, with the distinct reasons of all outcomes that share it.
-    /// `None` for an empty list.
+    /// The outcome with the highest precedence, with the reasons of all that share it.
     pub fn fold<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Outcome> {
         let mut decisive: Option<Outcome> = None;
         for outcome in outcomes {
@@ -170,8 +165,7 @@ impl Outcome {
         decisive
     }
 
-    /// Verdicts with exit code 1 come before those with exit code 3. A pass does not hide a part that was not
-    /// run or that deviates. It hides a part that the backend does not promise.
+    /// Verdicts with exit code 1 come before those with exit code 3. A pass hides only an unsupported part.
     fn precedence(&self) -> u8 {
         match self.verdict {
             Verdict::Fail => 7,

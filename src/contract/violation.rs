@@ -16,8 +16,7 @@ pub struct Code(
 );
 
 impl Code {
-    /// A code, declared next to the check that reports it. Panics if it is invalid, at compile time for a
-    /// constant.
+    /// A code of the check that reports it. Panics if it is invalid, at compile time for a constant.
     pub const fn new(code: &'static str) -> Self {
         assert!(is_kebab_case(code.as_bytes()), "a code must be lowercase words separated by hyphens");
         Self(Cow::Borrowed(code))
@@ -83,7 +82,6 @@ impl Violation {
     }
 }
 
-/// Appends the code and the name of the test, which is the name of its thread.
 #[cfg(feature = "record-codes")]
 fn record(code: &Code) {
     use std::io::Write as _;

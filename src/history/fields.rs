@@ -1,5 +1,3 @@
-//! Access to fields of raw JSON; a missing field counts as empty.
-
 use serde_json::Value;
 
 /// A string, or an empty one for any other value.
@@ -7,8 +5,7 @@ pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The message of an Event. Histories contain `v1` Events; the API server also serves `events.k8s.io` Events
-/// as these.
+/// The message of an Event. Histories contain `v1` Events, and `events.k8s.io` Events as these.
 pub fn event_note(event: &Value) -> &str {
     text(&event["message"])
 }

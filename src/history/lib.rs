@@ -1,7 +1,4 @@
-//! The history of a case: every version of every object in order, as the API server's watches delivered it.
-//!
-//! The driver's recorder has one watch per kind for the whole cluster and appends to one log per namespace. A
-//! history is the part of one case: append-only, without expectations.
+//! The history of a case: every version of every object as the watches delivered it, without expectations.
 
 #![warn(missing_docs)]
 

@@ -1,5 +1,3 @@
-//! The state of a namespace after a history's last event.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

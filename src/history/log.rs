@@ -1,12 +1,6 @@
-//! A case's history and its file format.
-//!
-//! The file has one JSON document per line. The first is the [`Header`]. Every other line is one of these:
-//! - a watch event as `kubectl get --watch --output-watch-events -o json` prints it
-//!   (`{"type":"ADDED","object":{…}}`), with its arrival time in `at`;
-//! - a mark of the driver (`"type":"MARK"`);
-//! - a gap (`"type":"GAP"`): a watch was lost and listed again, so versions may be missing.
-//!
-//! `replay` also checks a recording that a user made with kubectl, if its case is named.
+//! A case's history. The file has one JSON document per line: the [`Header`], then watch events as `kubectl
+//! get --watch --output-watch-events -o json` prints them (`{"type":"ADDED","object":{…}}`, with the arrival
+//! time in `at`), marks (`MARK`) and gaps (`GAP`). `replay` also checks a recording of kubectl.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -19,7 +13,6 @@ use serde_json::Value;
 
 use conformance_contract::kinds::Kind;
 
-/// The version of the file format.
 pub(crate) const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 
 /// The subject of a history.
@@ -38,8 +31,7 @@ pub struct Header {
     pub namespace: String,
     /// The submitted PodCliqueSets, by name.
     pub submitted: BTreeMap<String, Value>,
-    /// The factor by which time limits are extended because the machine was slow; absent if it was fast
-    /// enough.
+    /// The factor by which time limits are extended, if the machine was slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowness: Option<f64>,
 }

@@ -1,7 +1,5 @@
-//! The names of marks, which a driver writes into a history and a check finds there.
-//!
-//! Both use the same value for a mark, so a check cannot look for one that is never written. Files contain
-//! only the text, so a saved history can be checked again.
+//! The names of marks. Driver and check use the same value, so a check cannot look for one that is never
+//! written.
 
 use std::fmt;
 
@@ -41,7 +39,6 @@ macro_rules! marks {
     };
 }
 
-/// One list defines the variants, their names in files and [`SharedMark::ALL`], so these cannot differ.
 macro_rules! shared_marks {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
         /// The marks that several cases write, or that shared checks read.
@@ -79,8 +76,7 @@ shared_marks! {
     Retried = "tried again",
     /// The driver changes the replicas of an object: `{"kind", "name", "replicas"}`.
     Scaled = "scaled",
-    /// Admission may add fields to pods: the harness did not create the cluster, or the user's manifest has
-    /// an object that makes admission do so.
+    /// Admission may add fields to pods: it is not the harness's, or the user's manifest changes it.
     ForeignAdmission = "admission of others",
     /// The driver deletes an object: `{"kind", "name"}`. The mark precedes the request.
     Deleted = "deleted",
@@ -95,18 +91,15 @@ shared_marks! {
     WrittenByOthers = "written by others",
     /// The objects in the namespace before the first submit: a list with kind and metadata.
     Baseline = "baseline",
-    /// The objects in the namespace after the wait for the deletion of a workload: a list with kind and
-    /// metadata.
+    /// The objects in the namespace after the wait for a workload's deletion: a list with kind and metadata.
     LeftOver = "left over",
     /// The wait for a deleted namespace has ended, regardless of the outcome.
     WaitedForNamespace = "waited for the namespace to go",
-    /// The operator's write requests in the namespace from `since` until now, according to the API server's
-    /// audit log. It includes requests without effect and refused ones: `{"since", "writes": [{"verb",
-    /// "group", "resource", "name", "code"}]}`.
+    /// The operator's write requests since `since`, from the audit log, also refused ones: `{"since",
+    /// "writes": [{"verb", "group", "resource", "name", "code"}]}`.
     OperatorWrites = "operator writes",
-    /// The operator's metrics for the namespace, read when the operator had nothing left to do: `{"place",
-    /// "numbers"}`, where `place` is the length of the history. Without a response it is `{"place",
-    /// "failed"}`; if metrics cannot be requested it is `{"unasked"}` with the reason.
+    /// The operator's metrics when it was idle: `{"place", "numbers"}`, where `place` is the length of the
+    /// history; `{"place", "failed"}` without a response, and `{"unasked"}` if metrics cannot be requested.
     MetricsRead = "metrics read",
     /// The end of a period in which nothing should change: `{"seconds"}`.
     IdlePeriodEnded = "watched for rest",
@@ -123,14 +116,12 @@ shared_marks! {
     /// An attempted request to the API server: `{"title", "reply"}`.
     Attempt = "attempt",
     /// A backend other than the target's: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}],
-    /// "foreign"}` if there is none. `foreign` is true if the harness did not write the operator's
-    /// configuration.
+    /// "foreign"}`. `foreign`: the harness did not write the operator's configuration.
     AnotherBackend = "another backend",
     /// The operator's process and its log: `{"pid", "readiness", "said"}`. If the operator exited before
     /// it was ready, it is `{"exited", "said"}`, with how it ended.
     Controller = "controller",
-    /// The start of the operator with a flawed configuration: `{"title", "code", "said"}`. The exit code is
-    /// null if it kept running.
+    /// The start with a flawed configuration: `{"title", "code", "said"}`; `code` is null while it runs.
     StartedWithFlaw = "started with a flawed configuration",
     /// A component of the control plane was stopped: `{"part"}`.
     ComponentStopped = "part taken away",
@@ -146,8 +137,7 @@ shared_marks! {
     /// The driver closes a Volcano queue: `{"name"}`. The mark precedes the request.
     QueueClosed = "queue closed",
     /// The API server's record of bindings: `{"bindings": [{"pod", "user"}], "users": {scheduler: user},
-    /// "stoodInFor": [scheduler]}`. `users` maps each scheduler to the user as which it binds. The schedulers
-    /// in `stoodInFor` do not run; another scheduler binds their pods.
+    /// "stoodInFor": [scheduler]}`. The schedulers in `stoodInFor` do not run; another one binds their pods.
     BoundBy = "bound by",
     /// The running containers of the case: a list of `{"node", "pod", "container", "devices"}`.
     Allocated = "allocated",

@@ -33,8 +33,7 @@ impl<'a> Version<'a> {
         Self { change: Change::Added, at: Timestamp::UNIX_EPOCH, index: 0, object }
     }
 
-    /// Latest possible time of the event: its arrival, or the time that the API server recorded if that is
-    /// earlier. One second is added to a recorded time, because it is truncated to whole seconds.
+    /// Its arrival, or the time that the API server recorded plus one second, because it is truncated.
     pub fn happened(&self) -> Timestamp {
         let metadata = &self.object["metadata"];
         let time = |value: &Value| value.as_str().and_then(|time| time.parse::<Timestamp>().ok());
@@ -52,8 +51,7 @@ impl<'a> Version<'a> {
         at_most.map_or(self.at, |at_most| at_most.min(self.at))
     }
 
-    /// The kind as histories name it. Kinds that two API groups have are qualified, such as
-    /// `Queue.scheduling.volcano.sh`.
+    /// The kind as histories name it, such as `Queue.scheduling.volcano.sh`.
     pub fn kind(&self) -> &'a str {
         self.object["kind"].as_str().unwrap_or_default()
     }
@@ -227,16 +225,14 @@ impl History {
         Self { header: self.header.clone(), entries: self.entries[..index.min(self.entries.len())].to_vec() }
     }
 
-    /// The history before the control plane was restored. Restoring restarts components, which repairs stuck
-    /// states.
+    /// The history before the control plane was restored, which repairs stuck states.
     #[must_use]
     pub fn before_restore(&self) -> Self {
         let end = self.marks(SharedMark::Restored).next().map_or(self.entries.len(), |(place, _)| place);
         self.upto(end)
     }
 
-    /// The history up to the timeout at which the driver stopped; later writes do not count. Returns the
-    /// whole history if the driver did not stop there, or if the resourceVersion at that point is unknown.
+    /// The history up to the timeout at which the driver stopped, or the whole one if it did not.
     #[must_use]
     pub fn until_timeout(&self) -> Self {
         let gave_up = self.marks(SharedMark::Stopped).any(|(_, mark)| mark.detail["wait"] == true);

@@ -12,10 +12,9 @@ impl History {
         self.marks(name).next().ok_or_else(not_reached)
     }
 
-    /// The index of a mark, or of the last timeout if the driver did not reach it. After a timeout the
-    /// awaited state is known to be absent, so a check can decide there. The check must then require the mark
-    /// with [`reached`](History::reached). Fails if the driver stopped for another reason, or if the machine
-    /// was too slow to decide.
+    /// The index of a mark, or of the last timeout: then the awaited state is known to be absent. The check
+    /// must still require the mark with [`reached`](History::reached). Fails if the driver stopped for
+    /// another reason.
     pub fn waited_for(&self, name: impl Into<MarkName>) -> Result<usize, Broken> {
         let (index, _) = self.reached(name).or_else(|why| {
             let timeout = self.marks(SharedMark::WaitTimedOut).last();

@@ -1,7 +1,5 @@
-//! Hand-written histories for the tests of checks: a story is built entry by entry and becomes a [`History`].
-//!
-//! Every entry gets the next resourceVersion. An object without a uid gets one derived from its kind and
-//! name, so that a test contains only what it is about.
+//! Hand-written histories for the tests of checks. Every entry gets the next resourceVersion, and an object
+//! without a uid one of its kind and name.
 
 use std::collections::BTreeMap;
 

@@ -26,7 +26,6 @@ macro_rules! features {
                 }
             }
 
-            /// Why a target does not declare it, unless the target's description has a better reason.
             pub(crate) const fn why_not(self) -> &'static str {
                 match self {
                     $(Feature::$name => $reason,)*

@@ -1,12 +1,9 @@
-//! Where a promise is written down, as a link.
-
 /// Repositories with cited files, each with the cited commit.
 const REPOSITORIES: [(&str, &str, &str); 2] = [
     ("grove", "ai-dynamo/grove", "fcc3b3bbbc5e6a2a797cd080bdbc6983b1ccec24"),
     ("kai", "kai-scheduler/KAI-Scheduler", "d5bc503a146317e51037d89775d77172c6d12f71"),
 ];
 
-/// Repositories with cited issues and pull requests.
 const TRACKERS: [(&str, &str); 6] = [
     ("grove", "ai-dynamo/grove"),
     ("kai", "kai-scheduler/KAI-Scheduler"),
@@ -29,8 +26,7 @@ pub struct CitedFile<'a> {
     pub lines: (usize, usize),
 }
 
-/// One source of a clause: a file (`grove:docs/installation.md#L3-L5`), an issue or pull request
-/// (`grove#209`), a Kubernetes enhancement (`KEP-4671`), or an address.
+/// A file (`grove:docs/installation.md#L3-L5`), an issue (`grove#209`), a `KEP-4671`, or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source<'a>(pub &'a str);
 

@@ -1,5 +1,3 @@
-//! The clauses and their groups, read from `contract/` at the top of the repository, in the order of reports.
-
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -18,7 +16,6 @@ macro_rules! files {
     };
 }
 
-/// One file per group, in the order of the contract.
 const FILES: [(&str, &str); 22] = files![
     "adm.yaml",
     "gang.yaml",

@@ -1,5 +1,4 @@
-//! Gang scheduling as the Kubernetes AI conformance programme requires it of a platform: plain pods in the
-//! scheduler's own gang resource, without an operator.
+//! Plain pods in the scheduler's own gang resource, as the Kubernetes AI conformance programme requires.
 
 use crate::clauses::Workload;
 use crate::scheduler::Scheduler;

@@ -1,5 +1,4 @@
-//! The External profile that the harness adds to the operator's configuration. No scheduler serves it.
-//! [`crate::external_scheduler`] creates the targets of schedulers that a user names.
+//! The External profile of the harness's configuration. No scheduler serves it.
 
 use super::SchedulerDescription;
 use crate::clauses::{self, Feature, Workload};
@@ -31,8 +30,6 @@ pub(crate) static CONFORMANCE_EXTERNAL: TargetDescription = TargetDescription {
     workload: Workload::PodCliqueSets,
 };
 
-/// No scheduler serves the harness's own profile. A user can declare some features of a scheduler that runs,
-/// and an operator declares the others.
 pub(crate) fn why_not_of_an_external_profile(profile: &ExternalProfile, feature: Feature) -> &'static str {
     match feature {
         Feature::TopologyResource => "the backend creates no topology resources",

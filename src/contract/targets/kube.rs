@@ -1,5 +1,3 @@
-//! kube-scheduler with the Workload API, in three mappings.
-
 use super::SchedulerDescription;
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
@@ -60,7 +58,6 @@ const NO_RECLAIM: (Feature, &str) = (
 
 const TOPOLOGY_GATE: (&str, &str) = ("TopologyAwareWorkloadScheduling", "TOPO-02");
 
-/// The common part of the three targets.
 const ANY: TargetDescription = TargetDescription {
     id: "",
     scheduler: Scheduler::KUBE,

@@ -1,6 +1,5 @@
-//! The description of each scheduler: its targets, and the object kinds that only clusters with it have. Each
-//! scheduler has one file and a line in [`DESCRIPTIONS`]. What the suite expects of it is in
-//! `expect/schedulers/`, under the same name.
+//! Each scheduler has one file and a line in [`DESCRIPTIONS`]: its targets, and the kinds of its clusters.
+//! What the suite expects of it is in `expect/schedulers/`.
 
 mod ai_conformance;
 mod external;
@@ -33,7 +32,6 @@ static DESCRIPTIONS: [&SchedulerDescription; 5] = [
     &external::DESCRIPTION,
 ];
 
-/// The number of targets, and the number of kinds.
 const fn counts() -> (usize, usize) {
     let (mut targets, mut kinds, mut i) = (0, kinds::OF_EVERY_CLUSTER.len(), 0);
     while i < DESCRIPTIONS.len() {

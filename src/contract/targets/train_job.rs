@@ -10,8 +10,7 @@ impl Target {
     pub const TRAINJOB_KUBE: Self = Self::of(&KUBE);
     /// TrainJobs on Volcano: the trainer creates the gang.
     pub const TRAINJOB_VOLCANO: Self = Self::of(&VOLCANO);
-    /// TrainJobs on the scheduler of scheduler-plugins: the trainer creates the gang. It is the scheduler's
-    /// only target.
+    /// TrainJobs on scheduler-plugins: the trainer creates the gang. The scheduler's only target.
     pub const COSCHEDULING: Self = Self::of(&COSCHEDULING);
     /// TrainJobs on KAI: its podgrouper creates the gang.
     pub const TRAINJOB_KAI: Self = Self::of(&KAI);
