@@ -1,8 +1,7 @@
 //! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs in a queue that may hold 24 GPUs. The nodes have room for
 //! both gangs, the queue for the first and one pod of the second. Then the first gang is deleted.
 
-use conformance_contract::names::VOLCANO_QUEUE;
-use conformance_expect::schedulers::kai::QUEUE;
+use conformance_expect::schedulers;
 
 use crate::prelude::*;
 
@@ -45,11 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn in_queue(test: &TestContext, name: &str, queue: &str) -> Result<Value, Stop> {
     let mut pcs = test.manifest(name)?;
-    if test.target.scheduler() == Scheduler::KAI {
-        pcs["metadata"]["labels"][QUEUE.0] = queue.into();
-    } else {
-        pcs["metadata"]["annotations"][VOLCANO_QUEUE] = queue.into();
-    }
+    schedulers::of(test.target).enqueue(&mut pcs, queue);
     Ok(pcs)
 }
 

@@ -1,8 +1,8 @@
 //! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits. Volcano's admission requires the queue, so there
 //! it exists until the gang waits for a cordoned node.
 
-use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_driver::queues::QUEUE;
+use conformance_expect::schedulers;
 
 use super::{last_node, mark_end, submit_and_wait, until_bound};
 use crate::prelude::*;
@@ -18,13 +18,12 @@ const OPEN: &[Attempt] = &[admitted("a PodCliqueSet in the open queue", |_| {})]
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let queue = test.domain("queue");
     let mut pcs = test.manifest(SET)?;
+    schedulers::of(test.target).enqueue(&mut pcs, &queue);
     if test.target.scheduler() == Scheduler::KAI {
-        pcs["metadata"]["labels"][KAI_QUEUE] = queue.clone().into();
         submit_and_wait(test, pcs).await?;
         mark_end(test, SET);
         test.create_kai_queue(&queue).await?;
     } else {
-        pcs["metadata"]["annotations"][VOLCANO_QUEUE] = queue.clone().into();
         test.create_volcano_queue(&queue).await?;
         test.retry_creates_until(&pcs, OPEN, REACTION).await?;
         wait_for_room(test, pcs, &queue).await?;

@@ -1,6 +1,6 @@
 //! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits, in a queue with a limit of 8 GPUs: one pod short.
 
-use conformance_contract::names::KAI_QUEUE;
+use conformance_expect::schedulers;
 
 use super::{mark_end, submit_and_wait, until_bound};
 use crate::prelude::*;
@@ -16,7 +16,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create_kai_queue(&queue).await?;
     test.limit_kai_queue(&queue, 8).await?;
     let mut pcs = test.manifest(SET)?;
-    pcs["metadata"]["labels"][KAI_QUEUE] = queue.clone().into();
+    schedulers::of(test.target).enqueue(&mut pcs, &queue);
     submit_and_wait(test, pcs).await?;
     mark_end(test, SET);
     test.limit_kai_queue(&queue, -1).await?;

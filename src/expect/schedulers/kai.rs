@@ -2,6 +2,7 @@
 //! subgroup per PodGang (upstream's pull request 735), so the checks compare only which pods need which other
 //! pods.
 
+use conformance_contract::names::KAI_QUEUE;
 use conformance_contract::target::Target;
 use conformance_history::{Live, Pod, is_owned_by};
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ const PROGRAMS: &[&str] = &[
     "kube-scheduler",
 ];
 pub const PODGROUPER: [&str; 2] = ["podgrouper", "app"];
-pub const QUEUE: (&str, &str) = ("kai.scheduler/queue", "default-queue");
+pub const QUEUE: (&str, &str) = (KAI_QUEUE, "default-queue");
 
 pub(super) static TARGETS: Targets = &[(Target::KAI, &Kai)];
 
