@@ -8,7 +8,7 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Unit, schedulers};
 use conformance_facts::binding::{bound_pods, not_fully_bound};
-use conformance_history::{History, Live, Pod, SharedMark, Version, text};
+use conformance_history::{History, Live, MarkName, Pod, SharedMark, Version, text};
 
 pub const NOT_BOUND_WHOLE: Code = Code::new("not-bound-whole");
 pub const PODS_UNBOUND: Code = Code::new("pods-unbound");
@@ -89,6 +89,13 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
         violations.extend(in_part(unit, &bound));
     }
     none(violations)
+}
+
+/// [`never`] until this mark, which must be reached. A binding is a violation even if the driver stopped early.
+pub fn never_until(history: &History, units: &[Unit], mark: impl Into<MarkName>) -> Ruling {
+    let reached = history.reached(mark);
+    let until = reached.as_ref().ok().map(|(place, _)| *place);
+    super::all([never(history, units, until), reached.map(drop)])
 }
 
 pub fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> {

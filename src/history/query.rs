@@ -225,6 +225,12 @@ impl History {
         Self { header: self.header.clone(), entries: self.entries[..index.min(self.entries.len())].to_vec() }
     }
 
+    /// The history from the entry at `index` on.
+    #[must_use]
+    pub fn since(&self, index: usize) -> Self {
+        Self { header: self.header.clone(), entries: self.entries[index.min(self.entries.len())..].to_vec() }
+    }
+
     /// The history before the control plane was restored, which repairs stuck states.
     #[must_use]
     pub fn before_restore(&self) -> Self {

@@ -40,8 +40,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn was_pending(history: &History) -> Ruling {
-    let passed = history.marks(PASSED).next().map(|(place, _)| place);
-    all([binding::never(history, &history.units(SET)?, passed), history.reached(PASSED).map(drop)])
+    binding::never_until(history, &history.units(SET)?, PASSED)
 }
 
 fn check(history: &History) -> Vec<Finding> {

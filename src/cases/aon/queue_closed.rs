@@ -30,8 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_03, || {
         let units = history.units("locked-in")?;
-        let closed = history.marks(SharedMark::QueueClosed).next().map(|(place, _)| place);
-        all([binding::never(history, &units, closed), history.reached(SharedMark::QueueClosed).map(drop)])?;
+        binding::never_until(history, &units, SharedMark::QueueClosed)?;
         binding::whole(&history.end(), &units)
     })]
 }

@@ -52,8 +52,7 @@ fn check(history: &History) -> Vec<Finding> {
     let history = &history.before_restore();
     vec![finding(AON_21, || {
         let later = history.units(LATER)?;
-        let passed = history.marks(PASSED).next().map(|(place, _)| place);
-        all([binding::never(history, &later, passed), history.reached(PASSED).map(drop)])?;
+        binding::never_until(history, &later, PASSED)?;
         history.at(BOUND, |place| binding::whole(&history.before(place), &later))
     })]
 }

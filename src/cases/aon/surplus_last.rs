@@ -31,9 +31,7 @@ pub(super) async fn drive(
 /// Pods that are released together may be bound in any order.
 pub(super) fn check(history: &History, set: &str, is_minimum: impl FnOnce(&Live) -> Ruling) -> Ruling {
     let units = history.units(set)?;
-    // Nothing may be bound before the first node joins, even if the case stopped early.
-    let too_small = history.marks(TOO_SMALL).next().map(|(place, _)| place);
-    all([binding::never(history, &units, too_small), history.reached(TOO_SMALL).map(drop)])?;
+    binding::never_until(history, &units, TOO_SMALL)?;
     binding::all_or_nothing(history, &units)?;
     history.at(ROOM_FOR_MINIMUM, |place| is_minimum(&history.before(place)))?;
     binding::all(&history.end(), &history.gangs(set)?)

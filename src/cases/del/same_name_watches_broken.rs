@@ -56,9 +56,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn was_pending(history: &History) -> Ruling {
     let (again, _) = history.reached(AGAIN)?;
-    let passed = history.marks(PASSED).next().map(|(passed, _)| passed - again);
-    let second = History { header: history.header.clone(), entries: history.entries[again..].to_vec() };
-    all([binding::never(&second, &history.units(SET)?, passed), history.reached(PASSED).map(drop)])
+    binding::never_until(&history.since(again), &history.units(SET)?, PASSED)
 }
 
 fn check(history: &History) -> Vec<Finding> {

@@ -66,7 +66,7 @@ fn why() -> Why {
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(STAT_18, || {
         let (again, _) = history.reached(AGAIN)?;
-        let second = History { header: history.header.clone(), entries: history.entries[again..].to_vec() };
+        let second = history.since(again);
         let gangs = history.gangs(SET)?;
         history.at(FREED, |freed| {
             let waiting = second.upto(freed.saturating_sub(again));
