@@ -43,10 +43,7 @@ const MOVED: &[Attempt] = &[refused("node pool of a live gang changed", &["node-
 })];
 
 fn set_pool(holder: &mut Value, pool: &str) {
-    match holder["labels"].as_object_mut() {
-        Some(labels) => drop(labels.insert(KEY.into(), pool.into())),
-        None => holder["labels"] = json!({KEY: pool}),
-    }
+    holder["labels"][KEY] = pool.into();
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -61,10 +61,7 @@ const MOVED_CLIQUE: &[Attempt] = &[refused("queue of a clique of a live gang cha
 })];
 
 fn put(holder: &mut Value, place: &str, queue: &str) {
-    match holder[place].as_object_mut() {
-        Some(pairs) => drop(pairs.insert(KEY.into(), queue.into())),
-        None => holder[place] = json!({KEY: queue}),
-    }
+    holder[place][KEY] = queue.into();
 }
 
 fn unnamed(pcs: &mut Value) {

@@ -39,10 +39,7 @@ const SOLO: &[Attempt] = &[admitted("a level of the only clique", |pcs| {
 /// A clique's template has its annotations outside of metadata.
 fn annotate(object: &mut Value, key: &str, value: &str) {
     let holder = if object["metadata"].is_object() { &mut object["metadata"] } else { object };
-    match holder["annotations"].as_object_mut() {
-        Some(annotations) => drop(annotations.insert(key.into(), value.into())),
-        None => holder["annotations"] = json!({key: value}),
-    }
+    holder["annotations"][key] = value.into();
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

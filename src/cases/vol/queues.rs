@@ -79,10 +79,7 @@ fn full_name(pcs: &Value, queue: &str) -> String {
 }
 
 fn annotate(holder: &mut Value, queue: &str) {
-    match holder["annotations"].as_object_mut() {
-        Some(annotations) => drop(annotations.insert(VOLCANO_QUEUE.into(), queue.into())),
-        None => holder["annotations"] = json!({VOLCANO_QUEUE: queue}),
-    }
+    holder["annotations"][VOLCANO_QUEUE] = queue.into();
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
