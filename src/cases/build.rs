@@ -55,9 +55,10 @@ fn registered(
         let (group, case) = (name(group), name(path));
         let id = format!("{group}/{}", case.replace('_', "-"));
         let manifest = path.with_extension("yaml");
-        let manifest = match manifest.is_file() {
-            true => format!("include_str!({:?})", manifest.display().to_string()),
-            false => "\"\"".to_owned(),
+        let manifest = if manifest.is_file() {
+            format!("include_str!({:?})", manifest.display().to_string())
+        } else {
+            "\"\"".to_owned()
         };
         writeln!(list, "    {group}::{case}::{constant}.registered({id:?}, {manifest}),")?;
     }

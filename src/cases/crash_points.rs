@@ -8,9 +8,10 @@ pub(crate) const KILLED_SETS: usize = 2;
 
 /// For each PodCliqueSet and step; `writes` is the undisturbed number of writes per step.
 pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
-    match test.test_cluster.thorough.every_crash_point {
-        true => every(writes),
-        false => chosen(writes, test.test_cluster.thorough.seed),
+    if test.test_cluster.thorough.every_crash_point {
+        every(writes)
+    } else {
+        chosen(writes, test.test_cluster.thorough.seed)
     }
 }
 

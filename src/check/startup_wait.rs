@@ -153,11 +153,10 @@ pub fn waits_are_reported(history: &History, set: &str) -> Ruling {
     }
     late.extend(overdue(&since, history.last_at(), patience));
     none(late.into_iter().map(|fault| fault.violation(patience)))?;
-    match has_waited {
-        true => Ok(()),
-        false => {
-            Err(Broken::NotReached(format!("no pod of PodCliqueSet {set} had to wait for another clique")))
-        }
+    if has_waited {
+        Ok(())
+    } else {
+        Err(Broken::NotReached(format!("no pod of PodCliqueSet {set} had to wait for another clique")))
     }
 }
 

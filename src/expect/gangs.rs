@@ -154,15 +154,13 @@ impl Gang {
 
     pub fn units(&self, target: Target) -> Vec<Unit> {
         let minimum = |group: &Group| (group.clique.clone(), group.min);
-        match target.declares(Feature::AtomicPodGang) {
-            true => {
-                vec![Unit { gang: self.name.clone(), minimums: self.groups.iter().map(minimum).collect() }]
-            }
-            false => self
-                .groups
+        if target.declares(Feature::AtomicPodGang) {
+            vec![Unit { gang: self.name.clone(), minimums: self.groups.iter().map(minimum).collect() }]
+        } else {
+            self.groups
                 .iter()
                 .map(|group| Unit { gang: self.name.clone(), minimums: vec![minimum(group)] })
-                .collect(),
+                .collect()
         }
     }
 

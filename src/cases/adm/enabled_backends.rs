@@ -104,9 +104,10 @@ mod tests {
         #[case] pass: [bool; 2],
     ) {
         for (ruling, passes) in with_kai(&[(title, code, says)], "kai-scheduler").into_iter().zip(pass) {
-            match passes {
-                true => assert_eq!(ruling, Ok(())),
-                false => assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}"),
+            if passes {
+                assert_eq!(ruling, Ok(()));
+            } else {
+                assert!(matches!(ruling, Err(Broken::Violated(_))), "{ruling:?}");
             }
         }
     }

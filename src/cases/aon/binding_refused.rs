@@ -41,9 +41,10 @@ fn check(history: &History) -> Vec<Finding> {
             binding::others_untouched(history, *place, &[])?;
             binding::whole(&history.end(), &history.units(set)?)?;
         }
-        match refused.len() == CODES.len() {
-            true => Ok(()),
-            false => Err(Broken::NotReached("not every binding was refused once".into())),
+        if refused.len() == CODES.len() {
+            Ok(())
+        } else {
+            Err(Broken::NotReached("not every binding was refused once".into()))
         }
     })]
 }

@@ -9,11 +9,12 @@ pub(crate) const CASE: Case = case!("With room for one of two gangs of two cliqu
     .with_feature(Feature::AtomicPodGang);
 
 pub(super) fn is_atomic(target: Target) -> Result<(), Broken> {
-    match target.declares(Feature::AtomicPodGang) {
-        true => Ok(()),
-        false => Err(Broken::NotAsked(
+    if target.declares(Feature::AtomicPodGang) {
+        Ok(())
+    } else {
+        Err(Broken::NotAsked(
             "the target does not declare AtomicPodGang, so each clique is its own unit".into(),
-        )),
+        ))
     }
 }
 

@@ -89,9 +89,10 @@ fn after_losses(
             rule(&history.upto(next), *since, text(&mark.detail["name"]))?;
         }
     }
-    match losses.len() == LOSSES.len() {
-        true => Ok(()),
-        false => Err(Broken::NotReached(format!("pods were lost in {} of 4 ways", losses.len()))),
+    if losses.len() == LOSSES.len() {
+        Ok(())
+    } else {
+        Err(Broken::NotReached(format!("pods were lost in {} of 4 ways", losses.len())))
     }
 }
 

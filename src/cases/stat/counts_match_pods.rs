@@ -122,11 +122,14 @@ fn check(history: &History) -> Vec<Finding> {
             at_every_rest(history, SET, rests, |live, _| counts::of_set(live, pcs))
         }),
         finding(STAT_06, || {
-            at_every_rest(history, SET, rests, |live, _| match counts::is_observed(live, SET) {
-                true => Vec::new(),
-                false => vec![format!(
-                    "PodCliqueSet {SET} or one of its objects: observedGeneration differs from generation"
-                )],
+            at_every_rest(history, SET, rests, |live, _| {
+                if counts::is_observed(live, SET) {
+                    Vec::new()
+                } else {
+                    vec![format!(
+                        "PodCliqueSet {SET} or one of its objects: observedGeneration differs from generation"
+                    )]
+                }
             })
         }),
         finding(STAT_07, || rests::gangs_at_every_rest(history, SET, rests)),

@@ -105,8 +105,9 @@ pub(super) fn phases_at_every_rest(history: &History, set: &str, rests: usize) -
 
 pub(super) fn all_reached(history: &History, rests: usize) -> Ruling {
     let reached = history.marks(REST).count();
-    match reached == rests {
-        true => Ok(()),
-        false => Err(Broken::NotReached(format!("{reached} of {rests} recounts were reached"))),
+    if reached == rests {
+        Ok(())
+    } else {
+        Err(Broken::NotReached(format!("{reached} of {rests} recounts were reached")))
     }
 }

@@ -86,9 +86,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn why(gang: &Gang, gangs: &[Gang]) -> Option<Why> {
-    match gang.is_base {
-        true => Some(Why::Scheduler),
-        false => gangs.iter().find(|base| base.is_base).map(|base| Why::Base(base.name.clone())),
+    if gang.is_base {
+        Some(Why::Scheduler)
+    } else {
+        gangs.iter().find(|base| base.is_base).map(|base| Why::Base(base.name.clone()))
     }
 }
 

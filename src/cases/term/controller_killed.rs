@@ -133,9 +133,10 @@ fn check(history: &History) -> Vec<Finding> {
             termination::after_the_delay(history, &late, &late.scope(), LONG_DELAY)?;
         }
         history.reached(ALL_ENDED)?;
-        match history.marks(ENDED).any(|(_, mark)| mark.detail["killed"] == true) {
-            true => Ok(()),
-            false => Err(Broken::NotReached("the controller was never killed".into())),
+        if history.marks(ENDED).any(|(_, mark)| mark.detail["killed"] == true) {
+            Ok(())
+        } else {
+            Err(Broken::NotReached("the controller was never killed".into()))
         }
     })]
 }

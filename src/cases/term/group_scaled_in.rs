@@ -60,11 +60,12 @@ fn scaled_in_time(history: &History) -> Ruling {
     let over = history.entries.iter().position(|entry| is_over(entry.at)).unwrap_or(history.entries.len());
     never_recycled(&history.upto(over))?;
     let (scaled, _) = history.reached(SharedMark::Scaled)?;
-    match scaled < over {
-        true => Ok(()),
-        false => Err(Broken::NotReached(
+    if scaled < over {
+        Ok(())
+    } else {
+        Err(Broken::NotReached(
             "the terminationDelay had expired before the scaling group was scaled in".into(),
-        )),
+        ))
     }
 }
 

@@ -124,11 +124,13 @@ fn deleted_at(history: &History, scope: &Scope, from: usize) -> Result<u64, Brok
     let deletion =
         deletion.ok_or_else(|| not_reached("the deletion of the PodCliqueSet was not observed"))?;
     let last = generations::terminations(history, scope).pop();
-    match last.is_some_and(|termination| {
+    let had_expired = last.is_some_and(|termination| {
         termination.started.index > from && termination.started.revision() < deletion.revision()
-    }) {
-        true => Err(not_reached("the terminationDelay had expired before the PodCliqueSet was deleted")),
-        false => Ok(deletion.revision()),
+    });
+    if had_expired {
+        Err(not_reached("the terminationDelay had expired before the PodCliqueSet was deleted"))
+    } else {
+        Ok(deletion.revision())
     }
 }
 

@@ -57,10 +57,11 @@ impl<'a> Idle<'a> {
             "PodCliqueScalingGroup" => &mut self.groups,
             _ => return,
         };
-        match version.change != Change::Deleted && version.object["spec"]["replicas"] == 0 {
-            true => known.insert(version.name()),
-            false => known.remove(version.name()),
-        };
+        if version.change != Change::Deleted && version.object["spec"]["replicas"] == 0 {
+            known.insert(version.name());
+        } else {
+            known.remove(version.name());
+        }
     }
 
     /// Whether a PodClique is scaled to 0, or belongs to a scaling group that is: `<group>-<index>-…`.

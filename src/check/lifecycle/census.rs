@@ -25,9 +25,10 @@ impl<'a> Census<'a> {
                     None => drop(self.replicas.remove(&key)),
                 }
                 if kind == "PodClique" {
-                    match is_there {
-                        true => drop(self.cliques.insert(version.name())),
-                        false => drop(self.cliques.remove(version.name())),
+                    if is_there {
+                        self.cliques.insert(version.name());
+                    } else {
+                        self.cliques.remove(version.name());
                     }
                 }
             }

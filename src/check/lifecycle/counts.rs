@@ -305,9 +305,10 @@ pub fn binding_is_reported(history: &History, clique: &Clique) -> Ruling {
             none([last.into_iter().fold(found, |found, last| found.shown_by("its status", last))])
         });
     }
-    match changes.is_empty() {
-        true => Err(Broken::NotReached(format!("no pod of PodClique {} was ever bound", clique.name))),
-        false => all(rulings),
+    if changes.is_empty() {
+        Err(Broken::NotReached(format!("no pod of PodClique {} was ever bound", clique.name)))
+    } else {
+        all(rulings)
     }
 }
 

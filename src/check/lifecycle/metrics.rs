@@ -29,11 +29,10 @@ pub fn match_history(history: &History, times: usize) -> Ruling {
         let read = history.entries[*index].at;
         none(differences(&then, &numbers, read).into_iter().map(|found| violation(METRICS_DIFFER, found)))
     }))?;
-    match readings.len() >= times {
-        true => Ok(()),
-        false => {
-            Err(Broken::NotReached(format!("the metrics were read {} of {times} times", readings.len())))
-        }
+    if readings.len() >= times {
+        Ok(())
+    } else {
+        Err(Broken::NotReached(format!("the metrics were read {} of {times} times", readings.len())))
     }
 }
 

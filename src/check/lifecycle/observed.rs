@@ -85,9 +85,10 @@ impl Indexes {
             let (Some(name), Some(replica)) = (version.label(owner), version.label(index)) else { continue };
             let key = (owner, name.to_owned(), replica.to_owned(), version.name().to_owned());
             let is_terminating = version.object["metadata"]["deletionTimestamp"] != Value::Null;
-            match version.change == Change::Deleted || is_terminating {
-                true => drop(self.of_cliques.remove(&key)),
-                false => drop(self.of_cliques.insert(key)),
+            if version.change == Change::Deleted || is_terminating {
+                self.of_cliques.remove(&key);
+            } else {
+                self.of_cliques.insert(key);
             }
         }
     }

@@ -270,9 +270,10 @@ pub fn highest_replicas_deleted_at_once(
             |pod: &Pod<'_>| pod.label(names::SCALING_GROUP_REPLICA_INDEX) == Some(&index.to_string());
         before.pods().filter(of_group).filter(is_of_replica).any(is_bound)
     };
-    match (0..size.unwrap_or(0)).all(was_bound) {
-        true => Ok(()),
-        false => lower_replicas_kept(history, group, scaled, until),
+    if (0..size.unwrap_or(0)).all(was_bound) {
+        Ok(())
+    } else {
+        lower_replicas_kept(history, group, scaled, until)
     }
 }
 

@@ -46,9 +46,10 @@ struct Tree<'a>(&'a Value);
 
 impl<'a> Tree<'a> {
     fn node(self, name: &str) -> Option<&'a Value> {
-        match name.is_empty() {
-            true => Some(self.0),
-            false => list(&self.0["subGroups"]).iter().find(|node| node["name"] == name),
+        if name.is_empty() {
+            Some(self.0)
+        } else {
+            list(&self.0["subGroups"]).iter().find(|node| node["name"] == name)
         }
     }
 

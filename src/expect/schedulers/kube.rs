@@ -119,9 +119,10 @@ impl Expectations for Kube {
 
     fn has_priority(&self, resource: &Value, class: &str) -> bool {
         let has = |shape: &Value| shape["priorityClassName"] == class;
-        match resource["kind"] == "Workload" {
-            true => kube_tree::templates(resource).all(|(template, _)| has(template)),
-            false => has(&resource["spec"]),
+        if resource["kind"] == "Workload" {
+            kube_tree::templates(resource).all(|(template, _)| has(template))
+        } else {
+            has(&resource["spec"])
         }
     }
 
@@ -172,9 +173,10 @@ impl Expectations for Kube {
 pub(super) fn reference(found: &Value) -> (&Value, &str) {
     let (v1alpha2, since) =
         (&found["spec"]["podGroupTemplateRef"]["workload"], &found["spec"]["workloadRef"]);
-    match since.is_null() {
-        true => (&v1alpha2["workloadName"], text(&v1alpha2["podGroupTemplateName"])),
-        false => (&since["workloadName"], text(&since["templateName"])),
+    if since.is_null() {
+        (&v1alpha2["workloadName"], text(&v1alpha2["podGroupTemplateName"]))
+    } else {
+        (&since["workloadName"], text(&since["templateName"]))
     }
 }
 

@@ -73,9 +73,12 @@ impl Expectations for Volcano {
             let own: Vec<_> = gang.live.pods().filter(is_of_podgroup).collect();
             // Subgroup policies may have any name, so the pods that they select identify them. A podgroup
             // without pods is found by its name.
-            let is_for = |policy: &&Value| match own.is_empty() {
-                true => policy["name"] == podgroup.as_str(),
-                false => own.iter().any(|pod| selects(&policy["labelSelector"], *pod)),
+            let is_for = |policy: &&Value| {
+                if own.is_empty() {
+                    policy["name"] == podgroup.as_str()
+                } else {
+                    own.iter().any(|pod| selects(&policy["labelSelector"], *pod))
+                }
             };
             let Some(policy) = policies.iter().find(is_for) else {
                 faults.push(format!("no subgroup policy selects the pods of podgroup {podgroup}"));
