@@ -66,7 +66,7 @@ pub(crate) fn scheduler_parts(test: &TestContext) -> Result<Vec<Part>, Stop> {
     Ok(test.local()?.spec().parts_of(test.target.scheduler()).collect())
 }
 
-/// Canaries are not affected.
+/// Restarts each part of the scheduler behind a proxy. Canaries are not affected.
 pub(crate) async fn proxy_gang_resource_watches(
     test: &TestContext,
     name: &str,
@@ -143,10 +143,14 @@ impl HeldWatches {
 
     /// The program lists again, and never receives what happened since [`hold`](Self::hold).
     pub(crate) async fn break_off(&self, test: &TestContext) -> Result<(), Stop> {
-        let held = || self.holds.iter().map(|(proxy, rule)| proxy.applied(*rule)).sum::<u64>();
-        let awaited = Awaited::of_harness("a watch held at an event");
-        test.poll_until(awaited, REACTION, || async { Ok((held() > 0).then_some(())) }).await?;
-        test.mark(BROKEN_OFF, json!({"watches": held()}));
+        let held = |rules: usize| {
+            self.holds.iter().take(rules).map(|(proxy, rule)| proxy.applied(*rule)).sum::<u64>()
+        };
+        // The first rules are about pods. Without a held event about a pod, its deletion could still arrive.
+        let of_pods = self.proxies.len();
+        let awaited = Awaited::of_harness("a watch held at an event about a pod");
+        test.poll_until(awaited, REACTION, || async { Ok((held(of_pods) > 0).then_some(())) }).await?;
+        test.mark(BROKEN_OFF, json!({"watches": held(self.holds.len())}));
         // A released rule still applies to the event that is held, and to no later one.
         for (proxy, rule) in self.breaks.iter().chain(&self.holds) {
             proxy.release(*rule);

@@ -143,7 +143,7 @@ shared_marks! {
     Allocated = "allocated",
     /// A version of the operator's lease: `{"resourceVersion", "spec"}`, without spec after its deletion.
     Lease = "lease",
-    /// The old operator has been stopped, and the upgrade starts: `{"from", "to"}`.
+    /// The old operator has been stopped, and the upgrade starts: `{"of", "from", "to"}`.
     UpgradeStarted = "upgrade began",
     /// The new operator was stopped before it was idle: `{"writes"}`, the number of writes delivered.
     UpgradeStopped = "upgrade stopped",
