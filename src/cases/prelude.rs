@@ -20,5 +20,6 @@ pub(crate) use conformance_driver::limits::{self, REACTION, SCHEDULING};
 pub(crate) use conformance_driver::pod_health::Containers;
 pub(crate) use conformance_expect::{Expected, Gang, scaling};
 pub(crate) use conformance_facts::attempts::{Attempt, admitted, refused};
+pub(crate) use conformance_facts::cliques::pods_of;
 pub(crate) use conformance_history::{History, Live, MarkName, Pod, SharedMark, marks};
 pub(crate) use serde_json::{Value, json};

@@ -7,6 +7,7 @@ use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Unit, schedulers};
+use conformance_facts::cliques::pods_of;
 use conformance_facts::deviation::Deviation;
 use conformance_facts::migration::{Fault, differences, migrating, remnants};
 use conformance_history::{Change, History, Live, Pod, SharedMark, Version, is_of_canary, list};
@@ -233,7 +234,7 @@ pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
 pub fn bystanders_kept(history: &History, part: Range<usize>, before: &[Gang], after: &[Gang]) -> Ruling {
     let (was, now) = (history.before(part.start), history.before(part.end));
     let bound = |live: &Live, clique: &str| -> BTreeSet<(String, String)> {
-        let of_clique = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+        let of_clique = pods_of(live, clique);
         of_clique.filter_map(|pod| Some((pod.uid().to_owned(), pod.node()?.to_owned()))).collect()
     };
     let groups = before.iter().flat_map(|gang| &gang.groups);

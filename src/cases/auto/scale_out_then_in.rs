@@ -60,7 +60,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn clique_pods(live: &Live) -> impl Iterator<Item = Pod<'_>> {
-    live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating())
+    pods_of(live, CLIQUE)
 }
 
 fn index(pod: Pod<'_>) -> usize {

@@ -98,10 +98,6 @@ async fn until_ready(
     .await
 }
 
-fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
-    live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
-}
-
 fn scaled(history: &History, n: usize) -> Result<usize, Broken> {
     let found = history.marks(SharedMark::Scaled).nth(n);
     found

@@ -30,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn has_ready_pod(live: &Live, clique: &str) -> Ruling {
-    let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+    let mut pods = pods_of(live, clique);
     let is_ready = pods.any(|pod| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True"));
     ensure(is_ready, || violation(NOT_READY, format!("PodClique {clique}: no pod is Ready, want at least 1")))
 }

@@ -42,9 +42,7 @@ async fn scale_in_while_terminating(test: &TestContext, held: &str) -> Result<()
     })
     .await?;
     test.scale("PodClique", CLIQUE, 2).await?;
-    let is_smaller = |live: &Live| {
-        live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating()).count() == LEFT
-    };
+    let is_smaller = |live: &Live| pods_of(live, CLIQUE).count() == LEFT;
     // The clique may have the wanted number of pods before the operator handles the scaling.
     test.until_settled(|_| false).await;
     test.until("the wanted number of pods, not counting the terminating one", REACTION, is_smaller).await?;

@@ -5,7 +5,6 @@
 
 use conformance_check::preemption::EVICTED_FOR_EQUAL;
 use conformance_expect::resolver::resolved;
-use conformance_facts::cliques::pods_of;
 use conformance_facts::preemption::report_of_eviction;
 
 use super::{HIGH, LOW, begin, remove, submit, submit_and_bind, submit_and_wait, until_whole, victim};

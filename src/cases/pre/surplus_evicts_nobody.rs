@@ -2,7 +2,6 @@
 //! low gang keeps its node. A high gang that needs both pods is bound in place of both.
 
 use conformance_check::preemption::are_spared;
-use conformance_facts::cliques::pods_of;
 
 use super::{HIGH, LOW, begin, remove, submit, submit_and_bind, victim};
 use crate::prelude::*;

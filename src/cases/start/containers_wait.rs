@@ -100,7 +100,7 @@ async fn until_containers_started(
 ) -> Result<(), Stop> {
     let started = Awaited::demanded_by(clause, format!("a pod of PodClique {clique} started"));
     test.until(started, limits::CONTAINERS, |live| {
-        let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
+        let mut pods = pods_of(live, clique);
         pods.any(|pod| has_started(pod) && !except.iter().any(|name| name == pod.name()))
     })
     .await

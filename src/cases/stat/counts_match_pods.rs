@@ -48,10 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.force_delete_pod(pod).await?;
     }
     let replaced = Awaited::demanded_by(AON_11, format!("pods {second} and {third} replaced"));
-    test.until(replaced, limits::REACTION, |live| {
-        live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER) && !pod.is_terminating()).count() == 3
-    })
-    .await?;
+    test.until(replaced, limits::REACTION, |live| pods_of(live, ROUTER).count() == 3).await?;
     rest(test, "two pods terminate and their replacements wait").await?;
     for pod in lost {
         test.release_pod(pod).await?;

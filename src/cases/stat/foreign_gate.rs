@@ -51,8 +51,7 @@ async fn remove_gate_once_reported(test: &TestContext, former: Option<&str>) -> 
 }
 
 fn gated_pod(live: &Live) -> Option<String> {
-    let mut pods = live.pods().filter(|pod| pod.pod_clique() == Some(HELD) && !pod.is_terminating());
-    pods.find(|pod| pod.gates() == [FOREIGN_GATE]).map(|pod| pod.name().to_owned())
+    pods_of(live, HELD).find(|pod| pod.gates() == [FOREIGN_GATE]).map(|pod| pod.name().to_owned())
 }
 
 fn at_each_opening(history: &History, rule: impl Fn(&History, &Gang, &Why, usize) -> Ruling) -> Ruling {

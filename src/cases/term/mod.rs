@@ -46,7 +46,7 @@ fn requires_recreation(history: &History, replica: &SetReplica) -> Ruling {
 const RECYCLED_EARLY: Code = Code::new("gang-with-bound-pods-terminated-early");
 
 fn is_bound(live: &Live, clique: &str) -> bool {
-    live.pods().any(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating() && pod.node().is_some())
+    pods_of(live, clique).any(|pod| pod.node().is_some())
 }
 
 /// API times have whole seconds, so the check allows one second less.

@@ -28,7 +28,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.hold_pod(&hanging).await?;
     test.set_pod_status(&hanging, Containers::Crashing).await?;
     let count_new = |live: &Live, matches: fn(&Pod<'_>) -> bool| {
-        let pods = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
+        let pods = pods_of(live, CLIQUE);
         pods.filter(|pod| !old.iter().any(|name| name == pod.name()) && matches(pod)).count()
     };
     let released = Awaited::demanded_by(TERM_08, "the new generation released while the old pod terminates");

@@ -64,8 +64,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.delete("PodClique", WORKER).await?;
     let back = Awaited::demanded_by(TERM_30, "the PodClique recreated with its replicas");
     test.until(back, REACTION, |live| {
-        let of_clique = live.pods().filter(|pod| pod.pod_clique() == Some(WORKER) && !pod.is_terminating());
-        let new: Vec<_> = of_clique.filter(|pod| !old.iter().any(|name| name == pod.name())).collect();
+        let new: Vec<_> =
+            pods_of(live, WORKER).filter(|pod| !old.iter().any(|name| name == pod.name())).collect();
         new.len() == 3 && new.iter().all(|pod| pod.node().is_some())
     })
     .await?;
@@ -187,6 +187,7 @@ fn check(history: &History) -> Vec<Finding> {
 mod tests {
     use conformance_check::codes;
     use conformance_contract::names;
+    use conformance_facts::testing::deleting;
     use conformance_history::SharedMark;
     use conformance_history::testing::{Story, object};
     use serde_json::json;
@@ -201,11 +202,6 @@ mod tests {
         pod
     }
 
-    fn terminating(mut object: Value) -> Value {
-        object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        object
-    }
-
     fn bound() -> Story {
         let manifests =
             grove_yaml::documents(crate::manifest("term/termination-delay-changed")).expect("the manifest");
@@ -217,7 +213,7 @@ mod tests {
     }
 
     fn recycled(story: Story) -> Story {
-        let deletion = story.modified(terminating(pod("a", Some("n"))));
+        let deletion = story.modified(deleting(pod("a", Some("n"))));
         deletion.added(pod("b", None)).modified(pod("b", Some("n")))
     }
 
@@ -235,7 +231,7 @@ mod tests {
         let ruling = |before: Option<Value>, after: Option<Value>| {
             let story = recycled(cut(bound())).mark(SCALED_IN, Value::Null).mark(BY_HAND, Value::Null);
             let story = story.mark(SET_DELETED, Value::Null).all_added(before);
-            let story = story.modified(terminating(object("PodCliqueSet", SET))).all_added(after);
+            let story = story.modified(deleting(object("PodCliqueSet", SET))).all_added(after);
             let history = story.mark(OUTLASTED, Value::Null).mark(SharedMark::LeftOver, json!([])).end();
             check(&history).remove(1).ruling
         };

@@ -39,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let created = Awaited::demanded_by(UPD_36, "all three pods created again and released");
     test.until(created, SCHEDULING, |live| {
-        let pods = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE) && !pod.is_terminating());
+        let pods = pods_of(live, CLIQUE);
         pods.filter(|pod| !old.contains(pod.uid()) && pod.gates().is_empty()).count() == 3
     })
     .await?;

@@ -36,8 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn uids(live: &Live, clique: &str) -> BTreeSet<String> {
-    let pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique) && !pod.is_terminating());
-    pods.map(|pod| pod.uid().to_owned()).collect()
+    pods_of(live, clique).map(|pod| pod.uid().to_owned()).collect()
 }
 
 fn kept(before: &Live, after: &Live, clique: &str) -> Ruling {
