@@ -10,6 +10,7 @@ use conformance_history::{History, Live, Pod, controller, is_of_canary, list, na
 use serde_json::Value;
 
 use crate::deviation::Deviation;
+use crate::health::is_ready;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -100,10 +101,9 @@ pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<
     let of_set = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(set);
     let mut pods: BTreeMap<&str, (usize, usize)> = groups.keys().map(|clique| (*clique, (0, 0))).collect();
     for pod in live.pods().filter(of_set) {
-        let ready = pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
         let counts = pods.entry(pod.pod_clique().unwrap_or_default()).or_default();
         counts.0 += 1;
-        counts.1 += usize::from(ready && pod.node().is_some() && !pod.is_terminating());
+        counts.1 += usize::from(is_ready(pod));
         found.extend(unlisted(live, pod));
     }
     for (clique, (all, ready)) in pods {

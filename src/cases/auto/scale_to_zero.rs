@@ -4,6 +4,7 @@
 
 use conformance_check::lifecycle::idle;
 use conformance_facts::cliques::have_left;
+use conformance_facts::health::is_ready;
 
 use crate::prelude::*;
 
@@ -92,7 +93,6 @@ async fn until_ready(
 ) -> Result<(), Stop> {
     let awaited = Awaited::demanded_by(clause, format!("{count} pods of {clique} bound and Ready"));
     test.until(awaited, SCHEDULING, |live| {
-        let is_ready = |pod: Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");
         pods_of(live, clique).count() == count && pods_of(live, clique).all(is_ready)
     })
     .await

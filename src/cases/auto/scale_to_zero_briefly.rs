@@ -2,6 +2,7 @@
 //! has no pause, so an operator may see only the last change.
 
 use conformance_check::gangs;
+use conformance_facts::health::is_ready;
 
 use crate::prelude::*;
 
@@ -30,9 +31,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn has_ready_pod(live: &Live, clique: &str) -> Ruling {
-    let mut pods = pods_of(live, clique);
-    let is_ready = pods.any(|pod| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True"));
-    ensure(is_ready, || violation(NOT_READY, format!("PodClique {clique}: no pod is Ready, want at least 1")))
+    ensure(pods_of(live, clique).any(is_ready), || {
+        violation(NOT_READY, format!("PodClique {clique}: no pod is Ready, want at least 1"))
+    })
 }
 
 fn check(history: &History) -> Vec<Finding> {
