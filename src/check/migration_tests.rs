@@ -1,6 +1,7 @@
 use conformance_contract::target::Target;
 use conformance_expect as expect;
 use conformance_expect::Expected;
+use conformance_facts::testing::deleting;
 use conformance_history::testing::{Story, object, one_clique, owned};
 use rstest::rstest;
 use serde_json::json;
@@ -90,18 +91,13 @@ fn with(mut object: Value, field: &str, value: Value) -> Value {
     object
 }
 
-fn terminating(mut object: Value) -> Value {
-    object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
-    object
-}
-
 #[rstest]
 #[case::deleted(
     |story: Story| story.deleted(old(0)),
     "Pod p-0 was bound before the upgrade, but it was deleted"
 )]
 #[case::terminating(
-    |story: Story| story.modified(terminating(old(0))).deleted(old(0)),
+    |story: Story| story.modified(deleting(old(0))).deleted(old(0)),
     "Pod p-0 was bound before the upgrade, but it is being deleted"
 )]
 #[case::moved(
@@ -130,7 +126,7 @@ fn terminating(mut object: Value) -> Value {
     },
     "Pod p-2 was bound before the upgrade, but it was deleted"
 )]
-#[case::the_set(|story: Story| story.modified(terminating(set())), "PodCliqueSet w was deleted during the upgrade")]
+#[case::the_set(|story: Story| story.modified(deleting(set())), "PodCliqueSet w was deleted during the upgrade")]
 fn a_disturbed_pod_or_pod_clique_set_is_one_violation(
     #[case] then: fn(Story) -> Story,
     #[case] expected: &str,
