@@ -22,13 +22,8 @@ struct Placement<'a> {
     domain: Option<&'a str>,
 }
 
-/// A node's domain, from its labels when the history first saw it.
-pub(super) fn domain<'a>(history: &'a History, node: &str, key: &str) -> Option<&'a str> {
-    history.of("Node").find(|version| version.name() == node)?.label(key)
-}
-
 /// A node's domain, from its last labels before the entry `until`. A node may move to another domain.
-fn domain_before<'a>(history: &'a History, until: usize, node: &str, key: &str) -> Option<&'a str> {
+pub(super) fn domain<'a>(history: &'a History, until: usize, node: &str, key: &str) -> Option<&'a str> {
     let mut all = history.of("Node").filter(|version| version.name() == node);
     let first = all.next()?;
     all.take_while(|version| version.index < until).last().unwrap_or(first).label(key)
@@ -45,7 +40,7 @@ fn placements<'a>(
         .filter(|version| chosen(version.pod()))
         .map(|pod| {
             let node = pod.pod().node().unwrap_or_default();
-            Placement { pod, domain: domain_before(history, pod.index, node, key) }
+            Placement { pod, domain: domain(history, pod.index, node, key) }
         })
         .collect();
     if found.is_empty() {
@@ -134,7 +129,8 @@ pub fn together(
 ) -> Ruling {
     let live = history.before(until);
     let bound: Vec<_> = live.pods().filter(|pod| pod.node().is_some() && chosen(*pod)).collect();
-    let domain_of = |pod: &Pod<'_>| domain(history, pod.node().unwrap_or_default(), key).unwrap_or("none");
+    let domain_of =
+        |pod: &Pod<'_>| domain(history, until, pod.node().unwrap_or_default(), key).unwrap_or("none");
     let domains: BTreeSet<_> = bound.iter().map(domain_of).collect();
     match domains.len() {
         0 => Err(Broken::NotReached(format!("no pod of {whose} is bound"))),
@@ -248,6 +244,18 @@ mod tests {
             @"the pods of a were bound in 1 domains of topology.kubernetes.io/rack, want 1: none"
         );
         assert!(matches!(gang_in_one_domain(&history(&[]), "g-0", KEY), Err(Broken::NotReached(_))));
+    }
+
+    #[test]
+    fn a_node_that_moved_is_in_its_last_domain() {
+        let nodes = [node("1", Some("ns-a")), node("3", Some("ns-b"))];
+        let bound = ["1", "3"].map(|name| pod(name, "a", Some(name)));
+        let apart = Story::flat().all_added(nodes).all_added(bound);
+        let before = apart.clone().end().entries.len();
+        let moved = apart.modified(node("3", Some("ns-a"))).end();
+        let ruling = |until| together(&moved, until, KEY, "g-0", |_| true);
+        assert!(ruling(before).is_err());
+        assert_eq!(ruling(moved.entries.len()), Ok(()));
     }
 
     #[test]

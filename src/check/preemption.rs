@@ -85,7 +85,7 @@ impl<'a> Victim<'a> {
 
     fn domains(&self, key: &str) -> BTreeSet<&'a str> {
         let old = self.history.pods().filter(|version| self.old.contains(version.uid()));
-        old.filter_map(|version| domain(self.history, version.pod().node()?, key)).collect()
+        old.filter_map(|version| domain(self.history, self.since, version.pod().node()?, key)).collect()
     }
 
     /// At least its minimum of bound pods, or none (PRE-02).
@@ -233,7 +233,8 @@ pub fn share_domain(
 ) -> Ruling {
     let live = history.before(until);
     let of_preemptor = live.pods().filter(|pod| is_of_units(preemptor, *pod));
-    let domains: BTreeSet<&str> = of_preemptor.filter_map(|pod| domain(history, pod.node()?, key)).collect();
+    let domains: BTreeSet<&str> =
+        of_preemptor.filter_map(|pod| domain(history, until, pod.node()?, key)).collect();
     if domains.is_empty() {
         return Err(Broken::NotReached("no pod of the preemptor is bound in a domain".into()));
     }
