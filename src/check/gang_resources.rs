@@ -209,7 +209,7 @@ pub fn with_priority(history: &History, live: &Live, gangs: &[Gang], class: &str
     none(gangs_without_priority(history, live, gangs, class, kept))
 }
 
-/// For some schedulers also the pods (PRE-16).
+/// On PodGangs, gang resources and, for some schedulers, pods (PRE-16).
 pub fn priority_reaches_scheduler(
     history: &History,
     live: &Live,

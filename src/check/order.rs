@@ -19,8 +19,8 @@ pub(super) const UNGATED_BEFORE_INITIALIZED: Code = Code::new("ungated-before-in
 pub(super) const FOREIGN_GATE_REMOVED: Code = Code::new("foreign-gate-removed");
 const UNGATED_WITHOUT_GROUP: Code = Code::new("ungated-without-group");
 
-/// After its PodGang and gang resources were created and `Initialized` became True (GANG-07). Returns
-/// `NotReached` if no pod of a PodGang lost its gate.
+/// The first pod of each PodGang lost its gate after the PodGang and its gang resources were created and
+/// `Initialized` became True (GANG-07). Returns `NotReached` if no pod lost its gate.
 pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
     let violations: Vec<_> =
         gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Release)).collect();

@@ -107,7 +107,8 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// At the entry `until`, in the order of the writes (PRE-10).
+    /// Every PodClique has its minimum again, of pods created gated and released after a PodGang referred to
+    /// them (PRE-10).
     pub fn is_replaced(&self, until: usize) -> Ruling {
         let live = self.history.before(until);
         let minimums = self.units.iter().flat_map(|unit| &unit.minimums);

@@ -21,7 +21,7 @@ pub fn is_bound_soon(history: &History, units: &[Unit], ended: usize) -> Ruling 
     none(not_fully_bound(&live, units).map(|short| deviates(BOUND_TOO_LATE, short)))
 }
 
-/// Without an operator.
+/// Like [`is_bound_soon`], for pods without an operator.
 pub fn are_bound_soon(history: &History, pods: &[&str], ended: usize) -> Ruling {
     let live = within_limit(history, ended)?;
     let late = pods.iter().filter(|name| live.get("Pod", name).is_none_or(|pod| Pod(pod).node().is_none()));

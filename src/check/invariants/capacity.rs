@@ -19,8 +19,9 @@ struct Load<'a> {
     pods: BTreeMap<&'a str, (Amounts<'a>, &'a str)>,
 }
 
-/// Not a violation: unknown allocatable resources, a node that shrinks below its load, and pods of several
-/// schedulers, which learn of each other's bindings late.
+/// When a pod is bound, all requests on its node fit, including canaries. Not a violation: unknown
+/// allocatable resources, a node that shrinks below its load, and pods of several schedulers, which learn of
+/// each other's bindings late.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut nodes: BTreeMap<&str, Load<'_>> = BTreeMap::new();
     let mut with_containers: BTreeMap<&str, &Value> = BTreeMap::new();

@@ -26,8 +26,8 @@ struct Watched {
     was_whole: bool,
 }
 
-/// Unless all its minimums were bound at some time since its PodCliques were created. Without idle cliques,
-/// and only if the target's scheduler itself binds the pods.
+/// After a scheduler pass, a unit has no bound pod unless all its minimums were bound at some time since its
+/// PodCliques were created. Not checked if a stand-in replaces the scheduler.
 pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     let mut binders = course.history.marks(SharedMark::BoundBy);

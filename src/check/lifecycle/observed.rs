@@ -13,7 +13,8 @@ use crate::{Shown, none, violation};
 
 const OBSERVED_AHEAD: Code = Code::new("observed-ahead");
 
-/// Before it exists, or before its replicas are created and deleted. In the order of the writes.
+/// No status reports a generation before it exists, or before its replicas are created and deleted. In the
+/// order of the writes.
 pub fn never_ahead(history: &History, set: &str) -> Ruling {
     let mut census = Census::default();
     let mut indexes = Indexes::default();

@@ -67,9 +67,9 @@ pub(super) fn adds_nothing(course: &Course<'_>) -> Ruling {
 /// A pod that fits a template, and the place of the template among those that were in force.
 type Fitting<'a> = (&'a Value, usize);
 
-/// `find` returns a path if a pod differs; its last argument is whether the pod was just created. If an
-/// earlier version or pod of the PodClique fits a template, only the fields that changed since are compared
-/// with it.
+/// The first version of each pod that differs from every template in force. The last argument of `find` is
+/// whether the pod was just created. If an earlier version or pod of the PodClique fits a template, only the
+/// fields that changed since are compared with it.
 fn differences<'a>(
     course: &Course<'a>,
     fits_all: impl Fn(&Value) -> bool,
