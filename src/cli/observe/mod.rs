@@ -72,20 +72,22 @@ pub(crate) async fn observe(args: ObserveArgs, interruption: &Arc<Interruption>)
     output::data(&table::table(&document));
     let contradicted = contradicted_decisions(&document).map_err(|error| unexpected(&error))?;
     contradicted.iter().for_each(|line| output::data(line));
-    let text = document.write().map_err(|error| unexpected(&error))?;
-    let page = in_place(|| answered(&page::answers(&document, contradicted), folder))
-        .map_err(|error| unexpected(&error))?;
-    for (name, content) in [(DOCUMENT, text), (PAGE, page)] {
-        let path = folder.join(name);
-        home::write(&path, content)?;
-        output::say(&format!("wrote {}", path.display()));
-    }
+    // Before the page, so that a page that cannot be rendered loses no answer.
+    write(&folder.join(DOCUMENT), document.write().map_err(|error| unexpected(&error))?)?;
+    let page = in_place(|| answered(&page::answers(&document, contradicted), folder));
+    write(&folder.join(PAGE), page.map_err(|error| unexpected(&error))?)?;
     let compared = old.map_or(Exit::Conformant, |old| compare(&old, &document, fails_on_change));
     let is_answered = |cell: &Cell| matches!(cell.outcome, Outcome::Answered | Outcome::Varies);
     if interruption.is_requested() || !document.cells().any(|(_, cell)| is_answered(cell)) {
         return Ok(compared.max(Exit::Inconclusive));
     }
     Ok(compared)
+}
+
+fn write(path: &Path, content: String) -> Result<(), Failure> {
+    home::write(path, content)?;
+    output::say(&format!("wrote {}", path.display()));
+    Ok(())
 }
 
 fn unexpected(error: &dyn std::fmt::Display) -> Failure {
@@ -115,7 +117,7 @@ fn chosen(names: &[String], slow: bool, load: bool) -> Result<Vec<&'static Obser
     let found: Vec<_> = conformance_observe::all().filter(is_chosen).collect();
     let of_load = found.iter().filter(|observation| observation.asked == Asked::Load).count();
     if found.is_empty() {
-        let reason = "these questions are asked only with --slow or --load: docs/observe.md lists them";
+        let reason = "no question is selected: docs/observe.md lists those that need --slow or --load";
         return Err(Failure::Usage(reason.into()));
     }
     if of_load > 0 && of_load < found.len() {
@@ -295,7 +297,7 @@ mod tests {
         assert!(!ids(&["waits"]).unwrap().contains(&SLOW));
         assert_eq!((ids(&[SLOW]).unwrap(), ids(&[LOAD]).unwrap()), (vec![SLOW], vec![LOAD]));
         assert_eq!(ids_with(&[], false, true).unwrap(), [LOAD]);
-        assert!(ids(&["load"]).unwrap_err().contains("only with --slow or --load"));
+        assert!(ids(&["load"]).unwrap_err().contains("need --slow or --load"));
         assert!(ids_with(&[], true, true).unwrap_err().contains("are asked alone"));
     }
 
