@@ -107,8 +107,8 @@ fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         };
         write_text(file, &text.map_err(|error| Failure::Infrastructure(error.to_string()))?)?;
     }
-    let is_slower = args.figures.is_some() && compared.has_worse_figures();
-    Ok(match is_slower || (args.same && !compared.is_same()) {
+    let has_worse_figures = args.figures.is_some() && compared.has_worse_figures();
+    Ok(match has_worse_figures || (args.same && !compared.is_same()) {
         true => Exit::NotConformant,
         false => compared.exit(),
     })

@@ -269,7 +269,7 @@ impl Comparison<'_> {
         Self { figures, ..self }
     }
 
-    /// Whether a listed figure got worse. It decides no clause, so the exit code does not depend on it.
+    /// Whether a listed figure got worse. It decides no clause, so [`Comparison::exit`] ignores it.
     pub fn has_worse_figures(&self) -> bool {
         self.figures.iter().any(ChangedFigure::is_worse)
     }

@@ -28,9 +28,10 @@ pub struct ChangedFigure {
 }
 
 impl ChangedFigure {
-    /// More pods per second are better, and less of everything else.
+    /// More pods (per second) are better, and less of everything else.
     pub fn is_worse(&self) -> bool {
-        (self.new > self.old) != self.name.ends_with("PerSecond")
+        let is_better_if_more = self.name.ends_with("PerSecond") || self.name.ends_with("Bound");
+        (self.new > self.old) != is_better_if_more
     }
 }
 
@@ -86,6 +87,7 @@ mod tests {
     #[case::worse(json!({"ratio": 1.0}), json!({"ratio": 1.3}), Some(true))]
     #[case::better(json!({"ratio": 1.0}), json!({"ratio": 0.7}), Some(false))]
     #[case::fewer(json!({"updatePodsPerSecond": 9}), json!({"updatePodsPerSecond": 7}), Some(true))]
+    #[case::more_bound(json!({"schedulerAloneBound": 50}), json!({"schedulerAloneBound": 90}), Some(false))]
     #[case::from_nothing(json!({"gangsInPart": 0}), json!({"gangsInPart": 1}), Some(true))]
     #[case::other_load(json!({"pods": 100}), json!({"pods": 1000}), None)]
     #[case::no_number(json!({"peakMegabytes": {"etcd": 1}}), json!({"peakMegabytes": {"etcd": 9}}), None)]
