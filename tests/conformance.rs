@@ -2,8 +2,8 @@
 //! Generated workloads of a few seeds are tests as well (`cargo test --test conformance generated`).
 //!
 //! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs. Without it, KAI's scheduling clauses are
-//! not tested. Every case runs in one of kube-scheduler's gang scopes. On the other targets, those cases are
-//! ignored that are the same on every backend. `--include-ignored`, or a filter, runs them too.
+//! not tested. Every case runs in one of kube-scheduler's gang scopes. On the other targets, cases that are the
+//! same on every backend are ignored. `--include-ignored`, or a filter, runs them too.
 //!
 //! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
 //! components) every test fails with the reason; nothing is skipped silently.
@@ -13,8 +13,6 @@ mod harness;
 mod kai;
 #[path = "harness/local.rs"]
 mod local;
-#[path = "harness/local_cases.rs"]
-mod local_cases;
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
@@ -28,6 +26,7 @@ use conformance_fuzz as generated;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers;
 use conformance_mutants::cargo_test;
+use conformance_run::run_plan::runs_locally;
 use conformance_run::suites;
 use conformance_run::verdict::{checked_clauses, is_contract};
 use harness::{Shared, execute};
@@ -54,7 +53,7 @@ fn is_tested(case: &Case, target: Target, spec: Option<&ClusterSpec>) -> bool {
         let mut clauses = checked_clauses(case, target).into_iter();
         case.group() != generated::GROUP && clauses.any(is_contract)
     };
-    is_observable && local_cases::runs_locally(case, target)
+    is_observable && runs_locally(case, target)
 }
 
 /// Whether only `ci/full` runs the case on the target. `ci/full` generates thousands of workloads.

@@ -4,8 +4,6 @@
 mod harness;
 #[path = "harness/local.rs"]
 mod local;
-#[path = "harness/local_cases.rs"]
-mod local_cases;
 #[path = "harness/selection.rs"]
 mod selection;
 
@@ -14,12 +12,13 @@ use conformance_contract::target::Target;
 use conformance_driver::case::Need;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_mutants::cargo_test;
+use conformance_run::run_plan::runs_locally;
 use conformance_run::suites;
 use selection::Selection;
 
 fn main() -> std::process::ExitCode {
     let all = suites::cases().filter(|case| {
-        local_cases::runs_locally(case, Target::KUBE_TREE) && !case.needs.contains(&Need::SeveralSchedulers)
+        runs_locally(case, Target::KUBE_TREE) && !case.needs.contains(&Need::SeveralSchedulers)
     });
     selection::run(vec![Selection {
         letter: 'c',

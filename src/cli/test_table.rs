@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use conformance_contract::target::{TARGETS, Target};
-use conformance_driver::case::{Case, Need};
+use conformance_driver::case::Case;
 use conformance_install::catalogue::components_for;
 use conformance_mutants::MutantTier;
 use conformance_mutants::cargo_test::{self, Reason};
 use conformance_report as report;
 use conformance_report::Exit;
+use conformance_run::run_plan::runs_locally;
 use conformance_run::suites;
-use conformance_run::verdict::checked_clauses;
 
 use super::args::TestsArgs;
 use super::list::table;
@@ -44,10 +44,7 @@ fn measured(path: Option<&Path>) -> Result<BTreeMap<(String, String), f64>, Fail
     let report = report::read(path).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut seconds = BTreeMap::new();
     for target in report.targets {
-        let name = match &target.variant {
-            Some(variant) => format!("{} ({variant})", target.backend),
-            None => target.backend,
-        };
+        let name = target.title();
         for case in target.cases.into_iter().filter(|case| case.attempts > 0) {
             seconds.insert((name.clone(), case.id), f64::from(case.duration_seconds));
         }
@@ -59,7 +56,7 @@ fn all(measured: &BTreeMap<(String, String), f64>) -> Result<Vec<TargetTest>, Fa
     let killed = killed_by_one_case()?;
     let mut tests = Vec::new();
     for target in TARGETS {
-        for case in suites::cases().filter(|case| is_test(case, target)) {
+        for case in suites::cases().filter(|case| runs_locally(case, target)) {
             let measured = measured.get(&(target.to_string(), case.id.to_owned())).copied();
             let kills = killed.iter().filter(|(on, id, _)| (*on, *id) == (target, case.id));
             tests.push(TargetTest {
@@ -72,13 +69,6 @@ fn all(measured: &BTreeMap<(String, String), f64>) -> Result<Vec<TargetTest>, Fa
         }
     }
     Ok(tests)
-}
-
-/// As in `tests/conformance.rs` and `tests/tree.rs`, on a machine that has every scheduler.
-fn is_test(case: &Case, target: Target) -> bool {
-    !checked_clauses(case, target).is_empty()
-        && !case.needs.contains(&Need::Kubelets)
-        && case.group() != "mig"
 }
 
 fn killed_by_one_case() -> Result<Vec<(Target, &'static str, String)>, Failure> {

@@ -8,14 +8,14 @@ use conformance_contract::clauses::Clause;
 use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
-use conformance_driver::case::{Case, Isolation};
+use conformance_driver::case::{Case, Isolation, Need};
 use conformance_driver::limits;
 use conformance_report::{CaseResult, Shard};
 
 use crate::deviations;
 use crate::environment::runs_in_other_scope;
 use crate::suites;
-use crate::verdict::result_without_run;
+use crate::verdict::{checked_clauses, result_without_run};
 
 #[derive(Debug, Clone)]
 pub struct RunPlan {
@@ -116,6 +116,14 @@ impl RunPlan {
         });
         left_out.chain(skipped).chain(elsewhere)
     }
+}
+
+/// Whether local processes can show a clause of the case that applies to the target. Kubelets, and upgrades,
+/// which need an old operator, have tests of their own.
+pub fn runs_locally(case: &Case, target: Target) -> bool {
+    !checked_clauses(case, target).is_empty()
+        && !case.needs.contains(&Need::Kubelets)
+        && case.group() != "mig"
 }
 
 /// The usual duration of a case on a target. A case with a known deviation also waits for a timeout.
