@@ -115,9 +115,7 @@ impl<'a> Sheet<'a> {
             timeline,
         }
     }
-}
 
-impl<'a> Sheet<'a> {
     /// The sheet of the answer to a question. It judges no clause.
     pub(crate) fn of_answer(
         id: &str,
