@@ -15,7 +15,6 @@ use serde_json::Value;
 use crate::manifest::{Companion, Manifest};
 use crate::workload::WorkloadError;
 
-/// A namespace that every cluster has.
 const NAMESPACE: &str = "default";
 
 /// Companions that this creates are deleted at the end.
@@ -113,7 +112,6 @@ async fn try_set(
 fn answer(response: Result<(), kube::Error>, what: &str) -> Result<(), WorkloadError> {
     match response {
         Ok(()) => Ok(()),
-        // Admission precedes this response.
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
         Err(kube::Error::Api(status)) => match status.code {
             404 => Err(WorkloadError::Rejected(format!(

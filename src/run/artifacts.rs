@@ -29,7 +29,6 @@ enum ArtifactError {
     Yaml(#[from] grove_yaml::YamlError),
 }
 
-/// The artifact folder of an attempt, and the positions in the logs at its start.
 #[derive(Debug)]
 pub(crate) struct Artifacts {
     out: PathBuf,
@@ -54,8 +53,6 @@ impl Artifacts {
         Self { out: out.into(), folder, logs: cluster.logs(target.scheduler()), cluster }
     }
 
-    /// Writes the history. If the result needs an explanation, also writes objects, events, logs and the reason.
-    ///
     /// Returns the folder relative to the report; `None` if an error occurred, which is logged.
     pub(crate) async fn keep(
         &self,
@@ -90,7 +87,6 @@ impl Artifacts {
         stop: Option<&Stop>,
     ) -> Result<(), ArtifactError> {
         let folder = self.out.join(&self.folder);
-        // Old files would look like those of this attempt.
         let _ = std::fs::remove_dir_all(&folder);
         home::create_folder(&folder)?;
         let file = File::create(folder.join("history.jsonl"))?;
@@ -111,8 +107,8 @@ impl Artifacts {
     }
 }
 
-/// Whether a case has objects, events and logs as artifacts. An interrupted case proves nothing, and writing
-/// the objects of 1,000 pods takes longer than an interrupted run may.
+/// An interrupted case proves nothing, and writing the objects of 1,000 pods takes longer than an interrupted
+/// run may.
 fn needs_explanation(result: &CaseResult) -> bool {
     !verdict::is_expected(result.outcome.verdict) && !result.is_interrupted()
 }

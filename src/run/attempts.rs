@@ -28,8 +28,7 @@ fn tries(case: &str, clause: &str, target: Target) -> Option<u32> {
     }
 }
 
-/// The outcome of a known race: a known deviation if one attempt passed, a failure if none of enough attempts
-/// did. `None` for any other combination of outcomes.
+/// A known deviation if one attempt passed, a failure if none of enough attempts did, else `None`.
 fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     let shown = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::KnownDeviation);
     let (shown, count) = (shown.collect::<Vec<_>>(), outcomes.len());
@@ -49,8 +48,8 @@ fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     }
 }
 
-/// The outcomes of the attempts that count for a clause. A known deviation of another clause can leave a
-/// clause undecided, as announced. Such an attempt does not count if another one decided the clause.
+/// A known deviation of another clause can leave a clause undecided, as announced. Such an attempt does not
+/// count if another one decided the clause.
 fn deciding(outcomes: Vec<Outcome>) -> Vec<Outcome> {
     let is_decided = |outcome: &Outcome| !(outcome.verdict == Verdict::NotRun && outcome.announced);
     if outcomes.iter().any(is_decided) { outcomes.into_iter().filter(is_decided).collect() } else { outcomes }

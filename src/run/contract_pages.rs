@@ -1,5 +1,4 @@
-//! Clauses as Markdown, generated from `contract/`, the cases and the known deviations: the output of
-//! `contract show`, and the pages of `docs/contract/`, which `UPDATE_DOCS=1` writes.
+//! Clauses as Markdown: the output of `contract show`, and `docs/contract/`, which `UPDATE_DOCS=1` writes.
 
 use std::fmt::Write as _;
 
@@ -130,7 +129,6 @@ mod tests {
         page
     }
 
-    /// The page of clauses that were required before clauses had levels, and are only recommended now.
     fn levels() -> String {
         let reasons: BTreeMap<String, String> = serde_yaml::from_str(FORMER_LEVELS).unwrap();
         let mut page = format!(

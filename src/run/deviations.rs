@@ -8,7 +8,7 @@ use conformance_contract::violation::{Code, Violation};
 
 pub use self::known::DEVIATIONS;
 
-/// The code of a timeout: something that a clause requires did not happen in time, and no check explains it.
+/// The code of a timeout that no check explains.
 pub(crate) const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Deviation {
     pub clause: &'static str,
     pub case: &'static str,
     pub version: &'static str,
-    /// The codes of the violations that it causes. A violation with another code is a normal failure.
+    /// A violation with another code is a normal failure.
     pub shows: &'static [Code],
     pub occurs: Occurs,
     /// The cause, and what it means for a user.
@@ -26,14 +26,10 @@ pub struct Deviation {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurs {
-    /// Always: a pass is unexpected.
+    /// A pass is unexpected.
     Always,
-    /// Occasionally. A case that shows the deviation is retried until it passes, up to `tries` attempts. A
-    /// case that never passes fails, because the deviation is then no race.
-    Race {
-        /// Maximum number of attempts.
-        tries: u32,
-    },
+    /// A case that shows it is retried until it passes. A case that never passes fails: it is no race.
+    Race { tries: u32 },
     /// Depends on the machine's speed and load. The deviation may occur in every attempt on one machine and
     /// hardly ever on another, so more attempts do not help.
     ByPace,

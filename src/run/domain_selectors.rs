@@ -51,7 +51,6 @@ fn term(namespace: &str, term: Option<&mut Value>) {
     }
 }
 
-/// A label without a value is no domain.
 fn rename(namespace: &str, value: &mut Value) {
     if let Some(short) = value.as_str().filter(|short| !short.is_empty()) {
         *value = domain(namespace, short).into();

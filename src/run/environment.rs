@@ -55,10 +55,9 @@ use crate::first_failure::FirstFailure;
 use crate::interruption::Interruption;
 use crate::suites;
 
-/// Limit for concurrent cases on the shared cluster, as a multiple of the initial number.
+/// As a multiple of the initial number of concurrent cases.
 const MOST_SEATS: u32 = 3;
 const MOST_CONTROL_PLANES: u32 = 6;
-/// Interval between two measurements of CPU load.
 const PACE: Duration = Duration::from_millis(500);
 const IDLE: f64 = 0.4;
 const BUSY: f64 = 0.1;
@@ -71,7 +70,7 @@ pub struct Environment {
     dedicated_started: AtomicU32,
     /// Lets one upgrade case run at a time. Each starts its own control plane, which this slot does not keep.
     upgrades: ClusterSlot,
-    /// The control plane of the last upgrade case, as long as the case uses it.
+    /// As long as the last upgrade case uses it.
     upgraded: Mutex<Weak<TestCluster>>,
     cases: AtomicU32,
     stays: Stays,
@@ -92,7 +91,6 @@ impl ClusterSlot {
     }
 }
 
-/// Reduces the planned control planes to the number that fits, but keeps one per scheduler.
 fn limited(mut planned: BTreeMap<Scheduler, u32>, fit: Option<u32>) -> BTreeMap<Scheduler, u32> {
     while fit.is_some_and(|fit| planned.values().sum::<u32>() > fit) {
         match planned.values_mut().max().filter(|most| **most > 1) {
@@ -146,8 +144,7 @@ impl Environment {
         &self.interruption
     }
 
-    /// Grows concurrency while CPUs are idle, if the settings allow it, until the returned JoinSet is shut
-    /// down or dropped. Needs a Tokio runtime.
+    /// Until the returned JoinSet is shut down or dropped. Needs a Tokio runtime.
     pub fn grow_in_background(self: &Arc<Self>) -> JoinSet<()> {
         let mut growing = JoinSet::new();
         if self.settings.grows {
@@ -157,8 +154,6 @@ impl Environment {
         growing
     }
 
-    /// Allows one more case whenever CPUs are idle, and one less when they are busy. Never returns.
-    ///
     /// CPUs are idle on a machine with more than two cores, or if the cases mostly wait, as with an operator
     /// that violates many clauses.
     async fn grow(&self) {
@@ -175,7 +170,6 @@ impl Environment {
         }
     }
 
-    /// Starts another control plane for dedicated cases, if such a case waits and enough memory is available.
     /// A control plane that fails to start is not retried, and affects no case.
     async fn open_control_plane(&self) {
         let in_use = self.settings.dedicated.keys().filter_map(|scheduler| self.dedicated.get(scheduler));
@@ -201,7 +195,6 @@ impl Environment {
         self.shared.seats.most()
     }
 
-    /// The shared cluster, or those of the target's scheduler for dedicated cases.
     fn slots(&self, isolation: Isolation, target: Target) -> &[ClusterSlot] {
         let shared = std::slice::from_ref(&self.shared);
         match isolation {
@@ -211,8 +204,8 @@ impl Environment {
         }
     }
 
-    /// The first cluster for an isolation level and a target, started on the first call. For an upgrade, each
-    /// call starts one, and the caller must end it. Every caller gets the same startup error.
+    /// The first cluster, started on the first call. For an upgrade, each call starts one, which the caller
+    /// must end. Every caller gets the same startup error.
     pub async fn test_cluster(
         &self,
         isolation: Isolation,
@@ -221,7 +214,6 @@ impl Environment {
         self.test_cluster_at(&self.slots(isolation, target)[0], isolation, target).await
     }
 
-    /// The cluster of a slot, started on the first call. For an upgrade, each call starts one.
     async fn test_cluster_at(
         &self,
         slot: &ClusterSlot,
@@ -265,15 +257,13 @@ impl Environment {
         }
     }
 
-    /// A cluster with at most one scheduler in addition to kube-scheduler. Its watches survive a restart of
-    /// the API server and changed CRDs.
+    /// Its watches survive a restart of the API server and changed CRDs.
     fn dedicated_spec(&self, target: Target) -> ClusterSpec {
         let spec = self.settings.spec.clone().narrowed_to(target.scheduler());
         ClusterSpec { watch_cache: false, memory: Memory::Alone, ..spec }
     }
 
-    /// Ends a scheduler's dedicated cluster if a component died in one of its cases, so that the next case
-    /// gets a new one. A cluster that never started is not retried.
+    /// So that the next case gets a new cluster. A cluster that never started is not retried.
     async fn end_if_broken(&self, slot: &ClusterSlot, isolation: Isolation, target: Target) {
         if isolation != Isolation::Dedicated || !self.held.is_empty() {
             return;
@@ -368,7 +358,6 @@ impl Environment {
         self.shared.test_cluster.get()?.ok()
     }
 
-    /// The cases that determined how long the run took.
     pub(crate) fn critical_path(&self) -> Vec<Stay> {
         self.stays.critical_path()
     }

@@ -1,4 +1,4 @@
-//! The first failure of a run with `--fail-fast`, after which no case starts.
+//! `--fail-fast`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,7 +6,7 @@ use conformance_contract::clauses::{Level, clause};
 use conformance_contract::verdict::Verdict;
 use conformance_report::CaseResult;
 
-/// Whether a required clause has failed. The control planes of a run share it.
+/// The control planes of a run share it.
 #[derive(Debug, Default)]
 pub struct FirstFailure(AtomicBool);
 

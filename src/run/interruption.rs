@@ -19,15 +19,15 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Requests are accepted while the guard exists. At other times a run has nothing to end in order.
+    /// At other times a run has nothing to end in order.
     #[must_use]
     pub fn accept_requests(&self) -> AcceptingRequests<'_> {
         self.accepts_requests.store(true, Ordering::Relaxed);
         AcceptingRequests(&self.accepts_requests)
     }
 
-    /// Requests the end of the run, and returns the number of running cases. `None` if the run will not
-    /// react: it does not accept requests, or there was one before.
+    /// Returns the number of running cases; `None` if the run does not accept requests, or there was one
+    /// before.
     pub fn request(&self, cause: &'static str) -> Option<usize> {
         if !self.accepts_requests.load(Ordering::Relaxed) || self.cause.set(cause).is_err() {
             return None;
@@ -55,7 +55,7 @@ impl Interruption {
         tokio::time::sleep(grace).await;
     }
 
-    /// The result of `work`; `None` if the end of the run is requested first, which drops `work`.
+    /// `None` if the end of the run is requested first, which drops `work`.
     pub(crate) async fn unless_requested<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.token.run_until_cancelled(work).await
     }

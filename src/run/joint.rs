@@ -31,7 +31,6 @@ pub(crate) fn decide(manifest: &Manifest, objects: &[Value], knowledge: Knowledg
     }
 }
 
-/// The decision with more reasons why only a scheduler can decide.
 fn undecided_by(decision: Decision, more: Vec<String>) -> Decision {
     let feasibility = match decision.feasibility {
         Feasibility::Fits if !more.is_empty() => Feasibility::Undecided(more),
@@ -41,7 +40,6 @@ fn undecided_by(decision: Decision, more: Vec<String>) -> Decision {
     Decision { feasibility, ..decision }
 }
 
-/// The decision about PodCliqueSets that share the nodes, from those about each one.
 fn together(
     resolved: &[Resolved],
     decisions: Vec<Decision>,
@@ -82,7 +80,7 @@ fn together(
     undecided_by(Decision { feasibility: Feasibility::Fits, ..all }, undecided)
 }
 
-/// A PodCliqueSet with the cliques of all, without topology constraints, and the gangs of all.
+/// Without topology constraints.
 fn merged(resolved: &[Resolved]) -> (Value, Vec<Gang>) {
     let (mut cliques, mut gangs) = (Vec::new(), Vec::new());
     for Resolved { set, .. } in resolved {

@@ -16,7 +16,7 @@ pub enum ManifestError {
     Yaml(#[from] grove_yaml::YamlError),
     #[error("document {document}: {reason}")]
     Document {
-        /// Number of the document, from 1. Empty documents do not count.
+        /// From 1. Empty documents do not count.
         document: usize,
         reason: DocumentError,
     },
@@ -58,11 +58,10 @@ pub enum DocumentError {
 
 #[derive(Debug)]
 struct Kind {
-    /// The API group; empty for the core group.
+    /// Empty for the core group.
     group: &'static str,
     name: &'static str,
     is_namespaced: bool,
-    /// The only backend whose clusters serve the kind.
     backend: Option<&'static str>,
 }
 
@@ -94,11 +93,11 @@ static KINDS: [Kind; 14] = [
     Kind { backend: Some("kai-scheduler"), ..cluster_scoped("scheduling.run.ai", QUEUE) },
 ];
 
-/// Fields of metadata that the API server sets. A manifest has them if it was exported from a cluster.
+/// A manifest has them if it was exported from a cluster.
 const SET_BY_SERVER: [&str; 5] =
     ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
 
-/// An object that is created before the PodCliqueSets and deleted after them.
+/// Created before the PodCliqueSets, and deleted after them.
 #[derive(Debug)]
 pub(crate) struct Companion {
     kind: &'static Kind,
@@ -119,7 +118,7 @@ impl Companion {
         !self.kind.is_namespaced
     }
 
-    /// Whether other objects of the cluster can conflict with it, so that it needs its own control plane.
+    /// Other objects of the cluster can conflict with it.
     fn is_exclusive(&self) -> bool {
         let spec = &self.object["spec"];
         let has_address = spec["clusterIP"].as_str().is_some_and(|address| !["", "None"].contains(&address));
@@ -156,7 +155,7 @@ impl Companion {
 
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
-    /// The PodCliqueSets with the numbers of their documents.
+    /// With the numbers of their documents.
     pub(crate) sets: Vec<(usize, Value)>,
     /// In the order of their creation: cluster-scoped ones first.
     pub(crate) companions: Vec<Companion>,
@@ -240,7 +239,7 @@ impl Manifest {
         found.map(|companion| &companion.object["spec"])
     }
 
-    /// The storage classes of the manifest's own PersistentVolumes; `""` for volumes without a class.
+    /// `""` for volumes without a class.
     pub(crate) fn classes_of_volumes(&self) -> BTreeSet<String> {
         let class = |volume: &Companion| text(&volume.object["spec"]["storageClassName"]).to_owned();
         self.of_kind("PersistentVolume").map(class).collect()
@@ -259,13 +258,12 @@ impl Manifest {
         self.companions.iter().any(Companion::is_exclusive)
     }
 
-    /// The cluster-scoped companions, each with the number of its document.
+    /// Each with the number of its document.
     pub(crate) fn cluster_scoped(&self) -> Vec<String> {
         let found = self.companions.iter().filter(|companion| companion.is_cluster_scoped());
         found.map(|companion| format!("{} (document {})", companion.title(), companion.document)).collect()
     }
 
-    /// The gang scope that the PodCliqueSets select, if any.
     pub(crate) fn scope(&self) -> Option<&str> {
         self.sets.iter().find_map(|(_, set)| scope_of(set))
     }
@@ -288,7 +286,6 @@ fn scope_of(set: &Value) -> Option<&str> {
     set["metadata"]["annotations"][names::GANG_SCOPE].as_str()
 }
 
-/// The objects of a document, which can be a list of objects.
 fn items(document: Value) -> Vec<Value> {
     match document["items"].as_array() {
         Some(items) if document["kind"] == "List" => items.clone(),
@@ -296,7 +293,7 @@ fn items(document: Value) -> Vec<Value> {
     }
 }
 
-/// The kind of a companion; `None` for a PodCliqueSet.
+/// `None` for a PodCliqueSet.
 fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError> {
     let (Some(kind), Some(version)) = (object["kind"].as_str(), object["apiVersion"].as_str()) else {
         return Err(DocumentError::Missing(if object["kind"].is_string() { "apiVersion" } else { "kind" }));
@@ -325,8 +322,7 @@ fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError
     })
 }
 
-/// Rejects fields that affect other workloads. Rejects labels that are not a map, because the harness adds
-/// labels.
+/// Rejects fields that affect other workloads. The harness adds labels, so they must be a map.
 fn check_fields(kind: &Kind, object: &Value) -> Result<(), DocumentError> {
     let labels = &object["metadata"]["labels"];
     if !labels.is_null() && !labels.is_object() {

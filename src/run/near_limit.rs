@@ -25,10 +25,8 @@ pub const GROUP: &str = "feasibility";
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 
-/// A pair, and what the check says about it.
 #[derive(Debug)]
 pub struct Judged {
-    /// The id of its case.
     pub id: String,
     pub pair: Pair,
     pub feasibility: Feasibility,
@@ -42,7 +40,6 @@ const EXACT: [(Enrichment, &str); 2] = [
     (Enrichment::InitContainers, "their requests would not fit the nodes"),
 ];
 
-/// A pair is no manifest or no nodes that `workload` accepts.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidPair {
     #[error("its manifest: {0}")]
@@ -52,7 +49,6 @@ pub enum InvalidPair {
 }
 
 impl Judged {
-    /// Draws a pair, and asks the check about it.
     pub fn of(seed: u32, number: u32) -> Result<Self, InvalidPair> {
         let pair = pair(seed, number);
         let id = format!("{GROUP}/{seed}-{number}");
@@ -84,7 +80,6 @@ impl Judged {
         Ok(Self { id, pair, feasibility, case })
     }
 
-    /// Whether the check says what the pair was drawn for.
     pub fn is_as_drawn(&self) -> bool {
         match self.feasibility {
             Feasibility::Fits => self.pair.fits,
@@ -94,13 +89,11 @@ impl Judged {
     }
 }
 
-/// The seed and the number of the pair whose case has this id.
 pub fn parsed(id: &str) -> Option<(u32, u32)> {
     let (seed, number) = id.strip_prefix(GROUP)?.strip_prefix('/')?.split_once('-')?;
     Some((seed.parse().ok()?, number.parse().ok()?))
 }
 
-/// The case for the replay of a pair's history.
 pub fn replayed(id: &str) -> Option<&'static Case> {
     let (seed, number) = parsed(id)?;
     Judged::of(seed, number).ok()?.case
@@ -113,7 +106,6 @@ async fn drive_until_bound(test: &mut TestContext) -> Result<(), Stop> {
         .await
 }
 
-/// Waits until the scheduler has tried every gang that it can try.
 async fn drive_until_tried(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(NAME).await?;
     for gang in gangs.iter().filter(|gang| gang.is_base) {

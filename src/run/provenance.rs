@@ -95,7 +95,6 @@ pub(crate) fn scheduler_version(
     };
     if let Some(release) = release {
         let one = installed.iter().find(|one| one.scheduler == release.scheduler);
-        // A scheduler that did not start has the version of its chart.
         let version = one.map(|one| &one.version).or(release.chart.version.as_ref());
         return version.cloned().unwrap_or_else(|| "unknown".into());
     }
@@ -108,8 +107,8 @@ pub(crate) fn scheduler_version(
     }
 }
 
-/// The origin of the shared cluster. A cluster that did not start has its planned version. The version of one
-/// that does not respond is unknown, so that earlier results can still be reported.
+/// A cluster that did not start has its planned version. The version of one that does not respond is unknown,
+/// so that earlier results can still be reported.
 pub(crate) async fn provider(environment: &Environment) -> Provider {
     let settings = &environment.settings;
     let (name, gates) = match &settings.origin {

@@ -12,7 +12,6 @@ const PRIORITY: &str = "priorityClassName";
 #[derive(Debug)]
 pub(crate) struct Resolved {
     pub(crate) set: Value,
-    /// Why only a scheduler can decide whether its pods fit.
     pub(crate) undecided: Vec<String>,
 }
 
@@ -47,8 +46,7 @@ fn remove_priority(part: &mut Value, manifest: &Manifest) {
     }
 }
 
-/// Replaces a claim that will have a volume by an emptyDir, which needs none. Returns why only a scheduler
-/// can decide where the pods can run, if so.
+/// An emptyDir needs no volume. Returns why only a scheduler can decide where the pods can run, if so.
 fn replace_claim(volume: &mut Value, manifest: &Manifest, knowledge: Knowledge) -> Option<&'static str> {
     let named = volume["persistentVolumeClaim"]["claimName"].as_str();
     let claim = match named {

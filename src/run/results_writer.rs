@@ -11,7 +11,7 @@ use crate::report_document::{RunClock, report, title};
 use crate::run_plan::RunPlan;
 use crate::runner::Observer;
 
-/// The results file of a run in progress. The first error is reported to the observer; the run continues.
+/// The first error is reported to the observer; the run continues.
 pub struct ResultsWriter<'a> {
     file: ResultsFile,
     environment: &'a Environment,
@@ -46,7 +46,7 @@ impl<'a> ResultsWriter<'a> {
         Ok(results)
     }
 
-    /// Writes the report in which every planned case is interrupted.
+    /// Every planned case is interrupted in it.
     async fn write_run(&mut self) {
         let mut planned = BTreeMap::new();
         self.plan.fill(&mut planned, &conformance_report::interrupted());

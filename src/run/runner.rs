@@ -1,5 +1,3 @@
-//! Executes the cases of a plan, as concurrently as their isolation allows.
-
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -90,7 +88,6 @@ pub async fn run_all(
     results
 }
 
-/// Whether the run was interrupted, or a required clause failed, before the case started.
 fn never_started(result: &CaseResult) -> bool {
     result.attempts == 0 && (result.is_interrupted() || result.is_after_first_failure())
 }

@@ -12,7 +12,7 @@ use futures::future::join_all;
 use crate::environment::Environment;
 
 const BATCH: usize = 6;
-/// Maximum number of workloads tried; each takes some seconds.
+/// Each takes some seconds.
 const TRIES: usize = 90;
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub async fn shrink(
     Shrunk { workload: smallest, tries }
 }
 
-/// The failed clauses, each with the code of its first violation.
+/// Each with the code of its first violation.
 fn failures(result: &CaseResult) -> BTreeSet<(&str, Option<&Code>)> {
     let failed = result.clauses.iter().filter(|judgement| judgement.outcome.verdict == Verdict::Fail);
     failed

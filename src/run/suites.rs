@@ -1,5 +1,3 @@
-//! Every suite, and the cases of all of them.
-
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -17,7 +15,7 @@ pub fn of(workload: Workload) -> &'static Suite {
     }
 }
 
-/// Every case, in the order of its first clause.
+/// In the order of their first clauses.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
     static IN_ORDER: LazyLock<Vec<&Case>> = LazyLock::new(|| {
         let place = |case: &&Case| CLAUSES.iter().position(|clause| Some(&clause.id) == case.clauses.first());
@@ -36,7 +34,7 @@ pub fn case(id: &str) -> Option<&'static Case> {
     SUITES.into_iter().find_map(|suite| suite.case(id))
 }
 
-/// Seconds that a case usually takes on two cores with other cases running; `None` if not measured.
+/// On two cores with other cases running; `None` if not measured.
 pub fn usual_seconds(id: &str) -> Option<f64> {
     SUITES.into_iter().find_map(|suite| suite.usual_seconds(id))
 }
@@ -45,7 +43,7 @@ pub fn is_quick(id: &str) -> bool {
     SUITES.into_iter().any(|suite| suite.is_quick(id))
 }
 
-/// Assumed for a case that was not measured: the median of the others.
+/// The median of the measured cases.
 const UNMEASURED: Duration = Duration::from_secs(6);
 
 pub fn usual_length(id: &str) -> Duration {

@@ -1,5 +1,3 @@
-//! Tests that a timeout becomes a violation of the clause that requires the awaited state.
-
 use conformance_check::binding::NOT_BOUND_WHOLE;
 use conformance_check::violation;
 use conformance_contract::arena::Arena;
@@ -112,7 +110,7 @@ fn a_timeout_of_the_harness_or_of_a_clause_that_is_not_owed_is_an_error() {
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
 }
 
-/// The workloads of a case's manifest, as histories store them.
+/// As histories store them.
 fn submitted(case: &Case) -> Vec<Value> {
     let mut documents = grove_yaml::documents(case.manifest).unwrap();
     let kinds = ["PodCliqueSet", "Pod", "TrainJob", "TrainingRuntime"];
@@ -124,7 +122,6 @@ fn submitted(case: &Case) -> Vec<Value> {
     documents
 }
 
-/// A history in which a case only submitted its workloads and reached these marks.
 fn story(case: &Case, target: Target, marks: &[String]) -> Story {
     static MARKS: Arena<String> = Arena::empty();
     let mut story = submitted(case).into_iter().fold(Story::on(target), Story::submitted);
@@ -134,7 +131,6 @@ fn story(case: &Case, target: Target, marks: &[String]) -> Story {
     story
 }
 
-/// The judgements if a case only submitted its workloads, reached these marks, and then timed out.
 fn judgements_after_timeout(
     case: &Case,
     target: Target,

@@ -18,7 +18,6 @@ use super::suites;
 
 const OPERATOR_ENDED: Code = Code::new("operator-ended");
 
-/// The violated clause because of which the case did not finish, and the message.
 type Culprit = (&'static str, String);
 
 /// The history ends at the driver's timeout, if any. All violated invariants are included.
@@ -122,7 +121,7 @@ fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) 
     Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
 }
 
-/// The violations that findings report about a clause, also as a precondition of others.
+/// Also as a precondition of others.
 fn violations_of<'a>(
     id: &str,
     findings: impl Iterator<Item = &'a Finding>,
@@ -156,7 +155,7 @@ fn first_violated<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<Cul
     violated.next()
 }
 
-/// The violations of preconditions, as findings about their own clauses, if the target must satisfy those.
+/// If the target must satisfy their clauses.
 fn violated_preconditions(target: Target, findings: &[Finding]) -> Vec<Finding> {
     let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
     let violated = findings.iter().filter_map(|finding| match finding.ruling {
@@ -208,7 +207,7 @@ pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
     checked_clauses(case, target).into_iter().map(judgement).collect()
 }
 
-/// The result of a case whose clauses the target does not promise: each is unsupported, with its own reason.
+/// Each clause is unsupported, with its own reason.
 pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     let known = case.clauses.iter().filter_map(|id| clauses::clause(id));
     let applicable = known.filter(|clause| target.is_subject_to(clause));
@@ -269,7 +268,6 @@ pub fn is_expected(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Pass | Verdict::KnownDeviation)
 }
 
-/// Why a history proves nothing about the backend, regardless of the findings.
 fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     // A failing cluster proves nothing about a backend.
     if let Some(Stop::Cluster(error)) = stop {
@@ -289,8 +287,8 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     }
 }
 
-/// The outcome of a clause from the findings about it, and its violations. The first that applies decides:
-/// failed infrastructure, a violation, a violated precondition, an operator that exited, an early stop.
+/// The first that applies decides: failed infrastructure, a violation, a violated precondition, an operator
+/// that exited, an early stop.
 fn outcome<'a>(
     findings: impl Iterator<Item = &'a Finding>,
     history: &History,
@@ -321,7 +319,7 @@ fn outcome<'a>(
             Err(Broken::NotAsked(reason)) => not_asked.push(reason.clone()),
         }
     }
-    // Append why the driver stopped, because that may explain the last reason.
+    // It may explain the last reason.
     let with_stop = |mut reasons: Vec<String>| {
         if let (Some(stop), Some(last)) = (stop, reasons.last_mut()) {
             *last = format!("{last}\n{stop}");
@@ -335,7 +333,6 @@ fn outcome<'a>(
     if !preconditions.is_empty() {
         return (Outcome::of(Verdict::NotRun, with_stop(preconditions)), violations);
     }
-    // An operator that crashes during a case violates its clauses.
     if let Some(stop @ Stop::OperatorEnded(_)) = stop {
         let ended = Violation::new(OPERATOR_ENDED, stop.to_string(), []);
         return (Outcome::of(Verdict::Fail, vec![ended.message.clone()]), vec![ended]);

@@ -1,5 +1,3 @@
-//! Tests how findings, and the way a driver stopped, become verdicts.
-
 use conformance_check::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE};
 use conformance_check::{precondition, violation};
 use conformance_cluster::ClusterError;
@@ -35,7 +33,6 @@ fn failing_cluster() -> Stop {
     Stop::Cluster(ClusterError::Recorded("the API server stopped".into()))
 }
 
-/// The judgements of a case on a target if its check returns these rulings.
 pub(super) fn judged(
     case: &str,
     target: Target,
@@ -178,7 +175,6 @@ fn only_declared_features_are_checked_in_a_run_and_in_its_replay() {
     let reason = "mine v1 does not declare AtomicPodGang on volcano";
     assert_eq!(result.clauses[0].outcome, Outcome::unsupported(reason));
 
-    // Known deviations of a scheduler do not apply to features that the operator does not declare.
     let koordinator = Target::KOORDINATOR.declared_by(BackendDeclaration {
         features: vec![Feature::GangScheduling],
         ..target.declaration().unwrap().clone()

@@ -34,9 +34,8 @@ use crate::manifest::{DocumentError, Manifest, ManifestError};
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 
-/// From here on the nodes have room for all pods.
 const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
-/// Why only a scheduler can decide whether the pods fit: a list.
+/// A list of reasons.
 const UNDECIDED: MarkName = MarkName::of_case("only a scheduler can decide whether the pods fit");
 
 const ID: &str = "workload";
@@ -48,7 +47,6 @@ static REPLAYED: Case = of_nodes(Knowledge::Complete);
 
 static DOMAINS: Arena<String> = Arena::empty();
 
-/// The case on nodes of which this is known.
 const fn of_nodes(knowledge: Knowledge) -> Case {
     let case = match knowledge {
         Knowledge::Complete => Case::new(TITLE, |test| Box::pin(drive(test, Knowledge::Complete)), check),
@@ -67,7 +65,6 @@ pub enum WorkloadError {
     Manifest(#[from] ManifestError),
     #[error("does not fit the nodes: {0}")]
     DoesNotFit(String),
-    /// The clusters of a target cannot run it.
     #[error("{0}")]
     OtherBackend(String),
     /// The run has no control plane of its own, where cluster-scoped objects affect nobody else.
@@ -78,19 +75,17 @@ pub enum WorkloadError {
     Taken(String),
     #[error("rejected at admission: {0}")]
     Rejected(String),
-    /// Admission did not respond; the file may be valid.
+    /// The file may be valid.
     #[error("the dry-run request failed: {0}")]
     NoAnswer(String),
 }
 
-/// A workload as a case, and why only a scheduler can decide whether its pods fit the nodes, if so.
 #[derive(Debug)]
 pub struct Accepted {
     pub case: &'static Case,
     pub undecided: Vec<String>,
 }
 
-/// Reads a workload that runs on these nodes.
 pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<Accepted, WorkloadError> {
     let manifest = Manifest::read(text)?;
     for (document, set) in &manifest.sets {
@@ -109,7 +104,6 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
         Feasibility::Undecided(why) => why,
         Feasibility::Infeasible(misfits) => return Err(WorkloadError::DoesNotFit(lines(&misfits))),
     };
-    // Make the workload one pod short.
     let mut slots = decision.hard_gangs;
     if let Some(last) = slots.iter_mut().rev().find(|slots| **slots > 0) {
         *last -= 1;
@@ -137,7 +131,6 @@ pub fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
     (0..).zip(gpus).map(node).collect()
 }
 
-/// Whether all pods of a manifest fit these simulated nodes.
 pub(crate) fn feasibility(text: &str, nodes: &[Nodes]) -> Result<Feasibility, WorkloadError> {
     Ok(decide(&Manifest::read(text)?, nodes, Knowledge::Complete).feasibility)
 }
@@ -146,7 +139,7 @@ fn room(template: Option<&NodeTemplate>) -> u32 {
     template.map_or(PODS, |template| template.pods)
 }
 
-/// Decides whether the pods fit these nodes, whose number of pods is not limited.
+/// Their number of pods is not limited.
 fn decide(manifest: &Manifest, nodes: &[Nodes], knowledge: Knowledge) -> Decision {
     let object = |(index, node): (usize, &Nodes)| {
         // The real values contain the case's namespace, which no manifest can know. The case's pods tolerate
@@ -273,19 +266,18 @@ fn units_of_all(history: &History) -> Result<Vec<Unit>, Broken> {
     Ok(of_sets.concat())
 }
 
-/// Decides a clause for each PodCliqueSet, from its name and its gangs.
 fn of_each(history: &History, decide: impl Fn(&str, &[Gang]) -> Ruling) -> Ruling {
     all(sets(history)?.into_iter().map(|set| decide(set, &history.gangs(set)?)))
 }
 
-/// Whether a scheduler may evict pods of one PodCliqueSet for another one with a higher priority.
+/// For another PodCliqueSet with a higher priority.
 fn may_preempt(history: &History) -> bool {
     let submitted = &history.header.submitted;
     let priorities: BTreeSet<&str> = submitted.values().flat_map(priority_classes).collect();
     submitted.len() > 1 && priorities.len() > 1
 }
 
-/// The priority classes of a PodCliqueSet's pods; `""` without one.
+/// `""` without one.
 fn priority_classes(set: &Value) -> impl Iterator<Item = &str> {
     let template = &set["spec"]["template"];
     list(&template["cliques"]).iter().map(|clique| {

@@ -1,5 +1,4 @@
-//! Ends the clusters of a run: in order, or at once after an interruption. Killing their processes and
-//! removing their folders removes every object.
+//! Ends the clusters of a run. Killing their processes and removing their folders removes every object.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -37,8 +36,8 @@ impl Environment {
         }
     }
 
-    /// Returns when running cases are abandoned: some time after an interruption, if their clusters end with
-    /// the run. In a user's cluster, cases remove what they created, however long that takes.
+    /// Some time after an interruption, if their clusters end with the run. In a user's cluster, cases remove
+    /// what they created, however long that takes.
     pub(crate) async fn abandons_cases(&self) {
         match self.settings.origin {
             Origin::Local => self.interruption.requested_before(GRACE).await,

@@ -95,7 +95,6 @@ impl Environment {
             }
             let passed = verdict::is_expected(result.outcome.verdict);
             attempts.push(result);
-            // A known race must pass in one attempt, regardless of the allowed number of retries.
             if attempts.len() < tries_of_races(&attempts, target) {
                 continue;
             }
@@ -130,7 +129,6 @@ impl Environment {
         select_all(seats).await.0
     }
 
-    /// Ends a control plane that was started for one attempt; the others belong to the run.
     async fn end_of_attempt(&self, case: &Case, cluster: Result<Arc<TestCluster>, Arc<ClusterError>>) {
         let Ok(test_cluster) = cluster else { return };
         if case.isolation != Isolation::Upgrade {
@@ -146,7 +144,6 @@ impl Environment {
         }
     }
 
-    /// Runs a case once on a cluster: setup, driver, checks, artifacts and cleanup.
     async fn attempt(
         &self,
         case: &'static Case,
@@ -231,7 +228,6 @@ impl Environment {
         let history = test.history();
         let (findings, stop) = match in_place(|| check(case, &history)) {
             Ok(findings) => (findings, stop),
-            // If the check panicked, no clause is decided.
             Err(defect) => (undecided(case, target), Some(Stop::Cluster(defect))),
         };
         let mut judgements = verdict::judgements(case, target, &history, &findings, stop.as_ref());
@@ -247,8 +243,7 @@ impl Environment {
             }
         }
         if let Some(reason) = self.missing_scheduler(target) {
-            // Another scheduler stands in for the missing one. Drop the clauses that the case does not check,
-            // because only the stand-in violated them.
+            // Only the stand-in for a missing scheduler violated the clauses that the case does not check.
             let checked = verdict::checked_clauses(case, target);
             judgements.retain(|judgement| {
                 verdict::is_contract(&judgement.clause) || checked.contains(&judgement.clause.as_str())
@@ -301,7 +296,6 @@ impl Environment {
         self.release(&test.test_cluster, &test.namespace).await
     }
 
-    /// Only a node that could not be restored is an error.
     async fn release(&self, test_cluster: &TestCluster, pool: &str) -> Result<(), ClusterError> {
         let client = &test_cluster.client;
         let deleted = async {
@@ -329,7 +323,6 @@ impl Environment {
     }
 }
 
-/// Runs a part of a case. A panic becomes the case's error, and the cleanup still runs.
 async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
     // After a panic, only the watches and the cleanup use the case's state.
     let done = AssertUnwindSafe(work).catch_unwind().await;
@@ -341,7 +334,7 @@ fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
     exempt.map(|((writer, object), count)| ExceptedWrites { writer, object, count }).collect()
 }
 
-/// The case's measurements, if any, and the peak memory of the suite, including the checks.
+/// Includes the memory of the checks.
 fn figures(history: &History) -> Map<String, Value> {
     let measured = history.marks(SharedMark::Measured).last();
     let Some(mut figures) = measured.and_then(|(_, mark)| mark.detail.as_object().cloned()) else {
@@ -353,7 +346,6 @@ fn figures(history: &History) -> Map<String, Value> {
 }
 
 fn check(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
-    // A check only reads the history, so a panic leaves nothing half done.
     let findings = catch_unwind(AssertUnwindSafe(|| verdict::findings(case, history)));
     findings.map_err(|panic| defect("the case's check", &*panic))
 }
@@ -370,8 +362,7 @@ fn undecided(case: &Case, target: Target) -> Vec<Finding> {
     clauses.into_iter().map(|clause| Finding { clause, ruling: ruling() }).collect()
 }
 
-/// Whether the case caused the exit of the operator under test. No other case ran on its cluster. Before an
-/// upgrade, the operator may be another one.
+/// Before an upgrade, the operator may be another one than that under test.
 fn caused_exit(case: &Case, history: &History) -> bool {
     match case.isolation {
         Isolation::Dedicated => true,
@@ -380,7 +371,6 @@ fn caused_exit(case: &Case, history: &History) -> bool {
     }
 }
 
-/// Returns when a component that the target needs has exited, or when the cluster can no longer be observed.
 async fn component_failure(test_cluster: &TestCluster, target: Target) -> ClusterError {
     let ended = async {
         let mut children = process::changes();

@@ -15,11 +15,11 @@ use crate::first_failure::FirstFailure;
 pub struct HeldCase {
     pub id: &'static str,
     pub target: Target,
-    /// The namespace of the case, which is also the value of the label of its nodes.
+    /// Also the value of the label of its nodes.
     pub namespace: String,
-    /// The administrator's kubeconfig; `None` in a cluster of the user, who has one.
+    /// `None` in a cluster of the user, who has a kubeconfig.
     pub kubeconfig: Option<PathBuf>,
-    /// The folder of the case's artifacts, in the folder of the report.
+    /// Relative to the report.
     pub artifacts: Option<String>,
 }
 

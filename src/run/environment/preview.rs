@@ -18,16 +18,13 @@ pub struct Preview {
     pub examination: Examination,
     pub cases: usize,
     pub at_once: usize,
-    /// Why other selected cases would not run, and how many.
     pub left_out: BTreeMap<String, usize>,
-    /// The largest number of nodes of one case, and of GPUs of one node.
     pub most_nodes: u32,
     pub most_gpus: u32,
     pub length: Duration,
 }
 
 impl Environment {
-    /// Reads the cluster of the user, and returns what a run of this plan would do there.
     pub async fn preview(&self, plan: &RunPlan) -> Result<Preview, ClusterError> {
         let settings = &self.settings;
         let Origin::Existing { connection, .. } = &settings.origin else {

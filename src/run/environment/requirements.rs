@@ -23,14 +23,12 @@ impl Environment {
         }
     }
 
-    /// The harness configures this profile for the reference operator.
     fn has_external_profile(&self) -> bool {
         let has = |operator: &Arc<Operator>| operator.description.backends.contains_key(EXTERNAL_SCHEDULER);
         self.settings.spec.operator.as_ref().is_none_or(has)
     }
 
-    /// Why a target's scheduler cannot be tested: the clusters of this run do not have it. Clauses that the
-    /// API server alone decides are still tested.
+    /// The clusters of this run do not have it. Clauses that the API server alone decides are still tested.
     pub(super) fn missing_scheduler(&self, target: Target) -> Option<&'static str> {
         self.missing(target.scheduler())
     }
@@ -55,7 +53,6 @@ impl Environment {
         case.needs.iter().find_map(|need| self.lacks_need(*need, target))
     }
 
-    /// Why this run does not meet a need of a case, with the option that would.
     fn lacks_need(&self, need: Need, target: Target) -> Option<&'static str> {
         let Settings { origin, spec, .. } = &self.settings;
         let (has, otherwise) = match need {
@@ -129,7 +126,6 @@ pub fn runs_in_other_scope(case: &Case, target: Target, scope: Target) -> bool {
     target.scheduler() == scope.scheduler() && target != scope && clauses.all(Clause::is_lifecycle)
 }
 
-/// There are too few, or the case needs a limit on a kubelet's own `pods`.
 pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<String> {
     let pools = test_cluster.cluster.node_pools();
     let (existing, wanted) =

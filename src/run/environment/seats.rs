@@ -14,7 +14,7 @@ struct Counts {
     all: u32,
     most: u32,
     waiting: u32,
-    /// Number of cases that wait for all seats or hold them. Until they end, no seat is added or removed.
+    /// Cases that wait for all seats or hold them. Until they end, no seat is added or removed.
     exclusive: u32,
     leaving: u32,
 }
@@ -37,7 +37,7 @@ impl Drop for Seat<'_> {
     }
 }
 
-/// While a value of this type exists, no seat is added or removed.
+/// While it exists, no seat is added or removed.
 #[derive(Debug)]
 struct Exclusive<'a>(&'a Seats);
 
@@ -98,7 +98,7 @@ impl Seats {
         self.counts().waiting > 0
     }
 
-    /// Adds a seat, up to `most`, if a case waits and none holds or needs all seats. Returns whether it did.
+    /// If a case waits and none holds or needs all seats. Returns whether it did.
     pub(super) fn add(&self, most: u32) -> bool {
         let mut counts = self.counts();
         let is_added = counts.waiting > 0 && counts.exclusive == 0 && counts.all - counts.leaving < most;
@@ -114,7 +114,7 @@ impl Seats {
         is_added
     }
 
-    /// Removes a seat once its case has ended, down to `least`, unless a case needs all seats.
+    /// Once its case has ended, unless a case needs all seats.
     pub(super) fn remove(&self, least: u32) {
         let mut counts = self.counts();
         if counts.exclusive == 0 && counts.all - counts.leaving > least {

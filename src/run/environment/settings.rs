@@ -14,33 +14,31 @@ use conformance_report::Implementation;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The run's id: part of cluster names, namespaces and labels.
+    /// Part of cluster names, namespaces and labels.
     pub run: String,
     pub spec: ClusterSpec,
     pub origin: Origin,
-    /// The implementation under test; `None` is the reference operator.
+    /// `None` is the reference operator.
     pub implementation: Option<Implementation>,
     pub programs: Programs,
     pub scale: f64,
     pub concurrency: usize,
-    /// Whether concurrency grows while CPUs are idle, on the shared cluster and for dedicated cases.
     pub grows: bool,
-    /// By scheduler; one if not listed. Each runs one case at a time.
+    /// One if not listed. Each runs one case at a time.
     pub dedicated: BTreeMap<Scheduler, u32>,
     pub strict: bool,
-    /// Number of retries of a case that did not pass. A pass in a retry counts as flaky.
+    /// A pass in a retry counts as flaky.
     pub retries: u32,
-    /// Whether to run cases of undeclared features too, to find out what the operator supports.
     pub probe_undeclared: bool,
-    /// Whether timeouts count although limits were shortened, for clusters that are broken on purpose.
+    /// For clusters that are broken on purpose.
     pub short_limits_count: bool,
     pub thorough: Thorough,
-    /// The gang scope that runs lifecycle cases, for a scheduler with several; `None` means all scopes.
+    /// For a scheduler with several gang scopes; `None` means all.
     pub lifecycle_scope: Option<Target>,
     pub out: PathBuf,
     pub keep: bool,
     pub hold_on_failure: bool,
-    /// A command that runs one case again, with `{case}` and `{target}` as placeholders.
+    /// Has `{case}` and `{target}` as placeholders.
     pub reproduce: String,
 }
 
@@ -78,7 +76,7 @@ pub enum Origin {
     Up(PathBuf),
     Existing {
         connection: Connection,
-        /// Whether one etcd stores all kinds, so that their resourceVersions are comparable.
+        /// If so, their resourceVersions are comparable.
         one_etcd: bool,
     },
 }

@@ -5,7 +5,6 @@ use std::time::Instant;
 use conformance_contract::target::Target;
 use parking_lot::Mutex;
 
-/// An attempt at a case, from the moment it got its place to the moment it left it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stay {
     pub(crate) case: &'static str,
@@ -20,7 +19,6 @@ pub(crate) struct Stay {
 pub(super) struct Stays(Mutex<Vec<Stay>>);
 
 impl Stays {
-    /// The end of a stay is now.
     pub(super) fn add(&self, case: &'static str, target: Target, slot: usize, begin: Instant) {
         self.0.lock().push(Stay { case, target, slot, begin, end: Instant::now() });
     }
@@ -30,11 +28,10 @@ impl Stays {
     }
 }
 
-/// The stay that ended last, preceded by the one that left its place to it, and so on.
 fn critical_path(stays: &[Stay]) -> Vec<Stay> {
     let mut path: Vec<Stay> = stays.iter().max_by_key(|stay| stay.end).copied().into_iter().collect();
     while let Some(&next) = path.last() {
-        // Of the stays that ended before, the last one left the place. `begin` decreases, so the loop ends.
+        // The last one that ended before left the place. `begin` decreases, so the loop ends.
         let left = |stay: &&Stay| stay.slot == next.slot && stay.end <= next.begin && stay.begin < next.begin;
         let Some(previous) = stays.iter().filter(left).max_by_key(|stay| stay.end) else { break };
         path.push(*previous);

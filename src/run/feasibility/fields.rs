@@ -13,7 +13,6 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 const NO_DEVICE: &str = "no device is published here";
 
-/// The priority classes that every cluster has.
 const SYSTEM_PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
 /// Labels and annotations that schedulers evaluate, as whole keys or as prefixes that end with `/`.
@@ -51,7 +50,6 @@ pub(super) fn misfits_of_set(pcs: &Value) -> Vec<Misfit> {
     misfits
 }
 
-/// References of a pod to objects that do not exist, and fields that keep it from being scheduled.
 pub(super) fn misfits(shape: &Shape<'_>) -> Vec<Misfit> {
     let (spec, path) = (&shape.spec, &shape.path);
     let who = format!("each pod of PodClique {}", shape.clique);
@@ -129,7 +127,6 @@ pub(super) fn misfits_of_keys(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Vec<Misf
     missing.map(misfit).collect()
 }
 
-/// Fields that only a scheduler can evaluate, each with its path.
 pub(super) fn undecided(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Vec<String> {
     let carried = rules(&shape.spec).into_iter().filter(|rule| rule.is_carried(nodes));
     carried.map(|rule| format!("{}.{}", shape.path, rule.path)).collect()
@@ -158,7 +155,6 @@ fn is_of(known: &str, key: &str) -> bool {
 struct Rule<'a> {
     path: String,
     key: &'a str,
-    /// Whether nodes without the key satisfy it.
     is_anti: bool,
 }
 

@@ -28,9 +28,7 @@ use self::topology::{Groups, Packed};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
-    /// The field's path in the manifest.
     pub path: String,
-    /// The pods and what they ask for.
     pub asks: String,
     pub has: String,
     pub remedy: String,
@@ -61,11 +59,10 @@ pub enum Feasibility {
 #[derive(Debug)]
 pub struct Decision {
     pub feasibility: Feasibility,
-    /// For each node, how many pods of the hard gangs a scheduler would place there.
+    /// For each node, as a scheduler would place them.
     pub hard_gangs: Vec<u32>,
 }
 
-/// Decides whether the pods of a PodCliqueSet fit these Nodes, with these ResourceSlices.
 pub fn decide(pcs: &Value, gangs: &[Gang], objects: &[Value], knowledge: Knowledge) -> Decision {
     let is_slice = |object: &&Value| object["spec"]["driver"].is_string();
     let has_devices = objects.iter().any(|object| is_slice(&object));
@@ -134,7 +131,6 @@ pub fn decide(pcs: &Value, gangs: &[Gang], objects: &[Value], knowledge: Knowled
     Decision { feasibility, hard_gangs: hard_gangs(problem.pack(&minimums)) }
 }
 
-/// Whether the harness determines how much of a resource real nodes have.
 fn is_of_harness(resource: &str) -> bool {
     resource == GPU || resource == "pods"
 }
@@ -162,7 +158,6 @@ fn problem(shapes: &[Shape<'_>], allowed: Vec<Vec<bool>>, nodes: &[Node<'_>]) ->
     }
 }
 
-/// The groups of all gangs, and those with a topology constraint.
 fn groups(
     pcs: &Value,
     gangs: &[Gang],

@@ -105,7 +105,7 @@ fn with_label(nodes: &[Node<'_>], key: &str) -> String {
     format!("no node has label {key}, only {}", keys.join(", "))
 }
 
-/// Whether all requirements of a term match. A term without requirements matches no node.
+/// A term without requirements matches no node.
 fn matches_term(term: &Value, node: &Node<'_>) -> bool {
     let (expressions, fields) = (list(&term["matchExpressions"]), list(&term["matchFields"]));
     (!expressions.is_empty() || !fields.is_empty())

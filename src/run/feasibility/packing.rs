@@ -27,10 +27,10 @@ impl Port {
 
 #[derive(Debug, Clone)]
 pub(super) struct Kind {
-    /// What a pod requests of each resource of the problem.
+    /// Of each resource of the problem.
     pub(super) demand: Vec<Amount>,
     pub(super) ports: Vec<Port>,
-    /// For each node, whether labels and taints allow these pods.
+    /// By node.
     pub(super) allowed: Vec<bool>,
 }
 
@@ -45,10 +45,10 @@ pub(super) struct Group {
 
 #[derive(Debug)]
 pub(super) struct Problem {
-    /// For each node, what it has of each resource.
+    /// By node and resource.
     pub(super) capacity: Vec<Vec<Amount>>,
     pub(super) kinds: Vec<Kind>,
-    /// For each level, widest first, the domain of each node.
+    /// By level, widest first, then by node.
     pub(super) levels: Vec<Vec<Option<usize>>>,
 }
 
@@ -56,7 +56,6 @@ pub(super) type Placement = Vec<u32>;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Packing {
-    /// Every simulated scheduler places all pods.
     Fits(Placement),
     /// The pods fit if they are placed in a particular way.
     Sometimes(Placement),
@@ -70,7 +69,6 @@ enum Simulated {
     OutOfBudget,
 }
 
-/// The order in which a simulated scheduler places pods, and the node that it prefers.
 #[derive(Debug, Clone, Copy)]
 struct Policy {
     largest_first: bool,
@@ -85,7 +83,7 @@ const POLICIES: [Policy; 4] = [
 ];
 
 impl Group {
-    /// The kind of every pod, of the groups inside too.
+    /// Also those of the groups inside.
     pub(super) fn all_pods(&self) -> Vec<usize> {
         let own = self.pods.iter().flat_map(|(kind, count)| std::iter::repeat_n(*kind, *count));
         own.chain(self.groups.iter().flat_map(Self::all_pods)).collect()
@@ -116,7 +114,6 @@ impl Flat {
         flat
     }
 
-    /// Sorts pods and groups by size, largest first.
     pub(super) fn sorted(mut self, problem: &Problem) -> Self {
         self.groups = self.groups.into_iter().map(|(level, group)| (level, group.sorted(problem))).collect();
         self.groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.size(problem)));
@@ -204,7 +201,6 @@ impl Problem {
         }
     }
 
-    /// Places a group on these nodes, and returns whether all of it has a place.
     fn simulate(&self, flat: &Flat, policy: Policy, nodes: &[bool], state: &mut State<'_>) -> bool {
         if policy.largest_first && !self.simulate_groups(flat, policy, nodes, state) {
             return false;
@@ -230,7 +226,6 @@ impl Problem {
         })
     }
 
-    /// Places each group in the first domain with room for it.
     fn simulate_groups(&self, flat: &Flat, policy: Policy, nodes: &[bool], state: &mut State<'_>) -> bool {
         let mut groups: Vec<_> = flat.groups.iter().collect();
         if !policy.largest_first {
@@ -257,7 +252,7 @@ impl Problem {
         })
     }
 
-    /// The domains of a level that these nodes are in, each as its nodes among them.
+    /// Each as its nodes among these.
     pub(super) fn domains(&self, level: usize, nodes: &[bool]) -> Vec<Vec<bool>> {
         let of = &self.levels[level];
         let inside = of.iter().zip(nodes).filter(|(_, is_inside)| **is_inside);

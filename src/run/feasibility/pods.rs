@@ -13,7 +13,7 @@ use super::Misfit;
 use super::node_rules::Node;
 use super::packing::Port;
 
-/// The smallest amount of CPU that kube-scheduler counts; a thousandth.
+/// The smallest amount of CPU that kube-scheduler counts.
 const MILLI: Amount = ONE / 1000;
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Shape<'a> {
     pub(super) index: usize,
     pub(super) template: &'a str,
     pub(super) path: String,
-    /// The pod spec with the requests that the API server adds.
+    /// With the requests that the API server adds.
     pub(super) spec: Value,
     written: &'a Value,
     pub(super) requests: BTreeMap<String, Amount>,
@@ -52,7 +52,7 @@ fn rounded(resource: &str, amount: Amount) -> Amount {
     amount.saturating_add(unit - 1) / unit * unit
 }
 
-/// The host ports of the containers and sidecars. With the host's network, every port is one of the host.
+/// With the host's network, every port is one of the host.
 fn ports(spec: &Value) -> Vec<Port> {
     let is_on_host = spec["hostNetwork"] == true;
     let sidecars =
@@ -112,7 +112,6 @@ impl Shape<'_> {
         Misfit { path: self.path_of(resource), asks, has, remedy }
     }
 
-    /// The path of the request that contributes most to a resource.
     fn path_of(&self, resource: &str) -> String {
         let field = |of: &Value| {
             let is_written = !of["resources"]["requests"][resource].is_null();
@@ -152,7 +151,6 @@ pub(super) fn total<'a>(
     sums
 }
 
-/// An amount as a quantity of this resource, for people to read.
 pub(super) fn shown(resource: &str, amount: Amount) -> String {
     let is_bytes = ["memory", "ephemeral-storage"].contains(&resource) || resource.starts_with("hugepages-");
     let whole = amount / ONE;

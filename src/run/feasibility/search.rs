@@ -6,7 +6,7 @@ use conformance_facts::quantity::Amount;
 
 use super::packing::{Flat, Packing, Port, Problem, State};
 
-/// Pods of the largest problem that is searched. The search recurses once per pod.
+/// The search recurses once per pod.
 const PODS: usize = 400;
 /// Node examinations before the search ends without a result.
 const EXAMINED: usize = 1_000_000;
@@ -23,9 +23,9 @@ struct Search<'a> {
     problem: &'a Problem,
     steps: Vec<Step>,
     state: State<'a>,
-    /// The nodes of the domains that were entered, outermost first.
+    /// Outermost first.
     entered: Vec<Vec<bool>>,
-    /// The levels that some group uses, without those whose domains are single nodes.
+    /// Without those whose domains are single nodes.
     levels: BTreeSet<usize>,
 }
 
@@ -35,7 +35,7 @@ enum Outcome {
     OutOfBudget,
 }
 
-/// What distinguishes a node for the rest of the search: which kinds it takes, its domains, and what is left.
+/// What distinguishes a node for the rest of the search.
 type Looks<'s> = (Vec<bool>, Vec<Option<usize>>, &'s [Amount], &'s [Port]);
 
 pub(super) fn search(problem: &Problem, flat: &Flat) -> Packing {
@@ -55,7 +55,7 @@ pub(super) fn search(problem: &Problem, flat: &Flat) -> Packing {
     }
 }
 
-/// The steps of a group: first the groups inside, then its own pods.
+/// First the groups inside, then its own pods.
 fn append(flat: &Flat, steps: &mut Vec<Step>, levels: &mut BTreeSet<usize>) {
     for (level, group) in &flat.groups {
         levels.insert(*level);
@@ -135,7 +135,7 @@ impl Search<'_> {
         Outcome::Exhausted
     }
 
-    /// The look of a node, with its domains of the used levels that are wider than `level`.
+    /// With its domains of the used levels that are wider than `level`.
     fn looks(&self, node: usize, level: usize) -> Looks<'_> {
         let wider = self.levels.iter().filter(|other| **other < level);
         (
@@ -146,7 +146,6 @@ impl Search<'_> {
         )
     }
 
-    /// Takes the examination of all nodes, so many times, from the budget.
     fn spend(&mut self, times: usize) -> bool {
         let left = self.state.left.checked_sub(self.problem.capacity.len().saturating_mul(times));
         self.state.left = left.unwrap_or(0);
@@ -154,7 +153,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether every domain of a level is one node, as with hosts.
+/// As with hosts.
 fn has_single_nodes(level: &[Option<usize>]) -> bool {
     let domains: Vec<usize> = level.iter().copied().flatten().collect();
     domains.iter().collect::<BTreeSet<_>>().len() == domains.len()

@@ -28,7 +28,6 @@ impl<'a> Constraint<'a> {
     }
 }
 
-/// Where each constraint of a PodCliqueSet is, as its path in the manifest and its value.
 fn constraints(pcs: &Value) -> Vec<(String, Constraint<'_>)> {
     let template = &pcs["spec"]["template"];
     let inherited = template["topologyConstraint"]["topologyName"].as_str();
@@ -71,7 +70,7 @@ pub(super) fn misfits(pcs: &Value, nodes: &[Node<'_>]) -> Vec<Misfit> {
     missing.collect()
 }
 
-/// Why the constraints cannot be decided: their ClusterTopologyBinding is not the suite's.
+/// Their ClusterTopologyBinding is not the suite's.
 pub(super) fn undecided(pcs: &Value) -> Vec<String> {
     let foreign = constraints(pcs).into_iter().filter(|(_, of)| of.topology != Some(names::TOPOLOGY));
     let required = foreign.filter(|(_, of)| of.level().is_some());
@@ -97,7 +96,6 @@ pub(super) fn levels(nodes: &[Node<'_>]) -> Vec<Vec<Option<usize>>> {
     LEVELS.iter().map(|(_, key)| of_level(key)).collect()
 }
 
-/// Pods that must be in one domain, with the constraint's path.
 #[derive(Debug)]
 pub(super) struct Packed {
     pub(super) path: String,
@@ -116,7 +114,7 @@ pub(super) struct Groups<'a> {
 type Replica<'a> = (Option<&'a (String, usize)>, Vec<&'a PodGroup>);
 
 impl Groups<'_> {
-    /// With its scaling group replicas and cliques inside. Every constrained group is also added to `packed`.
+    /// Every constrained group is also added to `packed`.
     pub(super) fn of_gang(&self, gang: &Gang, packed: &mut Vec<Packed>) -> Group {
         let constraints = constraints(self.pcs);
         let find = |part: &str| {
@@ -166,7 +164,6 @@ impl Groups<'_> {
     }
 }
 
-/// The group with the level of its constraint, if the suite knows the level.
 fn constrained(
     group: Group,
     constraint: Option<(String, Constraint<'_>)>,

@@ -1,5 +1,3 @@
-//! Reads the ResourceSlices of a template's devices, and the DeviceClasses.
-
 use std::collections::BTreeSet;
 
 use conformance_history::text;
@@ -21,7 +19,7 @@ const OF_METADATA: [&str; 10] = [
     "finalizers",
 ];
 
-/// The selections of nodes that no template has, because their devices belong to no single node.
+/// No template has them, because their devices belong to no single node.
 pub(super) const OF_SEVERAL_NODES: [&str; 3] = ["nodeSelector", "allNodes", "perDeviceNodeSelection"];
 
 fn check(object: &Value, kind: &str) -> Result<(), Wrong> {
@@ -35,7 +33,7 @@ fn check(object: &Value, kind: &str) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The slice without its node, and the name of the node.
+/// Without its node, whose name is the first value.
 pub(super) fn slice(object: &Value) -> Result<(String, Value), Wrong> {
     check(object, "ResourceSlice")?;
     let spec = &object["spec"];
@@ -65,7 +63,7 @@ pub(super) fn slice(object: &Value) -> Result<(String, Value), Wrong> {
     Ok((node.to_owned(), json!({"spec": kept})))
 }
 
-/// UUIDs, values of the node's `identity`, and the names of the pools identify the devices of one node.
+/// What identifies the devices of one node: UUIDs, values of its `identity`, and the names of the pools.
 pub(super) fn strip(slices: &mut [Value], identity: &BTreeSet<&str>) {
     let pool_of = |slice: &Value| {
         (slice["spec"]["driver"].to_string(), text(&slice["spec"]["pool"]["name"]).to_owned())

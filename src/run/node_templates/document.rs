@@ -1,5 +1,5 @@
-//! Reads one Node as a template. What identifies the node or describes its state is removed, so that a
-//! manifest of a running node is a template too.
+//! Reads one Node as a template, without what identifies the node or describes its state: a manifest of a
+//! running node is a template too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,11 +41,10 @@ const OF_STATUS: [&str; 12] = [
 ];
 
 const OURS: &str = "conformance.grove.io/";
-/// Prefixes of taints that controllers add and remove, as the state of a node changes.
 const OF_STATE: [&str; 2] = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// The longest name of a rack or block. The suite prepends the namespace of the case.
+/// The suite prepends the namespace of the case.
 const MAX_DOMAIN: usize = 40;
 
 pub(super) fn read(node: &Value) -> Result<Template, Wrong> {
@@ -150,7 +149,7 @@ fn taints(spec: &Value) -> Result<Vec<Value>, Wrong> {
     Ok(taints)
 }
 
-/// The resources, and the number of pods. A Node without `allocatable` has its capacity.
+/// A Node without `allocatable` has its capacity.
 fn allocatable(status: &Value) -> Result<(BTreeMap<String, String>, u32), Wrong> {
     let field = if status["allocatable"].is_null() { "capacity" } else { "allocatable" };
     let (path, none) = (format!("status.{field}"), Map::new());

@@ -1,11 +1,8 @@
-//! Checks single fields of a template.
-
 use std::collections::BTreeMap;
 
 use conformance_facts::quantity::{ONE, amount};
 use serde_json::{Map, Value};
 
-/// A field that a template cannot have, with what to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) path: String,

@@ -1,5 +1,5 @@
-//! Templates of nodes for a user's own workload: Nodes, ResourceSlices and DeviceClasses of a file or a
-//! cluster. The workload's case and the check whether its pods fit get the same nodes.
+//! Nodes, ResourceSlices and DeviceClasses of a file or a cluster, for a user's own workload. The workload's
+//! case and the check whether its pods fit get the same nodes.
 
 mod devices;
 mod document;
@@ -19,7 +19,7 @@ use self::devices::OF_SEVERAL_NODES;
 use self::fields::Wrong;
 
 pub const MAX_NODES: u32 = 1000;
-/// Annotation of a Node in a file: the number of such nodes.
+/// The number of such nodes.
 const REPLICAS: &str = "conformance.grove.io/replicas";
 
 static TEMPLATES: Arena<NodeTemplate> = Arena::empty();
@@ -30,21 +30,11 @@ pub enum TemplateError {
     #[error("{0}")]
     Yaml(#[from] YamlError),
     #[error("{place}: {path}: {reason}")]
-    Field {
-        /// The document.
-        place: String,
-        path: String,
-        reason: String,
-    },
+    Field { place: String, path: String, reason: String },
     #[error("{place}: kind is {kind}, expected Node, ResourceSlice or DeviceClass: remove the document")]
     Kind { place: String, kind: Value },
     #[error("{place}: {field} names Node {node}, which does not exist: add the Node, or remove the document")]
-    UnknownNode {
-        place: String,
-        /// The field of the ResourceSlice.
-        field: &'static str,
-        node: String,
-    },
+    UnknownNode { place: String, field: &'static str, node: String },
     #[error("there is no Node: write at least one, with apiVersion v1 and kind Node")]
     NoNodes,
     #[error("{0} nodes, want at most {MAX_NODES}: use fewer")]
@@ -59,7 +49,7 @@ pub struct Templates {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Template {
-    /// Name of the Node, to which ResourceSlices refer.
+    /// ResourceSlices refer to it.
     name: String,
     source: String,
     count: u32,
@@ -86,8 +76,8 @@ impl Templates {
         templates.within_limit()
     }
 
-    /// Reads the objects of a cluster. Equal nodes become one template. Returns the number of ResourceSlices
-    /// that belong to no single node, which are omitted.
+    /// Equal nodes become one template. Returns the number of ResourceSlices that belong to no single node,
+    /// which are omitted.
     pub fn of_cluster(objects: Vec<Value>, cluster: &str) -> Result<(Self, usize), TemplateError> {
         let names: BTreeSet<_> = objects.iter().filter(|object| object["kind"] == "Node").map(name).collect();
         let is_of_several = |object: &Value| {
@@ -193,7 +183,6 @@ impl Templates {
         all
     }
 
-    /// A file with the same templates, which starts with this comment.
     pub fn write(&self, comment: &str) -> Result<String, YamlError> {
         let mut file = format!("# {comment}\n");
         let of_templates = self.all.iter().flat_map(Template::objects);
@@ -240,7 +229,6 @@ fn name(object: &Value) -> &str {
     text(&object["metadata"]["name"])
 }
 
-/// The documents, with the elements of lists instead of the lists.
 fn flattened(documents: Vec<Value>) -> Vec<Document> {
     let mut all = Vec::new();
     for (number, mut object) in (1..).zip(documents) {

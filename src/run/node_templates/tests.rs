@@ -79,7 +79,6 @@ fn devices_belong_to_their_node_and_have_no_uuid() {
     assert_eq!(classes[0]["metadata"], json!({"name": "gpu.example.com"}));
 }
 
-/// A Node as a cluster has it, of which `differs` is unique.
 fn of_cluster(differs: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node",

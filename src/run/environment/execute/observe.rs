@@ -1,5 +1,4 @@
-//! Runs the driver of a case for its history alone. No check decides, and a driver that stops early is no
-//! failure.
+//! Runs the driver of a case for its history alone. No check decides.
 
 use std::sync::atomic::Ordering;
 
@@ -13,10 +12,8 @@ use crate::environment::Environment;
 use crate::environment::requirements::scheduler_failed;
 use crate::provenance;
 
-/// Why a driver was not started, or not ended, after an interruption.
 const INTERRUPTED: &str = "the run was interrupted";
 
-/// A case that was driven.
 #[derive(Debug)]
 pub struct Observed {
     /// Ends with [`SharedMark::Stopped`] if the driver did not reach its end.
@@ -24,7 +21,7 @@ pub struct Observed {
 }
 
 impl Environment {
-    /// Drives a case on a target. The error is the reason why there is no history.
+    /// The error is the reason why there is no history.
     pub async fn observe(&self, case: &'static Case, target: Target) -> Result<Observed, String> {
         if let Some(reason) = self.lacks(case, target).or_else(|| self.missing_scheduler(target)) {
             return Err(reason.to_owned());
@@ -70,7 +67,6 @@ impl Environment {
         Ok(Observed { history })
     }
 
-    /// The versions of the control plane and of a target's scheduler.
     pub async fn versions(&self, target: Target) -> (String, String) {
         let provider = provenance::provider(self).await;
         let shared = self.shared();
