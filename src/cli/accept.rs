@@ -18,7 +18,7 @@ pub(crate) fn read(file: Option<&Path>) -> Result<Option<AcceptedDeviations>, Fa
     Ok(Some(accepted))
 }
 
-/// Marks the accepted deviations in the report. Prints those that did not occur.
+/// Prints those that did not occur.
 pub(crate) fn apply(accepted: Option<&AcceptedDeviations>, report: Report) -> Report {
     let Some(accepted) = accepted else { return report };
     let (report, unused) = report.accepting(accepted);

@@ -1,4 +1,4 @@
-//! `run --baseline REPORT`: compares the run with an earlier one.
+//! `run --baseline REPORT`.
 
 use std::path::Path;
 
@@ -49,8 +49,7 @@ fn names(features: &[conformance_contract::clauses::Feature]) -> String {
     names.join(", ")
 }
 
-/// Prints what got worse and what improved. A clause also got worse if only the baseline decided it, or if
-/// only this run decided it and it fails.
+/// A clause also got worse if only the baseline decided it, or if only this run decided it and it fails.
 pub(crate) fn compare_with(file: &Path, report: &Report) -> Result<Exit, Failure> {
     let (baseline, _) = opened(file)?;
     let comparison = compare(&baseline, report);

@@ -18,13 +18,12 @@ use conformance_report::Exit;
 use crate::args::BehaviourArgs;
 use crate::{Failure, output};
 
-/// The document of a run of `observe`, and of a published column.
 const DOCUMENT: &str = "behaviour.json";
-/// The page, in the folder of the results.
+/// In the folder of the results.
 const PAGE: &str = "behaviour.md";
-/// The folder of the columns there.
+/// In the folder of the results.
 const COLUMNS: &str = "behaviour";
-/// The most bytes of all files of the columns.
+/// For the files of all columns, in bytes.
 const MOST: u64 = 3_000_000;
 
 pub(crate) fn publish(args: &BehaviourArgs) -> Result<Exit, Failure> {
@@ -75,7 +74,7 @@ fn history(path: &Path) -> Result<History, Failure> {
     History::read(BufReader::new(file), None).map_err(|error| failed(path, &error))
 }
 
-/// Replaces the folder of a column. The histories are relative to `from`.
+/// The histories are relative to `from`.
 fn publish_column(from: &Path, mut column: Behaviour, to: &Path) -> Result<(), Failure> {
     if to.exists() {
         std::fs::remove_dir_all(to).map_err(|error| failed(to, &error))?;
@@ -92,7 +91,7 @@ fn publish_column(from: &Path, mut column: Behaviour, to: &Path) -> Result<(), F
     Ok(home::write(&to.join(DOCUMENT), text)?)
 }
 
-/// Writes the excerpts of a cell: one for each answer that the table shows.
+/// One excerpt for each answer that the table shows.
 fn publish_cell(
     from: &Path,
     observation: &Observation,
@@ -130,12 +129,11 @@ fn has_answer(cell: &Cell) -> bool {
     matches!(cell.outcome, Outcome::Answered | Outcome::Varies)
 }
 
-/// The word of an answer; empty if there is none.
+/// Empty if there is no answer.
 fn word(answered: &Answered) -> String {
     answered.as_ref().map_or_else(|_| String::new(), |answer| answer.word.to_owned())
 }
 
-/// Whether the table shows this answer of a cell.
 fn is_shown(cell: &Cell, word: &str) -> bool {
     match cell.outcome {
         Outcome::Answered => cell.answer.as_deref() == Some(word),
@@ -154,7 +152,7 @@ fn file_name(id: &str, outcome: Outcome, word: &str) -> String {
     }
 }
 
-/// Writes a history and returns its digest.
+/// Returns the digest.
 fn write(path: &Path, history: &History) -> Result<String, Failure> {
     let mut text = Vec::new();
     history.write(&mut text).map_err(|error| Failure::Infrastructure(error.to_string()))?;
@@ -162,7 +160,7 @@ fn write(path: &Path, history: &History) -> Result<String, Failure> {
     Ok(digest(path)?)
 }
 
-/// The entries of a folder, sorted; none if it does not exist.
+/// Sorted; none if the folder does not exist.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !folder.exists() {
         return Ok(Vec::new());
@@ -175,7 +173,6 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// The documents of all columns, sorted.
 fn read_columns(results: &Path) -> Result<Vec<Behaviour>, Failure> {
     let mut columns = Vec::new();
     for folder in entries(&results.join(COLUMNS))? {
@@ -185,8 +182,8 @@ fn read_columns(results: &Path) -> Result<Vec<Behaviour>, Failure> {
     Ok(columns)
 }
 
-/// What is wrong with published answers: a page that its documents do not give, an excerpt that is too large
-/// or gives another answer, and files that no document names.
+/// A page that its documents do not give, an excerpt that is too large or gives another answer, and files
+/// that no document names.
 fn problems(results: &Path) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     let columns = read_columns(results)?;
@@ -235,7 +232,6 @@ fn problems(results: &Path) -> Result<Vec<String>, Failure> {
     Ok(found)
 }
 
-/// Checks that an excerpt is small, and gives the answer of its cell.
 fn replay(id: &str, cell: &Cell, evidence: &Evidence, path: &Path) -> Result<(), NoAnswer> {
     let wrong = |reason: String| Err(NoAnswer(reason));
     let observation = conformance_observe::observation(id);

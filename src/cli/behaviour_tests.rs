@@ -9,7 +9,7 @@ use super::*;
 
 const ID: &str = "waits/too-few-pods-on-pods";
 
-/// A gang that waits. Its pods report this reason; they report nothing if it is empty.
+/// Its pods report this reason; nothing if it is empty.
 fn recorded(reason: &str) -> History {
     let conditions = match reason {
         "" => json!([]),
@@ -59,7 +59,6 @@ fn observed(version: &str, rounds: &[History]) -> TempDir {
     folder
 }
 
-/// Publishes output folders, and returns the folder of the results.
 fn published(folders: &[&TempDir]) -> TempDir {
     let results = tempfile::tempdir().unwrap();
     assert_eq!(publish_to(&results, folders).unwrap(), Exit::Conformant);
@@ -75,7 +74,6 @@ fn excerpt_of(results: &TempDir, version: &str, name: &str) -> PathBuf {
     results.path().join(COLUMNS).join(format!("volcano-{version}-on-v1.36.5")).join(name)
 }
 
-/// The committed page is generated from the committed documents, and each excerpt gives its answer again.
 #[test]
 fn the_committed_answers_are_proven() {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");

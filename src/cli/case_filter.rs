@@ -1,4 +1,4 @@
-//! The words that name cases: ids, groups and globs of cases, and ids and globs of clauses.
+//! The words that name cases.
 
 use conformance_contract::clauses::CLAUSES;
 use conformance_driver::case::Case;
@@ -17,7 +17,6 @@ pub(crate) struct CaseFilter {
 }
 
 impl CaseFilter {
-    /// A word that names neither a case nor a clause is a usage error.
     pub(crate) fn parse(word: &str) -> Result<Self, Failure> {
         let is_glob = word.contains(['*', '?', '[']);
         let pattern = is_glob.then(|| Pattern::new(word)).transpose();
@@ -54,7 +53,7 @@ impl CaseFilter {
     }
 }
 
-/// The error for an unknown word. Only ids of clauses have capital letters.
+/// Only ids of clauses have capital letters.
 fn unknown_word(word: &str) -> Failure {
     if !word.starts_with(|letter: char| letter.is_ascii_uppercase()) {
         return unknown::case(word);

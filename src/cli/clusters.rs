@@ -26,7 +26,6 @@ use super::output::{self, Console};
 use super::request::{OperatorSource, ProgramRequest};
 use super::{Failure, cluster_spec, operator, programs, select, this_program};
 
-/// The supervisor's record of its cluster.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ClusterState {
@@ -47,7 +46,6 @@ fn read_state(name: &str) -> Option<ClusterState> {
     serde_json::from_str(&std::fs::read_to_string(state_file(name)).ok()?).ok()
 }
 
-/// Whether a process owns the cluster.
 fn is_live(name: &str) -> Result<bool, Failure> {
     Ok(home::clusters()?.iter().any(|found| found.name == name && found.live))
 }
@@ -91,7 +89,6 @@ pub(crate) async fn cluster(verb: &ClusterVerb) -> Result<Exit, Failure> {
     }
 }
 
-/// Starts a supervisor and waits until its cluster is ready.
 async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
     if is_live(&args.name)? {
         return Err(Failure::Usage(format!(
@@ -166,7 +163,6 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// The cluster's specification, with the operator and the given schedulers built.
 async fn spec(args: &CreateArgs, given: &ProgramRequest, console: &Console) -> Result<ClusterSpec, Failure> {
     if let Some((name, _)) = given.charts.first() {
         return Err(Failure::Usage(format!("--component {name}=chart:REF: local schedulers are processes")));
@@ -187,7 +183,7 @@ async fn spec(args: &CreateArgs, given: &ProgramRequest, console: &Console) -> R
     Ok(ClusterSpec { has_controller, operator, ..spec })
 }
 
-/// Stops the supervisor when it is dropped, unless `pid` is `None`.
+/// Unless `pid` is `None`.
 struct StopSupervisor {
     pid: Option<u32>,
 }

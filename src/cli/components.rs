@@ -96,7 +96,6 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Copies the programs of local control planes, and the files of their modules, into a folder.
 async fn copy(versions: Versions, to: &Path, console: &Console) -> Result<(), Failure> {
     if std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::Usage(format!("--to {}: the folder is not empty", to.display())));

@@ -104,7 +104,7 @@ fn named_or_all(ids: &[String]) -> Result<Vec<&'static Clause>, Failure> {
     Ok(found.concat())
 }
 
-/// The clause with this id, or the clauses of this group, in upper or lower case.
+/// In upper or lower case.
 fn named(id: &str) -> Result<Vec<&'static Clause>, Failure> {
     let is_named = |clause: &&Clause| {
         let group = clause.group().map(|group| group.id).unwrap_or_default();

@@ -10,8 +10,7 @@ use conformance_report::Exit;
 
 use super::{Failure, measured, output};
 
-/// Prints the result of every check, with a remedy for each problem. The exit code is 3 if there is a
-/// problem.
+/// The exit code is 3 if there is a problem.
 pub(crate) async fn doctor() -> Result<Exit, Failure> {
     let mut is_ready = true;
     let mut check = |what: &str, found: Result<String, String>| match found {

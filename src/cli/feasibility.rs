@@ -18,10 +18,9 @@ use super::args::FeasibilityArgs;
 use super::request::Request;
 use super::{Failure, output, run};
 
-/// The folder of the manifests and nodes of disagreements.
+/// Of the manifests and nodes of disagreements.
 const FOLDER: &str = "disagreements";
 
-/// Runs the pairs, and prints and writes those on which the check and the scheduler disagree.
 pub(crate) async fn feasibility(
     args: FeasibilityArgs,
     interruption: &Arc<Interruption>,
@@ -46,7 +45,7 @@ pub(crate) async fn feasibility(
     Ok(if found.is_empty() { exit } else { exit.max(Exit::NotConformant) })
 }
 
-/// The pairs about which the check disagrees with a scheduler or with the draw: their ids, and the reasons.
+/// Their ids, with the reasons. The check may disagree with a scheduler or with the draw.
 fn disagreements<'a>(pairs: &'a [Judged], targets: &[TargetReport]) -> BTreeMap<&'a str, Vec<String>> {
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for pair in pairs {
@@ -74,7 +73,6 @@ fn word(fits: bool) -> &'static str {
     if fits { "to fit" } else { "not to fit" }
 }
 
-/// The result of the check, as a part of a sentence.
 fn said(feasibility: &Feasibility) -> String {
     match feasibility {
         Feasibility::Fits => "the check says that it fits".into(),
@@ -86,8 +84,7 @@ fn said(feasibility: &Feasibility) -> String {
     }
 }
 
-/// Writes the manifest and the nodes of a pair, as `workload FILE --nodes FILE` reads them. Returns their
-/// folder.
+/// As `workload FILE --nodes FILE` reads them. Returns their folder.
 fn write(report: &Path, pair: &Judged) -> Result<String, Failure> {
     let name = pair.id.rsplit('/').next().unwrap_or_default();
     let folder = report.join(FOLDER).join(name);

@@ -1,5 +1,5 @@
-//! `workload DIR`: judges every manifest of a folder, one after the other, and prints a table at the end.
-//! Each manifest has a report in a folder of its own.
+//! `workload DIR`: judges every manifest of a folder, and prints a table. Each manifest has a report in a
+//! folder of its own.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,11 @@ use super::{Failure, list, output, run};
 
 const USAGE_ERROR: &str = "usage error";
 
-/// The outcome of one manifest.
 #[derive(Debug)]
 enum Outcome {
-    /// It ran: the exit code, and the clauses that decided it.
+    /// The exit code, and the clauses that decided it.
     Judged(Exit, String),
-    /// It did not run, because of the manifest or of the options.
+    /// Because of the manifest or of the options.
     Refused(&'static str, String),
     /// The machine or the cluster failed.
     Failed(String),
@@ -57,7 +56,6 @@ impl Outcome {
         }
     }
 
-    /// The cells of the table: the result, and the clauses or the reason.
     fn cells(&self) -> (&'static str, &str) {
         match self {
             Self::Judged(Exit::Conformant, clauses) => ("judged: passed", clauses),
@@ -101,7 +99,7 @@ pub(crate) async fn judge(args: &WorkloadArgs, interruption: &Arc<Interruption>)
     Ok(rows.iter().map(|(_, outcome)| outcome.exit()).max().unwrap_or(Exit::Inconclusive))
 }
 
-/// Judges one manifest. Returns its outcome, and whether the run ends after it.
+/// Also returns whether the run ends after it.
 async fn one(
     args: WorkloadArgs,
     nodes: WorkloadNodes,
@@ -151,8 +149,7 @@ fn manifests(folder: &Path, nodes: Option<&str>) -> Result<Vec<PathBuf>, Failure
     Ok(found)
 }
 
-/// The name of each manifest's report folder: the file name without its extension. If two names would be
-/// equal, both keep the extension.
+/// The file name without its extension. If two names would be equal, both keep the extension.
 fn report_folders(manifests: &[PathBuf]) -> Vec<&OsStr> {
     let mut folders = Vec::new();
     for path in manifests {
@@ -163,8 +160,7 @@ fn report_folders(manifests: &[PathBuf]) -> Vec<&OsStr> {
     folders
 }
 
-/// The clauses that decided the exit code of a report, each with its target if there are several. If the run
-/// passed, the clauses that it could not judge.
+/// Each with its target if there are several. If the run passed, the clauses that it could not judge.
 fn clauses(report: &Report, exit: Exit) -> String {
     let mut found = Vec::new();
     for target in &report.targets {
@@ -187,7 +183,7 @@ fn clauses(report: &Report, exit: Exit) -> String {
     }
 }
 
-/// The common reason, if every manifest was refused for the same one. Such a reason is about the options.
+/// A reason for which every manifest was refused is about the options.
 fn wrong_options(rows: &[(String, Outcome)]) -> Option<&str> {
     let first = usage_error(rows.first()?)?;
     rows.iter().all(|row| usage_error(row) == Some(first)).then_some(first)

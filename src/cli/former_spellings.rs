@@ -1,6 +1,5 @@
-//! The former spellings of subcommands and options. Each is a usage error that prints the current spelling.
+//! Former spellings are usage errors that print the current spelling.
 
-/// A subcommand that has another name now.
 struct FormerVerb {
     former: &'static str,
     current: &'static str,
@@ -18,12 +17,11 @@ const VERBS: &[FormerVerb] = &[
     FormerVerb { former: "contract check-sources", current: "dev contract-sources" },
 ];
 
-/// An option that is spelled in another way now.
 struct FormerOption {
-    /// The subcommands that had the option, by their current names.
+    /// By their current names.
     commands: &'static [&'static str],
     former: &'static str,
-    /// The placeholder of its value, if it has one.
+    /// `None` if it has no value.
     value: Option<&'static str>,
     /// The line that replaces it. `{command}` is the subcommand and `{}` the value. `{name}` and `{source}`
     /// are the parts of a value with an equals sign.
@@ -99,8 +97,7 @@ const OPTIONS: &[FormerOption] = &[
     option(&["run"], "--run-id", Some("ID"), "GROVE_CONFORMANCE_RUN={} run"),
 ];
 
-/// A line for each former spelling in these arguments, for example
-/// `--case aon/one-pod-short is now written: run aon/one-pod-short`.
+/// For example `--case aon/one-pod-short is now written: run aon/one-pod-short`.
 pub(crate) fn messages(args: &[String]) -> Vec<String> {
     let words: Vec<_> = args.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     let plain: Vec<_> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
@@ -121,7 +118,6 @@ pub(crate) fn messages(args: &[String]) -> Vec<String> {
 }
 
 impl FormerOption {
-    /// The message if the first word is this option.
     fn message(&self, command: &str, words: &[&str]) -> Option<String> {
         let (first, rest) = words.split_first()?;
         let attached = match first.strip_prefix(self.former)? {
@@ -150,7 +146,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    /// The words of a line, with the arguments that its subcommand also requires.
+    /// Also has the arguments that its subcommand requires.
     fn completed(line: &str) -> Vec<String> {
         let required: &[(&str, &str, &str)] = &[
             ("dev soak", "--runs", "--runs=2"),
@@ -177,7 +173,7 @@ mod tests {
         Cli::try_parse_from(std::iter::once(&program).chain(words))
     }
 
-    /// A valid value for this placeholder, which is often the placeholder itself.
+    /// Often the placeholder itself.
     fn example(placeholder: &str) -> &str {
         match placeholder {
             "N" => "5",

@@ -13,7 +13,6 @@ use conformance_run::shrink;
 
 use super::output;
 
-/// A plan of these cases only, with the clauses that they decide.
 pub(crate) fn plan(mut targets: Vec<Target>, chosen: Vec<&'static Case>) -> RunPlan {
     targets.retain(|target| chosen.iter().any(|case| case.is_for(*target)));
     let is_decided = |id: &str| chosen.iter().any(|case| case.clauses.contains(&id));
@@ -21,7 +20,6 @@ pub(crate) fn plan(mut targets: Vec<Target>, chosen: Vec<&'static Case>) -> RunP
     RunPlan { targets, chosen, left_out: Vec::new(), skipped: Vec::new(), shard: None, clauses }
 }
 
-/// Shrinks every generated workload that failed, and writes the smallest into the report's folder.
 pub(crate) async fn shrink_failed(environment: &Environment, plan: &RunPlan, report: &Report) {
     for target in &plan.targets {
         let found = report.targets.iter().find(|found| found.title() == report_document::title(*target));

@@ -10,7 +10,7 @@ use conformance_programs::components::Progress;
 use super::Failure;
 use super::request::ProgramRequest;
 
-/// Rejects checkouts and other versions, because nothing would start their programs.
+/// Nothing would start their programs.
 pub(crate) fn only_pinned(programs: &ProgramRequest, reason: &str) -> Result<(), Failure> {
     let checkout = programs.checkouts.first().map(|(name, _)| format!("{name}=src:DIR"));
     let version = programs.versions.first().map(|selected| format!("{}=version:V", selected.name()));
@@ -20,7 +20,6 @@ pub(crate) fn only_pinned(programs: &ProgramRequest, reason: &str) -> Result<(),
     }
 }
 
-/// Opens all checkouts before any is built.
 pub(crate) async fn opened(programs: &ProgramRequest) -> Result<Vec<SchedulerSource>, Failure> {
     let mut opened: Vec<SchedulerSource> = Vec::new();
     for (name, dir) in &programs.checkouts {
@@ -29,7 +28,6 @@ pub(crate) async fn opened(programs: &ProgramRequest) -> Result<Vec<SchedulerSou
     Ok(opened)
 }
 
-/// The given schedulers among the wanted ones, with their programs. Those of checkouts are built.
 pub(crate) async fn schedulers(
     programs: &ProgramRequest,
     wanted: &BTreeSet<Scheduler>,

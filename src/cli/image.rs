@@ -7,8 +7,7 @@ use conformance_report::Exit;
 use super::args::ImageArgs;
 use super::{Failure, output, this_program};
 
-/// Builds the image and prints its name. It needs a container engine, and a program that can be linked
-/// statically.
+/// Needs a container engine, and a program that can be linked statically.
 pub(crate) async fn image(args: &ImageArgs) -> Result<Exit, Failure> {
     let program = images::static_program(SUITE, Some(&this_program()?)).await?;
     let image = match &args.tag {

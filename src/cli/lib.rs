@@ -84,22 +84,17 @@ use self::request::{ProgramRequest, Request, WorkloadNodes};
 
 /// kube_client logs refused connections as errors. They are normal while a control plane starts.
 const QUIET: &str = "warn,kube_client=off";
-/// Adds everything that the suite's crates log.
 const VERBOSE: &str = "warn,kube_client=off,conformance=debug";
 
-/// How long the program waits at its end for work that cannot be cancelled.
+/// For work that cannot be cancelled.
 const SHUTDOWN: Duration = Duration::from_secs(1);
 
-/// Why a subcommand ended without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The command line, or a file that it names, is wrong.
     #[error("{0}")]
     Usage(String),
-    /// A manifest of the user cannot be judged.
     #[error("workload {}: {reason}", .file.display())]
     Workload { file: PathBuf, reason: Box<WorkloadError> },
-    /// The machine or a cluster failed.
     #[error("{0}")]
     Infrastructure(String),
 }
@@ -128,7 +123,6 @@ macro_rules! failures_from {
 failures_from!(ClusterError, InstallError, OperatorError, ProgramError, SourceError);
 
 impl Failure {
-    /// A manifest that cannot be judged.
     fn of_workload(file: &Path, reason: WorkloadError) -> Self {
         Self::Workload { file: file.to_owned(), reason: Box::new(reason) }
     }
@@ -145,7 +139,6 @@ impl Failure {
     }
 }
 
-/// Parses the command line, runs the subcommand, and returns the process's exit status.
 pub fn main() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -175,8 +168,7 @@ pub fn main() -> Exit {
     })
 }
 
-/// Prints the help, the version or the error for which clap stopped. A former spelling is an error that
-/// prints the current one.
+/// A former spelling is an error that prints the current one.
 fn not_parsed(error: &clap::Error) -> Exit {
     let renamed = match error.kind() {
         ErrorKind::UnknownArgument
@@ -281,7 +273,6 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     }))
 }
 
-/// The message after the first signal.
 fn finishing(reason: &str, running: usize) -> String {
     let finishing = match running {
         0 => "cleaning up".to_owned(),
@@ -291,8 +282,7 @@ fn finishing(reason: &str, running: usize) -> String {
     format!("{reason}: {finishing}; press Ctrl-C again to kill")
 }
 
-/// The specification of a cluster of this version with these schedulers. Builds those that are given as
-/// checkouts, and those of other versions.
+/// Builds those that are given as checkouts, and those of other versions.
 async fn cluster_spec(
     kubernetes: Kubernetes,
     programs: &ProgramRequest,
@@ -314,8 +304,7 @@ async fn cluster_spec(
     Ok(ClusterSpec { given, configurations: configurations.collect(), ..spec })
 }
 
-/// Prepares the programs of a cluster, and builds the missing ones. Rejects a given program only if no
-/// local cluster uses it.
+/// Rejects a given program only if no local cluster uses it.
 async fn programs(
     programs: &ProgramRequest,
     spec: &ClusterSpec,
@@ -344,7 +333,7 @@ async fn programs(
     Ok(Programs { replaced: replaced(programs, spec, console).await?, ..parts.with(toolbox, controller)? })
 }
 
-/// The programs of the control plane that an upgrade replaces, always in their pinned version.
+/// Always in their pinned version.
 async fn replaced(
     programs: &ProgramRequest,
     spec: &ClusterSpec,
@@ -361,8 +350,7 @@ async fn replaced(
     Ok(Some((old.kubernetes, toolbox)))
 }
 
-/// The programs of `--component NAME=PATH`: components, and replacements for the operator and the plugin
-/// that this executable contains.
+/// Components, and replacements for the operator and the plugin that this executable contains.
 fn overrides(programs: &ProgramRequest) -> Result<(Overrides, GivenParts), Failure> {
     let mut files: BTreeMap<_, _> = programs.files.iter().cloned().collect();
     let mut part = |name: &str| match files.remove(name) {
@@ -376,15 +364,14 @@ fn overrides(programs: &ProgramRequest) -> Result<(Overrides, GivenParts), Failu
     Ok((overrides, parts))
 }
 
-/// Programs of the user. `None` is the program that this executable contains.
+/// `None` is the program that this executable contains.
 struct GivenParts {
     controller: Option<OwnProgram>,
     trainer_plugin: Option<OwnProgram>,
 }
 
 impl GivenParts {
-    /// The operator of a cluster: the given one, or the one that this executable contains. Only a build for
-    /// mutants has faults, so a cluster with faults needs such a build.
+    /// Only a build for mutants has faults, so a cluster with faults needs such a build.
     async fn controller(&self, spec: &ClusterSpec, console: &output::Console) -> Result<OwnProgram, Failure> {
         if let Some(given) = &self.controller {
             return Ok(given.clone());
@@ -396,7 +383,6 @@ impl GivenParts {
         this_program().map(OwnProgram::controller_within)
     }
 
-    /// All programs of a cluster.
     fn with(self, toolbox: Toolbox, controller: OwnProgram) -> Result<Programs, Failure> {
         let within = Programs::within(toolbox, &this_program()?);
         Ok(Programs {
@@ -407,12 +393,11 @@ impl GivenParts {
     }
 }
 
-/// The path of this program.
 fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|e| Failure::Infrastructure(format!("cannot find this program: {e}")))
 }
 
-/// A short id for a run, from the time and the process, so that concurrent runs have different ids.
+/// Concurrent runs have different ids.
 fn run_id() -> String {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     // One process may start several runs within a second.
@@ -420,7 +405,7 @@ fn run_id() -> String {
     format!("{:x}", (u64::from(std::process::id()) << 20 | moment & 0xf_ffff) & 0xfff_ffff)
 }
 
-/// Logs why the launcher could not start a program. Standard error is the log of that program.
+/// Standard error is the log of that program.
 pub fn launcher_failed(reason: &str) -> std::process::ExitCode {
     output::say(reason);
     Exit::Inconclusive.into()

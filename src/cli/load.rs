@@ -7,16 +7,15 @@ use serde_json::{Map, Value};
 
 use super::Failure;
 
-/// The gang scope that is measured by default.
 const DEFAULT_SCOPE: &str = "PodGang";
 
-/// Maximum of the figure `ratio`: the seconds with the operator, divided by those of the scheduler alone.
+/// The seconds with the operator, divided by those of the scheduler alone.
 const MAX_RATIO: f64 = 1.2;
 const MAX_OPERATOR_MEGABYTES: f64 = 150.0;
 const MAX_SUITE_MEGABYTES: f64 = 1000.0;
 const MAX_DELETION_SECONDS: f64 = 60.0;
 
-/// The single target to measure. A target whose gang resources the operator does not create is rejected.
+/// A target whose gang resources the operator does not create is rejected.
 pub(crate) fn target(backend: &str, targets: Vec<Target>, preempts: bool) -> Result<Target, Failure> {
     let one = one_target(backend, targets, preempts)?;
     if preempts && !one.declares(Feature::Preemption) {
@@ -50,15 +49,13 @@ fn one_target(backend: &str, targets: Vec<Target>, preempts: bool) -> Result<Tar
     }
 }
 
-/// The figures of a report, one line each, with a mark if a figure exceeds its limit. The limits are those
-/// of the reference operator and the suite.
+/// The limits are those of the reference operator and the suite.
 pub(crate) fn lines(report: &Report) -> Vec<String> {
     let cases = report.targets.iter().flat_map(|target| target.cases.iter().map(move |case| (target, case)));
     let measured = cases.filter(|(_, case)| !case.figures.is_empty());
     measured.flat_map(|(target, case)| of_case(&target.title(), case)).collect()
 }
 
-/// The figures of one case: a title, and a line for each figure.
 fn of_case(target: &str, case: &CaseResult) -> Vec<String> {
     let figures = Figures(&case.figures);
     if case.figures.contains_key("preemptionSeconds") {

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 const MEASURED: &str = include_str!("measured.json");
 
-/// What a run with that many schedulers needs, and what it took on one machine.
 pub(crate) fn memory_of_run(schedulers: usize) -> Result<String, String> {
     let found = memory::check(schedulers).found?;
     Ok(match of_run(schedulers) {
@@ -64,7 +63,6 @@ mod tests {
         assert_eq!(std::fs::read_to_string(PAGE).unwrap_or_default(), page, "UPDATE_DOCS=1 writes it");
     }
 
-    /// The README gives the time of the first command, and of the next run.
     #[test]
     fn the_readme_has_the_measured_times() {
         let measured = measured();

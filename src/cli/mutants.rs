@@ -31,7 +31,7 @@ use super::provider::{self, KindOptions};
 use super::request::ProgramRequest;
 use super::{Failure, given, programs, run, run_id, unknown};
 
-/// The file with the result of a mutant, next to its report.
+/// Next to the mutant's report.
 const RESULT_FILE: &str = "outcome.json";
 
 impl From<TableError> for Failure {
@@ -40,7 +40,6 @@ impl From<TableError> for Failure {
     }
 }
 
-/// Lists or runs the selected mutants, and prints how many of each group of clauses are killed.
 pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
     let tier = tier(args.provider)?;
     let all = match &args.table {
@@ -142,8 +141,8 @@ fn chosen(
     }
 }
 
-/// A sample of the requested size, which the seed determines. It has one mutant of each group of clauses,
-/// then a second of each, and so on, in the order of the tables. Equivalent mutants are left out.
+/// The seed determines it. One mutant of each group of clauses, then a second of each, and so on, in the
+/// order of the tables. Equivalent mutants are left out.
 fn sampled<'a>(mut mutants: Vec<&'a Mutant>, args: &MutantsArgs) -> Vec<&'a Mutant> {
     let Some(size) = args.sample else { return mutants };
     mutants.retain(|mutant| mutant.equivalent.is_none());
@@ -162,7 +161,6 @@ fn sampled<'a>(mut mutants: Vec<&'a Mutant>, args: &MutantsArgs) -> Vec<&'a Muta
     mutants
 }
 
-/// The error for an unknown mutant, or for one that needs another provider.
 fn unknown_mutant(all: &[Mutant], tier: MutantTier, name: &str) -> Result<Failure, Failure> {
     for other in MutantTier::ALL.into_iter().filter(|other| *other != tier) {
         if other.mutants()?.iter().any(|mutant| mutant.id == name) {
@@ -177,7 +175,6 @@ fn unknown_mutant(all: &[Mutant], tier: MutantTier, name: &str) -> Result<Failur
     Ok(unknown::name("mutant", name, &known, ""))
 }
 
-/// Runs the cases of a mutant on its broken cluster, and stores the report and the result.
 async fn run_one(
     mutant: &Mutant,
     tier: MutantTier,
@@ -281,7 +278,7 @@ mod tests {
 
     use super::*;
 
-    /// The faults of the reference operator. Only a build for mutants contains them.
+    /// Only a build for mutants contains them.
     const FAULTS: &str = include_str!("../../reference/operator/src/faults.txt");
 
     #[derive(Parser)]

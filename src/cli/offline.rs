@@ -5,7 +5,6 @@ use conformance_install::cluster_spec::ClusterSpec;
 use conformance_programs::ProgramError;
 use conformance_programs::components::{Component, Overrides, Toolbox, has_source, to_build_for};
 
-/// Fails with everything that is missing for a local control plane with these components.
 pub(crate) async fn require(
     components: &[&'static Component],
     overrides: &Overrides,
@@ -23,7 +22,6 @@ pub(crate) async fn require(
     if missing.is_empty() { Ok(()) } else { Err(ProgramError::Offline { missing }) }
 }
 
-/// Fails if this component would be built.
 pub(crate) async fn require_built(component: &'static Component) -> Result<(), ProgramError> {
     if Toolbox::is_built(component).await {
         return Ok(());

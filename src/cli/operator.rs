@@ -1,4 +1,4 @@
-//! `--operator`: judges another operator instead of the reference operator.
+//! `--operator`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use conformance_report::{Implementation, ImplementationFile};
 use super::request::{OperatorRequest, OperatorSource};
 use super::{Failure, output};
 
-/// The operator to start instead of the reference operator, if any. It is not built yet.
+/// `None` for the reference operator. It is not built yet.
 pub(crate) async fn opened(
     source: &OperatorSource,
     declaration: Option<&Path>,
@@ -68,7 +68,6 @@ pub(crate) fn in_its_scopes(opened: &Opened, targets: Vec<Target>) -> Result<Vec
     Ok(named)
 }
 
-/// The targets with the declaration of an operator that runs in the user's cluster, and the declaration.
 pub(crate) fn existing(
     operator: &OperatorRequest,
     is_all: bool,

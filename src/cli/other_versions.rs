@@ -14,7 +14,6 @@ use super::output::Console;
 use super::request::ProgramRequest;
 use super::{Failure, offline};
 
-/// The wanted schedulers of other versions, with their programs.
 pub(crate) async fn schedulers(
     programs: &ProgramRequest,
     kubernetes: Kubernetes,
@@ -35,7 +34,7 @@ pub(crate) async fn schedulers(
     Ok(built)
 }
 
-/// The other programs of other versions, which are not built yet.
+/// They are not built yet.
 pub(crate) async fn overrides(
     programs: &ProgramRequest,
     kubernetes: Kubernetes,
@@ -53,8 +52,7 @@ pub(crate) async fn overrides(
     Ok(overrides)
 }
 
-/// The versions that clusters of this version of Kubernetes would not have otherwise: those that the user
-/// selected, and those of a preview.
+/// Those that the user selected, and those of a preview.
 fn not_default(programs: &ProgramRequest, kubernetes: Kubernetes) -> Vec<SelectedVersion> {
     let mut versions = programs.versions.clone();
     versions.extend(of_preview(kubernetes).into_iter().filter(|one| !programs.replaces(one.name())));

@@ -15,21 +15,17 @@ use parking_lot::Mutex;
 
 use super::remaining;
 
-/// Prints data to standard output.
 pub(crate) fn data(text: &str) {
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
 }
 
-/// Prints a message to standard error.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Shows the progress of builds and cases.
 pub(crate) struct Console {
-    /// Whether only failures and errors are shown.
     quiet: bool,
-    /// Number of lines shown of a failure's reason.
+    /// Of a failure's reason.
     reason_lines: usize,
     bar: ProgressBar,
     terminal: bool,
@@ -47,12 +43,11 @@ struct Cases {
 #[derive(Default)]
 struct Building {
     left: remaining::Builds,
-    /// The start of the current build, and its number of packages when a line was last printed.
+    /// The start of the build, and its number of packages when a line was last printed.
     now: Option<(Instant, usize)>,
 }
 
 impl Building {
-    /// A line with the position of a build, its progress, and the remaining time.
     fn line(&self, name: &str, version: &str, packages: Option<usize>) -> String {
         let elapsed = self.now.map_or(Duration::ZERO, |(begin, _)| begin.elapsed());
         let progress = packages.map(|packages| format!(": {packages} packages, {} s", elapsed.as_secs()));
@@ -71,7 +66,6 @@ impl Default for Console {
 }
 
 impl Console {
-    /// A console whose progress is one line, if standard error is a terminal.
     fn on(terminal: bool) -> Self {
         let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
@@ -96,7 +90,6 @@ impl Console {
         }
     }
 
-    /// Shows only failures and errors, if `quiet`.
     pub(crate) fn quiet_if(quiet: bool) -> Self {
         if quiet { Self { quiet, ..Self::on(false) } } else { Self::default() }
     }
@@ -106,14 +99,12 @@ impl Console {
         Self { reason_lines: 1, ..Self::default() }
     }
 
-    /// Prints a permanent line, unless the console is quiet.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.line(text);
         }
     }
 
-    /// Prints a permanent line.
     pub(crate) fn line(&self, text: &str) {
         if self.terminal { self.bar.println(text) } else { say(text) }
     }
@@ -127,7 +118,7 @@ impl Console {
         }
     }
 
-    /// Sets the cases that will be executed; a case is listed once per target.
+    /// A case is listed once per target.
     pub(crate) fn expect<'a>(&self, ids: impl Iterator<Item = &'a str> + Clone) {
         let (total, left) = (ids.clone().count(), remaining::Cases::of(ids));
         *self.cases.lock() = Cases { total, done: 0, begin: Instant::now(), left };

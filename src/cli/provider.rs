@@ -1,4 +1,4 @@
-//! Chooses the cluster of a run: local processes, kind, or an existing cluster.
+//! `--provider`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,8 +23,7 @@ use super::options::ProviderName;
 use super::request::{OperatorRequest, ProgramRequest, Request};
 use super::{Failure, clusters, output, overrides, this_program, unknown};
 
-/// The origin of the shared cluster, and the programs that the run needs for it. `init` is the program for
-/// the init containers of an operator that is installed from its chart.
+/// `init` is the program for the init containers of an operator that is installed from its chart.
 pub(crate) async fn origin(
     request: &Request,
     spec: &ClusterSpec,
@@ -87,7 +86,7 @@ async fn connection(request: &Request) -> Result<Connection, Failure> {
     })
 }
 
-/// The operator under test, if someone else runs it.
+/// `None` unless someone else runs it.
 pub(crate) fn implementation(
     operator: &OperatorRequest,
     declared: Option<ImplementationFile>,
@@ -105,7 +104,6 @@ pub(crate) fn implementation(
     })
 }
 
-/// The operator that the report names if the run has none.
 pub(crate) fn no_operator() -> Implementation {
     Implementation {
         name: "plain pods".into(),
@@ -120,7 +118,6 @@ pub(crate) fn no_operator() -> Implementation {
     }
 }
 
-/// The charts that Helm installs for these schedulers.
 fn releases(programs: &ProgramRequest, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Release>, Failure> {
     let usage = |text: String| Err(Failure::Usage(text));
     let pinned: Vec<_> = schedulers::all().filter_map(Release::pinned).collect();
@@ -153,7 +150,6 @@ fn releases(programs: &ProgramRequest, schedulers: &BTreeSet<Scheduler>) -> Resu
     Ok(releases)
 }
 
-/// Checks that a kubeconfig can be read and names a server.
 pub(crate) async fn readable(kubeconfig: &KubeconfigSource) -> Result<(), Failure> {
     if let Some(file) = kubeconfig.file.as_ref().filter(|file| !file.is_file()) {
         return Err(Failure::Usage(format!("--kubeconfig {}: no such file", file.display())));
@@ -164,12 +160,9 @@ pub(crate) async fn readable(kubeconfig: &KubeconfigSource) -> Result<(), Failur
     }
 }
 
-/// The user's options for a kind cluster.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KindOptions<'a> {
-    /// kind's configuration, instead of the one for the cluster's version.
     pub config: Option<&'a Path>,
-    /// The image of the nodes, instead of a published or built one.
     pub node_image: Option<&'a str>,
     pub releases: &'a [Release],
     pub operator: Option<OperatorByChart<'a>>,
@@ -180,8 +173,7 @@ fn operator_by_chart<'a>(spec: &'a ClusterSpec, init: Option<&'a Path>) -> Optio
     Some(OperatorByChart { operator, chart: operator.chart()?, init })
 }
 
-/// Builds the missing images of a kind cluster. Returns the cluster's specification, and the programs that
-/// run outside of it.
+/// Builds the missing images.
 pub(crate) async fn kind(
     programs: &ProgramRequest,
     options: KindOptions<'_>,

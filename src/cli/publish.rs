@@ -13,7 +13,6 @@ use conformance_report::{Exit, Report};
 use super::request::Pod;
 use super::{Failure, output};
 
-/// Stores a run's report.
 pub(crate) async fn publish(pod: &Pod, folder: &Path, report: &Report) -> Result<Exit, Failure> {
     let client = Access::Pod.client().await?;
     let namespace = namespace_of_pod()?;

@@ -13,7 +13,6 @@ const PRIOR: f64 = 30.0;
 /// The share of the cases that must have ended before the remaining time is estimated.
 const MIN_SHARE: f64 = 0.1;
 
-/// A rounded duration: `about 40 s left`, `about 4 min left`.
 pub(crate) fn describe(left: Duration) -> String {
     match left.as_secs() {
         seconds @ 0..=89 => format!("about {} s left", (seconds / 10 + 1) * 10),
@@ -23,9 +22,9 @@ pub(crate) fn describe(left: Duration) -> String {
 
 #[derive(Debug, Default)]
 pub(crate) struct Builds {
-    /// The builds by name, with their usual seconds on the processors of this machine.
+    /// With their usual seconds on the processors of this machine.
     planned: Vec<(String, f64)>,
-    /// The usual and the measured seconds of the finished builds.
+    /// Seconds of the finished builds.
     usual: f64,
     took: f64,
 }
@@ -54,7 +53,7 @@ impl Builds {
         }
     }
 
-    /// The time until all builds have ended, if this one has run for `elapsed`.
+    /// If this one has run for `elapsed`.
     pub(crate) fn left(&self, name: &str, elapsed: Duration) -> Option<Duration> {
         let place = self.place(name)?;
         let pace = (self.took + PRIOR) / (self.usual + PRIOR);
@@ -70,7 +69,7 @@ impl Builds {
 
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
-    /// The usual seconds of all cases that run, and of the finished ones.
+    /// Usual seconds.
     all: f64,
     ended: f64,
 }
@@ -89,8 +88,7 @@ impl Cases {
         self.all -= usual(id);
     }
 
-    /// The time until the last case ends, if the cases have run for `elapsed`. `None` until enough have
-    /// ended.
+    /// `None` until enough cases have ended.
     pub(crate) fn left(&self, elapsed: Duration) -> Option<Duration> {
         let (share, rest) = (self.ended / self.all, self.all - self.ended);
         let is_known = share >= MIN_SHARE && rest > 0.01;

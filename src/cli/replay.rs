@@ -47,7 +47,6 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     Ok(exit_code(result.clauses.iter().map(|judgement| &judgement.outcome)))
 }
 
-/// Prints the answer to a question, which never changes the exit code.
 fn answer(observation: &Observation, history: &History) -> Exit {
     let place = format!("{} on {}", observation.id(), history.header.target);
     match observation.answer(history) {
@@ -63,7 +62,7 @@ fn answer(observation: &Observation, history: &History) -> Exit {
     Exit::Conformant
 }
 
-/// The case of a history. An older version of the suite may have recorded it, under a former id of the case.
+/// An older version of the suite may have recorded it, under a former id of the case.
 fn case_of(history: &History) -> Result<&'static Case, Failure> {
     let id = &history.header.case;
     let replayed = workload::replayed(id).or_else(|| near_limit::replayed(id));

@@ -61,7 +61,6 @@ fn evidence(args: &EvidenceArgs) -> Result<Exit, Failure> {
     Ok(report.exit())
 }
 
-/// The report in a folder or file, and the folder.
 pub(crate) fn opened(path: &Path) -> Result<(Report, PathBuf), Failure> {
     let file = match path.is_dir() {
         true => {
@@ -79,7 +78,6 @@ pub(crate) fn opened(path: &Path) -> Result<(Report, PathBuf), Failure> {
     Ok((report, file.parent().map(Path::to_owned).unwrap_or_default()))
 }
 
-/// Writes the page of a report. The exit code does not depend on the report's verdicts.
 fn html(args: &HtmlArgs) -> Result<Exit, Failure> {
     let (report, folder) = opened(&args.report)?;
     let file = args.out.clone().unwrap_or_else(|| folder.join(page::PAGE));
@@ -114,7 +112,7 @@ fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Writes the table of many reports. Its links are relative to the file, so each file has its own.
+/// Its links are relative to the file, so each file has its own.
 fn table(args: &TableArgs) -> Result<Exit, Failure> {
     let reports = args.reports.iter().map(|path| opened(path)).collect::<Result<Vec<_>, _>>()?;
     let table_for = |file: &Path| {
@@ -139,7 +137,6 @@ fn is_page(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "html" || ending == "htm")
 }
 
-/// The path from a file to the page of the report in a folder.
 fn page_in(folder: &Path, file: &Path) -> Result<String, Failure> {
     let current =
         |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
@@ -165,7 +162,6 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     Ok(merged.exit())
 }
 
-/// Writes the report that the folder's run did not write.
 fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
     let recovered = report::recover(&args.folder).map_err(|error| Failure::Usage(error.to_string()))?;
     // Keep a complete report of the same run: it contains more than the results. An older report is of an
@@ -180,7 +176,6 @@ fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
     Ok(recovered.exit())
 }
 
-/// A report, with its path relative to the folder of the merged one.
 fn source(file: &Path, report: Report, into: &Path) -> Result<MergeInput, Failure> {
     let found = file.canonicalize().map_err(wrong(file))?;
     let (from, to) = (into.canonicalize().map_err(wrong(into))?, found.parent().unwrap_or(&found));

@@ -1,5 +1,3 @@
-//! Writes and prints reports: those of a run, and merged or recovered ones.
-
 use std::path::{Path, PathBuf};
 
 use conformance_contract::clauses::Workload;
@@ -12,8 +10,8 @@ use conformance_run::interruption::Interruption;
 use super::request::{Cases, Request};
 use super::{Failure, load, output};
 
-/// Writes a report with its page, prints it, and annotates the GitHub workflow that runs it. If `quiet`,
-/// only its failures, errors and results are printed.
+/// Also annotates the GitHub workflow that runs it. If `quiet`, only its failures, errors and results are
+/// printed.
 pub(crate) fn write(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     print(report, quiet);
     store(folder, report)
@@ -72,7 +70,6 @@ fn print(report: &Report, quiet: bool) {
     }
 }
 
-/// Writes a report with its page. The page reads all histories of the report.
 pub(crate) fn store(folder: &Path, report: &Report) -> Result<(), Failure> {
     let files = in_place(|| {
         let mut files = report::write_all(folder, report).map_err(unwritten)?;
@@ -95,7 +92,6 @@ pub(crate) fn unwritten(error: StoreError) -> Failure {
     Failure::Infrastructure(format!("the report cannot be written: {error}"))
 }
 
-/// Writes the files that were requested in addition to the report.
 pub(crate) fn write_further_files(request: &Request, report: &Report) -> Result<(), Failure> {
     let folder = &request.output.folder;
     let checklists = match request.subject.cases {
@@ -117,7 +113,6 @@ pub(crate) fn write_further_files(request: &Request, report: &Report) -> Result<
     Ok(())
 }
 
-/// The command line of this process, for the report.
 pub(crate) fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some(first) = words.first_mut() {

@@ -12,7 +12,6 @@ use super::args::{CheckArgs, CompactArgs, ResultsArgs};
 use super::report::opened;
 use super::{Failure, output};
 
-/// Writes a compact report.
 pub(crate) fn compact(args: &CompactArgs) -> Result<Exit, Failure> {
     let stated = Stated {
         machine: args.machine.clone(),
@@ -28,7 +27,7 @@ pub(crate) fn compact(args: &CompactArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Checks a compact report, which may have any verdicts.
+/// It may have any verdicts.
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let file = args.file.display();
     let compact = report::read_compact(&args.file).map_err(usage)?;

@@ -15,10 +15,8 @@ use super::case_filter::CaseFilter;
 use super::request::{Request, Selection, Subject};
 use super::{Failure, unknown};
 
-/// The value that selects every backend.
 const ALL: &str = "all";
 
-/// The cases that the selection names, on the targets that it names.
 pub(crate) fn plan(
     kubernetes: Kubernetes,
     subject: &Subject,
@@ -75,7 +73,7 @@ pub(crate) fn plan(
 
 type Skipped = Vec<(&'static Case, String)>;
 
-/// Removes the cases that a word of `--skip` names. Also returns these cases, each with the word.
+/// Each with the word.
 fn without_skipped(
     cases: Vec<&'static Case>,
     skip: &[String],
@@ -111,7 +109,7 @@ pub(crate) fn by_control_plane(targets: Vec<Target>) -> (Vec<Target>, Vec<Target
     targets.into_iter().partition(|target| target.declares(Feature::JobWorkload))
 }
 
-/// The targets of a workload's backend, by `schedulerName` or by target name.
+/// By `schedulerName` or by target name.
 pub(crate) fn targets_of(workload: Workload, what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
     let targets = suites::of(workload).targets;
     let matches = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
@@ -123,7 +121,6 @@ pub(crate) fn targets_of(workload: Workload, what: &str, backend: &str) -> Resul
     Ok(found)
 }
 
-/// The targets of a backend, or the one in this gang scope.
 pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failure> {
     let matches = |target: &Target| backend == ALL || target.name() == backend;
     let of_backend: Vec<_> = TARGETS.into_iter().filter(matches).collect();
@@ -145,7 +142,6 @@ pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>,
     Ok(of_backend.into_iter().filter(|target| target.scope().is_none_or(|of| of == scope)).collect())
 }
 
-/// Like [`targets`], on clusters of that version.
 pub(crate) fn targets_on(
     kubernetes: Kubernetes,
     backend: &str,
@@ -154,7 +150,7 @@ pub(crate) fn targets_on(
     on(kubernetes, targets(backend, scope)?, scope)
 }
 
-/// The targets for clusters of that version. A gang scope of another version is an error.
+/// A gang scope of another version is an error.
 pub(crate) fn on(
     kubernetes: Kubernetes,
     targets: Vec<Target>,
@@ -169,7 +165,6 @@ pub(crate) fn on(
     Ok(targets.into_iter().filter(|target| target.is_on(kubernetes)).collect())
 }
 
-/// The version that a gang scope needs, or the default.
 pub(crate) fn version_for(scope: Option<&str>) -> Kubernetes {
     let of_scope = TARGETS.iter().find(|target| scope.is_some() && target.scope() == scope);
     of_scope.map(|target| target.kubernetes()).unwrap_or_default()
@@ -219,7 +214,7 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
     }
 }
 
-/// Parses `NODESxGPUS`, or several of them, separated by commas.
+/// `NODESxGPUS`, or several of them, separated by commas.
 pub(crate) fn nodes(words: &str) -> Result<Vec<(u32, u32)>, Failure> {
     let shapes = words.split(',').map(|word| nodes_of("--nodes", word, MAX_NODES));
     let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
@@ -230,7 +225,6 @@ pub(crate) fn nodes(words: &str) -> Result<Vec<(u32, u32)>, Failure> {
     Ok(shapes)
 }
 
-/// Parses one `NODESxGPUS`.
 pub(crate) fn nodes_of(option: &str, word: &str, max: u32) -> Result<(u32, u32), Failure> {
     let wrong =
         || Failure::Usage(format!("{option} {word}: expected NODESxGPUS, e.g. 8x8 for 8 nodes of 8 GPUs"));

@@ -19,7 +19,6 @@ pub(crate) fn completions(shell: Shell) -> Exit {
     Exit::Conformant
 }
 
-/// Prints the program's manual page, or writes it and one page per subcommand into a folder.
 pub(crate) fn man(folder: Option<&Path>) -> Result<Exit, Failure> {
     match folder {
         Some(folder) => std::fs::create_dir_all(folder)

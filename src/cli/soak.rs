@@ -19,10 +19,8 @@ use super::request::Request;
 use super::{Failure, run};
 
 const FOLDER: &str = "soak";
-/// The file with the summary, in Markdown.
 const TABLE: &str = "flakes.md";
 
-/// A finished run.
 struct Done {
     folder: PathBuf,
     exit: Exit,
@@ -94,7 +92,7 @@ fn unusable(folder: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
     move |error| Failure::Infrastructure(format!("{}: {error}", folder.display()))
 }
 
-/// The finished runs of earlier starts: the folders with a complete report.
+/// The folders with a complete report.
 fn done(folder: &Path) -> Vec<Done> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -106,7 +104,6 @@ fn done(folder: &Path) -> Vec<Done> {
     folders.into_iter().filter_map(read).collect()
 }
 
-/// The lowest free number of a run.
 fn next(done: &[Done]) -> usize {
     let is_taken = |number: usize| {
         let name = format!("run-{number:04}");
@@ -115,13 +112,12 @@ fn next(done: &[Done]) -> usize {
     (1..).find(|number| !is_taken(*number)).unwrap_or(1)
 }
 
-/// The load average of the last minute. Load affects every measured time.
+/// Load affects every measured time.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().unwrap_or("unknown").to_owned()
 }
 
-/// Whether the case has the expected result.
 fn is_as_expected(result: &CaseResult) -> bool {
     match result.outcome.verdict {
         Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported => true,
@@ -130,8 +126,7 @@ fn is_as_expected(result: &CaseResult) -> bool {
     }
 }
 
-/// Deletes the histories of cases with the expected result, because the disk cannot hold those of many
-/// runs.
+/// The disk cannot hold those of many runs.
 fn remove_passed_histories(one: &Done) {
     let passed = one.results().filter(|(_, result)| is_as_expected(result));
     for artifacts in passed.filter_map(|(_, result)| result.artifacts.as_ref()) {
@@ -147,7 +142,6 @@ struct Flake {
     histories: Vec<String>,
 }
 
-/// A table of the cases that did not pass in every run.
 fn table(done: &[Done]) -> String {
     let mut flakes: BTreeMap<(String, &str), Flake> = BTreeMap::new();
     for one in done {

@@ -1,5 +1,3 @@
-//! Requests of command lines, for tests.
-
 use clap::Parser;
 
 use crate::Failure;
@@ -11,7 +9,7 @@ fn verb(line: &str) -> Verb {
     Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}")).verb
 }
 
-/// The request of a line without quotes.
+/// The line has no quotes.
 pub(crate) fn request(line: &str) -> Result<Request, Failure> {
     match verb(line) {
         Verb::Run(args) => Request::of_run(*args),
@@ -28,7 +26,6 @@ pub(crate) fn request(line: &str) -> Result<Request, Failure> {
     }
 }
 
-/// The request of `job`.
 pub(crate) fn job(line: &str) -> Result<(Request, JobRequest), Failure> {
     match verb(line) {
         Verb::Job(args) => Request::of_job(*args),

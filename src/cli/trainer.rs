@@ -9,7 +9,7 @@ use conformance_report::Implementation;
 use super::Failure;
 use super::request::{ProgramRequest, TrainerSource};
 
-/// The given trainer, if any, with its program: found in a folder, or built.
+/// Found in a folder, or built.
 pub(crate) async fn given(
     programs: &ProgramRequest,
     progress: &dyn Progress,
@@ -38,7 +38,6 @@ pub(crate) fn implementation(given: &GivenTrainer) -> Implementation {
     }
 }
 
-/// A line that names the trainer under test, and where its KAI plugin comes from.
 pub(crate) fn description(given: &GivenTrainer) -> String {
     let plugin =
         if given.has_kai_plugin { "with its built-in KAI plugin" } else { "with the harness's KAI plugin" };

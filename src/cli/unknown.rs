@@ -5,7 +5,7 @@ use conformance_run::suites;
 
 use super::Failure;
 
-/// The error for an unknown case. It names the current id if the word is a former one.
+/// Names the current id if the word is a former one.
 pub(crate) fn case(word: &str) -> Failure {
     let current = renamed_cases::current(word);
     if current != word {
@@ -15,7 +15,6 @@ pub(crate) fn case(word: &str) -> Failure {
     name("case", word, &all, "`grove-conformance list` shows them all")
 }
 
-/// The error for an unknown name. `advice` is appended to it.
 pub(crate) fn name(what: &str, word: &str, all: &[&str], advice: &str) -> Failure {
     let nearest =
         all.iter().max_by(|a, b| strsim::jaro_winkler(a, word).total_cmp(&strsim::jaro_winkler(b, word)));

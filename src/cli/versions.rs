@@ -10,13 +10,13 @@ use super::Failure;
 use super::list::table;
 use super::output::{self, Console};
 
-/// How many newer releases a row lists.
+/// Per row.
 const MOST: usize = 6;
 
-/// A module that the suite pins. Kubernetes is pinned once per minor version.
+/// Kubernetes is pinned once per minor version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Pin {
-    /// The folder below `components/`.
+    /// Below `components/`.
     folder: &'static str,
     module: &'static str,
     version: &'static str,
@@ -46,7 +46,7 @@ pub(crate) async fn versions() -> Result<Exit, Failure> {
     Err(Failure::Infrastructure(unknown.join("\n")))
 }
 
-/// The pinned modules, in the order of builds.
+/// In the order of builds.
 fn pins() -> Vec<Pin> {
     let mut pins = Vec::new();
     for component in Kubernetes::ALL.into_iter().flat_map(catalogue) {

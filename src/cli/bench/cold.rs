@@ -15,7 +15,7 @@ use crate::Failure;
 use crate::args::ColdArgs;
 use crate::output::{self, Console};
 
-/// Disk space for the builds of one checkout, in MiB.
+/// For the builds of one checkout.
 const NEEDED_MIB: u64 = 12 * 1024;
 
 struct Step {
@@ -45,8 +45,7 @@ struct Took {
     wall: Duration,
 }
 
-/// Runs the steps in every checkout, as often as requested, and prints the time of each. Every second round
-/// has the reverse order, so that no checkout always comes first.
+/// Every second round has the reverse order, so that no checkout always comes first.
 pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
     let console = Console::default();
     let steps = || FIRST_COMMAND.iter().chain(args.tests.then_some(&SECOND_COMMAND).into_iter().flatten());
@@ -85,7 +84,6 @@ pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Runs the steps in one checkout, and prints the time of each.
 async fn run_steps(
     dir: &Path,
     folder: &Path,
@@ -104,7 +102,7 @@ async fn run_steps(
 }
 
 impl Step {
-    /// Runs the step in a checkout, with caches that are empty at first.
+    /// The caches are empty at first.
     async fn run(&self, dir: &Path, folder: &Path) -> Result<Took, Failure> {
         let target = folder.join("target");
         let suite = target.join("debug/grove-conformance");

@@ -23,7 +23,6 @@ const SMALL_GANGS: usize = 5;
 const GANGS: usize = 100;
 const PODS_PER_GANG: usize = 10;
 
-/// Measures on one version of Kubernetes, and prints each figure.
 pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
     let console = Console::default();
     let targets = select::targets_on(kubernetes, &args.backend, None)?;

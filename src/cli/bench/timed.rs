@@ -1,5 +1,4 @@
-//! Building blocks of measurements: starting a control plane, adding nodes, and measuring the time from a
-//! request to its effect.
+//! Building blocks of measurements.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +20,6 @@ const STARTS: usize = 3;
 const NODES: usize = 50;
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Starts and stops control planes one after the other, and prints how long a start takes.
 pub(super) async fn measure_starts(
     spec: &ClusterSpec,
     programs: &Programs,
@@ -39,7 +37,6 @@ pub(super) async fn measure_starts(
     Ok(())
 }
 
-/// Ends the watches, then the control plane.
 pub(super) async fn stop(cluster: Arc<LocalCluster>, test_cluster: TestCluster) -> Result<(), Failure> {
     drop(test_cluster);
     if let Some(cluster) = Arc::into_inner(cluster) {
@@ -48,7 +45,7 @@ pub(super) async fn stop(cluster: Arc<LocalCluster>, test_cluster: TestCluster) 
     Ok(())
 }
 
-/// Starts a control plane with nodes of 8 GPUs.
+/// Nodes of 8 GPUs.
 pub(super) async fn start_with_nodes(
     spec: &ClusterSpec,
     programs: Programs,
@@ -66,8 +63,7 @@ pub(super) async fn start_with_nodes(
     Ok((cluster, test_cluster))
 }
 
-/// Creates objects in the default namespace. Returns the time from the first request until the watches show
-/// that `done` is satisfied. A timeout is an error.
+/// Returns the time from the first request until the watches show that `done` is satisfied.
 pub(super) async fn timed(
     test_cluster: &TestCluster,
     objects: &[Value],

@@ -1,4 +1,4 @@
-//! The names and types of the fields of the configuration file, from its schema.
+//! The fields of the configuration file, from its schema.
 
 use serde_json::{Map, Number, Value};
 
@@ -9,7 +9,6 @@ pub(super) struct Fields {
     schema: Value,
 }
 
-/// How the text of `--set` becomes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Boolean,
@@ -26,7 +25,7 @@ impl Fields {
         Self { schema: schemars::schema_for!(RunOptions).to_value() }
     }
 
-    /// Sets a field in a tree of fields: `cluster.oneEtcd=true`.
+    /// `cluster.oneEtcd=true`.
     pub(super) fn set(&self, tree: &mut Value, word: &str) -> Result<(), Failure> {
         let usage = |reason: &str| Failure::Usage(format!("--set {word}: {reason}"));
         let Some((path, text)) = word.split_once('=') else {
@@ -46,7 +45,6 @@ impl Fields {
         Ok(())
     }
 
-    /// Rejects the first field that does not exist, with a suggestion.
     pub(super) fn check_names(&self, document: &Value) -> Result<(), String> {
         self.check_below(document, self.resolved(&self.schema), "")
     }
@@ -61,7 +59,6 @@ impl Fields {
         Ok(())
     }
 
-    /// The schema of the field at a path.
     pub(super) fn at(&self, path: &str) -> Result<&Value, String> {
         let (mut schema, mut above) = (self.resolved(&self.schema), String::new());
         for name in path.split('.') {
@@ -72,7 +69,7 @@ impl Fields {
         Ok(schema)
     }
 
-    /// The schema of a field of an object. `above` is the path of the object, for errors.
+    /// `above` is the path of the object, for errors.
     fn field<'a>(&'a self, object: &'a Value, name: &str, above: &str) -> Result<&'a Value, String> {
         if let Some(field) = object["properties"].get(name) {
             return Ok(self.resolved(field));
@@ -116,7 +113,7 @@ fn kind(schema: &Value) -> Kind {
     }
 }
 
-/// Converts a text to a value. An error names what was expected.
+/// The error is what was expected.
 fn value_of(kind: Kind, text: &str) -> Result<Value, &'static str> {
     match kind {
         Kind::Boolean => text.parse().map(Value::Bool).map_err(|_| "true or false"),

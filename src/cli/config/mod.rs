@@ -17,7 +17,6 @@ use crate::options::{Layer, RunOptions};
 const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 const KIND: &str = "ConformanceConfig";
 
-/// The options of the command line, completed by those of `--set` and of the file.
 pub(crate) fn completed(args: &ConfigArgs, options: RunOptions) -> Result<RunOptions, Failure> {
     let fields = Fields::of_runs();
     let mut set = Value::Object(Map::new());
@@ -38,7 +37,6 @@ fn of_file(path: &Path, fields: &Fields) -> Result<RunOptions, Failure> {
     of_text(&text, fields).map_err(usage)
 }
 
-/// The options in the text of a file.
 fn of_text(text: &str, fields: &Fields) -> Result<RunOptions, String> {
     let documents = grove_yaml::documents(text).map_err(|error| error.to_string())?;
     let [Value::Object(document)] = documents.as_slice() else {
@@ -57,7 +55,7 @@ fn of_text(text: &str, fields: &Fields) -> Result<RunOptions, String> {
     read(document)
 }
 
-/// The options in a tree of fields. An error names the field.
+/// An error names the field.
 fn read(document: Value) -> Result<RunOptions, String> {
     serde_path_to_error::deserialize(document).map_err(|error| {
         let path = error.path().to_string();

@@ -121,7 +121,6 @@ fn options_override_settings_and_settings_override_the_file() {
     assert_eq!((options.execution.seed, options.execution.strict), (Some(3), Some(false)));
 }
 
-/// The published JSON Schema (draft 2020-12) of the file.
 fn schema() -> Value {
     let mut schema = schemars::schema_for!(RunOptions).to_value();
     schema["title"] = KIND.into();
@@ -146,7 +145,7 @@ fn the_published_schema_is_up_to_date() {
     );
 }
 
-/// The fields of all sections, as `section.field`.
+/// As `section.field`.
 fn fields() -> Vec<String> {
     let sections = schemars::schema_for!(RunOptions).to_value();
     let sections: Vec<_> = sections["properties"].as_object().unwrap().keys().cloned().collect();
@@ -192,7 +191,6 @@ fn every_option_of_run_is_a_field() {
     assert_eq!(without_field, ["plan", "config_file", "set"]);
 }
 
-/// The table of fields without an option in docs/configuration.md.
 #[test]
 fn the_documentation_lists_every_field_without_an_option() {
     let page = include_str!("../../../docs/configuration.md");

@@ -1,11 +1,11 @@
-//! The environment variables of the suite. One with its prefix that is not in the table is a usage error,
-//! because a misspelled variable would have no effect.
+//! A variable with the suite's prefix that is not in the table is a usage error, because it would have no
+//! effect.
 
 use crate::{Failure, unknown};
 
 const PREFIX: &str = "GROVE_CONFORMANCE_";
 
-/// Every variable with the prefix, and what reads it. docs/configuration.md describes them in the same order.
+/// docs/configuration.md describes them in the same order.
 const VARIABLES: [&str; 10] = [
     "GROVE_CONFORMANCE_CACHE",
     "GROVE_CONFORMANCE_STATE",
@@ -19,7 +19,6 @@ const VARIABLES: [&str; 10] = [
     "GROVE_CONFORMANCE_CODES",
 ];
 
-/// Rejects an unknown variable with the prefix, with a suggestion.
 pub(crate) fn check(names: impl Iterator<Item = String>) -> Result<(), Failure> {
     let is_unknown = |name: &String| name.starts_with(PREFIX) && !VARIABLES.contains(&name.as_str());
     match names.into_iter().find(is_unknown) {
@@ -47,7 +46,6 @@ mod tests {
         }
     }
 
-    /// The rows of the table in docs/configuration.md, in its order.
     #[test]
     fn the_documentation_lists_every_variable() {
         let page = include_str!("../../../docs/configuration.md");

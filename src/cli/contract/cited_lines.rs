@@ -8,7 +8,6 @@ use conformance_report::Exit;
 
 use crate::{Failure, output};
 
-/// Prints each cited line that is missing or empty, and the number of cited lines.
 pub(crate) fn check(clones: &[PathBuf]) -> Result<Exit, Failure> {
     let cited = || {
         CLAUSES.iter().flat_map(|clause| {
@@ -42,7 +41,7 @@ fn has_lines(text: &str, (first, last): (usize, usize)) -> bool {
     first <= last && has(first) && has(last)
 }
 
-/// The file at its commit; `None` if the commit does not have it.
+/// `None` if the commit does not have the file.
 fn read(clones: &[PathBuf], file: CitedFile<'_>) -> Result<Option<String>, Failure> {
     let CitedFile { repository, commit, path, .. } = file;
     for clone in clones {
@@ -53,7 +52,7 @@ fn read(clones: &[PathBuf], file: CitedFile<'_>) -> Result<Option<String>, Failu
     Err(Failure::Usage(format!("no clone has commit {commit} of {repository}: clone it")))
 }
 
-/// Git's output; `None` if git fails.
+/// `None` if git fails.
 fn git(clone: &Path, args: &[&str]) -> Result<Option<String>, Failure> {
     let output = Command::new("git")
         .arg("-C")

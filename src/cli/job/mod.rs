@@ -29,11 +29,10 @@ use super::report_files::{command, write};
 use super::request::{JobRequest, Request};
 use super::{Failure, provider, run, run_id};
 
-/// The folder for the pods' reports, in the folder of the merged report.
+/// In the folder of the merged report.
 const SHARDS: &str = "shards";
 
-/// Runs the cases in the cluster, and merges the reports of the pods. Wrong options and missing permissions
-/// are reported before anything is created.
+/// Wrong options and missing permissions are reported before anything is created.
 pub(crate) async fn job(
     request: &Request,
     job: &JobRequest,
@@ -102,7 +101,6 @@ async fn submit_and_follow(
     }
 }
 
-/// Prints the log lines of the pods, each with the number of its pod.
 struct PodLogs {
     console: Console,
     shares: usize,
@@ -114,7 +112,7 @@ impl Follower for PodLogs {
     }
 }
 
-/// `report fetch`: merges the reports that pods have stored in a namespace.
+/// `report fetch`.
 pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     let kubeconfig = KubeconfigSource { file: args.kubeconfig.clone(), context: args.context.clone() };
     provider::readable(&kubeconfig).await?;
@@ -124,8 +122,7 @@ pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     Ok(merged.exit())
 }
 
-/// Fetches the stored reports of a namespace, and merges them. `shares` is the expected number of reports;
-/// if it is `None`, the stored reports contain it.
+/// `shares` is the expected number of reports; if it is `None`, the stored reports contain it.
 async fn fetch_and_merge(
     client: &Client,
     namespace: &str,
@@ -139,8 +136,7 @@ async fn fetch_and_merge(
     in_place(|| merge(stored, namespace, folder, shares, ended))
 }
 
-/// Unpacks the stored reports and merges them. The merged report shows the cases of a missing report as not
-/// run.
+/// The merged report shows the cases of a missing report as not run.
 fn merge(
     mut stored: BTreeMap<usize, Result<Stored, Incomplete>>,
     namespace: &str,

@@ -9,7 +9,6 @@ use crate::request::Request;
 pub(super) struct PodArgs(Vec<String>);
 
 impl PodArgs {
-    /// The arguments of a pod that runs one of `shares` shares.
     pub(super) fn with_shares(mut self, shares: usize) -> Vec<String> {
         if shares > 1 {
             self.0.push(format!("--set=pod.shards={shares}"));
@@ -18,7 +17,6 @@ impl PodArgs {
     }
 }
 
-/// Derives the arguments of a pod from the run.
 pub(super) fn of(request: &Request) -> PodArgs {
     let Request { subject, selection, operator, cluster, execution, output, .. } = request;
     let verb = match subject.workload() {
@@ -81,7 +79,6 @@ pub(super) fn of(request: &Request) -> PodArgs {
     PodArgs(words)
 }
 
-/// The value of `--class`.
 fn name_of(class: Class) -> &'static str {
     match class {
         Class::Agnostic => "agnostic",

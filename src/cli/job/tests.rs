@@ -3,7 +3,6 @@ use conformance_report::{CaseResult, Features, Outcome, TargetReport, testing, v
 
 use super::*;
 
-/// The archive of one share of a run of four cases.
 fn stored(index: usize, shares: usize, left_out: Option<&str>) -> Stored {
     let shard = Shard::at(index, shares).unwrap();
     let cases = (0..4).map(|place| {

@@ -29,7 +29,6 @@ use crate::args::{MutateArgs, MutateRunArgs, MutateScoreArgs, MutateVerb};
 use crate::request::{Cases, Selection, Subject};
 use crate::{Failure, output, select};
 
-/// The file with the sample, in the folder of `--output`.
 const SAMPLE_FILE: &str = "sample.json";
 
 impl From<MutationError> for Failure {
@@ -68,7 +67,6 @@ fn copy_of(folder: &Path) -> PathBuf {
     folder.join("operator")
 }
 
-/// Builds the rewritten operator, and prints how many mutations of each kind do not compile.
 fn build(folder: &Path) -> Result<Built, Failure> {
     let copy = copy_of(folder);
     std::fs::create_dir_all(&copy).map_err(|error| Failure::Usage(format!("--output: {error}")))?;
@@ -140,7 +138,6 @@ fn record_sample(
     }
 }
 
-/// Every case on every target that has it.
 fn cases(args: &MutateRunArgs) -> Result<Vec<TriedCase>, Failure> {
     let subject = Subject {
         cases: Cases::Suite(Workload::PodCliqueSets),
@@ -252,7 +249,6 @@ fn say(trial: &Trial) {
     ));
 }
 
-/// Prints the score of each sample, and writes the page about all of them.
 fn score_of(folder: &Path, args: &MutateScoreArgs) -> Result<Exit, Failure> {
     let folders = if args.folders.is_empty() { vec![folder.to_owned()] } else { args.folders.clone() };
     let mut samples = Vec::new();
@@ -266,7 +262,6 @@ fn score_of(folder: &Path, args: &MutateScoreArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Prints the score of the results of all shards of a sample.
 fn print_score(folder: &Path) -> Result<Measured, Failure> {
     let (seed, size, trials) = recorded(folder)?;
     let built = Built::read(&copy_of(folder))?;
@@ -286,7 +281,6 @@ fn print_score(folder: &Path) -> Result<Measured, Failure> {
     Ok(measured)
 }
 
-/// The seed and the size of the sample in a folder, and the trials of all shards.
 fn recorded(folder: &Path) -> Result<(String, usize, Vec<Trial>), Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("{}: {error}", folder.display()));
     let mut trials: Vec<Trial> = Vec::new();
@@ -336,7 +330,6 @@ mod tests {
         }
     }
 
-    /// The trials of two shards, one of them tried twice.
     #[test]
     fn the_results_of_all_shards_count_once() {
         let folder = tempfile::tempdir().unwrap();

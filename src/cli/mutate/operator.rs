@@ -1,5 +1,4 @@
-//! The control plane on which mutations run. Only its operator restarts, with the number of a mutation in its
-//! environment.
+//! Only the operator of the control plane restarts, with the number of a mutation in its environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,10 +26,9 @@ use crate::output::Console;
 use crate::request::ProgramRequest;
 use crate::{Failure, cluster_spec, programs, run, run_id};
 
-/// The variable whose value differs for each recording, so that the operator restarts.
+/// Its value differs for each recording, so that the operator restarts.
 const RECORDING_VARIABLE: &str = "GROVE_MUTATION_RECORDING";
 
-/// A case on a target, with its name in results.
 #[derive(Debug, Clone)]
 pub(super) struct TriedCase {
     pub id: String,
@@ -41,14 +39,12 @@ pub(super) struct TriedCase {
 pub(super) struct MutatedOperator {
     settings: Settings,
     cases: BTreeMap<String, TriedCase>,
-    /// A target of the shared control plane.
     target: Target,
     environment: Mutex<Option<Arc<Environment>>>,
     /// The variables with which the operators must run.
     variables: Mutex<Vec<(String, String)>>,
     /// Dedicated cases run one at a time, and so do the restarts before them.
     dedicated: tokio::sync::Mutex<()>,
-    /// How often the operator was restarted to record what it executes.
     recordings: AtomicU64,
     /// The operator writes here which mutations it executes.
     sites: PathBuf,
@@ -115,8 +111,7 @@ impl MutatedOperator {
         }
     }
 
-    /// Restarts the operator of a control plane, unless it already runs with the current variables. Returns
-    /// whether it is ready.
+    /// Unless it already runs with the current variables. Returns whether it is ready.
     async fn switch(
         &self,
         environment: &Environment,
@@ -136,7 +131,7 @@ impl MutatedOperator {
         Ok(local.restart_controller(spec.controller).await.is_ok())
     }
 
-    /// Runs a case on the operator with the current variables. `None` if the operator does not start.
+    /// `None` if the operator does not start.
     async fn execute(&self, tried: &TriedCase) -> Result<(Option<CaseResult>, bool), Unusable> {
         let environment = self.environment()?;
         let TriedCase { case, target, .. } = tried;
@@ -152,7 +147,6 @@ impl MutatedOperator {
         Ok((Some(result), has_ended))
     }
 
-    /// Restarts the operator of a case's control plane, so that it records what it executes.
     async fn record(&self, tried: &TriedCase) -> Result<bool, Unusable> {
         // The operator that ran before has the old file open.
         let _ = std::fs::remove_file(&self.sites);
@@ -164,7 +158,6 @@ impl MutatedOperator {
         self.switch(&environment, tried.case.isolation, tried.target).await
     }
 
-    /// Runs a case after a restart, without a mutation, and records which mutations it executes.
     pub(super) async fn baseline(&self, tried: &TriedCase) -> Result<BaselineCase, Unusable> {
         // Start the control plane first, because the seconds of the baseline exclude its start.
         let started = self.environment()?.test_cluster(tried.case.isolation, tried.target).await;
@@ -191,7 +184,6 @@ impl MutatedOperator {
     }
 }
 
-/// The first clause that failed with a code.
 fn kill_of(id: &str, result: &CaseResult) -> Option<Kill> {
     let failed = result.clauses.iter().filter(|judgement| judgement.outcome.verdict == Verdict::Fail);
     failed

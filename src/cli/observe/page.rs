@@ -1,11 +1,10 @@
-//! What the page shows of the answers.
+//! The answers of `observe` for its page.
 
 use conformance_observe::{Behaviour, Cell, Outcome, Question};
 use conformance_page::{AnsweredQuestion, Answers, ShownAnswer};
 
 use super::table;
 
-/// The answers for the page. `notes` are shown above them.
 pub(super) fn answers(document: &Behaviour, notes: Vec<String>) -> Answers {
     let Behaviour { date, suite, command, kubernetes, rounds, .. } = document;
     let first = document.questions.first();

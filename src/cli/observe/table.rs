@@ -1,4 +1,4 @@
-//! The answers as a table: a row per question, a column per scheduler. Reasons follow below.
+//! A row per question, a column per scheduler. Reasons follow below.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,6 @@ pub(super) fn table(document: &Behaviour) -> String {
     format!("{table}\n{}", reasons(document))
 }
 
-/// The answer of a cell, with its first figure.
 pub(super) fn answer(cell: &Cell) -> String {
     match cell.outcome {
         Outcome::Answered => {
@@ -42,7 +41,6 @@ pub(super) fn answer(cell: &Cell) -> String {
     }
 }
 
-/// A line for each cell that has a reason.
 fn reasons(document: &Behaviour) -> String {
     let mut text = String::new();
     for (question, cell) in document.cells() {

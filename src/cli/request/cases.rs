@@ -17,11 +17,10 @@ use crate::{Failure, output, select};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Cases {
-    /// The selected cases of the suite for this workload.
     Suite(Workload),
     Load(LoadCase),
     Generated(GeneratedCases),
-    /// Pairs of a manifest and nodes, with which the feasibility check is compared with a scheduler.
+    /// With them, the feasibility check is compared with a scheduler.
     NearLimit(Vec<&'static Case>),
     OwnWorkload {
         file: PathBuf,
@@ -32,7 +31,6 @@ pub(crate) enum Cases {
     Observations,
 }
 
-/// A load test, as it was requested.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadCase {
     pub nodes: String,
@@ -44,7 +42,7 @@ pub(crate) struct LoadCase {
 
 #[derive(Debug, Clone)]
 pub(crate) struct GeneratedCases {
-    /// The file with the workload; `None` if the workloads were drawn from the seed.
+    /// `None` if the workloads were drawn from the seed.
     pub file: Option<PathBuf>,
     pub cases: Vec<&'static Case>,
 }
@@ -54,7 +52,6 @@ const MAX_NAME: usize = 24;
 /// The gang scope in which pairs near the limit run: a PodGang is one unit there, with one topology
 /// constraint.
 pub(super) const SCOPE_OF_PAIRS: &str = "PodGang";
-/// Maximum number of simulated nodes of a load test.
 const MAX_NODES: u32 = 10_000;
 
 /// The user's own workload. Rejects one that does not fit the nodes. Prints the reasons if only a scheduler
@@ -90,8 +87,7 @@ pub(super) fn own_workload(
     Ok(Cases::OwnWorkload { file: file.to_owned(), nodes: source, case: accepted.case })
 }
 
-/// The workload in the file, or `count` generated ones. The first has this seed, and each further one the
-/// next seed.
+/// The first has this seed, and each further one the next seed.
 pub(super) fn generated(file: Option<&Path>, count: u64, seed: Option<u64>) -> Result<Cases, Failure> {
     let Some(file) = file else {
         let first = seed.unwrap_or(DEFAULT_SEED);
@@ -106,7 +102,6 @@ pub(super) fn generated(file: Option<&Path>, count: u64, seed: Option<u64>) -> R
     Ok(Cases::Generated(GeneratedCases { file: Some(file.to_owned()), cases }))
 }
 
-/// The pairs with these ids, or `count` pairs of this seed.
 pub(super) fn pairs(ids: &[String], count: u32, seed: Option<u64>) -> Result<Vec<Judged>, Failure> {
     let seed = seed.unwrap_or(DEFAULT_SEED);
     let seed = u32::try_from(seed)

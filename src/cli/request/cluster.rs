@@ -1,5 +1,3 @@
-//! Where the cluster of a run comes from.
-
 use std::path::PathBuf;
 
 use conformance_cluster::kubeconfig::KubeconfigSource;
@@ -13,7 +11,7 @@ pub(crate) struct ClusterRequest {
     pub kubeconfig: KubeconfigSource,
     /// The label `KEY=VALUE` of the nodes that are leased to cases.
     pub nodes_where: Option<String>,
-    /// A cluster of `cluster create`.
+    /// Of `cluster create`.
     pub name: Option<String>,
     pub allow_foreign_workloads: bool,
     pub one_etcd: bool,

@@ -36,7 +36,6 @@ fn name_of(cases: &Cases) -> &'static str {
     }
 }
 
-/// Options that the tools for other workloads do not accept.
 fn of_subject(request: &Request, name: &str) -> Option<String> {
     let Request { subject, operator, cluster, execution, output, .. } = request;
     let has_operator = operator.source != OperatorSource::Reference || operator.upgrade_from.is_some();
@@ -72,7 +71,6 @@ fn of_subject(request: &Request, name: &str) -> Option<String> {
     Some(format!("{option} does not apply to `{name}`: omit it"))
 }
 
-/// Only the cases of a suite can be selected.
 fn of_selection(request: &Request, name: &str) -> Option<String> {
     let Request { subject, selection, cluster, execution, output, .. } = request;
     let ends_early = [("--fail-fast", execution.fail_fast), ("--hold-on-failure", cluster.hold_on_failure)];
@@ -94,7 +92,6 @@ fn of_selection(request: &Request, name: &str) -> Option<String> {
     is_selected.then(|| format!("section selection of the configuration does not apply to `{name}`: omit it"))
 }
 
-/// An upgrade of Kubernetes goes to the next minor version, and its gangs are those of the old one.
 fn of_upgrade(request: &Request, name: &str) -> Option<String> {
     const KUBE_SCHEDULER: &str = "kube-scheduler";
     let Request { subject, operator, programs, .. } = request;

@@ -1,5 +1,3 @@
-//! How the cases of a run are executed.
-
 use conformance_driver::test_cluster::DEFAULT_SEED;
 
 use crate::Failure;
@@ -43,7 +41,6 @@ impl Execution {
         self.depth == Depth::Full
     }
 
-    /// The seed for the run's samples.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(DEFAULT_SEED)
     }

@@ -8,11 +8,9 @@ use crate::options::ProviderName;
 #[derive(Debug, Clone)]
 pub(crate) struct JobRequest {
     pub image: String,
-    /// The number of pods.
     pub shards: usize,
 }
 
-/// Rejects options that a pod cannot use.
 pub(super) fn check(request: &Request) -> Result<(), Failure> {
     let Request { subject, operator, cluster, selection, programs, output, pod, .. } = request;
     let given = [

@@ -50,29 +50,26 @@ pub(crate) struct Request {
 pub(crate) struct Subject {
     pub cases: Cases,
     pub backend: String,
-    /// The features that an external scheduler declares.
+    /// Those of an external scheduler.
     pub features: Vec<String>,
-    /// The gang scope of the run. A workload that names one is run in that scope.
+    /// A workload that names a scope is run in that scope.
     pub scope: Option<String>,
-    /// The versions of Kubernetes, one after the other.
+    /// One after the other.
     pub versions: Vec<Kubernetes>,
 }
 
-/// Which of the suite's cases run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     /// Ids, groups and globs of cases, and ids and globs of clauses; all cases, if there is none.
     pub words: Vec<String>,
-    /// Words of the same kinds, for cases that are not run.
     pub skip: Vec<String>,
     pub classes: Vec<Class>,
-    /// Only the cases of a quick run, on one gang scope, which this seed chooses.
+    /// On one gang scope, which this seed chooses.
     pub quick: Option<u64>,
     pub shard: Option<Shard>,
 }
 
 impl Subject {
-    /// The kind of objects that is judged.
     pub(crate) fn workload(&self) -> Workload {
         match self.cases {
             Cases::Suite(workload) => workload,
@@ -133,7 +130,7 @@ impl Request {
         })
     }
 
-    /// The run of pairs near the limit, and the pairs. Those that the check cannot decide are not run.
+    /// Pairs that the check cannot decide are not run.
     pub(crate) fn of_feasibility(args: FeasibilityArgs) -> Result<(Self, Vec<Judged>), Failure> {
         let (ids, count) = (args.ids.clone(), args.pairs);
         let (config, options) = args.split();
@@ -149,7 +146,6 @@ impl Request {
         Ok((request, pairs))
     }
 
-    /// The run that the pods of a Job share, and the Job.
     pub(crate) fn of_job(args: JobArgs) -> Result<(Self, JobRequest), Failure> {
         let workload = match args.verb {
             PodVerb::Run => Workload::PodCliqueSets,
@@ -163,7 +159,7 @@ impl Request {
         Ok((request, job))
     }
 
-    /// Validates the options. `cases` reads what the run judges, if it is not the suite's cases.
+    /// `cases` reads what the run judges, if it is not the suite's cases.
     fn new(
         options: RunOptions,
         cases: impl FnOnce(&RunOptions) -> Result<Cases, Failure>,

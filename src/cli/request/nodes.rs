@@ -20,7 +20,6 @@ pub(crate) struct WorkloadNodes {
 
 #[derive(Debug, Clone)]
 pub(crate) enum NodesSource {
-    /// The value of `--nodes`.
     Shapes(String),
     File(PathBuf),
     Cluster {
@@ -30,12 +29,12 @@ pub(crate) enum NodesSource {
 }
 
 impl NodesSource {
-    /// The file in the report's folder with the nodes that were read from a cluster.
+    /// In the report's folder.
     pub(crate) const COPY: &'static str = "nodes.yaml";
 }
 
 impl WorkloadNodes {
-    /// Reads the nodes of a file or a cluster. Sends only requests that read.
+    /// Sends only requests that read.
     pub(crate) async fn of(args: &NodesArgs) -> Result<Self, Failure> {
         if let Some(file) = &args.nodes_from {
             let context = args.nodes_from_context.clone();
@@ -44,7 +43,6 @@ impl WorkloadNodes {
         Self::of_word(args.nodes.as_deref().unwrap_or_default())
     }
 
-    /// Shapes, or else the path of a file.
     fn of_word(word: &str) -> Result<Self, Failure> {
         let file = Path::new(word);
         let not_shapes = match select::nodes(word) {

@@ -10,19 +10,18 @@ use crate::options::OperatorOptions;
 #[derive(Debug, Clone)]
 pub(crate) struct OperatorRequest {
     pub source: OperatorSource,
-    /// The declaration, instead of the one of its description.
+    /// Instead of the one of its description.
     pub declaration: Option<PathBuf>,
     pub upgrade_from: Option<UpgradeFrom>,
-    /// The name and version of an operator that someone else runs.
+    /// Of an operator that someone else runs.
     pub name: String,
     pub version: String,
     pub probe_undeclared: bool,
 }
 
-/// Where an operator comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OperatorSource {
-    /// The reference operator, which is in this program.
+    /// It is in this program.
     Reference,
     /// Someone else runs it in the cluster.
     Existing,
@@ -30,7 +29,6 @@ pub(crate) enum OperatorSource {
     Started(String),
 }
 
-/// What `--upgrade-from` replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum UpgradeFrom {
     Operator(OperatorSource),
@@ -60,7 +58,6 @@ impl UpgradeFrom {
         }
     }
 
-    /// The word of `--upgrade-from`.
     pub(crate) fn word(&self) -> String {
         match self {
             Self::Operator(source) => source.word().to_owned(),
@@ -69,9 +66,7 @@ impl UpgradeFrom {
     }
 }
 
-/// The word for an operator that someone else runs.
 const EXISTING: &str = "existing";
-/// The word for the reference operator, which needs no description.
 const REFERENCE: &str = "reference";
 
 impl OperatorSource {
@@ -83,7 +78,6 @@ impl OperatorSource {
         }
     }
 
-    /// The word of `--operator` that selects it.
     pub(crate) fn word(&self) -> &str {
         match self {
             Self::Reference => REFERENCE,
@@ -98,7 +92,6 @@ impl OperatorSource {
 }
 
 impl OperatorRequest {
-    /// The version of the control plane that an upgrade of Kubernetes replaces.
     pub(crate) fn replaced_kubernetes(&self) -> Option<Kubernetes> {
         match self.upgrade_from {
             Some(UpgradeFrom::Kubernetes(version)) => Some(version),

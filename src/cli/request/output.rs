@@ -1,5 +1,3 @@
-//! The files that a run reads and writes.
-
 use std::path::PathBuf;
 
 use conformance_report::AcceptedDeviations;

@@ -6,16 +6,16 @@ use conformance_report::Shard;
 use crate::Failure;
 use crate::options::PodOptions;
 
-/// The environment variable in which the Job controller gives a pod its index, from 0.
+/// The Job controller sets it, from 0.
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
-/// The environment variable with the id of the run, with which a pod labels its objects.
+/// A pod labels its objects with it.
 const RUN_VARIABLE: &str = "GROVE_CONFORMANCE_RUN";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pod {
     /// The id that distinguishes the objects of this pod from those of other pods.
     pub run_id: Option<String>,
-    /// The index of the pod's share, from 0, and the number of shares. Only pods of an Indexed Job have them.
+    /// The index, from 0, and the number of shares. Only pods of an Indexed Job have them.
     pub share: Option<(usize, usize)>,
     pub store_results: bool,
 }
@@ -31,7 +31,6 @@ impl Pod {
         Ok(Self { run_id, share, store_results: options.store_results.unwrap_or_default() })
     }
 
-    /// The shard that the pod runs.
     pub(super) fn shard(&self) -> Result<Option<Shard>, Failure> {
         let Some((index, shards)) = self.share else { return Ok(None) };
         let none = || Failure::Usage(format!("{INDEX_VARIABLE} is {index}, and pod.shards is {shards}"));

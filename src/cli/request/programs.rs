@@ -12,27 +12,23 @@ use conformance_install::versions::SelectedVersion;
 use crate::options::ProgramOptions;
 use crate::{Failure, unknown};
 
-/// The environment variable with the folder of KAI's programs.
 const KAI_VARIABLE: &str = "GROVE_CONFORMANCE_KAI_DIR";
 const KAI: &str = "kai-scheduler";
 
-/// The programs that are not the pinned ones, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ProgramRequest {
-    /// Programs as files.
     pub files: Vec<(String, PathBuf)>,
-    /// A folder with KAI's programs and CRDs.
+    /// With KAI's programs and CRDs.
     pub kai_folder: Option<PathBuf>,
-    /// Checkouts of schedulers, by the name of the scheduler's first program.
+    /// By the name of the scheduler's first program.
     pub checkouts: Vec<(String, PathBuf)>,
-    /// Published versions of pinned programs.
     pub versions: Vec<SelectedVersion>,
     pub trainer: Option<TrainerSource>,
-    /// Helm charts of schedulers, by the `schedulerName` of their pods. `None` is the pinned chart.
+    /// By the `schedulerName` of their pods. `None` is the pinned chart.
     pub charts: Vec<(String, Option<String>)>,
-    /// The configurations of schedulers that are not the suite's, each with its source.
+    /// Each with its source.
     pub configurations: Vec<(Scheduler, String, SchedulerConfiguration)>,
-    /// Whether pinned programs are neither built nor downloaded.
+    /// Pinned programs are neither built nor downloaded.
     pub offline: bool,
 }
 
@@ -43,7 +39,6 @@ pub(crate) enum TrainerSource {
     Checkout(PathBuf),
 }
 
-/// The chart that the suite pins.
 const PINNED: &str = "pinned";
 
 impl ProgramRequest {
@@ -120,7 +115,7 @@ impl ProgramRequest {
         }
     }
 
-    /// Adds a path of `--component`. For KAI and the trainer, a path that is not a file is a folder.
+    /// For KAI and the trainer, a path that is not a file is a folder.
     fn add_path(&mut self, name: &str, path: &Path) {
         match name {
             KAI if !path.is_file() => self.kai_folder = Some(path.to_owned()),
@@ -129,7 +124,6 @@ impl ProgramRequest {
         }
     }
 
-    /// The values of `--scheduler-config` that select these configurations.
     pub(crate) fn config_words(&self) -> Vec<String> {
         let word = |(scheduler, source, _): &(Scheduler, String, SchedulerConfiguration)| {
             format!("{}={source}", of_program(scheduler.name()))
@@ -137,8 +131,7 @@ impl ProgramRequest {
         self.configurations.iter().map(word).collect()
     }
 
-    /// Rejects versions that do not fit a cluster of this version of Kubernetes, or that would be built
-    /// offline. Only kube-scheduler may have another minor version than the API server.
+    /// Only kube-scheduler may have another minor version than the API server. Offline, none can be built.
     pub(crate) fn check_versions(&self, kubernetes: Kubernetes) -> Result<(), Failure> {
         if self.offline && kubernetes.is_preview() {
             return Err(Failure::Usage(format!(
@@ -168,24 +161,20 @@ impl ProgramRequest {
         Ok(())
     }
 
-    /// Whether the user gave a source of this program.
     pub(crate) fn replaces(&self, name: &str) -> bool {
         let mut sources = self.files.iter().chain(&self.checkouts);
         sources.any(|(given, _)| given == name) || self.versions.iter().any(|one| one.name() == name)
     }
 
-    /// The minor version of the selected kube-scheduler.
     pub(crate) fn minor_of_kube_scheduler(&self) -> Option<Kubernetes> {
         let mut versions = self.versions.iter();
         versions.find(|selected| selected.scheduler() == Some(Scheduler::KUBE))?.kubernetes()
     }
 
-    /// Whether all programs are the pinned ones.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self { offline: self.offline, ..Self::default() }
     }
 
-    /// The values of `--component` that select these programs.
     pub(crate) fn words(&self) -> Vec<String> {
         let file = |(name, path): &(String, PathBuf)| format!("{name}={}", path.display());
         let checkout = |(name, dir): &(String, PathBuf)| format!("{name}=src:{}", dir.display());
@@ -208,10 +197,9 @@ impl ProgramRequest {
     }
 }
 
-/// The value of `--scheduler-config` that selects the product's own defaults.
+/// Selects the product's own defaults.
 const STOCK: &str = "stock";
 
-/// The configuration of the scheduler whose first program has this name.
 fn configuration(name: &str, source: &str) -> Result<(Scheduler, String, SchedulerConfiguration), Failure> {
     let usage = |reason: String| Failure::Usage(format!("--scheduler-config {name}={source}: {reason}"));
     let scheduler = with_first_program(name)
@@ -227,14 +215,13 @@ fn configuration(name: &str, source: &str) -> Result<(Scheduler, String, Schedul
     Ok((scheduler, source.to_owned(), configuration))
 }
 
-/// The name of a scheduler's first program. `name` may also be its `schedulerName`.
+/// `name` may also be its `schedulerName`.
 fn of_program(name: &str) -> String {
     let named = schedulers::all().find(|scheduler| scheduler.name() == name);
     let first = named.and_then(|scheduler| installation(scheduler).processes.first());
     first.map_or(name, |process| process.name).to_owned()
 }
 
-/// The scheduler whose first program has this name.
 fn with_first_program(name: &str) -> Option<Scheduler> {
     let is_first = |scheduler: &Scheduler| {
         installation(*scheduler).processes.first().is_some_and(|process| process.name == name)
@@ -242,7 +229,6 @@ fn with_first_program(name: &str) -> Option<Scheduler> {
     schedulers::all().find(is_first)
 }
 
-/// The `schedulerName` of a scheduler whose first program has this name.
 fn of_scheduler(name: &str) -> String {
     with_first_program(name).map_or_else(|| name.to_owned(), |scheduler| scheduler.name().to_owned())
 }

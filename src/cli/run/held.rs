@@ -1,11 +1,10 @@
-//! `--hold-on-failure`: where to look at a case that failed.
+//! `--hold-on-failure`.
 
 use std::path::Path;
 
 use conformance_contract::names;
 use conformance_run::environment::HeldCase;
 
-/// The commands that show what is kept of a case. `report_dir` is the folder of the report.
 pub(super) fn description(case: &HeldCase, report_dir: &Path) -> String {
     let HeldCase { id, target, namespace, kubeconfig, artifacts } = case;
     let mut lines =

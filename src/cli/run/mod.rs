@@ -30,11 +30,10 @@ use crate::output::Console;
 use crate::request::{Cases, NodesSource, Request};
 use crate::{Failure, baseline, publish, report_files};
 
-/// A run, and what ends it early.
 struct Run<'a> {
     request: &'a Request,
     interruption: &'a Arc<Interruption>,
-    /// The first failure of the run, on any of its control planes, with `--fail-fast`.
+    /// On any control plane of the run, with `--fail-fast`.
     first_failure: Option<Arc<FirstFailure>>,
 }
 
@@ -44,7 +43,7 @@ pub(crate) async fn run(request: &Request, interruption: &Arc<Interruption>) -> 
     finish(request, &report).await
 }
 
-/// The report of a run, which is written. Returns an error only before the first case.
+/// Writes the report. Returns an error only before the first case.
 pub(crate) async fn judge(request: &Request, interruption: &Arc<Interruption>) -> Result<Report, Failure> {
     write_nodes(request)?;
     // `--hold-on-failure` implies `--fail-fast`.
@@ -53,7 +52,7 @@ pub(crate) async fn judge(request: &Request, interruption: &Arc<Interruption>) -
     Run { request, interruption, first_failure }.cases().await
 }
 
-/// The clusters of a plan that writes no report. They are not started yet.
+/// They are not started yet.
 pub(crate) async fn environment(
     kubernetes: Kubernetes,
     plan: &mut RunPlan,
@@ -66,7 +65,7 @@ pub(crate) async fn environment(
     Ok(environment)
 }
 
-/// Writes the nodes that were read from a cluster into the report's folder, so that the run can be repeated.
+/// So that the run can be repeated.
 fn write_nodes(request: &Request) -> Result<(), Failure> {
     let Cases::OwnWorkload { nodes: NodesSource::Cluster { copy }, .. } = &request.subject.cases else {
         return Ok(());
@@ -75,7 +74,6 @@ fn write_nodes(request: &Request) -> Result<(), Failure> {
     Ok(home::write(&path, copy)?)
 }
 
-/// Writes what was requested in addition to the report, and returns the exit code.
 pub(crate) async fn finish(request: &Request, report: &Report) -> Result<Exit, Failure> {
     report_files::write_further_files(request, report)?;
     if request.pod.store_results {

@@ -79,7 +79,6 @@ impl Run<'_> {
         written
     }
 
-    /// Prints where to look at the cases that failed, and waits until the user ends the run.
     async fn hold(&self, environment: &Environment, report_dir: &Path) {
         let held = environment.held();
         if held.is_empty() || self.interruption.is_requested() {
@@ -90,8 +89,8 @@ impl Run<'_> {
         self.interruption.requested().await;
     }
 
-    /// Builds what the run needs. Returns its clusters, which are not started yet, and the duration of the
-    /// builds. Restricts the plan's targets to those that the operators have.
+    /// The clusters are not started yet. Also returns the duration of the builds. Restricts the plan's
+    /// targets to those that the operators have.
     pub(super) async fn prepare(
         &self,
         kubernetes: Kubernetes,
@@ -114,9 +113,8 @@ impl Run<'_> {
         Ok((environment.ended_by(self.first_failure.clone()), building))
     }
 
-    /// Starts a given operator, or connects to an existing cluster, before the first case. If that fails, the
-    /// reason is printed once, instead of an error for every clause. Also sends the user's own workload to
-    /// admission, as a dry run.
+    /// If that fails, the reason is printed once, instead of an error for every clause. Also sends the user's
+    /// own workload to admission, as a dry run.
     async fn reach_cluster(
         &self,
         environment: &Environment,
@@ -151,22 +149,19 @@ impl Run<'_> {
     }
 }
 
-/// The operators of a run, before they are built.
 struct Operators {
-    /// The operator under test; `None` is the reference operator, or one that the user runs.
+    /// `None` is the reference operator, or one that the user runs.
     tested: Option<Opened>,
     replaced: Option<Replaced>,
-    /// The declaration of an operator that the user runs.
+    /// Of an operator that the user runs.
     declared: Option<ImplementationFile>,
 }
 
-/// The operator of `--upgrade-from`, which the operator under test replaces.
 struct Replaced {
     /// `None` is the reference operator.
     opened: Option<Opened>,
 }
 
-/// Opens the operators, and restricts the plan's targets to those that the operators have.
 async fn open_operators(plan: &mut RunPlan, request: &Request) -> Result<Operators, Failure> {
     let Request { subject, operator, cluster, .. } = request;
     let is_all = subject.backend == "all";
@@ -191,8 +186,7 @@ async fn open_operators(plan: &mut RunPlan, request: &Request) -> Result<Operato
     Ok(Operators { tested, replaced, declared })
 }
 
-/// Rejects a provider that cannot start the operator. Local clusters start it as a process, and kind clusters
-/// from its chart.
+/// Local clusters start the operator as a process, and kind clusters from its chart.
 fn check_provider_of(opened: &Opened, provider: ProviderName) -> Result<(), Failure> {
     let reason = match provider {
         ProviderName::Local => return Ok(()),
@@ -210,13 +204,12 @@ fn check_provider_of(opened: &Opened, provider: ProviderName) -> Result<(), Fail
 
 struct Built {
     spec: ClusterSpec,
-    /// The operator under test; `None` is the reference operator.
+    /// `None` is the reference operator.
     implementation: Option<Implementation>,
-    /// The program of the init containers of an operator that is installed from its chart.
+    /// For the init containers of an operator that is installed from its chart.
     init: Option<PathBuf>,
 }
 
-/// Builds the given schedulers, the given trainer and the operators.
 async fn build(
     kubernetes: Kubernetes,
     request: &Request,
@@ -306,21 +299,19 @@ fn settings(
     }
 }
 
-/// The initial number of concurrent cases. The default is what two cores can run.
+/// The default is what two cores can run.
 fn concurrency(request: &Request) -> usize {
     let default = if request.cluster.provider == ProviderName::Kind { 4 } else { 10 };
     request.execution.concurrency.unwrap_or(default).max(1)
 }
 
-/// Whether concurrency grows while processors are idle. It does not if its number is given, or in a cluster
-/// of the user.
+/// Not if its number is given, or in a cluster of the user.
 fn grows(request: &Request) -> bool {
     let Request { cluster, execution, .. } = request;
     let is_ours = cluster.provider != ProviderName::Existing && cluster.name.is_none();
     is_ours && execution.concurrency.is_none()
 }
 
-/// Executes the cases of a plan, and returns the report.
 pub(crate) async fn execute(
     environment: &Arc<Environment>,
     plan: &RunPlan,
@@ -336,7 +327,7 @@ pub(crate) async fn execute(
     Ok(report_document::report(environment, plan, results, clock, command()).await)
 }
 
-/// Ends the run's clusters. Failures are printed, and change no verdict.
+/// Failures change no verdict.
 pub(crate) async fn close(environment: &Environment) {
     for error in environment.close().await {
         output::say(&format!("clean-up: {error}"));

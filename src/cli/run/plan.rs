@@ -1,5 +1,3 @@
-//! Selects the cases and targets of a run on one version of Kubernetes.
-
 use conformance_contract::clauses::{CLAUSES, Workload};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_driver::case::Isolation;
@@ -9,8 +7,8 @@ use conformance_run::workload;
 use crate::request::{Cases, Request};
 use crate::{Failure, generated, load, select};
 
-/// The plan for this version. Generated workloads, load tests and the user's own workload are planned without
-/// the suite's cases. A plan of observations has targets only.
+/// Generated workloads, load tests and the user's own workload are planned without the suite's cases. A plan
+/// of observations has targets only.
 pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan, Failure> {
     let Request { subject, selection, operator, .. } = request;
     // The gangs of an upgraded cluster were created before the upgrade.

@@ -16,7 +16,7 @@ use crate::output::{self, Console};
 use crate::request::Request;
 use crate::{Failure, remaining};
 
-/// Prints the plan. The exit code is 0, or that of a run which the cluster would refuse.
+/// The exit code is 0, or that of a run which the cluster would refuse.
 pub(crate) async fn preview(request: &Request, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     if request.cluster.provider != ProviderName::Existing {
         return Err(Failure::Usage(
@@ -96,7 +96,6 @@ fn nodes(text: &mut String, preview: &Preview, nodes_where: Option<&str>) {
     }
 }
 
-/// The resources on which the run uses this verb.
 fn resources(examination: &Examination, verb: &str) -> Vec<String> {
     let mut found: Vec<_> = examination
         .rights
@@ -108,7 +107,7 @@ fn resources(examination: &Examination, verb: &str) -> Vec<String> {
     found
 }
 
-/// The rights by verb, without the reads of all kinds, which are too many to list.
+/// Without the reads of all kinds, which are too many to list.
 fn rights(examination: &Examination) -> BTreeMap<&'static str, BTreeSet<String>> {
     let mut all: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
     for right in &examination.rights {

@@ -10,7 +10,7 @@ use crate::request::{
     Cases, ClusterRequest, Execution, NodesSource, OperatorRequest, OperatorSource, Request,
 };
 
-/// The command, with `{case}` and `{target}` as placeholders.
+/// With `{case}` and `{target}` as placeholders.
 pub(super) fn command(kubernetes: Kubernetes, request: &Request) -> String {
     let mut words = vec!["grove-conformance".to_owned(), verb(request)];
     words.extend(request.programs.words().into_iter().map(|word| format!("--component '{word}'")));
@@ -30,7 +30,6 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display())
 }
 
-/// The subcommand, with the case.
 fn verb(request: &Request) -> String {
     match &request.subject.cases {
         Cases::Suite(Workload::PodCliqueSets) => "run {case}".into(),

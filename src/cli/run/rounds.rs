@@ -21,8 +21,7 @@ struct Round {
 }
 
 impl Run<'_> {
-    /// Runs on one version after the other. Every target is tested once, on the oldest version that it
-    /// supports.
+    /// Every target is tested once, on the oldest version that it supports.
     pub(super) async fn on_all(&self, versions: &[Kubernetes]) -> Result<Report, Failure> {
         // Plan all versions before the first cluster starts, so that wrong arguments fail at once.
         let mut rounds = Vec::new();
@@ -63,8 +62,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs the rounds and merges their reports. `what` names the rounds in the reason of an interrupted
-    /// report.
+    /// `what` names the rounds in the reason of an interrupted report.
     async fn rounds(&self, rounds: Vec<Round>, what: &str) -> Result<Report, Failure> {
         let (folder_of_run, quiet) = (&self.request.output.folder, self.request.output.quiet);
         let (mut sources, planned) = (Vec::new(), rounds.len());
