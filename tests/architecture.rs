@@ -11,7 +11,7 @@ use std::process::Command;
 use rstest::rstest;
 use syn::visit::{self, Visit};
 
-/// The lines of `cargo tree` for the workspace. It reads manifests and Cargo.lock, and downloads nothing.
+/// Cargo reads manifests and Cargo.lock, and downloads nothing.
 fn tree(options: &[&str]) -> Vec<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -24,7 +24,7 @@ fn tree(options: &[&str]) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
-/// Direct dependencies of each package, without dev and build dependencies.
+/// Direct ones, without dev and build dependencies.
 fn packages() -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut above: Vec<String> = Vec::new();
@@ -44,7 +44,7 @@ fn packages() -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
-/// Every package with each set of features that it is compiled with; `dev` in `edges` includes tests.
+/// `dev` in `edges` includes tests.
 fn features(edges: &str) -> BTreeSet<String> {
     let lines = tree(&["--prefix=none", "--edges", edges, "--format={p} {f}"]);
     lines.iter().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
@@ -236,7 +236,6 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files.into_iter().filter(is_rust).chain(folders.iter().flat_map(|inner| rust_files(inner))).collect()
 }
 
-/// The module path of a file, from the crate's root.
 fn module_of(root: &Path, file: &Path) -> Vec<String> {
     let below = file.strip_prefix(root).unwrap().with_extension("");
     let mut module: Vec<_> = below.iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -244,7 +243,6 @@ fn module_of(root: &Path, file: &Path) -> Vec<String> {
     module
 }
 
-/// Collects the first segment, below the crate's root, of every path within the crate.
 struct Paths {
     module: Vec<String>,
     found: BTreeSet<String>,
@@ -344,7 +342,7 @@ fn folders_inside_a_crate_form_no_cycle() {
     assert!(edges > 0, "no folder uses another: nothing was read");
 }
 
-/// The code fences in documentation that a doctest would compile.
+/// Those that a doctest would compile.
 fn examples(code: &str) -> Vec<&str> {
     let marks = code.lines().map(str::trim_start).filter_map(|line| {
         let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;

@@ -14,12 +14,9 @@ use tokio::runtime::Runtime;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Maximum time in which an image must stop.
 const STOPS: Duration = Duration::from_secs(5);
 const PLUGIN_HEALTH: u16 = 9446;
-/// Time after which a started program handles signals.
 const LISTENS_TO_SIGNALS: Duration = Duration::from_secs(1);
-/// Maximum time in which a started program listens.
 const LISTENS: Duration = Duration::from_secs(10);
 
 async fn image(program: &str, user: Option<&str>) -> Result<Image, ProgramError> {
@@ -27,7 +24,7 @@ async fn image(program: &str, user: Option<&str>) -> Result<Image, ProgramError>
     images::of_program(program, &path, user).await
 }
 
-/// A container that is removed with its contents when the test ends, regardless of the outcome.
+/// It is removed with its contents when the test ends, regardless of the outcome.
 struct Container(String);
 
 impl Container {
@@ -39,14 +36,13 @@ impl Container {
         Ok(Self(docker::docker(words).await?.trim().to_owned()))
     }
 
-    /// The port of this machine that is published for the container's port.
     async fn port(&self, inside: u16) -> Result<u16, Box<dyn std::error::Error>> {
         let said = docker::docker(["port", &self.0, &inside.to_string()]).await?;
         let port = said.lines().next().and_then(|line| line.rsplit(':').next()).unwrap_or_default();
         Ok(port.trim().parse()?)
     }
 
-    /// Stops it within [`STOPS`]. The exit code 0 shows that it was not killed.
+    /// The exit code 0 shows that it was not killed.
     async fn stops(self) -> Outcome {
         let begin = Instant::now();
         docker::docker(["stop", "--time", "30", &self.0]).await?;
@@ -82,7 +78,6 @@ async fn ask(port: u16, path: &str) -> std::io::Result<String> {
     Ok(answer.lines().next().unwrap_or_default().to_owned())
 }
 
-/// The plugin runs without a kubelet, reports that it is not registered, and stops on request.
 async fn plugin() -> Outcome {
     let image = image(PLUGIN, None).await?;
     let published = format!("--publish=127.0.0.1::{PLUGIN_HEALTH}");
@@ -93,7 +88,6 @@ async fn plugin() -> Outcome {
     container.stops().await
 }
 
-/// The operator runs as an unprivileged user, and reports a missing configuration.
 async fn controller() -> Outcome {
     let image = image(CONTROLLER, Some(NOBODY)).await?;
     let user = docker::docker(["image", "inspect", "--format", "{{.Config.User}}", &image.reference]).await?;
@@ -105,7 +99,7 @@ async fn controller() -> Outcome {
     Ok(())
 }
 
-/// The sandbox program stops at once on request, even as the first process.
+/// Also as the first process.
 async fn pause() -> Outcome {
     let image = image(PAUSE, Some(NOBODY)).await?;
     let container = Container::start(&image, &[], &[]).await?;

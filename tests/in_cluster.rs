@@ -38,11 +38,10 @@ const LENT: [(&str, &[usize]); 2] = [("lent=first", &[1, 2, 3, 4]), ("lent=secon
 /// Cases that need one node without GPUs.
 const CASES: [&str; 4] = ["adm/immutable-shape", "del/all-objects-deleted", "gang/scaling", "gang/shape"];
 const NAMESPACE: &str = "grove-conformance";
-/// Limit until a pod of the suite runs, or until the objects of a run are deleted.
+/// Until a pod of the suite runs, or until the objects of a run are deleted.
 const SOON: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A kind cluster with Grove and an image of the suite.
 struct Fixture {
     cluster: KindCluster,
     name: String,
@@ -50,7 +49,6 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Creates the cluster, loads the image, and labels the workers that runs may use.
     async fn make() -> Result<Self, ClusterError> {
         let spec = ClusterSpec::default();
         let controller = OwnProgram::controller_within(PROGRAM);
@@ -91,7 +89,6 @@ impl Fixture {
         docker::docker(own.into_iter().chain(words.split(' '))).await
     }
 
-    /// Applies objects from a file, as a user does.
     async fn apply(&self, objects: &[Value]) -> Outcome {
         let file = tempfile::NamedTempFile::new()?;
         let texts: Vec<_> = objects.iter().map(Value::to_string).collect();
@@ -155,7 +152,6 @@ impl Fixture {
     }
 }
 
-/// Options that select what every run checks.
 fn case_options() -> impl Iterator<Item = String> {
     let options = ["--scope=PodGang", "--timeout-scale=2", "--set=cluster.oneEtcd=true"].map(str::to_owned);
     options.into_iter().chain(CASES.map(str::to_owned))
@@ -166,7 +162,6 @@ async fn ended(run: Child) -> Result<(String, Option<i32>), std::io::Error> {
     Ok((String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code()))
 }
 
-/// Each case ran once and passed.
 fn all_passed(report: &Report) {
     let target = &report.targets[0];
     for id in CASES {
@@ -181,7 +176,6 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-cluster").join(name)
 }
 
-/// Two pods run one share each, and their reports are merged into one.
 async fn shares_are_merged(fixture: &Fixture) -> Outcome {
     let folder = folder("merged");
     let run =
@@ -248,7 +242,6 @@ async fn two_runs_at_once(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
-/// Jobs are created with kubectl, and their report is fetched.
 async fn reports_of_jobs_are_fetched(fixture: &Fixture) -> Outcome {
     let mut objects = grove_yaml::documents(include_str!("../manifests/suite/namespace.yaml"))?;
     objects.extend(grove_yaml::documents(include_str!("../manifests/suite/rbac.yaml"))?);
@@ -276,7 +269,6 @@ async fn reports_of_jobs_are_fetched(fixture: &Fixture) -> Outcome {
     Ok(())
 }
 
-/// A user who may not create Jobs gets an error, and nothing is created.
 async fn without_permissions_nothing_is_created(fixture: &Fixture) -> Outcome {
     let path = folder("without-rights").join("kubeconfig");
     let text = std::fs::read_to_string(fixture.cluster.kubeconfig())?;

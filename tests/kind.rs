@@ -75,7 +75,6 @@ static CHANGES_ITS_NODES: Case = Case::new(
 .clauses(&["KLT-01"])
 .nodes(&[nodes(NODES).gpus(8)]);
 
-/// Number of workers in the kind cluster.
 const NODES: u32 = 8;
 
 async fn change_nodes(test: &mut TestContext) -> Result<(), Stop> {

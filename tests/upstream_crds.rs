@@ -108,7 +108,7 @@ fn patterns(explained: Explained) -> impl Iterator<Item = &'static str> {
     explained.iter().flat_map(|(_, patterns)| patterns.iter().copied())
 }
 
-/// The folder of upstream's CRD files, which Go downloads and verifies against the checksums above.
+/// Go downloads and verifies it against the checksums above.
 fn upstream_crds() -> PathBuf {
     let workspace = tempfile::tempdir().unwrap();
     std::fs::write(workspace.path().join("go.mod"), "module upstream-crds\n\ngo 1.24\n").unwrap();
@@ -134,7 +134,7 @@ fn upstream_crds() -> PathBuf {
     Path::new(dir).join("core/v1alpha1/crds")
 }
 
-/// Every property of a CRD's only version, with the fields in `COMPARED` that the API server uses.
+/// With the fields in `COMPARED`, which the API server uses.
 fn properties(crd: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect("", &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"], &mut found);
@@ -160,7 +160,7 @@ fn collect(path: &str, schema: &Value, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Whether `pattern` names `path` of `kind`, or something above it.
+/// Or something above `path`.
 fn covers(pattern: &str, kind: &str, path: &str) -> bool {
     let rest = match pattern.strip_prefix('*') {
         Some(suffix) => path.split_once(suffix).map(|(_, rest)| rest),

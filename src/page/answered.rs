@@ -11,14 +11,12 @@ use super::sheet::Sheet;
 use super::timeline::{Readable, Timeline};
 use super::{LONGEST_PAGE, Unrendered, in_parallel, open};
 
-/// The answers of schedulers to questions.
 #[derive(Debug)]
 pub struct Answers {
-    /// When and how the questions were asked.
     pub lead: String,
-    /// What a reader must know before the answers.
+    /// Shown above the answers.
     pub notes: Vec<String>,
-    /// The schedulers with their versions.
+    /// With their versions.
     pub schedulers: Vec<String>,
     pub questions: Vec<AnsweredQuestion>,
 }
@@ -94,7 +92,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Renders the answers, whose histories are in `folder`.
+/// The histories are in `folder`.
 pub fn answered(answers: &Answers, folder: &Path) -> Result<String, Unrendered> {
     let schedulers = &answers.schedulers;
     let mut cells = Vec::new();

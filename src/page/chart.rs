@@ -5,14 +5,14 @@ use std::time::Duration;
 use conformance_report::{Report, Seconds};
 use jiff::{SignedDuration, Timestamp};
 
-/// The bar of a case. Lengths are in percent of the chart.
+/// Lengths are in percent of the chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bar {
     pub case: usize,
     pub row: usize,
     pub x: f64,
     pub width: f64,
-    /// The part of `width` that was not spent on the workload.
+    /// Not spent on the workload.
     pub overhead: f64,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Span {
     pub case: usize,
     pub begin: Timestamp,
     pub length: Duration,
-    /// The part of `length` that was not spent on the workload.
+    /// Not spent on the workload.
     pub overhead: Duration,
 }
 
@@ -35,15 +35,14 @@ pub(crate) struct Chart {
     pub length: Duration,
     /// Time from the start of the run to the first case. `None` if the report's times contradict each other.
     pub before: Option<Duration>,
-    /// Time from the last case to the end of the run.
     pub after: Option<Duration>,
 }
 
-/// Distances between the marks of the time axis, in seconds.
+/// Of the marks of the time axis, in seconds.
 const STEPS: [u64; 11] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 impl Chart {
-    /// The chart of these cases. Each case is in the first row that is free when it starts.
+    /// Each case is in the first row that is free when it starts.
     pub(crate) fn of(report: &Report, mut spans: Vec<Span>) -> Self {
         spans.sort_by_key(|span| (span.begin, span.case));
         let end = |span: &Span| span.begin + SignedDuration::try_from(span.length).unwrap_or_default();
@@ -88,17 +87,16 @@ impl Chart {
     }
 }
 
-/// The part of a group of cases in the time of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Share {
     pub name: String,
     pub cases: usize,
     pub seconds: Seconds,
-    /// The part of `seconds` that was not spent on the workload.
+    /// Not spent on the workload.
     pub overhead: Seconds,
 }
 
-/// Groups the cases that ran by `name` and sums their time. The longest group is first.
+/// The longest group is first.
 pub(crate) fn shares(report: &Report, name: impl Fn(usize, &str) -> String) -> Vec<Share> {
     let mut shares: Vec<Share> = Vec::new();
     for (number, target) in report.targets.iter().enumerate() {

@@ -30,12 +30,12 @@ pub use tabled::tabled;
 use sheet::Sheet;
 use timeline::{Readable, Timeline};
 
-/// File name of the page in a report's folder.
+/// In a report's folder.
 pub const PAGE: &str = "report.html";
 
 /// Longest history that gets a timeline, in bytes. Rendering a longer one takes gigabytes of memory.
 const LONGEST: u64 = 64 << 20;
-/// Size limit of a page, in bytes: below 5 MB.
+/// In bytes: below 5 MB.
 const LONGEST_PAGE: usize = 4_990_000;
 
 #[derive(Debug)]
@@ -89,7 +89,6 @@ fn read(case: &CaseResult, folder: &Path) -> Result<History, String> {
     open(folder, &format!("{artifacts}/history.jsonl"), &case.id)
 }
 
-/// Reads the history of a case.
 fn open(folder: &Path, name: &str, case: &str) -> Result<History, String> {
     let file = File::open(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
     let length = file.metadata().map_err(|error| format!("{name}: {error}"))?.len();

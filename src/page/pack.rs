@@ -15,7 +15,7 @@ use super::sheet::Sheet;
 pub(crate) struct Packed {
     pub text: String,
     pub begin: Option<Timestamp>,
-    /// Whether the case makes the run non-conformant. Such a case loses its timeline last.
+    /// Such a case loses its timeline last.
     is_failure: bool,
 }
 

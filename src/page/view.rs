@@ -45,7 +45,7 @@ struct Page<'a> {
     negatives: Option<Negatives>,
 }
 
-/// Renders the page of a report. `packed` has the sheet of each case, in the same order as `cases`.
+/// `packed` has the sheet of each case, in the same order as `cases`.
 pub(super) fn render(
     report: &Report,
     cases: &[(usize, &TargetReport, &CaseResult)],
@@ -108,7 +108,6 @@ pub(super) fn render(
     page.render()
 }
 
-/// Facts that a reader must know before the results.
 fn warnings(report: &Report) -> Vec<String> {
     let mut warnings: Vec<String> =
         report.incompleteness().into_iter().map(|text| format!("{text}.")).collect();

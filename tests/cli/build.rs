@@ -1,5 +1,3 @@
-//! Programs that Go builds: what is required, and the cache.
-
 use std::process::Command;
 
 use crate::{Cli, stderr};
@@ -47,8 +45,8 @@ fn all_missing_requirements_are_reported_at_once() {
     }
 }
 
-/// A Go that has every module, with the pinned digest, and builds shell scripts. It adds a line per program
-/// to `builds` in the home.
+/// Has every module, with the pinned digest, and builds shell scripts. Adds a line per program to `builds` in
+/// the home.
 pub(crate) const QUICK_GO: &str = r#"case $1 in
 env) case $2 in GOVERSION) echo go1.26.8 linux amd64;; GOPROXY) echo off;; *) echo "$HOME/go";; esac;;
 mod)
@@ -90,7 +88,7 @@ fn kind_without_cargo_is_refused_before_anything_is_built() {
     assert!(cli.builds().is_empty());
 }
 
-/// Needs Go but no network: Go's module cache is empty, and nothing answers at the address of the proxy.
+/// Needs Go but no network.
 #[rstest::rstest]
 #[case::forbidden("off", "", "module lookup disabled by GOPROXY=off")]
 #[case::nothing_answers("http://127.0.0.1:9", "", "connection refused")]

@@ -1,5 +1,3 @@
-//! `cluster create`, and what a killed supervisor leaves.
-
 use std::process::Command;
 use std::time::{Duration, Instant};
 

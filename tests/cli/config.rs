@@ -1,5 +1,3 @@
-//! The configuration file and the environment variables.
-
 use crate::{Cli, stderr};
 
 /// A misspelled variable would have no effect.
@@ -11,7 +9,7 @@ fn an_unknown_environment_variable_is_a_usage_error() {
     assert!(stderr(&output).contains("did you mean \"GROVE_CONFORMANCE_CACHE\"?"), "{}", stderr(&output));
 }
 
-/// Nothing is started: the backend is unknown.
+/// The backend is unknown, so nothing is started.
 #[test]
 fn options_override_the_configuration_file() {
     let cli = Cli::new();

@@ -1,5 +1,3 @@
-//! Help, version, completions and manual pages.
-
 use crate::{Cli, stderr, stdout};
 
 #[test]

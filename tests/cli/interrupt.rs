@@ -9,8 +9,7 @@ use crate::{Cli, processes_of, stderr, stdout};
 const IDLE_LIMIT: Duration = Duration::from_secs(5);
 const BUSY_LIMIT: Duration = Duration::from_secs(15);
 
-/// Starts a run of a few cases, waits until one has passed, and sends it these signals in sequence. Returns
-/// its output and exit code.
+/// Waits until a case has passed, and sends the signals in sequence. Returns the output and exit code.
 fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
     let run = ["run", "aon", "--scope", "PodGroup", "--set", "execution.concurrency=2", "-o", "report"];
     let results = cli.home.path().join("report/results.jsonl");
@@ -19,7 +18,6 @@ fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
     interrupted_when(cli, &run, has_passed, signals, BUSY_LIMIT)
 }
 
-/// Starts a subcommand, sends it the signals once it is ready for them, and waits for its end.
 fn interrupted_when(
     cli: &Cli,
     args: &[&str],

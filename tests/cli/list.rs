@@ -1,5 +1,3 @@
-//! `list`, as a table and as JSON.
-
 use conformance_driver::case::Case;
 use conformance_run::suites;
 

@@ -51,7 +51,7 @@ impl Cli {
         path.display().to_string()
     }
 
-    /// Writes this script as `go` into `bin` in the home.
+    /// Into `bin` in the home.
     fn go(&self, script: &str) {
         let go = self.home.path().join("bin/go");
         // Keep an existing script, because a second process may be running it.
@@ -74,7 +74,6 @@ impl Cli {
         command
     }
 
-    /// Runs the program with this script as `go`, if any.
     fn with_go(&self, args: &[&str], script: Option<&str>) -> Output {
         if let Some(script) = script {
             self.go(script);

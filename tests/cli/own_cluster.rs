@@ -6,7 +6,6 @@ pub(crate) fn kubeconfig(server: &str) -> String {
     kubeconfig_named("c", server)
 }
 
-/// A kubeconfig whose cluster and context have this name.
 fn kubeconfig_named(name: &str, server: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: {name}\nclusters: [{{name: {name}, cluster: {{server: '{server}'}}}}]\n\
@@ -92,7 +91,7 @@ fn a_failed_log_write_does_not_change_the_exit_code() {
     assert_eq!(status.code(), Some(3));
 }
 
-/// An API server that serves only Kubernetes' core, knows the user, and permits nothing.
+/// It serves only Kubernetes' core, and knows the user.
 fn forbidding_api_server() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = format!("http://{}", listener.local_addr().expect("an address"));
@@ -104,7 +103,7 @@ fn forbidding_api_server() -> String {
     server
 }
 
-/// Answers the requests of one connection.
+/// The requests of one connection.
 fn answer(stream: std::net::TcpStream) {
     use std::io::{BufRead, BufReader, Read, Write};
     let mut reader = BufReader::new(stream);

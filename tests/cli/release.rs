@@ -9,10 +9,10 @@ use conformance_install::schedulers;
 use crate::build::QUICK_GO;
 use crate::{Cli, stderr, stdout};
 
-/// [`QUICK_GO`] with the source of every module in `source` in the home.
+/// With the source of every module in `source` in the home. Falls back to [`QUICK_GO`].
 const GO_WITH_SOURCE: &str = r#"case $1 in list) echo "$HOME/source"; exit;; esac"#;
 
-/// A release folder with the program of the suite, and small scripts as the other programs.
+/// The other programs are small scripts.
 fn release() -> (Cli, std::path::PathBuf) {
     let cli = Cli::new();
     for files in module_files(&schedulers::all().collect(), true) {
@@ -33,7 +33,7 @@ fn release() -> (Cli, std::path::PathBuf) {
     (cli, folder)
 }
 
-/// Runs the program of a release, with nothing on PATH and an empty cache.
+/// Nothing is on PATH, and the cache is empty.
 fn of_release(cli: &Cli, folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(folder.join("grove-conformance"));
     command

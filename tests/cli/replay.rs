@@ -1,5 +1,3 @@
-//! `replay` of a recording.
-
 use crate::{Cli, stderr, stdout};
 
 /// A recording in kubectl's format: a gang of two. If `bound`, one pod is bound before the barrier.

@@ -1,5 +1,3 @@
-//! `report`: pages, comparisons, tables, and files that are refused.
-
 use conformance_contract::clauses::CLAUSES;
 use conformance_report::{CaseResult, Features, Judgement, Outcome, TargetReport, testing};
 
@@ -15,7 +13,6 @@ fn a_file_that_is_not_a_report_is_not_merged() {
     assert!(!cli.home.path().join("merged").exists(), "nothing was written");
 }
 
-/// A report of one case on Volcano, with this outcome for AON-01.
 fn report_with(outcome: Outcome) -> String {
     let judgement = Judgement { clause: "AON-01".into(), outcome, violations: Vec::new() };
     let case = CaseResult::new("aon/exact-fit-bound", "a gang that fits", vec![judgement]);
@@ -81,7 +78,7 @@ fn a_folder_without_results_is_not_recovered() {
     assert!(stderr(&output).contains("killed before its first case"), "{}", stderr(&output));
 }
 
-/// A compact report of one run on Volcano, in `results/volcano.json` of the home.
+/// In `results/volcano.json` of the home.
 fn with_compact_report() -> Cli {
     let cli = Cli::new();
     for folder in ["full", "results"] {

@@ -1,5 +1,3 @@
-//! Arguments that no subcommand accepts.
-
 use crate::{Cli, stderr};
 
 #[rstest::rstest]

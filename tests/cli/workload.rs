@@ -1,5 +1,3 @@
-//! `workload`: files that are refused, and one that is judged.
-
 use std::path::Path;
 
 use crate::{Cli, processes_of, stderr, stdout};

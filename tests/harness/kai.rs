@@ -1,12 +1,10 @@
-//! KAI's programs, if the machine has them.
-
 use std::sync::Arc;
 
 use conformance_cluster::ClusterError;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers::{in_folder, kai};
 
-/// Names a folder with KAI's programs and CRDs. Without it, tests cover only what the API server shows.
+/// Without this folder, tests cover only what the API server shows.
 pub(crate) const DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";
 
 pub(crate) fn with(mut spec: ClusterSpec) -> Result<ClusterSpec, ClusterError> {

@@ -13,7 +13,6 @@ use tokio::runtime::Runtime;
 
 use crate::harness::{Lines, retries};
 
-/// The id of this program's run, which starts with `letter`.
 pub(crate) fn run_id(letter: char) -> String {
     format!("{letter}{:x}", std::process::id())
 }

@@ -18,7 +18,7 @@ use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-/// Prints a line per build, because builds are slow.
+/// Builds are slow.
 pub(crate) struct Lines;
 
 #[allow(clippy::print_stderr)]
@@ -43,7 +43,7 @@ pub(crate) fn retries() -> u32 {
     u32::from(std::env::var_os(FLAKY).is_some())
 }
 
-/// The environment of all cases. The first case creates it.
+/// The first case creates it.
 #[derive(Default)]
 pub(crate) struct Shared(OnceLock<Result<Started, String>>);
 
@@ -67,7 +67,7 @@ impl Shared {
         started.map(|started| &*started.environment).map_err(String::clone)
     }
 
-    /// Ends the clusters of the environment, after every test has ended.
+    /// After every test has ended.
     pub(crate) fn close(self: Arc<Self>, runtime: &Runtime) {
         let started = Arc::into_inner(self).and_then(|shared| shared.0.into_inner());
         let Some(Ok(Started { environment, mut growing })) = started else { return };
@@ -80,7 +80,7 @@ impl Shared {
     }
 }
 
-/// Runs a case as a test. It fails if any clause does not pass, except those announced as not checked.
+/// It fails if any clause does not pass, except those announced as not checked.
 pub(crate) fn execute(
     case: &'static Case,
     target: Target,
@@ -123,8 +123,8 @@ fn note_flaky(line: &str) -> std::io::Result<()> {
     writeln!(OpenOptions::new().create(true).append(true).open(path)?, "{line}")
 }
 
-/// If a generated workload failed: the smallest one with the same failure. The search takes minutes, so only
-/// the first failure is shrunk.
+/// The smallest workload with the same failure. The search takes minutes, so only the first failure is
+/// shrunk.
 async fn shrunk(environment: &Environment, case: &Case, target: Target, result: &CaseResult) -> String {
     static IS_SHRINKING: AtomicBool = AtomicBool::new(false);
     match GeneratedWorkload::read(case.manifest) {

@@ -16,7 +16,7 @@ use crate::harness::{Shared, execute};
 use crate::local;
 
 pub(crate) struct Selection {
-    /// First letter of the run's id.
+    /// Of the run's id.
     pub letter: char,
     pub folder: &'static str,
     pub spec: fn() -> Result<ClusterSpec, ClusterError>,

@@ -76,7 +76,6 @@ fn printed(browser: &str) -> Result<(), Failed> {
     if bytes > 10_000 { Ok(()) } else { Err(format!("the PDF has {bytes} bytes").into()) }
 }
 
-/// Without scripts a browser shows the text of the file.
 fn without_scripts() -> Result<(), Failed> {
     let page = sample::page();
     let wanted = ["Not conformant", "2 of 3 pods are bound", "bound to n0", "VOL-01", "aon/one-pod-short"];
@@ -86,7 +85,6 @@ fn without_scripts() -> Result<(), Failed> {
     }
 }
 
-/// Checks a real report: below 5 MB, loaded within 1 s, every case opens.
 fn real(browser: &str) -> Result<(), Failed> {
     let folder = std::env::var_os("GROVE_CONFORMANCE_REPORT").unwrap_or_default();
     let folder = Path::new(&folder);

@@ -6,7 +6,6 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The keys from the root to a field.
 pub(super) type Path<'a> = Vec<&'a str>;
 
 #[derive(Debug, Default, PartialEq, Serialize)]

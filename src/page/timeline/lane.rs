@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::phase::Phase;
 
-/// A group of lanes, in display order.
+/// In display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Section {
@@ -19,9 +19,7 @@ pub(crate) enum Section {
     Resources,
     Pods,
     Canaries,
-    /// Other namespaced objects.
     Others,
-    /// Nodes and other cluster-scoped objects.
     Cluster,
 }
 
@@ -42,7 +40,7 @@ impl Section {
     }
 }
 
-/// A time span that an object spent in one phase, in milliseconds.
+/// In milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct PhaseSpan {
     pub from: u64,
@@ -58,13 +56,13 @@ pub(crate) struct Lane<'a> {
     pub name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<&'a str>,
-    /// The object's phases in order, without the times in which the object does not exist.
+    /// Without the times in which the object does not exist.
     pub stretches: Vec<PhaseSpan>,
     #[serde(skip)]
     order: Order<'a>,
 }
 
-/// Sort key within a section: pods by gang, clique and index, other objects by first appearance.
+/// Within a section: pods by gang, clique and index, other objects by first appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Order<'a> {
     gang: &'a str,
@@ -129,7 +127,7 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// Sets the phase of a lane's object from `at` on, or ends it with `None`.
+    /// From `at` on; `None` ends the phase.
     pub(super) fn phase(&mut self, lane: usize, at: u64, phase: Option<Phase>) {
         match self.current.get(&lane).copied() {
             Some((_, current)) if Some(current) == phase => return,

@@ -32,7 +32,7 @@ pub(crate) struct Timeline<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Event<'a> {
-    /// Arrival time in milliseconds.
+    /// In milliseconds.
     pub at: u64,
     pub lane: usize,
     pub sort: EventKind,
@@ -58,7 +58,7 @@ pub(crate) struct Event<'a> {
 
 pub(crate) type FoundViolation<'a> = (&'a str, &'a Violation);
 
-/// Kind, name and resourceVersion of an observation in a proof.
+/// Kind, name and resourceVersion.
 type Observed<'a> = (&'a str, &'a str, &'a str);
 
 fn proofs<'a>(violations: &[FoundViolation<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
@@ -75,7 +75,6 @@ fn proofs<'a>(violations: &[FoundViolation<'a>]) -> BTreeMap<Observed<'a>, Vec<&
 }
 
 impl<'a> Timeline<'a> {
-    /// Each entry of the history becomes one event.
     pub(crate) fn of(history: &'a Readable, violations: &[FoundViolation<'a>]) -> Self {
         let entries = &history.history.entries;
         let begin = entries.iter().map(|entry| entry.at).min().unwrap_or(Timestamp::UNIX_EPOCH);

@@ -1,5 +1,3 @@
-//! The phase of an object version, which determines the color of its lane.
-
 use conformance_history::{Version, condition};
 use serde::Serialize;
 use serde_json::Value;
@@ -9,19 +7,14 @@ use serde_json::Value;
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Phase {
     Exists,
-    /// A pod with a scheduling gate.
     Gated,
-    /// A pod without gates that is not bound.
     Pending,
-    /// A PodGang whose pods all exist.
     Initialized,
-    /// A pod on a node, or a gang that is reported as scheduled.
+    /// Also a gang that is reported as scheduled.
     Bound,
-    /// A Ready pod, or a gang resource whose phase is Running.
+    /// Also a gang resource whose phase is Running.
     Ready,
-    /// A pod that succeeded or failed.
     Ended,
-    /// The deletion was requested.
     Deleting,
 }
 

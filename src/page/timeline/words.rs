@@ -1,21 +1,17 @@
-//! Describes a change of an object in words, and finds its writer.
-
 use conformance_history::{Change, Version};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::edit::Edit;
 
-/// The kind of an event, which determines its symbol. If several apply, the last one in this order counts.
+/// If several apply, the last one in this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum EventKind {
     Changed,
     Event,
     Mark,
-    /// A watch lost events.
     Gap,
-    /// The Ready condition became true.
     Ready,
     Bound,
     /// The last scheduling gate of a pod was removed.
@@ -27,10 +23,9 @@ pub(crate) enum EventKind {
 
 const IGNORED: [&str; 4] = ["resourceVersion", "generation", "observedGeneration", "managedFields"];
 
-/// Maximum number of fields that a description lists. A rewritten status has many.
+/// In a description. A rewritten status has many fields.
 const NAMED: usize = 4;
 
-/// Describes everything that changed in a version, and returns its most important kind.
 pub(super) fn of_version(
     before: Option<&Value>,
     version: &Version<'_>,
@@ -139,7 +134,7 @@ fn simple(value: &Value) -> Option<String> {
     }
 }
 
-/// A path as text: `metadata.labels[grove.io/podgang]`.
+/// `metadata.labels[grove.io/podgang]`.
 fn dotted(path: &[&str]) -> String {
     let mut text = String::new();
     for key in path {
@@ -152,8 +147,8 @@ fn dotted(path: &[&str]) -> String {
     text
 }
 
-/// The field managers whose entries differ from the previous version. Two writes of one manager within one
-/// second cannot be distinguished.
+/// Their entries differ from the previous version. Two writes of one manager within one second cannot be
+/// distinguished.
 pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -171,7 +166,6 @@ pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<St
     (!managers.is_empty()).then(|| managers.join(", "))
 }
 
-/// Text and reporting component of a Kubernetes Event.
 pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let reason = text(&event["reason"]).unwrap_or_else(|| "Event".to_owned());
@@ -182,7 +176,7 @@ pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     (format!("{reason}{message}{times}"), by)
 }
 
-/// Name of a mark, with the scalar fields of its detail.
+/// With the scalar fields of its detail.
 pub(super) fn of_mark(name: &str, detail: &Value) -> String {
     let simple: Vec<String> = match detail {
         Value::Object(fields) => fields

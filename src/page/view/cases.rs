@@ -29,7 +29,6 @@ pub(super) struct Slow {
     pub(super) width: f64,
 }
 
-/// Statistics of the times to prove that something does not happen.
 pub(super) struct Negatives {
     pub(super) count: usize,
     pub(super) median: Seconds,

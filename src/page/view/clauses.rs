@@ -19,7 +19,6 @@ pub(super) struct Finding<'a> {
     pub(super) artifacts: Option<&'a str>,
 }
 
-/// A violation, with a link to the case that found it.
 pub(super) struct FoundIn<'a> {
     pub(super) case: &'a str,
     pub(super) address: Option<String>,
@@ -34,7 +33,6 @@ pub(super) struct Group<'a> {
     pub(super) clauses: Vec<Clause<'a>>,
 }
 
-/// A row of the matrix and the view of its clause.
 pub(super) struct Clause<'a> {
     pub(super) result: &'a ClauseResult,
     pub(super) promise: String,
@@ -112,7 +110,7 @@ pub(super) fn findings<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Fin
     found.collect()
 }
 
-/// Converts a clause's text to HTML. The contract puts names between backticks.
+/// The contract puts names between backticks.
 pub(super) fn prose(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     let parts = escaped.split('`').enumerate().map(|(part, text)| match part % 2 {
@@ -122,7 +120,7 @@ pub(super) fn prose(text: &str) -> String {
     parts.collect()
 }
 
-/// Whether a path is relative. The page links to no other paths.
+/// The page links to no other paths.
 pub(super) fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '\\']) && !path.contains(':')
 }

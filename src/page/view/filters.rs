@@ -11,7 +11,7 @@ pub(super) struct Filters {
     pub(super) features: Vec<Feature>,
 }
 
-/// The values by which a row is filtered, in addition to its text.
+/// In addition to the row's text.
 pub(super) struct Facts {
     pub(super) tiers: String,
     pub(super) levels: String,
@@ -66,7 +66,6 @@ pub(super) fn facts(clause: &ClauseResult) -> Facts {
     }
 }
 
-/// The filter values of a case: those of all clauses that it checks.
 pub(super) fn facts_of_case(target: &TargetReport, case: &CaseResult) -> Facts {
     let clause = |id: &str| target.clauses.iter().find(|clause| clause.id == id);
     let all: Vec<Facts> =

@@ -10,7 +10,7 @@ pub(super) struct Target {
     pub(super) segments: Vec<Segment>,
 }
 
-/// The share of a verdict in a target's clauses. `x` and `width` are in percent.
+/// `x` and `width` are in percent.
 pub(super) struct Segment {
     pub(super) verdict: &'static str,
     pub(super) count: usize,
