@@ -1,5 +1,4 @@
-//! Deviations that a maintainer accepts until a certain version of the operator. Each entry names one failure
-//! and its issue. The report shows them as known deviations.
+//! Failures that a maintainer accepts until a certain version of the operator, as known deviations.
 
 use conformance_contract::verdict::Verdict;
 use serde::Deserialize;
@@ -33,7 +32,6 @@ pub struct AcceptedDeviation {
 }
 
 impl AcceptedDeviation {
-    /// Whether all violations of a failed judgement match this entry.
     fn matches(&self, case: &str, judgement: &Judgement) -> bool {
         judgement.outcome.verdict == Verdict::Fail
             && (self.clause.as_str(), self.case.as_str()) == (judgement.clause.as_str(), case)
@@ -82,7 +80,6 @@ impl Report {
     }
 }
 
-/// Announces the clauses of a case that are undecided only because these clauses are violated.
 fn announce(judgements: &mut [Judgement], violated: &[&str]) {
     for judgement in judgements.iter_mut().filter(|found| found.outcome.verdict == Verdict::NotRun) {
         let reasons = &judgement.outcome.reasons;

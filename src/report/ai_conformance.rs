@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::ai_requirements::{DISAGGREGATED_INFERENCE, GANG_SCHEDULING, ROBUST_CONTROLLER, Shown};
 use super::{ClauseResult, Report, StoreError, TargetReport, store};
 
-/// The program's names for a status. An empty status claims nothing, as in the template.
+/// An empty status claims nothing, as in the template.
 const IMPLEMENTED: &str = "Implemented";
 const NOT_IMPLEMENTED: &str = "Not Implemented";
 const NOTHING_CLAIMED: &str = "";
@@ -28,7 +28,7 @@ struct Checklist {
     spec: BTreeMap<&'static str, Vec<Requirement>>,
 }
 
-/// The platform. The vendor fills in everything but the Kubernetes version.
+/// The vendor fills in everything but the Kubernetes version.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
@@ -64,7 +64,7 @@ const HEAD: &str = "\
 # requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
 ";
 
-/// Writes the gang scheduling of each target for plain pods into a report's folder and returns the paths.
+/// Writes what each target shows for plain pods into a report's folder and returns the paths.
 pub fn write_ai_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
     let targets = report.targets.iter().filter(|target| known(target).is_some());
     let write = |target: &TargetReport| write(folder, &target.backend, report, target, &[GANG_SCHEDULING]);
@@ -101,7 +101,7 @@ fn write(
     Ok(path)
 }
 
-/// The target in the contract, if the contract defines it for plain pods.
+/// `None` if the contract does not define the target for plain pods.
 fn known(target: &TargetReport) -> Option<Target> {
     AI_CONFORMANCE_TARGETS.into_iter().find(|known| known.name() == target.backend)
 }
@@ -143,8 +143,8 @@ fn clauses<'a>(target: &'a TargetReport, shown: &Shown) -> impl Iterator<Item = 
     target.clauses.iter().filter(move |clause| ids.contains(&clause.id.as_str()))
 }
 
-/// `Implemented` if every clause passed. Known deviations and flaky clauses count as not implemented. Without
-/// a verdict for every clause the status claims nothing.
+/// Known deviations and flaky clauses count as not implemented. Without a verdict for every clause the status
+/// claims nothing.
 fn status(report: &Report, target: &TargetReport, shown: &Shown) -> &'static str {
     let is_failure = |verdict| matches!(verdict, Verdict::Fail | Verdict::Flaky | Verdict::KnownDeviation);
     let all: Vec<_> = clauses(target, shown).map(|clause| clause.outcome.verdict).collect();

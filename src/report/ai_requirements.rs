@@ -1,14 +1,12 @@
-//! The requirements of the Kubernetes AI conformance program that a run can show, in the words of its checklist
-//! for 1.36.
+//! Requirements of the Kubernetes AI conformance program, in the words of its checklist for 1.36.
 
-/// A requirement of the program, and the clauses that show it.
 pub(super) struct Shown {
     pub section: &'static str,
     pub id: &'static str,
     pub description: &'static str,
     pub level: &'static str,
     pub clauses: &'static [&'static str],
-    /// Whether the clauses show the whole requirement. Otherwise the status claims nothing.
+    /// Otherwise the status claims nothing.
     pub is_whole: bool,
     pub method: &'static str,
 }

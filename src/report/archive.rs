@@ -16,7 +16,6 @@ use flate2::write::GzEncoder;
 
 use super::{CaseResult, Report, StoreError};
 
-/// The end marker of a tar archive.
 const END: [u8; 1024] = [0; 1024];
 
 /// An archive and a count of what it leaves out.
@@ -95,7 +94,7 @@ pub fn unpack(archive: &[u8], folder: &Path) -> Result<(), StoreError> {
     archive.unpack(folder).map_err(at(folder))
 }
 
-/// Whether the case needs no analysis, so that its artifacts are packed last.
+/// The artifacts of such a case are packed last.
 fn is_as_expected(case: &CaseResult) -> bool {
     !matches!(case.outcome.verdict, Verdict::Fail | Verdict::Flaky | Verdict::Error)
 }
@@ -126,7 +125,7 @@ mod tests {
     use super::*;
     use crate::{fixture, read, write_all};
 
-    /// A folder with a report whose cases have about `bytes` of incompressible artifacts each.
+    /// About `bytes` of incompressible artifacts for each case.
     fn folder(bytes: usize) -> (tempfile::TempDir, Report) {
         let folder = tempfile::tempdir().unwrap();
         let mut report = fixture::report();

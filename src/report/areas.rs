@@ -1,6 +1,5 @@
 //! The areas of the published results: each clause belongs to one, by its group or by its id.
 
-/// A column of the published results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Area {
     Admission,
@@ -17,7 +16,7 @@ pub(super) enum Area {
 const CONTENTION: [&str; 6] = ["AON-04", "AON-10", "DEL-05", "TERM-09", "TERM-17", "UPD-06"];
 
 impl Area {
-    /// Every area, in the order of the columns.
+    /// In the order of the columns.
     pub(super) const ALL: [Area; 8] = [
         Area::Admission,
         Area::GangCreation,
@@ -42,7 +41,7 @@ impl Area {
         }
     }
 
-    /// The area of a clause. A group that is unknown to this version is in the last one.
+    /// A group that is unknown to this version is in the last area.
     pub(super) fn of(clause: &str) -> Self {
         if CONTENTION.contains(&clause) {
             return Area::Contention;

@@ -335,7 +335,7 @@ fn counts(clauses: &Clauses) -> Counts {
     counts
 }
 
-/// The group of a clause that may be unknown to this version, such as `AON`.
+/// Of a clause that may be unknown to this version.
 pub(super) fn group_of(clause: &str) -> &str {
     clause.split_once('-').map_or(clause, |(group, _)| group)
 }
@@ -350,7 +350,7 @@ fn is_merged(report: &Report) -> bool {
     words.find(|word| !word.starts_with('-')) == Some("report")
 }
 
-/// The command without the folder of its report, which does not affect the verdicts. A quoted folder stays.
+/// The folder of the report does not affect the verdicts. A quoted folder stays.
 fn without_output(command: &str) -> String {
     let mut words = command.split(' ');
     let mut kept = Vec::new();

@@ -12,7 +12,6 @@ fn stated() -> Stated {
     Stated { machine: "2 vCPU, 8 GB".to_owned(), commit: "a1".repeat(20), backends: Vec::new() }
 }
 
-/// The fixture on local, and the same cases on kind a day later.
 fn runs() -> Vec<MergeInput> {
     let mut kind = fixture::report();
     kind.provider.name = "kind".to_owned();

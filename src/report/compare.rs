@@ -78,7 +78,7 @@ impl ChangeKind {
         matches!(self, ChangeKind::LeftOut | ChangeKind::New)
     }
 
-    /// The change between two results. `None` as an argument: the target does not have the clause.
+    /// `None` as an argument: the target does not have the clause.
     fn of(old: Option<&ClauseResult>, new: Option<&ClauseResult>) -> Option<Self> {
         let violated = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Flaky);
         let checked = |outcome: &Outcome| {
@@ -351,7 +351,7 @@ fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-/// Pairs the items of two lists by key: the newer list in its order, then items only in the older list.
+/// The newer list in its order, then items only in the older list.
 fn pairs<'a, T>(
     old: &'a [T],
     new: &'a [T],
@@ -364,7 +364,7 @@ fn pairs<'a, T>(
     both.chain(only_old).collect()
 }
 
-/// The passed clause from which this one was split. A failed one does not show which part failed.
+/// The clause from which this one was split, if it passed. A failed one does not show which part failed.
 fn whole<'a>(old: &'a [ClauseResult], part: &ClauseResult) -> Option<&'a ClauseResult> {
     let parent = |id: &str| clause(id).and_then(|known| known.split_from);
     let mut parents = std::iter::successors(parent(&part.id), |id| parent(id));

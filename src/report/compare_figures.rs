@@ -5,11 +5,10 @@ use conformance_contract::renamed_cases;
 
 use super::{CaseResult, TargetReport};
 
-/// The percentage beyond which a change is listed if the user names none. Two runs on one machine differ by
-/// less.
+/// Percentage of the older figure. Two runs on one machine differ by less.
 pub(super) const DEFAULT_PERCENT: u32 = 20;
 
-/// Numbers that describe the load and not how it was handled.
+/// They describe the load and not how it was handled.
 const SIZES: [&str; 6] = ["pods", "podGangs", "sets", "recordedVersions", "gangsNeeded", "preemptors"];
 
 /// A figure of a load test that changed.

@@ -4,7 +4,6 @@ use rstest::rstest;
 use super::*;
 use crate::{CaseResult, Judgement, fixture};
 
-/// The fixture with the outcome of one clause changed, and the results concluded again.
 fn with(clause: &str, outcome: Outcome) -> Report {
     changed(|judgement| {
         if judgement.clause == clause {
@@ -13,7 +12,6 @@ fn with(clause: &str, outcome: Outcome) -> Report {
     })
 }
 
-/// The fixture with judgements of its second target changed.
 fn changed(change: impl Fn(&mut Judgement)) -> Report {
     let mut report = fixture::report();
     let target = report.targets.remove(1);

@@ -13,7 +13,7 @@ use super::{CaseResult, ClauseResult, Features, Judgement, Seconds, Summary, Tar
 const NO_CASE: &str = "no case judged this clause";
 
 impl CaseResult {
-    /// The outcome of a case from its judgements. A case without judgements was not run.
+    /// A case without judgements was not run.
     pub(super) fn outcome_of(clauses: &[Judgement]) -> Outcome {
         Outcome::fold(clauses.iter().map(|judgement| &judgement.outcome))
             .unwrap_or_else(|| Outcome::not_run("the case judged no clause"))
@@ -85,7 +85,6 @@ impl Features {
 }
 
 impl ClauseResult {
-    /// The result of a clause before any case is evaluated.
     pub(super) fn unchecked(clause: &Clause) -> Self {
         Self {
             id: clause.id.to_owned(),
@@ -105,7 +104,7 @@ impl ClauseResult {
         }
     }
 
-    /// The result with every field that follows from the cases, except the violations.
+    /// All but the violations follow from the cases.
     pub(super) fn decided_by(&self, features: &Features, cases: &[CaseResult]) -> Self {
         let missing = self.feature.and_then(|feature| features.missing(feature));
         let is_concluded = declared::is_concluded(&self.id) && missing.is_none();
@@ -148,7 +147,7 @@ impl ClauseResult {
         self.level == Level::Recommended
     }
 
-    /// Whether the clause is required of all backends, or of all that declare gang scheduling.
+    /// All backends must satisfy it, or all that declare gang scheduling.
     pub(super) fn is_core(&self) -> bool {
         !self.is_recommended() && matches!(self.feature, None | Some(Feature::GangScheduling))
     }
@@ -195,7 +194,6 @@ impl TargetReport {
         self.conclude_clauses(unchecked, cases)
     }
 
-    /// Replaces the cases of a stored target and concludes its clauses again.
     pub(super) fn reconclude(self, cases: Vec<CaseResult>) -> Self {
         let without_violations =
             |clause: &ClauseResult| ClauseResult { violations: Vec::new(), ..clause.clone() };
@@ -203,7 +201,7 @@ impl TargetReport {
         self.conclude_clauses(promised, cases)
     }
 
-    /// A case of a stored target with its violations, as it was before [`Self::conclude`].
+    /// As it was before [`Self::conclude`].
     pub(super) fn with_violations(&self, case: &CaseResult) -> CaseResult {
         let mut observed = case.clone();
         for judgement in &mut observed.clauses {
@@ -215,7 +213,7 @@ impl TargetReport {
         observed
     }
 
-    /// Concludes the given clauses from the cases. Only the requirements are taken from `promised`.
+    /// Only the requirements are taken from `promised`.
     pub(super) fn conclude_clauses(
         mut self,
         promised: Vec<ClauseResult>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Seconds;
 
-/// Number of cases that the text lists.
+/// In the text.
 const LONGEST: usize = 5;
 
 /// The case that ended last, before it the case that left its place on the control plane to it, and so on. The

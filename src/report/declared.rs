@@ -13,7 +13,7 @@ use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::{Features, Judgement};
 
-/// Whether the clause `concluded` is concluded from the clause `id`, among others.
+/// Whether `concluded` is concluded from the clause `id`, among others.
 pub(super) fn is_evidence(concluded: &str, id: &str, features: &Features) -> bool {
     let group_id = clause(concluded).and_then(|concluded| concluded.rests_on);
     let (Some(group_id), Some(clause)) = (group_id, clause(id)) else { return false };
@@ -27,7 +27,6 @@ pub(super) fn is_concluded(id: &str) -> bool {
     clause(id).is_some_and(|clause| clause.rests_on.is_some())
 }
 
-/// The worst outcome of the evidence, or `None` without evidence.
 pub(super) fn outcome(evidence: &[&Judgement]) -> Option<Outcome> {
     let is_core =
         |judgement: &Judgement| clause(&judgement.clause).is_some_and(|clause| clause.capability().is_none());
@@ -77,7 +76,7 @@ mod tests {
         Outcome::of_attempts(&[Outcome::fail("late"), Outcome::pass()]).unwrap()
     }
 
-    /// A target with one case each for AON-01, AON-02, AON-08 (AtomicPodGang), AON-12 and GANG-01.
+    /// One case each for AON-01, AON-02, AON-08 (AtomicPodGang), AON-12 and GANG-01.
     fn concluded(outcomes: [Outcome; 5]) -> TargetReport {
         let ids = ["AON-01", "AON-02", "AON-08", "AON-12", "GANG-01"];
         let case = |(id, outcome): (&str, Outcome)| {

@@ -167,7 +167,7 @@ impl TargetEvidence {
     }
 }
 
-/// SHA-256 of a document as compact JSON.
+/// Of the document as compact JSON.
 pub(super) fn digest(document: &impl Serialize) -> Result<String, StoreError> {
     let text = serde_json::to_vec(document)
         .map_err(|error| StoreError::Render { file: "report.json", message: error.to_string() })?;

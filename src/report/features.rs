@@ -1,5 +1,3 @@
-//! Decides for each feature whether it was declared, and whether its clauses showed it.
-
 use std::fmt;
 
 use conformance_contract::clauses::Feature;
@@ -68,7 +66,7 @@ impl TargetReport {
         Feature::ALL.into_iter().filter_map(|feature| self.evidence_of(feature)).collect()
     }
 
-    /// The result of a feature. Violated clauses decide before undecided ones, and these before passed ones.
+    /// Violated clauses decide before undecided ones, and these before passed ones.
     fn evidence_of(&self, feature: Feature) -> Option<FeatureEvidence> {
         if !self.features.supported.contains(&feature) {
             return self.probed(feature);
@@ -141,7 +139,7 @@ mod tests {
     use super::*;
     use crate::{Exit, Features, Judgement, fixture, verify};
 
-    /// Volcano with the declared features, and one case each for GANG-12 and AON-08.
+    /// One case each for GANG-12 and AON-08.
     fn target(declared: &[Feature], healing: Outcome, atomic: Outcome) -> TargetReport {
         let case = |id: &str, clause: &str, outcome: Outcome| {
             let clauses = vec![Judgement { clause: clause.to_owned(), outcome, violations: Vec::new() }];

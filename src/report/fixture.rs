@@ -12,13 +12,13 @@ use super::{
     Judgement, PeakMemory, Provider, Report, Seconds, Settings, TargetReport, Timings, UnsupportedFeature,
 };
 
-/// A small contract that covers every verdict, tier, level, kind of source and backend.
+/// It covers every verdict, tier, level, kind of source and backend.
 const CONTRACT: [&str; 15] = [
     "ADM-01", "AON-01", "AON-02", "AON-08", "AON-10", "TOPO-01", "TOPO-08", "DEL-05", "DEL-06", "DEL-07",
     "KAI-01", "KUBE-01", "VOL-01", "KOORD-01", "EXT-01",
 ];
 
-/// Hides values in snapshots that change with each release of this crate.
+/// Hides values that change with each release of this crate.
 pub(super) fn redacted() -> insta::internals::SettingsBindDropGuard {
     let version = env!("CARGO_PKG_VERSION").replace('.', r"\.");
     let mut settings = insta::Settings::clone_current();
@@ -29,7 +29,7 @@ pub(super) fn redacted() -> insta::internals::SettingsBindDropGuard {
     settings.bind_to_scope()
 }
 
-/// A run of kube-scheduler in two gang scopes. Its cases have every verdict.
+/// kube-scheduler in two gang scopes. The cases have every verdict.
 pub(super) fn report() -> Report {
     let base = super::testing::report(vec![flat(), pod_gang_scope()]);
     Report {
@@ -68,7 +68,7 @@ pub(super) fn report() -> Report {
     }
 }
 
-/// The same run with every backend. Koordinator's scheduler exited, and KAI's was not installed.
+/// Koordinator's scheduler exited, and KAI's was not installed.
 pub(super) fn all_backends() -> Report {
     let mut report = report();
     report.targets.extend([
@@ -93,7 +93,6 @@ pub(super) fn all_backends() -> Report {
     report
 }
 
-/// The same run, interrupted before one of its cases ended.
 pub(super) fn interrupted() -> Report {
     let mut report = report();
     let target = report.targets[0].clone();

@@ -1,5 +1,3 @@
-//! Whether the applicable required clauses of a target hold, and how many were checked, in one line.
-
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -133,7 +131,7 @@ fn environment(result: &ClauseResult) -> Environment {
     clause(&result.id).map_or(Environment::Any, |clause| clause.environment)
 }
 
-/// Whether these providers cannot check clauses for this environment, or only with additional options.
+/// Or only with additional options.
 fn lack(providers: &[&Provider], environment: Environment) -> bool {
     let all = |condition: fn(&str) -> bool| providers.iter().all(|provider| condition(&provider.name));
     match environment {
@@ -199,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Volcano with the declared features. One case checks every applicable clause of four groups.
+    /// One case checks every applicable clause of four groups.
     fn target(declared: &[Feature], found: impl Fn(&str) -> Outcome) -> TargetReport {
         let is_listed =
             |clause: &&Clause| ["AON", "GANG", "KLT", "MIG"].iter().any(|group| clause.id.starts_with(group));

@@ -79,7 +79,7 @@ impl Element {
     }
 }
 
-/// What the schema allows for an element: required and optional attributes, ordered child elements, and text.
+/// By the schema.
 struct Allowed {
     required: &'static [&'static str],
     optional: &'static [&'static str],
@@ -180,7 +180,6 @@ fn schema_problems(element: &Element) -> Vec<String> {
     found
 }
 
-/// Text that is hard to represent in XML.
 const HOSTILE: &str =
     "\u{1b}[31mred\u{1b}[0m \u{0}\u{8}\u{fffe}\u{ffff} ]]> <failure/> & \"quoted\" \r\n\t\u{1f600}";
 

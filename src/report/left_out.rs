@@ -12,11 +12,9 @@ use conformance_contract::verdict::Outcome;
 use super::CaseResult;
 
 const NOT_SELECTED: &str = "not selected";
-/// Prefix of the reason of a case that `--skip` names.
 const SKIPPED: &str = "skipped by --skip ";
 const AFTER_FIRST_FAILURE: &str = "after the first failure (--fail-fast)";
 const INTERRUPTED: &str = "interrupted";
-/// Suffix of the reason of a case in another shard.
 const ELSEWHERE: &str = "does not hold it";
 
 /// The share of a run's cases: shard `number` of `count`, written `2/3`.
@@ -98,7 +96,6 @@ impl CaseResult {
     }
 }
 
-/// [`not_selected`], [`skipped`], [`after_first_failure`] or [in another shard](Shard::elsewhere).
 pub(super) fn is_left_out(outcome: &Outcome) -> bool {
     is_announced(outcome, |reason| {
         [NOT_SELECTED, AFTER_FIRST_FAILURE].contains(&reason)
@@ -111,7 +108,7 @@ pub(super) fn is_elsewhere(outcome: &Outcome) -> bool {
     is_announced(outcome, |reason| reason.ends_with(ELSEWHERE))
 }
 
-/// Whether the outcome was announced, for reasons that all meet the condition.
+/// For reasons that all meet the condition.
 fn is_announced(outcome: &Outcome, condition: impl Fn(&str) -> bool) -> bool {
     outcome.announced && !outcome.reasons.is_empty() && outcome.reasons.iter().all(|reason| condition(reason))
 }

@@ -1,7 +1,7 @@
 //! Addresses of clauses. If an address was set at build time, links lead to the published page of the
 //! clause's group, otherwise to the clause in the report's own page.
 
-/// The folder of the published pages, such as `https://example.com/grove-conformance/contract`.
+/// Such as `https://example.com/grove-conformance/contract`.
 const PUBLISHED: Option<&str> = option_env!("GROVE_CONFORMANCE_CONTRACT_URL");
 
 /// The address of a clause's published page, if this build has one.
@@ -9,7 +9,7 @@ pub fn published(clause: &str) -> Option<String> {
     PUBLISHED.and_then(|folder| page_below(folder, clause))
 }
 
-/// A clause as a Markdown link. The other files of the report are in the same folder.
+/// The other files of the report are in the same folder.
 pub(super) fn clause_link(clause: &str) -> String {
     let address = published(clause).unwrap_or_else(|| format!("report.html#{clause}"));
     format!("[{clause}]({address})")

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::{Exit, MergeInput, fixture, merge, not_selected, verify};
 
-    /// The report of a shard of the fixture. A filter excludes every third case.
+    /// A filter excludes every third case.
     fn shard(text: &str) -> Report {
         let (shard, mut report): (Shard, _) = (text.parse().unwrap(), fixture::report());
         for target in &mut report.targets {

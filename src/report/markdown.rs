@@ -1,5 +1,4 @@
-//! Renders a report as Markdown: the summary and the matrix, violations with their proof, undecided and
-//! unsupported clauses with their reasons, and how the run was made.
+//! Renders a report as Markdown.
 
 use std::fmt::{self, Write};
 
@@ -104,7 +103,6 @@ fn write_features(out: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-/// Explains three rows of the counts.
 const CLASSES: &str = "Agnostic (the controller alone), sensitive (the scheduler too) and capability-bound \
     (a declared feature) are the classes of Grove's proposal 592.";
 
@@ -281,7 +279,7 @@ pub(super) fn write_rule(out: &mut String, columns: usize) -> fmt::Result {
     writeln!(out, "{}|", "|---".repeat(columns))
 }
 
-/// The text on one line and without HTML outside of `code`, because reasons quote webhooks and schedulers.
+/// On one line and without HTML outside of `code`, because reasons quote webhooks and schedulers.
 pub(super) fn escaped(text: &str) -> String {
     let line = text.replace(['\n', '\r'], " ");
     let parts = line.split('`').enumerate().map(|(part, text)| match part % 2 {

@@ -106,7 +106,6 @@ pub fn merge(sources: &[MergeInput], command: String) -> Result<Report, MergeErr
     })
 }
 
-/// An interrupted case has no other result, or a document is incomplete for another reason than its cases.
 fn incomplete_reason(sources: &[MergeInput], merged: &Report) -> Option<String> {
     let mut incomplete = sources.iter().filter(|source| source.report.incomplete);
     let is_unfinished = !merged.interrupted().is_empty();
@@ -174,7 +173,7 @@ fn timings(sources: &[MergeInput]) -> Timings {
     }
 }
 
-/// The distinct providers except that of the first document.
+/// Except that of the first document.
 fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     let mut known: Vec<&Provider> = Vec::new();
     for provider in sources.iter().flat_map(|source| source.report.providers()) {
@@ -185,7 +184,7 @@ fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     known.into_iter().skip(1).cloned().collect()
 }
 
-/// The distinct programs in the order of the documents. Clusters can have several programs of one name.
+/// In the order of the documents. Clusters can have several programs of one name.
 fn components(sources: &[MergeInput]) -> Vec<Component> {
     let mut known: Vec<&Component> = Vec::new();
     for component in sources.iter().flat_map(|source| &source.report.components) {
@@ -196,7 +195,6 @@ fn components(sources: &[MergeInput]) -> Vec<Component> {
     known.into_iter().cloned().collect()
 }
 
-/// Checks that two documents with a common provider used the same cluster version and programs.
 fn same_cluster(first: &MergeInput, other: &MergeInput) -> Result<(), MergeError> {
     let is_shared = |of: &&Provider| first.report.provider_names().contains(&of.name.as_str());
     let providers: Vec<_> = other.report.providers().into_iter().filter(is_shared).collect();
@@ -252,7 +250,7 @@ fn targets(sources: &[MergeInput]) -> Result<Vec<TargetReport>, MergeError> {
     all.iter().filter_map(|parts| target(parts, names.len() > 1).transpose()).collect()
 }
 
-/// Merges the parts of one target. If there are several providers, each case gets the name of its provider.
+/// If there are several providers, each case gets the name of its provider.
 fn target(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Option<TargetReport>, MergeError> {
     let [first, rest @ ..] = parts else { return Ok(None) };
     let one = first.target;
@@ -288,8 +286,8 @@ fn features(parts: &[TargetPart<'_>], mut features: Features) -> Features {
     features
 }
 
-/// Returns each case once per provider that ran it. A case that no provider ran comes from the document with
-/// the most information about it ([`Knowledge`]).
+/// Each case once per provider that ran it. A case that no provider ran comes from the document with the most
+/// information about it ([`Knowledge`]).
 fn cases(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Vec<CaseResult>, MergeError> {
     let mut chosen: Vec<(&TargetPart<'_>, &CaseResult)> = Vec::new();
     for part in parts {
@@ -325,15 +323,14 @@ fn cases(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Vec<Ca
     Ok(taken.collect())
 }
 
-/// How much information a document has about a case, least first.
+/// Least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Knowledge {
     LeftOut,
-    /// The run was interrupted before the case ended.
     Interrupted,
-    /// The case did not start, for a reason: unsupported, or announced as not run.
+    /// For a reason: unsupported, or announced as not run.
     NotStarted,
-    /// The case ran, or should have run.
+    /// Or should have run.
     Ran,
 }
 
@@ -356,7 +353,7 @@ impl<'a> TargetPart<'a> {
         case.provider.as_deref().unwrap_or(&self.source.report.provider.name)
     }
 
-    /// The case with its violations, and with artifacts relative to the merged report.
+    /// With artifacts relative to the merged report.
     fn taken(&self, case: &CaseResult) -> CaseResult {
         let mut taken = self.target.with_violations(case);
         let folder = |inner: &String| self.source.folder.join(inner).display().to_string();

@@ -206,7 +206,7 @@ fn artifact_paths_are_relative_to_the_merged_report() {
     assert_eq!(verify(&merged), Ok(()));
 }
 
-/// A run of Volcano with one case per environment. Only the cases of the environments in `ran` ran.
+/// One case per environment. Only the cases of the environments in `ran` ran.
 fn run(provider: &str, ran: &[Environment]) -> MergeInput {
     let supported = vec![Feature::GangScheduling, Feature::Kubelet];
     let is_listed =
@@ -241,7 +241,7 @@ fn local() -> MergeInput {
     local
 }
 
-/// A run with kind, with another Kubernetes build than `local`.
+/// Another Kubernetes build than that of `local`.
 fn kind() -> MergeInput {
     let mut kind = run("kind", &[Environment::Any, Environment::Kubelet]);
     kind.report.components = fixture::report().components;
@@ -250,7 +250,7 @@ fn kind() -> MergeInput {
     kind
 }
 
-/// A run of only the upgrade cases, with the older operator in addition to the newer one.
+/// It has the older operator in addition to the newer one.
 fn upgrade() -> MergeInput {
     let mut upgrade = run("local", &[Environment::Upgrade]);
     upgrade.file = "upgrade/report.yaml".into();

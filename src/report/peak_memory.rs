@@ -1,5 +1,3 @@
-//! The peak memory of programs.
-
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,3 @@
-//! The reason of a clause that is undecided because another clause was violated.
-
 /// The reason of a clause that depends on the clause `violated`.
 pub fn precondition_failed(violated: &str, message: &str) -> String {
     format!("precondition failed, {violated} is violated: {message}")

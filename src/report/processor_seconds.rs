@@ -1,5 +1,3 @@
-//! The processor time of programs.
-
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +19,6 @@ impl ProcessorSeconds {
         self.0.is_empty()
     }
 
-    /// The sum over all programs.
     pub(super) fn total(&self) -> Seconds {
         self.0.values().copied().sum()
     }

@@ -22,7 +22,7 @@ pub struct Published {
     pub report: CompactReport,
 }
 
-/// The lines of README.md around the generated part.
+/// Of README.md, around the generated part.
 const BEGIN: &str = "<!-- begin results: `grove-conformance report results` writes this part -->\n";
 const END: &str = "<!-- end results -->\n";
 
@@ -34,7 +34,7 @@ What schedulers and operators do, by part of the [contract](../docs/contract/REA
 [CONTRIBUTING.md](CONTRIBUTING.md) explains how to make, check and contribute a report.
 ";
 
-/// The folders that a page links to, relative to the page.
+/// Relative to the page.
 struct Folders {
     results: &'static str,
     docs: &'static str,
@@ -43,7 +43,7 @@ struct Folders {
 const IN_RESULTS: Folders = Folders { results: "", docs: "../docs/" };
 const IN_README: Folders = Folders { results: "results/", docs: "docs/" };
 
-/// Verdicts of a cell after the passed clauses, with their words.
+/// In a cell, after the passed clauses.
 const SHOWN: [(Verdict, &str); 5] = [
     (Verdict::Fail, "fail"),
     (Verdict::Flaky, "flaky"),
@@ -134,7 +134,7 @@ fn heading(operator: &Implementation) -> String {
     }
 }
 
-/// The targets of these reports by scheduler, each with its report.
+/// By scheduler, each with its report.
 fn targets<'a>(reports: &[&'a Published]) -> Vec<(&'a Published, &'a CompactTarget)> {
     let mut found: Vec<(&'a Published, &'a CompactTarget)> = Vec::new();
     for &one in reports {
@@ -245,7 +245,7 @@ fn tally(verdicts: &[Verdict]) -> String {
     text
 }
 
-/// The contract's version, marked if it is not the current one.
+/// It is marked if it is not the current one.
 fn contract(version: &str) -> String {
     let parsed = |text: &str| -> Vec<u64> { text.split('.').map_while(|part| part.parse().ok()).collect() };
     match parsed(version).cmp(&parsed(VERSION)) {

@@ -62,7 +62,7 @@ impl Reason<'_> {
     }
 }
 
-/// Joins consecutive ids: `AON-01..03` for AON-01, AON-02, AON-03.
+/// `AON-01..03` for AON-01, AON-02, AON-03.
 pub(super) fn ranges(ids: &[&str]) -> Vec<String> {
     let follows = |last: &str, next: &str| match (last.split_once('-'), next.split_once('-')) {
         (Some((a, last)), Some((b, next))) => {

@@ -33,7 +33,7 @@ struct Ended {
     at: Timestamp,
     target: String,
     result: CaseResult,
-    /// Violations by clause id.
+    /// By clause id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     violations: BTreeMap<String, Vec<Violation>>,
 }
@@ -43,7 +43,7 @@ struct Ended {
 pub struct ResultsFile {
     path: PathBuf,
     file: File,
-    /// Length of all complete lines, in bytes.
+    /// Of all complete lines, in bytes.
     length: u64,
 }
 

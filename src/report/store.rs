@@ -126,7 +126,7 @@ pub fn read(path: &Path) -> Result<Report, StoreError> {
         .map_err(|error| StoreError::Malformed { path: path.to_owned(), message: error.to_string() })
 }
 
-/// Writes a document as JSON to a `.json` file, otherwise as YAML.
+/// JSON to a `.json` file, otherwise YAML.
 pub(super) fn write_document(path: &Path, document: &impl Serialize) -> Result<(), StoreError> {
     let render = |message| StoreError::Render { file: "the document", message };
     let text = match is_json(path) {
@@ -138,7 +138,6 @@ pub(super) fn write_document(path: &Path, document: &impl Serialize) -> Result<(
     write_text(path, &text)
 }
 
-/// Reads a document of the expected kind from a JSON or YAML file.
 pub(super) fn read_document<T: DeserializeOwned>(path: &Path, wanted: &'static str) -> Result<T, StoreError> {
     let text = text(path)?;
     parse::<Head>(path, &text)?.document(path, &text, wanted)
@@ -158,7 +157,7 @@ impl Default for Head {
 }
 
 impl Head {
-    /// Parses the document if it has the expected kind and this version.
+    /// If it has the expected kind and this version.
     fn document<T: DeserializeOwned>(
         self,
         path: &Path,

@@ -79,7 +79,7 @@ pub fn summarize(clauses: &[ClauseResult]) -> Summary {
 type CountOf = fn(&Summary) -> Counts;
 
 impl Summary {
-    /// Every count with its name, in the order of the renderings.
+    /// In the order of the renderings.
     pub(super) const COUNTS: [(&str, CountOf); 8] = [
         ("core", |summary| summary.core),
         ("extended", |summary| summary.extended),

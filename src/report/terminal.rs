@@ -68,7 +68,7 @@ fn write_end(out: &mut String, report: &Report) -> fmt::Result {
     )
 }
 
-/// Writes the matrix. Its columns are narrow: six targets fit into 80 characters.
+/// The columns are narrow: six targets fit into 80 characters.
 fn write_matrix(out: &mut String, report: &Report) -> fmt::Result {
     let sections = matrix(report);
     let rows = || sections.iter().flat_map(|section| &section.rows);
@@ -114,7 +114,6 @@ fn write_counts(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out)
 }
 
-/// Writes the result of each target, with the number of clauses per verdict.
 fn write_results(out: &mut String, report: &Report) -> fmt::Result {
     for target in &report.targets {
         let (headline, counts) = (target.headline(&report.providers()), target.summary.all());
@@ -146,7 +145,7 @@ fn heads(report: &Report) -> impl Iterator<Item = String> {
     report.targets.iter().map(|target| target.head().join("\n"))
 }
 
-/// The table as lines with one space between columns. A head may have several lines, a row has one.
+/// One space between columns. A head may have several lines, a row has one.
 fn aligned(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(head).add_rows(rows);
@@ -184,7 +183,7 @@ fn write_violated(out: &mut String, ListedViolation { target, clause }: &ListedV
     writeln!(out)
 }
 
-/// Writes each reason once, the most important first, with all its clauses.
+/// Each reason once, the most important first, with all its clauses.
 fn write_reasons(out: &mut String, report: &Report, verdicts: &[Verdict]) -> fmt::Result {
     let reasons = reasons(report, verdicts);
     for reason in &reasons {

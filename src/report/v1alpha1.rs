@@ -89,7 +89,6 @@ mod tests {
     use super::*;
     use crate::{Outcome, Report, read, verify};
 
-    /// A report of suite version 0.1.0 with one backend and one case.
     const REPORT: &str = r#"
 apiVersion: conformance.grove.io/v1alpha1
 kind: ConformanceReport

@@ -9,7 +9,7 @@ use conformance_install::schedulers;
 use crate::build::QUICK_GO;
 use crate::{Cli, stderr, stdout};
 
-/// With the source of every module in `source` in the home. Falls back to [`QUICK_GO`].
+/// [`QUICK_GO`] with the source of every module in `source` in the home.
 const GO_WITH_SOURCE: &str = r#"case $1 in list) echo "$HOME/source"; exit;; esac"#;
 
 /// The other programs are small scripts.
