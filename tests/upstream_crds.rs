@@ -160,7 +160,7 @@ fn collect(path: &str, schema: &Value, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Or something above `path`.
+/// Whether `pattern` names `path` of `kind`, or something above it.
 fn covers(pattern: &str, kind: &str, path: &str) -> bool {
     let rest = match pattern.strip_prefix('*') {
         Some(suffix) => path.split_once(suffix).map(|(_, rest)| rest),

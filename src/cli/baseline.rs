@@ -1,4 +1,4 @@
-//! `run --baseline REPORT`.
+//! `run --baseline REPORT`: compares the run with an earlier one.
 
 use std::path::Path;
 

@@ -23,7 +23,7 @@ const DOCUMENT: &str = "behaviour.json";
 const PAGE: &str = "behaviour.md";
 /// In the folder of the results.
 const COLUMNS: &str = "behaviour";
-/// For the files of all columns, in bytes.
+/// Bytes of the files of all columns.
 const MOST: u64 = 3_000_000;
 
 pub(crate) fn publish(args: &BehaviourArgs) -> Result<Exit, Failure> {
@@ -182,8 +182,8 @@ fn read_columns(results: &Path) -> Result<Vec<Behaviour>, Failure> {
     Ok(columns)
 }
 
-/// A page that its documents do not give, an excerpt that is too large or gives another answer, and files
-/// that no document names.
+/// Finds a page that its documents do not give, an excerpt that is too large or gives another answer, and
+/// files that no document names.
 fn problems(results: &Path) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     let columns = read_columns(results)?;

@@ -183,7 +183,7 @@ async fn spec(args: &CreateArgs, given: &ProgramRequest, console: &Console) -> R
     Ok(ClusterSpec { has_controller, operator, ..spec })
 }
 
-/// Unless `pid` is `None`.
+/// Does nothing if `pid` is `None`.
 struct StopSupervisor {
     pid: Option<u32>,
 }

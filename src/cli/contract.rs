@@ -104,7 +104,7 @@ fn named_or_all(ids: &[String]) -> Result<Vec<&'static Clause>, Failure> {
     Ok(found.concat())
 }
 
-/// In upper or lower case.
+/// `id` may be in lower case.
 fn named(id: &str) -> Result<Vec<&'static Clause>, Failure> {
     let is_named = |clause: &&Clause| {
         let group = clause.group().map(|group| group.id).unwrap_or_default();

@@ -18,7 +18,7 @@ use super::args::FeasibilityArgs;
 use super::request::Request;
 use super::{Failure, output, run};
 
-/// Of the manifests and nodes of disagreements.
+/// For the manifests and nodes of disagreements.
 const FOLDER: &str = "disagreements";
 
 pub(crate) async fn feasibility(
@@ -45,7 +45,7 @@ pub(crate) async fn feasibility(
     Ok(if found.is_empty() { exit } else { exit.max(Exit::NotConformant) })
 }
 
-/// Their ids, with the reasons. The check may disagree with a scheduler or with the draw.
+/// The reasons by id. The check may disagree with a scheduler or with the draw.
 fn disagreements<'a>(pairs: &'a [Judged], targets: &[TargetReport]) -> BTreeMap<&'a str, Vec<String>> {
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for pair in pairs {

@@ -20,7 +20,7 @@ const USAGE_ERROR: &str = "usage error";
 enum Outcome {
     /// The exit code, and the clauses that decided it.
     Judged(Exit, String),
-    /// Because of the manifest or of the options.
+    /// The manifest or the options are wrong.
     Refused(&'static str, String),
     /// The machine or the cluster failed.
     Failed(String),
@@ -160,7 +160,7 @@ fn report_folders(manifests: &[PathBuf]) -> Vec<&OsStr> {
     folders
 }
 
-/// Each with its target if there are several. If the run passed, the clauses that it could not judge.
+/// Each clause with its target if there are several. If the run passed, the clauses that it could not judge.
 fn clauses(report: &Report, exit: Exit) -> String {
     let mut found = Vec::new();
     for target in &report.targets {
@@ -183,7 +183,7 @@ fn clauses(report: &Report, exit: Exit) -> String {
     }
 }
 
-/// A reason for which every manifest was refused is about the options.
+/// A reason that all manifests share is about the options.
 fn wrong_options(rows: &[(String, Outcome)]) -> Option<&str> {
     let first = usage_error(rows.first()?)?;
     rows.iter().all(|row| usage_error(row) == Some(first)).then_some(first)

@@ -10,7 +10,7 @@ use conformance_programs::components::Progress;
 use super::Failure;
 use super::request::ProgramRequest;
 
-/// Nothing would start their programs.
+/// Rejects other programs, because nothing would start them.
 pub(crate) fn only_pinned(programs: &ProgramRequest, reason: &str) -> Result<(), Failure> {
     let checkout = programs.checkouts.first().map(|(name, _)| format!("{name}=src:DIR"));
     let version = programs.versions.first().map(|selected| format!("{}=version:V", selected.name()));

@@ -333,7 +333,7 @@ async fn programs(
     Ok(Programs { replaced: replaced(programs, spec, console).await?, ..parts.with(toolbox, controller)? })
 }
 
-/// Always in their pinned version.
+/// The programs have their pinned version, regardless of `--component`.
 async fn replaced(
     programs: &ProgramRequest,
     spec: &ClusterSpec,

@@ -141,8 +141,8 @@ fn chosen(
     }
 }
 
-/// The seed determines it. One mutant of each group of clauses, then a second of each, and so on, in the
-/// order of the tables. Equivalent mutants are left out.
+/// The seed determines the sample: one mutant of each group of clauses, then a second of each, and so on, in
+/// the order of the tables. Equivalent mutants are left out.
 fn sampled<'a>(mut mutants: Vec<&'a Mutant>, args: &MutantsArgs) -> Vec<&'a Mutant> {
     let Some(size) = args.sample else { return mutants };
     mutants.retain(|mutant| mutant.equivalent.is_none());

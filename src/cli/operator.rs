@@ -1,4 +1,4 @@
-//! `--operator`.
+//! `--operator`: judges another operator instead of the reference operator.
 
 use std::path::Path;
 
@@ -25,8 +25,7 @@ pub(crate) async fn opened(
     }
 }
 
-/// An operator of `--upgrade-from`; `None` for the reference operator. It is not tested, so its
-/// declaration does not matter.
+/// `None` for the reference operator. It is not tested, so its declaration does not matter.
 pub(crate) async fn replaced(source: &OperatorSource) -> Result<Option<Opened>, Failure> {
     opened(source, None).await.map_err(|failure| match failure {
         Failure::Usage(text) => Failure::Usage(format!("--upgrade-from: {text}")),

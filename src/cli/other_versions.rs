@@ -34,7 +34,7 @@ pub(crate) async fn schedulers(
     Ok(built)
 }
 
-/// They are not built yet.
+/// The programs are not built yet.
 pub(crate) async fn overrides(
     programs: &ProgramRequest,
     kubernetes: Kubernetes,

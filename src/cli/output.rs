@@ -25,7 +25,7 @@ pub(crate) fn say(text: &str) {
 
 pub(crate) struct Console {
     quiet: bool,
-    /// Of a failure's reason.
+    /// Maximum for a failure's reason.
     reason_lines: usize,
     bar: ProgressBar,
     terminal: bool,
@@ -94,7 +94,7 @@ impl Console {
         if quiet { Self { quiet, ..Self::on(false) } } else { Self::default() }
     }
 
-    /// Shows one line per failure, for runs in which failures are expected.
+    /// For runs in which failures are expected.
     pub(crate) fn brief() -> Self {
         Self { reason_lines: 1, ..Self::default() }
     }

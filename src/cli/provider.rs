@@ -1,4 +1,4 @@
-//! `--provider`.
+//! Chooses the cluster of a run: local processes, kind, or an existing cluster.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -59,7 +59,7 @@ pub(crate) async fn origin(
     Ok((origin, programs))
 }
 
-/// How to reach the user's cluster: by a kubeconfig, or by the service account in a pod of that cluster.
+/// By a kubeconfig, or by the service account in a pod of that cluster.
 pub(crate) async fn access(kubeconfig: &KubeconfigSource) -> Result<Access, Failure> {
     if kubeconfig.is_given() {
         readable(kubeconfig).await?;

@@ -53,7 +53,7 @@ impl Builds {
         }
     }
 
-    /// If this one has run for `elapsed`.
+    /// Until all builds have ended, if this one has run for `elapsed`.
     pub(crate) fn left(&self, name: &str, elapsed: Duration) -> Option<Duration> {
         let place = self.place(name)?;
         let pace = (self.took + PRIOR) / (self.usual + PRIOR);
@@ -69,7 +69,7 @@ impl Builds {
 
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
-    /// Usual seconds.
+    /// The usual seconds of all cases that run, and of the finished ones.
     all: f64,
     ended: f64,
 }

@@ -189,7 +189,7 @@ fn source(file: &Path, report: Report, into: &Path) -> Result<MergeInput, Failur
     Ok(MergeInput { file: file.to_owned(), folder: relative_path(&from, to), report })
 }
 
-/// The relative path between two folders. Both are absolute and without symbolic links.
+/// Both folders are absolute and without symbolic links.
 fn relative_path(from: &Path, to: &Path) -> PathBuf {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);

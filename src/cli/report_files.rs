@@ -10,8 +10,7 @@ use conformance_run::interruption::Interruption;
 use super::request::{Cases, Request};
 use super::{Failure, load, output};
 
-/// Also annotates the GitHub workflow that runs it. If `quiet`, only its failures, errors and results are
-/// printed.
+/// Also annotates the GitHub workflow that runs it. If `quiet`, prints only failures, errors and results.
 pub(crate) fn write(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     print(report, quiet);
     store(folder, report)

@@ -27,7 +27,7 @@ pub(crate) fn compact(args: &CompactArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// It may have any verdicts.
+/// The verdicts of the report do not matter.
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let file = args.file.display();
     let compact = report::read_compact(&args.file).map_err(usage)?;

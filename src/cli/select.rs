@@ -73,7 +73,7 @@ pub(crate) fn plan(
 
 type Skipped = Vec<(&'static Case, String)>;
 
-/// Each with the word.
+/// Also returns the removed cases, each with the word.
 fn without_skipped(
     cases: Vec<&'static Case>,
     skip: &[String],

@@ -38,7 +38,6 @@ pub(crate) fn tests(args: &TestsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// The seconds of each target and case in a report.
 fn measured(path: Option<&Path>) -> Result<BTreeMap<(String, String), f64>, Failure> {
     let Some(path) = path else { return Ok(BTreeMap::new()) };
     let report = report::read(path).map_err(|error| Failure::Usage(error.to_string()))?;

@@ -131,7 +131,7 @@ fn environment(result: &ClauseResult) -> Environment {
     clause(&result.id).map_or(Environment::Any, |clause| clause.environment)
 }
 
-/// Or only with additional options.
+/// Whether these providers cannot check clauses for this environment, or only with additional options.
 fn lack(providers: &[&Provider], environment: Environment) -> bool {
     let all = |condition: fn(&str) -> bool| providers.iter().all(|provider| condition(&provider.name));
     match environment {

@@ -108,7 +108,7 @@ pub(super) fn is_elsewhere(outcome: &Outcome) -> bool {
     is_announced(outcome, |reason| reason.ends_with(ELSEWHERE))
 }
 
-/// For reasons that all meet the condition.
+/// Whether the outcome was announced, for reasons that all meet the condition.
 fn is_announced(outcome: &Outcome, condition: impl Fn(&str) -> bool) -> bool {
     outcome.announced && !outcome.reasons.is_empty() && outcome.reasons.iter().all(|reason| condition(reason))
 }

@@ -328,9 +328,9 @@ fn cases(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Vec<Ca
 enum Knowledge {
     LeftOut,
     Interrupted,
-    /// For a reason: unsupported, or announced as not run.
+    /// The case did not start, for a reason: unsupported, or announced as not run.
     NotStarted,
-    /// Or should have run.
+    /// The case ran, or should have run.
     Ran,
 }
 

@@ -157,7 +157,7 @@ impl Default for Head {
 }
 
 impl Head {
-    /// If it has the expected kind and this version.
+    /// Only if the document has the expected kind and this version.
     fn document<T: DeserializeOwned>(
         self,
         path: &Path,

@@ -46,7 +46,6 @@ impl Artifacts {
         attempt: usize,
     ) -> Self {
         let name = case.id.replace('/', "-");
-        // A retry does not overwrite the artifacts of the earlier attempt.
         let name = if attempt == 0 { name } else { format!("{name}-retry-{attempt}") };
         let folder = PathBuf::from("artifacts").join(target.slug()).join(name);
         let cluster = test_cluster.cluster.clone();

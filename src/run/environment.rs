@@ -70,7 +70,7 @@ pub struct Environment {
     dedicated_started: AtomicU32,
     /// Lets one upgrade case run at a time. Each starts its own control plane, which this slot does not keep.
     upgrades: ClusterSlot,
-    /// As long as the last upgrade case uses it.
+    /// Kept as long as the last upgrade case uses it.
     upgraded: Mutex<Weak<TestCluster>>,
     cases: AtomicU32,
     stays: Stays,
@@ -144,7 +144,7 @@ impl Environment {
         &self.interruption
     }
 
-    /// Until the returned JoinSet is shut down or dropped. Needs a Tokio runtime.
+    /// Ends when the returned JoinSet is shut down or dropped. Needs a Tokio runtime.
     pub fn grow_in_background(self: &Arc<Self>) -> JoinSet<()> {
         let mut growing = JoinSet::new();
         if self.settings.grows {

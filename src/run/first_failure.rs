@@ -1,4 +1,4 @@
-//! `--fail-fast`.
+//! `--fail-fast`: no case starts after the first failure.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -19,7 +19,7 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// At other times a run has nothing to end in order.
+    /// Requests are accepted while the guard exists. At other times a run has nothing to end in order.
     #[must_use]
     pub fn accept_requests(&self) -> AcceptingRequests<'_> {
         self.accepts_requests.store(true, Ordering::Relaxed);

@@ -80,7 +80,7 @@ fn together(
     undecided_by(Decision { feasibility: Feasibility::Fits, ..all }, undecided)
 }
 
-/// Without topology constraints.
+/// The cliques and gangs of all, without topology constraints.
 fn merged(resolved: &[Resolved]) -> (Value, Vec<Gang>) {
     let (mut cliques, mut gangs) = (Vec::new(), Vec::new());
     for Resolved { set, .. } in resolved {

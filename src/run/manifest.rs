@@ -155,7 +155,7 @@ impl Companion {
 
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
-    /// With the numbers of their documents.
+    /// Each with the number of its document.
     pub(crate) sets: Vec<(usize, Value)>,
     /// In the order of their creation: cluster-scoped ones first.
     pub(crate) companions: Vec<Companion>,

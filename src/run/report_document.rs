@@ -15,7 +15,7 @@ use crate::environment::Environment;
 use crate::provenance::{components, own_digest, provider, scheduler_version};
 use crate::run_plan::RunPlan;
 
-/// In process statistics.
+/// The name in process statistics.
 pub(crate) const OWN_NAME: &str = "grove-conformance";
 
 pub fn title(target: Target) -> String {

@@ -46,7 +46,7 @@ impl<'a> ResultsWriter<'a> {
         Ok(results)
     }
 
-    /// Every planned case is interrupted in it.
+    /// Writes the report in which every planned case is interrupted.
     async fn write_run(&mut self) {
         let mut planned = BTreeMap::new();
         self.plan.fill(&mut planned, &conformance_report::interrupted());

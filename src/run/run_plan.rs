@@ -19,15 +19,14 @@ use crate::verdict::{checked_clauses, result_without_run};
 
 #[derive(Debug, Clone)]
 pub struct RunPlan {
-    /// The targets, one per column of the report.
     pub targets: Vec<Target>,
     pub chosen: Vec<&'static Case>,
     pub left_out: Vec<&'static Case>,
-    /// The cases that `--skip` excludes, each with its word.
+    /// Each with its word of `--skip`.
     pub skipped: Vec<(&'static Case, String)>,
-    /// The shard of a larger run; `None` for a whole run.
+    /// `None` for a whole run.
     pub shard: Option<ShardSelection>,
-    /// The clauses in the report: the whole contract, or those that a user's own workload can show.
+    /// The whole contract, or the clauses that a user's own workload can show.
     pub clauses: Vec<Clause>,
 }
 
@@ -126,7 +125,7 @@ pub fn runs_locally(case: &Case, target: Target) -> bool {
         && case.group() != "mig"
 }
 
-/// The usual duration of a case on a target. A case with a known deviation also waits for a timeout.
+/// A case with a known deviation also waits for a timeout.
 fn usual_length(case: &Case, target: Target) -> Duration {
     let timeout =
         if deviations::may_show(case.id, target) { limits::SCHEDULING.length } else { Duration::ZERO };

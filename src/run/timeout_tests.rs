@@ -110,7 +110,6 @@ fn a_timeout_of_the_harness_or_of_a_clause_that_is_not_owed_is_an_error() {
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
 }
 
-/// As histories store them.
 fn submitted(case: &Case) -> Vec<Value> {
     let mut documents = grove_yaml::documents(case.manifest).unwrap();
     let kinds = ["PodCliqueSet", "Pod", "TrainJob", "TrainingRuntime"];

@@ -121,7 +121,7 @@ fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) 
     Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
 }
 
-/// Also as a precondition of others.
+/// Includes violations that are preconditions of other clauses.
 fn violations_of<'a>(
     id: &str,
     findings: impl Iterator<Item = &'a Finding>,
@@ -155,7 +155,7 @@ fn first_violated<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<Cul
     violated.next()
 }
 
-/// If the target must satisfy their clauses.
+/// Only of clauses that the target must satisfy.
 fn violated_preconditions(target: Target, findings: &[Finding]) -> Vec<Finding> {
     let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
     let violated = findings.iter().filter_map(|finding| match finding.ruling {
@@ -319,7 +319,7 @@ fn outcome<'a>(
             Err(Broken::NotAsked(reason)) => not_asked.push(reason.clone()),
         }
     }
-    // It may explain the last reason.
+    // The driver's stop may explain the last reason.
     let with_stop = |mut reasons: Vec<String>| {
         if let (Some(stop), Some(last)) = (stop, reasons.last_mut()) {
             *last = format!("{last}\n{stop}");

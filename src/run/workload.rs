@@ -139,7 +139,7 @@ fn room(template: Option<&NodeTemplate>) -> u32 {
     template.map_or(PODS, |template| template.pods)
 }
 
-/// Their number of pods is not limited.
+/// The number of pods per node is not limited.
 fn decide(manifest: &Manifest, nodes: &[Nodes], knowledge: Knowledge) -> Decision {
     let object = |(index, node): (usize, &Nodes)| {
         // The real values contain the case's namespace, which no manifest can know. The case's pods tolerate
@@ -270,14 +270,14 @@ fn of_each(history: &History, decide: impl Fn(&str, &[Gang]) -> Ruling) -> Rulin
     all(sets(history)?.into_iter().map(|set| decide(set, &history.gangs(set)?)))
 }
 
-/// For another PodCliqueSet with a higher priority.
+/// Whether pods may be evicted for a PodCliqueSet with a higher priority.
 fn may_preempt(history: &History) -> bool {
     let submitted = &history.header.submitted;
     let priorities: BTreeSet<&str> = submitted.values().flat_map(priority_classes).collect();
     submitted.len() > 1 && priorities.len() > 1
 }
 
-/// `""` without one.
+/// `""` for pods without a priority class.
 fn priority_classes(set: &Value) -> impl Iterator<Item = &str> {
     let template = &set["spec"]["template"];
     list(&template["cliques"]).iter().map(|clique| {

@@ -130,7 +130,8 @@ fn a_working_tree_that_does_not_compile_is_reported_before_anything_else_is_buil
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
 
-/// Its module proxy has every version of etcd. Adds a line per resolved version to `resolved` in the home.
+/// A Go whose module proxy has every version of etcd. It adds a line per resolved version to `resolved` in
+/// the home.
 const GO_WITH_VERSIONS: &str = r#"case $1 in
 get) echo "$2" >> "$HOME/resolved"; echo "m v1.0.0 h1:x" > go.sum; exit;;
 mod)

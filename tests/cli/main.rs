@@ -51,7 +51,7 @@ impl Cli {
         path.display().to_string()
     }
 
-    /// Into `bin` in the home.
+    /// Writes this script as `go` into `bin` in the home.
     fn go(&self, script: &str) {
         let go = self.home.path().join("bin/go");
         // Keep an existing script, because a second process may be running it.

@@ -91,7 +91,7 @@ fn a_failed_log_write_does_not_change_the_exit_code() {
     assert_eq!(status.code(), Some(3));
 }
 
-/// It serves only Kubernetes' core, and knows the user.
+/// Serves only Kubernetes' core, knows the user, and permits nothing.
 fn forbidding_api_server() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = format!("http://{}", listener.local_addr().expect("an address"));
@@ -103,7 +103,6 @@ fn forbidding_api_server() -> String {
     server
 }
 
-/// The requests of one connection.
 fn answer(stream: std::net::TcpStream) {
     use std::io::{BufRead, BufReader, Read, Write};
     let mut reader = BufReader::new(stream);

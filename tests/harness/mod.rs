@@ -18,7 +18,7 @@ use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-/// Builds are slow.
+/// One line per build, because builds are slow.
 pub(crate) struct Lines;
 
 #[allow(clippy::print_stderr)]

@@ -45,7 +45,7 @@ pub(super) async fn stop(cluster: Arc<LocalCluster>, test_cluster: TestCluster) 
     Ok(())
 }
 
-/// Nodes of 8 GPUs.
+/// The nodes have 8 GPUs.
 pub(super) async fn start_with_nodes(
     spec: &ClusterSpec,
     programs: Programs,

@@ -25,7 +25,7 @@ impl Fields {
         Self { schema: schemars::schema_for!(RunOptions).to_value() }
     }
 
-    /// `cluster.oneEtcd=true`.
+    /// `word` is a path and a value: `cluster.oneEtcd=true`.
     pub(super) fn set(&self, tree: &mut Value, word: &str) -> Result<(), Failure> {
         let usage = |reason: &str| Failure::Usage(format!("--set {word}: {reason}"));
         let Some((path, text)) = word.split_once('=') else {
@@ -113,7 +113,7 @@ fn kind(schema: &Value) -> Kind {
     }
 }
 
-/// The error is what was expected.
+/// The error names what was expected.
 fn value_of(kind: Kind, text: &str) -> Result<Value, &'static str> {
     match kind {
         Kind::Boolean => text.parse().map(Value::Bool).map_err(|_| "true or false"),

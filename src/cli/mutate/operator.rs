@@ -1,4 +1,5 @@
-//! Only the operator of the control plane restarts, with the number of a mutation in its environment.
+//! The control plane on which mutations run. Only its operator restarts, with the number of a mutation in its
+//! environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -111,7 +112,7 @@ impl MutatedOperator {
         }
     }
 
-    /// Unless it already runs with the current variables. Returns whether it is ready.
+    /// Not if the operator already runs with the current variables. Returns whether it is ready.
     async fn switch(
         &self,
         environment: &Environment,

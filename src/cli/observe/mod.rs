@@ -31,23 +31,19 @@ use crate::report_files::command;
 use crate::request::Request;
 use crate::{Failure, run, unknown};
 
-/// The name of the document in the folder of `--output`.
 const DOCUMENT: &str = "behaviour.json";
-/// The folder of the histories, in the same folder.
 const HISTORIES: &str = "histories";
 
-/// The questions of a run.
 struct Questions {
     chosen: Vec<&'static Observation>,
     targets: Vec<Target>,
-    /// How often each question is asked.
     rounds: u32,
 }
 
-/// A round of a question on a target: its number, its answer, and its history.
+/// The number of the round, the answer, and the history.
 type Round = (u32, Answered, Option<Evidence>);
 
-/// The rounds of each question, by its position and the target.
+/// By the position of the question and the target.
 type Rounds = BTreeMap<(usize, Target), Vec<Round>>;
 
 pub(crate) async fn observe(args: ObserveArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
@@ -94,8 +90,7 @@ fn unexpected(error: &dyn std::fmt::Display) -> Failure {
     Failure::Infrastructure(error.to_string())
 }
 
-/// The observations that the words name; all of them without words. Slow ones and those about load need their
-/// option or their id.
+/// All observations, if there is no name. Slow ones and those about load need their option or their id.
 fn chosen(names: &[String], slow: bool, load: bool) -> Result<Vec<&'static Observation>, Failure> {
     for name in names {
         if !conformance_observe::all().any(|observation| observation.case.is_called(name)) {
@@ -128,7 +123,6 @@ fn chosen(names: &[String], slow: bool, load: bool) -> Result<Vec<&'static Obser
     Ok(found)
 }
 
-/// The document of `--against`.
 fn read(path: &Path) -> Result<Behaviour, Failure> {
     let failed =
         |reason: &dyn std::fmt::Display| Failure::Usage(format!("--against {}: {reason}", path.display()));
@@ -136,7 +130,6 @@ fn read(path: &Path) -> Result<Behaviour, Failure> {
     Behaviour::read(&text).map_err(|error| failed(&error))
 }
 
-/// Asks every question on every target to which it applies, as concurrently as the machine allows.
 async fn ask(
     environment: &Arc<Environment>,
     questions: &Questions,
@@ -187,7 +180,7 @@ async fn ask(
     rounds
 }
 
-/// Writes the history of a round. A failure is printed, and changes no answer.
+/// A failure is printed, and changes no answer.
 fn keep(
     folder: &Path,
     observation: &Observation,
@@ -206,7 +199,7 @@ fn keep(
     }
 }
 
-/// Writes a history and returns its digest.
+/// Returns the digest.
 fn write_history(path: &Path, history: &History) -> Result<String, Failure> {
     let mut text = Vec::new();
     history.write(&mut text).map_err(|error| Failure::Infrastructure(error.to_string()))?;
@@ -254,7 +247,6 @@ async fn document(environment: &Environment, questions: &Questions, mut answers:
     }
 }
 
-/// Prints what changed, and returns the exit code for it.
 fn compare(old: &Behaviour, new: &Behaviour, fails_on_change: bool) -> Exit {
     let found = differences(old, new);
     for line in &found.changed {

@@ -1,4 +1,4 @@
-//! A row per question, a column per scheduler. Reasons follow below.
+//! The answers as a table: a row per question, a column per scheduler. Reasons follow below.
 
 use std::fmt::Write as _;
 

@@ -87,7 +87,7 @@ pub(super) fn own_workload(
     Ok(Cases::OwnWorkload { file: file.to_owned(), nodes: source, case: accepted.case })
 }
 
-/// The first has this seed, and each further one the next seed.
+/// The first workload has this seed, and each further one the next seed.
 pub(super) fn generated(file: Option<&Path>, count: u64, seed: Option<u64>) -> Result<Cases, Failure> {
     let Some(file) = file else {
         let first = seed.unwrap_or(DEFAULT_SEED);

@@ -32,7 +32,6 @@ pub(crate) struct ProgramRequest {
     pub offline: bool,
 }
 
-/// A Kubeflow Trainer of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TrainerSource {
     Folder(PathBuf),

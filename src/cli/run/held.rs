@@ -1,4 +1,4 @@
-//! `--hold-on-failure`.
+//! `--hold-on-failure`: where to look at a case that failed.
 
 use std::path::Path;
 

@@ -52,7 +52,7 @@ pub(crate) async fn judge(request: &Request, interruption: &Arc<Interruption>) -
     Run { request, interruption, first_failure }.cases().await
 }
 
-/// They are not started yet.
+/// The clusters are not started yet.
 pub(crate) async fn environment(
     kubernetes: Kubernetes,
     plan: &mut RunPlan,

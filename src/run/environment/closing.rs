@@ -36,8 +36,8 @@ impl Environment {
         }
     }
 
-    /// Some time after an interruption, if their clusters end with the run. In a user's cluster, cases remove
-    /// what they created, however long that takes.
+    /// Returns some time after an interruption, if the clusters of the cases end with the run. In a user's
+    /// cluster, cases remove what they created, however long that takes.
     pub(crate) async fn abandons_cases(&self) {
         match self.settings.origin {
             Origin::Local => self.interruption.requested_before(GRACE).await,

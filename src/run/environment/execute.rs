@@ -362,7 +362,7 @@ fn undecided(case: &Case, target: Target) -> Vec<Finding> {
     clauses.into_iter().map(|clause| Finding { clause, ruling: ruling() }).collect()
 }
 
-/// Before an upgrade, the operator may be another one than that under test.
+/// No other case ran on the cluster. Before an upgrade, the operator may be another one than that under test.
 fn caused_exit(case: &Case, history: &History) -> bool {
     match case.isolation {
         Isolation::Dedicated => true,

@@ -28,7 +28,7 @@ impl Environment {
         self.settings.spec.operator.as_ref().is_none_or(has)
     }
 
-    /// The clusters of this run do not have it. Clauses that the API server alone decides are still tested.
+    /// Clauses that the API server alone decides are still tested.
     pub(super) fn missing_scheduler(&self, target: Target) -> Option<&'static str> {
         self.missing(target.scheduler())
     }

@@ -98,7 +98,7 @@ impl Seats {
         self.counts().waiting > 0
     }
 
-    /// If a case waits and none holds or needs all seats. Returns whether it did.
+    /// Only if a case waits and none holds or needs all seats. Returns whether it added one.
     pub(super) fn add(&self, most: u32) -> bool {
         let mut counts = self.counts();
         let is_added = counts.waiting > 0 && counts.exclusive == 0 && counts.all - counts.leaving < most;
@@ -114,7 +114,7 @@ impl Seats {
         is_added
     }
 
-    /// Once its case has ended, unless a case needs all seats.
+    /// The case of the seat ends first. Removes none while a case needs all seats.
     pub(super) fn remove(&self, least: u32) {
         let mut counts = self.counts();
         if counts.exclusive == 0 && counts.all - counts.leaving > least {

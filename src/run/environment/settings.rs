@@ -38,7 +38,7 @@ pub struct Settings {
     pub out: PathBuf,
     pub keep: bool,
     pub hold_on_failure: bool,
-    /// Has `{case}` and `{target}` as placeholders.
+    /// A command with `{case}` and `{target}` as placeholders.
     pub reproduce: String,
 }
 
@@ -76,7 +76,7 @@ pub enum Origin {
     Up(PathBuf),
     Existing {
         connection: Connection,
-        /// If so, their resourceVersions are comparable.
+        /// If true, resourceVersions of all kinds are comparable.
         one_etcd: bool,
     },
 }

@@ -83,7 +83,7 @@ const POLICIES: [Policy; 4] = [
 ];
 
 impl Group {
-    /// Also those of the groups inside.
+    /// Includes the pods of the groups inside.
     pub(super) fn all_pods(&self) -> Vec<usize> {
         let own = self.pods.iter().flat_map(|(kind, count)| std::iter::repeat_n(*kind, *count));
         own.chain(self.groups.iter().flat_map(Self::all_pods)).collect()
@@ -252,7 +252,7 @@ impl Problem {
         })
     }
 
-    /// Each as its nodes among these.
+    /// Each domain as its nodes among these.
     pub(super) fn domains(&self, level: usize, nodes: &[bool]) -> Vec<Vec<bool>> {
         let of = &self.levels[level];
         let inside = of.iter().zip(nodes).filter(|(_, is_inside)| **is_inside);

@@ -135,7 +135,7 @@ impl Search<'_> {
         Outcome::Exhausted
     }
 
-    /// With its domains of the used levels that are wider than `level`.
+    /// Has the domains of the used levels that are wider than `level`.
     fn looks(&self, node: usize, level: usize) -> Looks<'_> {
         let wider = self.levels.iter().filter(|other| **other < level);
         (
@@ -153,7 +153,6 @@ impl Search<'_> {
     }
 }
 
-/// As with hosts.
 fn has_single_nodes(level: &[Option<usize>]) -> bool {
     let domains: Vec<usize> = level.iter().copied().flatten().collect();
     domains.iter().collect::<BTreeSet<_>>().len() == domains.len()

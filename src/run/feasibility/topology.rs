@@ -70,7 +70,7 @@ pub(super) fn misfits(pcs: &Value, nodes: &[Node<'_>]) -> Vec<Misfit> {
     missing.collect()
 }
 
-/// Their ClusterTopologyBinding is not the suite's.
+/// The constraints whose ClusterTopologyBinding is not the suite's.
 pub(super) fn undecided(pcs: &Value) -> Vec<String> {
     let foreign = constraints(pcs).into_iter().filter(|(_, of)| of.topology != Some(names::TOPOLOGY));
     let required = foreign.filter(|(_, of)| of.level().is_some());

@@ -19,7 +19,7 @@ use self::devices::OF_SEVERAL_NODES;
 use self::fields::Wrong;
 
 pub const MAX_NODES: u32 = 1000;
-/// The number of such nodes.
+/// Annotation of a Node in a file: the number of such nodes.
 const REPLICAS: &str = "conformance.grove.io/replicas";
 
 static TEMPLATES: Arena<NodeTemplate> = Arena::empty();
