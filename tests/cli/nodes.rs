@@ -20,8 +20,6 @@ fn requesting(amount: u32) -> String {
 #[rstest::rstest]
 #[case::fits_no_node(NODE, &[], "requests 9 rdma/ib, and the largest node has 8: request at most 8")]
 #[case::provider(NODE, &["--provider", "kind"], "pass --provider local, or --nodes NODESxGPUS")]
-#[case::kind("kind: ConfigMap\n", &[], "document 1 (ConfigMap): kind is \"ConfigMap\", expected Node")]
-#[case::field("{apiVersion: v1, kind: Node, spec: {taint: []}}\n", &[], "document 1 (Node): spec.taint: unknown field: use one of taints")]
 #[case::quantity(
     "{apiVersion: v1, kind: Node, status: {allocatable: {memory: 8GB}}}\n",
     &[],

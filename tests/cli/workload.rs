@@ -6,17 +6,12 @@ const SET: &str = "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: 
                    {cliques: [{name: a, spec: {roleName: a, replicas: 2, podSpec: {containers: [{name: c}]}}}]}}\n";
 
 #[test]
-fn invalid_yaml_is_reported_with_its_line_or_field() {
+fn invalid_yaml_is_reported_with_its_line() {
     let cli = Cli::new();
-    for (text, expected) in [
-        ("kind: [", "line"),
-        ("apiVersion: apps/v1\nkind: Deployment\n", "document 1: Deployment of apps/v1 is not supported"),
-    ] {
-        let file = cli.file("w.yaml", text);
-        let output = cli.run(&["workload", &file, "--nodes", "8x8"]);
-        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
-    }
+    let file = cli.file("w.yaml", "kind: [");
+    let output = cli.run(&["workload", &file, "--nodes", "8x8"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("line"), "{}", stderr(&output));
 }
 
 /// Nothing is started: the components are missing.
@@ -26,18 +21,7 @@ fn invalid_yaml_is_reported_with_its_line_or_field() {
     "spec.template.cliques[0].spec.podSpec.containers[0].resources.requests[\"rdma/ib\"]: each pod of PodClique w-0-a \
      requests 8 rdma/ib, and no node has rdma/ib"
 )]
-#[case::cpu("containers: [{name: c, resources: {requests: {cpu: 64}}}]", "the largest node has 32")]
-#[case::selector("nodeSelector: {accelerator: h100}", "no node has label accelerator")]
-#[case::claim(
-    "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]",
-    "no volume is provisioned here"
-)]
 #[case::scheduler("schedulerName: volcano", "pass --backend volcano, or remove the field")]
-#[case::sidecar(
-    "initContainers: [{name: s, restartPolicy: Always, resources: {limits: {nvidia.com/gpu: 1}}}], \
-     containers: [{name: c, resources: {limits: {nvidia.com/gpu: 8}}}]",
-    "requests 9 nvidia.com/gpu, and the largest node has 8"
-)]
 fn a_workload_that_fits_no_node_is_a_usage_error(#[case] pod_spec: &str, #[case] expected: &str) {
     let cli = Cli::new();
     let file = cli.file(
@@ -59,7 +43,6 @@ fn a_workload_that_fits_no_node_is_a_usage_error(#[case] pod_spec: &str, #[case]
     &[],
     "document 2: Deployment of apps/v1 is not supported: remove the document; a manifest can have PodCliqueSet"
 )]
-#[case::twice(SET, &[], "document 2: PodCliqueSet w is also in document 1: remove one of them")]
 #[case::cluster_scoped(
     "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1\n",
     &["--provider", "kind"],

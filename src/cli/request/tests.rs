@@ -86,7 +86,7 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 #[case("observe --set cluster.provider=kind", "starts schedulers as local processes")]
 #[case("observe --set selection.cases=aon", "does not apply to `observe`")]
 #[case("load --nodes 50 --pods 300", "--nodes 50: expected NODESxGPUS")]
-#[case("load --nodes 10x8 --pods 300", "300 pods request 230 GPUs")]
+#[case("load --nodes 10x8 --pods 300", "300 pods request 230 GPUs, and the nodes have 80: pass fewer pods")]
 #[case("load --nodes 50x8 --pods 300 --provider kind", "pass --provider local")]
 #[case("load --nodes 50x8 --pods 300 --depth full", "--depth does not apply to `load`")]
 #[case(
