@@ -3,7 +3,6 @@ use std::time::{Duration, Instant};
 
 use crate::{Cli, processes_of, stderr, stdout};
 
-/// Needs the components, and Go once to build them.
 #[test]
 fn no_process_outlives_a_killed_supervisor() {
     let cli = Cli::new();

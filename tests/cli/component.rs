@@ -221,7 +221,6 @@ fn a_proxy_that_does_not_answer_leaves_versions_unknown() {
     assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
 
-/// Needs the components, and Go once to build them.
 #[test]
 fn a_scheduler_that_exits_at_start_is_reported_and_its_backend_is_skipped() {
     let cli = Cli::new();

@@ -54,7 +54,7 @@ fn assert_nothing_is_left(cli: &Cli) {
 }
 
 /// 125 gangs of 8 pods on nodes for all of them. The signal comes after the API server has audited 1,000
-/// requests about pods: the operator's writes and the bindings. Needs the components, and Go once to build them.
+/// requests about pods: the operator's writes and the bindings.
 #[rstest::rstest]
 #[case("-INT", "SIGINT")]
 #[case("-TERM", "SIGTERM")]
@@ -85,7 +85,6 @@ fn a_workload_of_1000_pods_is_interrupted_within_5_seconds(#[case] signal: &str,
     assert_eq!(report["incomplete"], true);
 }
 
-/// Needs the components, and Go once to build them.
 #[rstest::rstest]
 #[case("-INT", "interrupted: finishing", "SIGINT")]
 #[case("-TERM", "terminated: finishing", "SIGTERM")]
@@ -120,7 +119,6 @@ fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
     assert_eq!(merged.status.code(), Some(3), "{}", stderr(&merged));
 }
 
-/// Needs the components, and Go once to build them.
 #[test]
 fn a_report_is_recovered_from_a_killed_run() {
     let cli = Cli::new();

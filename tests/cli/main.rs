@@ -1,4 +1,5 @@
-//! The command line as a user sees it: texts, exit codes, and what remains after a process is killed.
+//! The command line as a user sees it: texts, exit codes, and what remains after a process is killed. Tests
+//! that start a cluster need the components, and Go once to build them.
 
 mod build;
 mod cluster;

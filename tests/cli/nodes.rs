@@ -16,7 +16,6 @@ fn requesting(amount: u32) -> String {
     )
 }
 
-/// Nothing is started.
 #[rstest::rstest]
 #[case::fits_no_node(NODE, &[], "requests 9 rdma/ib, and the largest node has 8: request at most 8")]
 #[case::provider(NODE, &["--provider", "kind"], "pass --provider local, or --nodes NODESxGPUS")]

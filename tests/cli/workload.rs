@@ -14,7 +14,6 @@ fn invalid_yaml_is_reported_with_its_line() {
     assert!(stderr(&output).contains("line"), "{}", stderr(&output));
 }
 
-/// Nothing is started: the components are missing.
 #[rstest::rstest]
 #[case::request(
     "containers: [{name: c, resources: {requests: {rdma/ib: 8}}}]",
@@ -36,7 +35,6 @@ fn a_workload_that_fits_no_node_is_a_usage_error(#[case] pod_spec: &str, #[case]
     assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
 
-/// Nothing is started: the components are missing.
 #[rstest::rstest]
 #[case::unknown_kind(
     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n",
@@ -69,7 +67,6 @@ fn workloads(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/workloads").join(name).display().to_string()
 }
 
-/// Nothing is started: the components are missing.
 #[test]
 fn a_folder_whose_manifests_are_refused_ends_with_a_table() {
     let cli = Cli::new();
@@ -94,7 +91,6 @@ fn a_folder_whose_manifests_are_refused_ends_with_a_table() {
     assert!(stderr(&output).contains("--nodes 4: expected NODESxGPUS"), "{}", stderr(&output));
 }
 
-/// Needs the components, and Go once to build them.
 #[rstest::rstest]
 #[case::admitted("", 0, "AON-02  S pass")]
 #[case::rejected(
@@ -123,7 +119,6 @@ fn a_workload_of_the_user_is_checked_or_refused(
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
 
-/// Needs the components, and Go once to build them.
 #[test]
 fn a_workload_has_its_companions_and_volumes() {
     let cli = Cli::new();
@@ -138,7 +133,6 @@ fn a_workload_has_its_companions_and_volumes() {
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
 
-/// Needs the components, and Go once to build them.
 #[test]
 fn every_manifest_of_a_folder_is_judged_or_refused() {
     let cli = Cli::new();
@@ -159,8 +153,7 @@ fn every_manifest_of_a_folder_is_judged_or_refused() {
     assert!(report.is_file(), "{} is missing", report.display());
 }
 
-/// Twenty manifests with the features of upstream's samples and e2e manifests. Needs the components, and Go
-/// once to build them.
+/// Twenty manifests with the features of upstream's samples and e2e manifests.
 #[test]
 #[ignore = "takes more than a minute; ci/full runs it"]
 fn manifests_like_upstreams_have_the_expected_outcomes() {
