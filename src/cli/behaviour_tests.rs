@@ -29,7 +29,6 @@ fn recorded(reason: &str) -> History {
     history
 }
 
-/// The output folder of a run of `observe` whose rounds had these histories.
 fn observed(version: &str, rounds: &[History]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let observation = conformance_observe::observation(ID).unwrap();

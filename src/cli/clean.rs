@@ -43,8 +43,7 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Removes the objects that runs left in a cluster. If one cannot be removed, the others are still removed,
-/// and the first error is returned.
+/// If an object cannot be removed, the others still are, and the first error is returned.
 async fn clean_cluster(
     kubeconfig: KubeconfigSource,
     run: Option<&str>,

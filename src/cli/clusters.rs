@@ -50,7 +50,6 @@ fn is_live(name: &str) -> Result<bool, Failure> {
     Ok(home::clusters()?.iter().any(|found| found.name == name && found.live))
 }
 
-/// The administrator's kubeconfig of a running cluster with this name and version.
 pub(crate) fn kubeconfig(name: &str, wanted: &ClusterSpec) -> Result<PathBuf, Failure> {
     let kubernetes = wanted.kubernetes;
     let state = if is_live(name)? { read_state(name) } else { None };
@@ -197,8 +196,7 @@ impl Drop for StopSupervisor {
     }
 }
 
-/// Owns a cluster until a signal ends this process. It is an error if the cluster does not start, or if a
-/// component ends.
+/// Owns a cluster until a signal ends this process. The end of a component is an error.
 pub(crate) async fn supervise(args: &CreateArgs) -> Result<Exit, Failure> {
     // Handle SIGHUP, so that the supervisor survives when the terminal of `create` is closed.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());

@@ -22,9 +22,7 @@ enum Outcome {
     Judged(Exit, String),
     /// The manifest or the options are wrong.
     Refused(&'static str, String),
-    /// The machine or the cluster failed.
     Failed(String),
-    /// An earlier manifest ended the run.
     NotStarted(&'static str),
 }
 
@@ -68,8 +66,7 @@ impl Outcome {
     }
 }
 
-/// Judges the manifests, and returns the worst exit code. Returns an error if the options are wrong for every
-/// manifest.
+/// Returns the worst exit code, or an error if the options are wrong for every manifest.
 pub(crate) async fn judge(args: &WorkloadArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let manifests = manifests(&args.path, args.nodes.nodes.as_deref())?;
     let folders = report_folders(&manifests);
@@ -127,8 +124,7 @@ async fn one(
     Ok((Outcome::Judged(exit, clauses(&report, exit)), ends_early && exit == Exit::NotConformant))
 }
 
-/// The manifests of a folder without its subfolders, sorted by name. `nodes` is the value of `--nodes`. The
-/// file of Nodes that it names is not a manifest.
+/// Sorted by name, without subfolders. A file of Nodes that `--nodes` names is not a manifest.
 fn manifests(folder: &Path, nodes: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
     let nodes = nodes.and_then(|file| std::fs::canonicalize(file).ok());
     let is_nodes = |path: &Path| nodes.is_some() && std::fs::canonicalize(path).ok() == nodes;

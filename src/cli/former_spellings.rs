@@ -173,7 +173,6 @@ mod tests {
         Cli::try_parse_from(std::iter::once(&program).chain(words))
     }
 
-    /// Often the placeholder itself.
     fn example(placeholder: &str) -> &str {
         match placeholder {
             "N" => "5",

@@ -1,10 +1,6 @@
 //! `report`: works with existing reports.
 //!
-//! - `merge` writes a report merged from several. `fetch` writes the reports that pods stored in a cluster,
-//!   as one. `recover` writes the report of a killed run from its results.
-//! - `html` writes a page, `compare` lists the changes between two reports, and `table` the features of many.
-//! - `evidence` writes the file that an operator publishes with a release. `compact`, `check` and `results` are
-//!   in [`super::results`].
+//! `compact`, `check` and `results` are in [`super::results`].
 //!
 //! [`conformance_report::merge`] decides which reports can be merged. A merged report refers to the artifacts
 //! of the others, which stay in their folders.

@@ -37,8 +37,7 @@ impl Done {
     }
 }
 
-/// Repeats the run until the folder has the requested number of runs, and prints the cases that did not
-/// always pass.
+/// Counts the runs of earlier starts in the folder. Prints the cases that did not always pass.
 pub(crate) async fn soak(args: SoakArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let wanted: usize = args.runs.get();
     let request = Request::of_soak(args)?;

@@ -59,8 +59,7 @@ fn pins() -> Vec<Pin> {
     pins
 }
 
-/// The releases that are newer than a pin, newest first. If the module is pinned in a newer version too, only
-/// those of the pinned minor.
+/// Newest first. If the module is pinned in a newer version too, only releases of the pinned minor.
 fn newer(pin: &Pin, pins: &[Pin], published: &[ModuleVersion]) -> Vec<String> {
     let Ok(pinned) = pin.version.parse::<ModuleVersion>() else { return Vec::new() };
     let is_newer = |other: &Pin| {

@@ -1,5 +1,3 @@
-//! Combines the attempts at a case, with the rules for known races.
-
 use std::time::Duration;
 
 use conformance_contract::target::Target;

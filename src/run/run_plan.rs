@@ -52,8 +52,7 @@ impl RunPlan {
         Self { chosen, shard: Some(ShardSelection { shard, elsewhere }), ..self }
     }
 
-    /// The initial number of control planes per scheduler for dedicated cases. Such cases run one at a time
-    /// on each, and mostly wait.
+    /// Their number at the start, for dedicated cases, which run one at a time on each and mostly wait.
     ///
     /// Each scheduler gets one. There are up to three in all, or one more than schedulers. Each extra one
     /// goes to the scheduler with the longest queue per control plane. It must have at least five cases per

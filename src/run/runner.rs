@@ -19,7 +19,7 @@ use crate::results_writer::ResultsWriter;
 use crate::run_plan::RunPlan;
 
 pub trait Observer: Send + Sync {
-    /// A case ended. Not called for cases cancelled before they started.
+    /// Not called for cases cancelled before they started.
     fn ended(&self, target: Target, result: &CaseResult);
     /// A result could not be written for `report recover`. Called once; the run continues.
     fn unwritten(&self, error: &StoreError);

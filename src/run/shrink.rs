@@ -1,5 +1,3 @@
-//! Finds a smaller workload that fails like a generated one.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::target::Target;

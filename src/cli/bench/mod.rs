@@ -1,9 +1,5 @@
 //! `dev bench`: figures that users ask for, measured on this machine.
 //!
-//! - [`figures`]: the suite and the reference operator: cluster start, latency of a small gang, memory;
-//! - [`calibration`]: the speed of the machine;
-//! - [`cold`] (`cold DIR...`): the commands of the README when nothing is built.
-//!
 //! [`figures`] uses the watches of the cases, on control planes of its own, with a real API server, a real
 //! scheduler and simulated nodes.
 

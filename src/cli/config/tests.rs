@@ -157,7 +157,6 @@ fn fields() -> Vec<String> {
     sections.iter().flat_map(of_section).collect()
 }
 
-/// The fields that have an option of `run`, and the options without a field.
 fn fields_with_an_option() -> (Vec<String>, Vec<String>) {
     use clap::CommandFactory;
 

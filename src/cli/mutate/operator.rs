@@ -42,12 +42,11 @@ pub(super) struct MutatedOperator {
     cases: BTreeMap<String, TriedCase>,
     target: Target,
     environment: Mutex<Option<Arc<Environment>>>,
-    /// The variables with which the operators must run.
     variables: Mutex<Vec<(String, String)>>,
     /// Dedicated cases run one at a time, and so do the restarts before them.
     dedicated: tokio::sync::Mutex<()>,
     recordings: AtomicU64,
-    /// The operator writes here which mutations it executes.
+    /// The operator writes into it which mutations it executes.
     sites: PathBuf,
 }
 

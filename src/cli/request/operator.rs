@@ -23,7 +23,6 @@ pub(crate) struct OperatorRequest {
 pub(crate) enum OperatorSource {
     /// It is in this program.
     Reference,
-    /// Someone else runs it in the cluster.
     Existing,
     /// The harness starts it: `upstream=DIR` or `exec:FILE`.
     Started(String),

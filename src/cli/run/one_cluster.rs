@@ -1,5 +1,4 @@
-//! Runs a plan on one cluster. It opens the operators, builds the programs, executes the cases, writes the
-//! report, and ends the cluster.
+//! Runs a plan on one cluster: from the builds to the report and the end of the cluster.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,3 @@
-//! How the cases of a run are executed, and where its clusters come from.
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Runs the driver of a case for its history alone. No check decides.
+//! Runs the driver of a case for its history alone. A driver that stops early is no failure.
 
 use std::sync::atomic::Ordering;
 
