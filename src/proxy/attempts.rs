@@ -19,10 +19,9 @@ struct Write {
 }
 
 impl Attempts {
-    /// Counts an attempt, and returns whether to disturb it. The disturbed attempts are those whose numbers
-    /// have an odd number of ones in binary (1, 2, 4, 7, 8, …: the Thue-Morse sequence). These are about half
-    /// of all attempts, and at most two in a row. The same is true of every second attempt, so two writes of
-    /// the same fields that alternate do not fall into step with the rule either.
+    /// Counts an attempt, and returns whether to disturb it: those whose numbers have an odd number of ones
+    /// in binary (Thue-Morse). These are about half, and at most two in a row. The same is true of every
+    /// second attempt, so two alternating writes do not fall into step with the rule either.
     pub(crate) fn is_disturbed(&mut self, target: &Target, body: &[u8]) -> bool {
         let number = self.0.entry(Write::of(target, body)).or_default();
         *number += 1;
@@ -34,7 +33,6 @@ impl Write {
     fn of(target: &Target, body: &[u8]) -> Self {
         let mut fields = BTreeSet::new();
         match serde_json::from_slice(body) {
-            // A JSON patch.
             Ok(Value::Array(operations)) => {
                 let paths = operations.iter().filter_map(|operation| operation["path"].as_str());
                 fields.extend(paths.map(str::to_owned));
@@ -47,7 +45,7 @@ impl Write {
     }
 }
 
-/// Collects the paths of all values. The entries of a list share one path.
+/// The entries of a list share one path.
 fn collect(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) if !members.is_empty() => {

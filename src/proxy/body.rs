@@ -1,5 +1,3 @@
-//! The body of a response to the program.
-
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};

@@ -1,5 +1,3 @@
-//! Errors of a proxy.
-
 use std::path::PathBuf;
 
 /// Why a proxy cannot be started, or rejects a rule.

@@ -1,6 +1,3 @@
-//! Forwards one request: applies the rules to it, sends it to the API server, and applies the rules to the
-//! response.
-
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -37,8 +34,7 @@ const OF_THE_CONNECTION: [HeaderName; 9] = [
 ];
 
 const JSON: &str = "application/json";
-/// Why a rule was skipped. A request that the API server rejects as invalid tests the API server, not the
-/// program.
+/// A request that the API server rejects as invalid tests the API server, not the program.
 const INVALID: &str = "the API server calls the changed request invalid";
 
 #[derive(Debug)]
@@ -48,7 +44,6 @@ pub(crate) struct Forward {
 }
 
 impl Forward {
-    /// Answers one request. The rules may delay, change, drop or refuse it, and change or drop the response.
     pub(crate) async fn serve(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, Lost> {
         let (mut parts, body) = request.into_parts();
         let mut target = Target::of(&parts.method, &parts.uri);
@@ -182,7 +177,6 @@ impl Forward {
     }
 }
 
-/// The patched body, or why it cannot be patched.
 fn patched(body: &Bytes, patch: &Patch) -> Result<Bytes, &'static str> {
     let mut object: Value = serde_json::from_slice(body).map_err(|_| "the body is not JSON")?;
     if patch.apply(&mut object) { Ok(object.to_string().into()) } else { Err(NO_PATCH) }
@@ -196,8 +190,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(JSON.as_bytes()))
 }
 
-/// Changes a program's headers into those of the proxy's request. With `looks_inside`, the proxy requests
-/// plain JSON.
+/// With `looks_inside`, the proxy requests plain JSON.
 fn prepare(headers: &mut HeaderMap, looks_inside: bool) {
     for header in OF_THE_CONNECTION.iter().chain(&[HOST, CONTENT_LENGTH]) {
         headers.remove(header);
@@ -212,7 +205,7 @@ fn prepare(headers: &mut HeaderMap, looks_inside: bool) {
     }
 }
 
-/// The types that a client accepts, as JSON. Parameters such as `;as=Table` are kept.
+/// Parameters such as `;as=Table` are kept.
 fn as_json(accepts: &str) -> String {
     let mut kinds: Vec<String> = Vec::new();
     for accepted in accepts.split(',') {

@@ -1,5 +1,3 @@
-//! Writes the injected faults to a file, one JSON line each.
-
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;

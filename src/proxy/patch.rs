@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Why a rule was skipped.
 pub(crate) const NO_PATCH: &str = "the patch does not apply";
 
 /// A change to an object, in one of three formats.
@@ -78,7 +77,6 @@ impl Edit {
     }
 }
 
-/// Applies `act` to every value at a path.
 fn reach(value: &mut Value, path: &[String], act: &mut dyn FnMut(&mut Value)) {
     let Some((key, rest)) = path.split_first() else { return act(value) };
     for next in found(value, key) {

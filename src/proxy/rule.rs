@@ -41,7 +41,7 @@ pub struct Rule {
 pub struct Applied(Arc<AtomicU64>);
 
 impl Applied {
-    /// How often the rule and its clones were applied.
+    /// The number of times.
     pub fn times(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -89,16 +89,15 @@ pub struct When {
     pub probability: f64,
     /// Seed for `probability`. The same seed selects the same matches.
     pub seed: u64,
-    /// Fires at about half of the selected matches, and at no more than two attempts of the same write in a
-    /// row. A write is the same if it sets the same fields of the same object. A program whose requests
-    /// alternate can fall into step with `every`, but not with this.
+    /// Fires at about half of the selected matches, and at no more than two attempts of the same write (the
+    /// same fields of the same object) in a row. Programs whose requests alternate can fall into step with
+    /// `every`, but not with this.
     pub irregular: bool,
 }
 
 /// What a rule does.
 ///
-/// A lost request, response or watch looks like a broken connection: HTTP/1.1 closes it, HTTP/2 resets the
-/// stream. Other requests on the same connection continue.
+/// A lost request, response or watch closes an HTTP/1.1 connection, or resets an HTTP/2 stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Action {
@@ -127,16 +126,13 @@ pub enum Action {
     Duplicate,
     /// Changes the body. A body that is not JSON stays unchanged, and the log reports that.
     RewriteRequest(Patch),
-    /// Stops the program's writes with this request. The server executes it, but the proxy holds the response
-    /// and all later writes, and drops them when the rule ends.
+    /// Executes this write, and holds its response and all later writes. Drops them when the rule ends.
     Halt,
     /// Changes objects in responses, lists and watch events.
     RewriteObject(Patch),
-    /// Holds a watch before the event. The watch continues when the rule is released, and is lost when it is
-    /// abandoned.
+    /// Holds a watch before the event, until the rule is released or abandoned.
     HoldEvents {
-        /// If false, later events wait too, because a watch is ordered. If true, events of other objects
-        /// pass, as if the matching objects had a separate watch.
+        /// Passes events of other objects, as if the matching objects had a separate watch.
         #[serde(default)]
         others_pass: bool,
     },
@@ -150,8 +146,8 @@ pub enum Action {
         /// Status code of the ERROR event.
         code: u16,
     },
-    /// Delivers nothing on a watch while the rule is active, in any encoding. The rule matches the watch
-    /// itself, so `when`, `namespace` and `name` do not apply to its events.
+    /// Delivers nothing on a watch while the rule is active, in any encoding. `when`, `namespace` and `name`
+    /// do not apply to its events.
     Freeze,
 }
 

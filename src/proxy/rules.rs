@@ -1,5 +1,3 @@
-//! The rules of a running proxy, and their state: held requests, numbers of requests, and faults.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,9 +37,8 @@ pub struct ProxyHandle {
 }
 
 impl ProxyHandle {
-    /// Adds a rule after the existing ones. The rules that match a request are applied in this order, until
-    /// one ends the request. If the rule cannot read the encoding of an open watch, the watch ends, and the
-    /// program requests it again.
+    /// Adds a rule after the existing ones, which apply in this order until one ends the request. An open
+    /// watch whose encoding the rule cannot read ends.
     pub fn add(&self, rule: Rule) -> Result<RuleId, ProxyError> {
         rule.check()?;
         let mut state = self.rules.state();
@@ -64,7 +61,7 @@ impl ProxyHandle {
         self.end(id, Phase::Released);
     }
 
-    /// Removes a rule and drops what it holds, for example because no program is left to read the response.
+    /// Removes a rule and drops what it holds.
     pub fn abandon(&self, id: RuleId) {
         self.end(id, Phase::Abandoned);
     }
@@ -129,7 +126,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Counts a match. Returns the step if the rule fires. Irregular rules need the request.
+    /// Irregular rules need the request.
     fn matched(&mut self, id: RuleId, request: Option<(&Target, &[u8])>) -> Option<Step> {
         self.seen += 1;
         let when = &self.rule.when;
@@ -196,7 +193,6 @@ impl Rules {
         }
     }
 
-    /// Counts a request and returns the steps for it.
     pub(crate) fn on_request(&self, target: &Target, body: &[u8]) -> Vec<Step> {
         let mut state = self.state();
         let Target { verb, group, resource, namespace, .. } = target.clone();
@@ -274,7 +270,7 @@ impl Rules {
         self.record(step, target, None, Some(why));
     }
 
-    /// Changes an object if the step's action is to rewrite objects. Returns whether the object changed.
+    /// Returns whether the object changed.
     pub(crate) fn rewrite(&self, step: &Step, target: &Target, object: &mut Value) -> bool {
         let Action::RewriteObject(patch) = &step.action else { return false };
         if patch.apply(object) {

@@ -1,5 +1,3 @@
-//! Connections from the program: a TLS listener on loopback, with one task per connection.
-
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener as StdListener};
 use std::path::PathBuf;
@@ -102,7 +100,7 @@ impl Drop for Proxy {
 }
 
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, forward: Arc<Forward>) {
-    // Dropping the set, with this task, ends all connections.
+    // Dropping it ends all connections.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -122,7 +120,6 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, forward: Arc<Forwa
 }
 
 async fn serve(socket: TcpStream, acceptor: TlsAcceptor, forward: Arc<Forward>) {
-    // Do not delay small responses.
     let _ = socket.set_nodelay(true);
     let stream = match acceptor.accept(socket).await {
         Ok(stream) => stream,
@@ -165,7 +162,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// The TLS configuration of a client. It has no ALPN protocols, because the connector adds them.
+/// It has no ALPN protocols, because the connector adds them.
 pub(crate) fn client(identity: &Credentials, roots: Arc<RootCertStore>) -> Result<ClientConfig, ProxyError> {
     const WHAT: &str = "the identity's certificate";
     ClientConfig::builder_with_provider(provider())

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::body::{Body, full};
 use crate::target::Target;
 
-/// A `Status` of `meta/v1`.
 pub(crate) fn status(code: u16, retry_after: Option<u32>, message: &str, target: &Target) -> Value {
     let reason = match code {
         401 => "Unauthorized",

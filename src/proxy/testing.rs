@@ -44,7 +44,6 @@ pub(crate) struct ReceivedRequest {
     pub body: Bytes,
     pub accept: String,
     pub version: Version,
-    /// Common name of the client certificate.
     pub user: String,
 }
 

@@ -1,5 +1,3 @@
-//! Requests through a proxy, with and without rules.
-
 use std::time::{Duration, Instant};
 
 use http::{Method, Version};
@@ -47,7 +45,6 @@ async fn protobuf_passes_byte_for_byte() {
     client.send(Method::POST, PODS, &[("content-type", PROTOBUF)], body).await.unwrap();
     assert_eq!(world.requests()[1].body, body);
     let mut watch = client.watch(PROTOBUF).await;
-    // A frame that contains newlines, in two chunks.
     world.send_to_watches(&b"\0\0\0\x07k8s\n"[..]);
     assert_eq!(chunk(&mut watch).await.unwrap().unwrap(), &b"\0\0\0\x07k8s\n"[..]);
     world.send_to_watches(&b"\n\xff"[..]);
@@ -267,7 +264,6 @@ async fn the_proxy_requests_json_if_a_rule_looks_into_a_protobuf_response() {
     assert_eq!(world.requests()[0].accept, "application/json");
 }
 
-/// The n-th write is committed, its response is lost, and no other write follows.
 #[tokio::test]
 async fn a_halted_program_writes_nothing_more() {
     let world = World::new().await;

@@ -1,5 +1,3 @@
-//! Connections to the API server, with the certificate of one identity.
-
 use bytes::Bytes;
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, Request, Response, Uri};

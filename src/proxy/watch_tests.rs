@@ -1,5 +1,3 @@
-//! Watches through a proxy, with rules about their events.
-
 use std::time::{Duration, Instant};
 
 use http::Version;
@@ -14,7 +12,6 @@ async fn a_watch_passes_event_by_event_and_ends_with_the_watch_of_the_server() {
         let mut watch = world.client(version).watch("application/json").await;
         world.event("ADDED", "ns", "a");
         assert_eq!(event(&mut watch).await["object"]["metadata"]["name"], "a");
-        // An event in two chunks.
         world.send_to_watches(r#"{"type":"MODI"#);
         world.send_to_watches("FIED\",\"object\":{}}\n");
         assert_eq!(event(&mut watch).await["type"], "MODIFIED");
@@ -58,7 +55,6 @@ async fn events_of_other_objects_pass_held_events() {
     }
     assert_eq!(event(&mut watch).await["object"]["metadata"]["name"], "b");
     world.handle().until_applied(rule, 2).await;
-    // Held events remain when the server ends the watch.
     world.end_watches();
     assert!(is_silent(chunk(&mut watch)).await);
     world.handle().release(rule);

@@ -1,6 +1,5 @@
 //! An open watch. If rules look into its events, JSON is split into single events. Any other encoding passes
-//! unchanged until a rule has to look into it. Then the watch ends, and the program requests it again, as it
-//! does after every watch.
+//! until a rule has to look into it: then the watch ends, and the program requests it again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,7 +54,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// The next bytes for the program; `None` at the end.
+    /// `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, Lost> {
         loop {
             if let Some(event) = self.released()? {
@@ -98,8 +97,7 @@ impl Watch {
         Ok(self.held.remove(index).map(|(_, event)| event))
     }
 
-    /// The received bytes that can be forwarded now. In JSON these are whole events, and only one event if a
-    /// rule looks into them.
+    /// In JSON these are whole events, and only one event if a rule looks into them.
     fn ready(&mut self) -> Option<Bytes> {
         let is_newline = |byte: &u8| *byte == b'\n';
         let end = if self.is_over || !self.is_json {
@@ -112,7 +110,7 @@ impl Watch {
         (end > 0).then(|| self.buffer.split_to(end).freeze())
     }
 
-    /// Applies the rules to an event. `None` means that it is held.
+    /// `None` means that the event is held.
     async fn let_through(&mut self, bytes: Bytes) -> Result<Option<Bytes>, Lost> {
         if !self.is_json || !self.rules.looks_into(&self.target) {
             return Ok(Some(bytes));
