@@ -1,5 +1,3 @@
-//! The memory that is available to new programs.
-
 use crate::cgroup_memory;
 
 /// In MiB: of the machine, or of this process's control group if that is less.

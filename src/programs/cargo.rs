@@ -28,8 +28,8 @@ impl Build<'_> {
         let suite = std::env::current_exe().unwrap_or_default();
         let target = suite.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
         if self.with_faults {
-            // A separate target folder, so that a program with faults does not replace one of the usual
-            // build. Both builds share compiled dependencies.
+            // Programs with faults must not replace those of the usual build. Both share compiled
+            // dependencies.
             let target = target.map_or_else(|| sources().join("target"), Path::to_path_buf);
             cargo.arg("--target-dir").arg(target.join("mutants")).env("CARGO_BUILD_BUILD_DIR", target);
             cargo.env("RUSTC_WORKSPACE_WRAPPER", sources().join(WRAPPER));
@@ -71,7 +71,6 @@ fn sources() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// A cargo command in the folder of this program's sources. Fails if they no longer exist.
 fn command() -> Result<Command, CargoError> {
     let sources = sources();
     if !sources.join("Cargo.toml").is_file() {
@@ -79,8 +78,8 @@ fn command() -> Result<Command, CargoError> {
     }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(sources);
-    // `cargo run` sets these variables for this program, and ring's build script reads them. With them, this
-    // cargo would compile ring and all its dependents again, and so would the next `cargo run`.
+    // `cargo run` sets these variables, and ring's build script reads them. With them, this cargo would
+    // compile ring and all its dependents again, and so would the next `cargo run`.
     let is_of_package =
         |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_of_package)) {

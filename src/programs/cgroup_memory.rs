@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// The files of one version of control groups, below the folder where they are mounted.
 struct Files {
     mount: &'static str,
     limit: &'static str,

@@ -14,7 +14,6 @@ pub struct Engine {
     /// Either `1` or `2`.
     #[serde(rename = "CgroupVersion")]
     pub cgroup_version: String,
-    /// The folder of the engine's images and volumes.
     #[serde(rename = "DockerRootDir")]
     pub root: String,
 }
@@ -44,7 +43,6 @@ pub async fn output(mut command: Command) -> Result<String, ProgramError> {
 fn reason(stderr: &str) -> String {
     let lines: Vec<_> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
     let is_location = |line: &str| line.starts_with('\t') && (line.contains(".go:") || line.contains(".s:"));
-    // A stack frame is a function, followed by a line with its source location.
     let is_frame = |index: usize| lines[index..].iter().take(2).any(|line| is_location(line));
     let mut kept = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -61,7 +59,6 @@ pub async fn docker<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Stri
     output(command).await
 }
 
-/// Fails if `docker` or the engine is missing, or the user has no permission.
 pub async fn engine() -> Result<Engine, ProgramError> {
     let unusable = |reason: String| ProgramError::Docker { reason };
     let answer = Command::new("docker")

@@ -1,4 +1,4 @@
-//! Errors of programs that cannot be found, built or started. Each message states what failed and what to do.
+//! Each message states what failed and what to do.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,6 @@ pub enum ProgramError {
         module: &'static str,
         reason: String,
     },
-    /// No module proxy has the version that `--component NAME=version:V` selects.
     #[error(
         "--component {name}=version:{version}: {module} {version} is not published: {reason}\n`grove-conformance dev versions` lists newer versions"
     )]
@@ -42,7 +41,6 @@ pub enum ProgramError {
     /// A variable of `go env` that is not a folder, for example GOCACHE=off.
     #[error("{variable} is {value:?}, not a folder; unset it or set it to a folder")]
     GoFolder { variable: &'static str, value: String },
-    /// Programs of this project cannot be linked for containers.
     #[error(
         "{reason}\ncargo links this project's programs for the containers of a kind cluster: install Rust (https://rustup.rs), put `cargo` on PATH and keep the sources, or use --provider local, which needs neither"
     )]
@@ -51,7 +49,6 @@ pub enum ProgramError {
         "{source}\nmutants with faults need a build of the reference operator of their own: keep the checkout of this program's sources, install Rust (https://rustup.rs) and put `cargo` on PATH"
     )]
     Faults { source: CargoError },
-    /// A component does not compile, or Go cannot download its modules.
     #[error("building {component} {version} failed; log: {}\n{tail}", log.display())]
     Build { component: String, version: String, log: PathBuf, tail: String },
     #[error("{} has {free_mib} MiB free, {needed_mib} MiB are needed {purpose}; free some space or set {variable} to a folder on another disk", path.display())]
@@ -65,7 +62,6 @@ pub enum ProgramError {
     },
     #[error("{component}: {reason}; remove it with `grove-conformance clean --components` and run again")]
     Corrupt { component: String, reason: String },
-    /// A file of a release is missing, or not the one that was released.
     #[error("{}: {reason}; unpack the release archive again", path.display())]
     Release { path: PathBuf, reason: String },
     #[error(

@@ -1,6 +1,5 @@
-//! Where this program keeps files. Both folders follow the XDG convention, and environment variables can move
-//! them. The cache has programs and build logs for later runs. The state has one folder per cluster, which is
-//! deleted with it.
+//! Where this program keeps files, by the XDG convention. The cache has programs and build logs for later
+//! runs. The state has one folder per cluster, which is deleted with it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -29,7 +28,6 @@ pub fn state() -> PathBuf {
     folder(STATE_VARIABLE, "XDG_STATE_HOME", ".local/state")
 }
 
-/// The folder of one cluster's certificates, configuration, data and logs.
 pub fn cluster(name: &str) -> PathBuf {
     state().join("clusters").join(name)
 }
@@ -45,7 +43,7 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ProgramError>
     std::fs::write(path, content).map_err(ProgramError::file(path))
 }
 
-/// Replaces a file atomically, so that other processes never see a part of the new content.
+/// Atomically, so that other processes never see a part of the new content.
 pub(crate) fn replace(path: &Path, content: &str) -> Result<(), ProgramError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     create_folder(folder)?;
@@ -54,7 +52,7 @@ pub(crate) fn replace(path: &Path, content: &str) -> Result<(), ProgramError> {
     file.persist(path).map(drop).map_err(|error| ProgramError::file(path)(error.error))
 }
 
-/// The last `lines` lines of a file; empty if it cannot be read.
+/// Empty if the file cannot be read.
 pub fn tail(path: &Path, lines: usize) -> String {
     /// Logs may be long, so only this many bytes are read. Callers request fewer lines than they contain.
     const END: u64 = 64 * 1024;
@@ -71,7 +69,7 @@ pub fn tail(path: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-/// Checks the disk of the folder. `variable` is the environment variable that moves the folder.
+/// `variable` is the environment variable that moves the folder.
 pub fn require_space(
     path: &Path,
     needed_mib: u64,
@@ -88,8 +86,7 @@ pub fn require_space(
     Ok(())
 }
 
-/// Locked until its owner exits, however that happens. So a folder that no process has locked belongs to a
-/// killed run.
+/// Locked until its owner exits, so a folder that no process has locked belongs to a killed run.
 #[derive(Debug)]
 pub struct ClusterHome {
     pub path: PathBuf,
@@ -97,7 +94,6 @@ pub struct ClusterHome {
 }
 
 impl ClusterHome {
-    /// Fails if a live process has locked a folder of that name.
     pub fn take(name: &str) -> Result<Self, ProgramError> {
         let valid = !name.is_empty()
             && name.len() <= 40
@@ -175,7 +171,7 @@ pub fn clusters() -> Result<Vec<Found>, ProgramError> {
     Ok(found)
 }
 
-/// Removes the folder when dropped, for example with a cancelled future. Drop the cluster's processes first.
+/// Removes the folder when dropped. Drop the cluster's processes first.
 #[derive(Debug)]
 pub struct UnfinishedCluster(Option<PathBuf>);
 
@@ -205,14 +201,13 @@ impl Drop for UnfinishedCluster {
     }
 }
 
-/// Removes the folders of clusters that no process has locked. Returns their names.
+/// Returns the names of the removed clusters.
 pub fn remove_abandoned() -> Result<Vec<String>, ProgramError> {
     let mut removed = Vec::new();
     for found in clusters()?.into_iter().filter(|found| !found.live) {
         let path = cluster(&found.name);
         match std::fs::remove_dir_all(&path) {
             Ok(()) => removed.push(found.name),
-            // Another process removed the folder first.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => return Err(ProgramError::File { path, source }),
         }

@@ -1,8 +1,5 @@
 //! Images of single programs, built without a registry: a static program on `scratch`, with the program's
-//! digest as tag.
-//!
-//! Components are always built statically. This project's own programs are linked dynamically by default, so
-//! they are linked again, statically, from the libraries that are already compiled.
+//! digest as tag. This project's own programs are dynamic by default, so they are linked again.
 
 use std::path::{Path, PathBuf};
 
@@ -34,8 +31,8 @@ pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String 
     )
 }
 
-/// Builds the image of a reference program, unless the engine has it. Uses `given` if it is static, and
-/// otherwise the file with all reference programs, so that their images share a layer.
+/// Uses `given` if it is static, and otherwise the file with all reference programs, so that their images
+/// share a layer.
 pub async fn of_reference(
     program: &str,
     given: Option<&Path>,
@@ -54,7 +51,7 @@ pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Resul
     of_file(program, path, program, &[], user).await
 }
 
-/// The file has another name and arguments. It is copied, because a concurrent build may replace it.
+/// Copies the file, because a concurrent build may replace it.
 async fn of_file(
     program: &str,
     path: &Path,
@@ -94,7 +91,7 @@ pub async fn named(
     Ok(Image { reference: reference.into(), ..image })
 }
 
-/// Checks whether [`static_program`] can link programs here. Returns cargo's version.
+/// Returns cargo's version.
 pub async fn can_link() -> Result<String, ProgramError> {
     cargo::version().await.map_err(|error| ProgramError::Cargo { reason: error.to_string() })
 }
@@ -109,7 +106,6 @@ pub async fn static_program(program: &str, given: Option<&Path>) -> Result<PathB
     linked(program, program, &[]).await
 }
 
-/// A program of a package, linked statically from the libraries that are already compiled.
 async fn linked(package: &str, program: &str, flags: &[&str]) -> Result<PathBuf, ProgramError> {
     let build = Build { package, program, flags, with_faults: false };
     build.run().await.map_err(|error| match error {
@@ -118,9 +114,7 @@ async fn linked(package: &str, program: &str, flags: &[&str]) -> Result<PathBuf,
     })
 }
 
-/// Whether an ELF program needs no interpreter, and so no shared library.
 fn is_static(path: &Path) -> Result<bool, ProgramError> {
-    /// Program header type of the interpreter's path.
     const PT_INTERP: u32 = 3;
     let raw = std::fs::read(path).map_err(ProgramError::file(path))?;
     let number_at = |offset: usize, length: usize| {

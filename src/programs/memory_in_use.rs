@@ -10,7 +10,7 @@ use crate::processor_time;
 
 const PACE: Duration = Duration::from_millis(400);
 
-/// The peak so far, in bytes.
+/// In bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Peak {
     /// The sum of all programs at one moment.
@@ -50,7 +50,7 @@ impl Peak {
     }
 }
 
-/// The private memory of a running process, in bytes.
+/// In bytes.
 pub fn of_process(pid: u32) -> Option<u64> {
     of(&pid.to_string())
 }

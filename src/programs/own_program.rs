@@ -1,7 +1,5 @@
-//! The reference implementation as programs. The suite knows only their names and command lines.
-//!
-//! The installed program contains all of them: its first argument names the one to run. `--component`
-//! replaces it by a separate program. Mutants with faults use a separate build ([`crate::cargo`]).
+//! The reference implementation as programs. The installed program contains all of them: its first argument
+//! names the one to run. `--component` replaces it. Mutants use a separate build ([`crate::cargo`]).
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +17,6 @@ pub const INIT: &str = "grove-initc";
 /// The trainer's KAI plugin. Its ServiceAccount, its namespace and its Deployment have the same name.
 pub const TRAINER_PLUGIN: &str = "trainer-kai-plugin";
 pub const REFERENCE_PROGRAMS: &str = "reference-programs";
-/// The program of containers that do nothing.
 pub const PAUSE: &str = "pause";
 pub const CONTROLLER_NAMESPACE: &str = "grove-system";
 
@@ -43,7 +40,6 @@ impl OwnProgram {
         Self { path: path.into(), verb: None }
     }
 
-    /// The executable, if it is a separate program.
     pub fn own_path(&self) -> Option<&Path> {
         self.verb.is_none().then_some(self.path.as_path())
     }

@@ -1,11 +1,11 @@
 //! The peak resident memory of a process.
 
-/// The peak of a running process, in bytes.
+/// In bytes.
 pub fn of_process(pid: u32) -> Option<u64> {
     of(&pid.to_string())
 }
 
-/// The peak of this process, in bytes.
+/// In bytes.
 pub fn own() -> Option<u64> {
     of("self")
 }

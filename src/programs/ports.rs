@@ -1,10 +1,8 @@
 //! Loopback ports, each reserved by a lock on a file until the cluster is deleted.
 //!
-//! Another cluster may take a free port before a server listens on it. A client could then write to the wrong
-//! cluster. The lock prevents this between clusters of this program, and the CA of each cluster protects its
-//! clients from all other servers.
-//!
-//! The kernel gives outgoing connections ports from its ephemeral range, so the reserved ports are below it.
+//! A server of another cluster could otherwise take the port before ours listens, and get its clients'
+//! writes. The reserved ports are below the kernel's ephemeral range, from which outgoing connections take
+//! theirs.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -41,7 +39,6 @@ fn below(begin: u16) -> Range<u16> {
     if first < begin { first..begin } else { 0..1 }
 }
 
-/// Reserves one port. Fails after 50 attempts.
 pub fn reserve() -> Result<Port, ProgramError> {
     home::create_folder(&folder())?;
     let mut last = String::from("every port tried was reserved by another cluster");

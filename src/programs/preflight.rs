@@ -1,5 +1,5 @@
-//! Checks whether this machine has everything that a run needs. It reports all problems together, before the
-//! builds, which take minutes.
+//! Checks whether this machine has everything that a run needs, and reports all problems together, before the
+//! builds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -61,7 +61,6 @@ pub fn require(checks: Vec<Check>) -> Result<(), ProgramError> {
     if missing.is_empty() { Ok(()) } else { Err(ProgramError::Preflight { missing }) }
 }
 
-/// Checks that Go is new enough for each module.
 async fn go_for(to_build: &[&'static Component]) -> Result<String, ProgramError> {
     let modules: BTreeMap<_, _> =
         to_build.iter().map(|component| (component.module.name, component.module)).collect();
@@ -76,7 +75,6 @@ async fn go_for(to_build: &[&'static Component]) -> Result<String, ProgramError>
     Ok(versions.join(", "))
 }
 
-/// Checks that the modules of these components are cached, or that Go can download and store them.
 async fn modules_for(to_build: &[&'static Component]) -> Result<String, ProgramError> {
     let missing = to_download(to_build, PROXY_ANSWER).await?;
     let (Some(first), false) = (to_build.first(), missing.is_empty()) else { return Ok("cached".into()) };
@@ -84,7 +82,6 @@ async fn modules_for(to_build: &[&'static Component]) -> Result<String, ProgramE
     Ok(format!("to be downloaded: {}", missing.join(", ")))
 }
 
-/// Checks the folder in a variable of `go env`, to which builds write.
 async fn written_by_go(
     component: &'static Component,
     variable: &'static str,

@@ -1,12 +1,8 @@
-//! Child processes that never outlive their owner.
+//! Child processes that never outlive their owner. A launcher, the hidden `__exec` subcommand, asks the kernel
+//! to kill it when its parent dies, checks that the parent still runs, and executes the program.
 //!
-//! A small launcher, the hidden `__exec` subcommand of `grove-conformance`, starts every child. The launcher
-//! tells the kernel to kill the launcher's process when its parent dies. It then checks that the parent still
-//! runs, and executes the program in the same process.
-//!
-//! The kernel sends the signal when the *thread* that spawned the child ends. So each child has a thread
-//! here, which spawns it, waits for it and reports its end. Each child is also in a separate process group.
-//! So Ctrl-C reaches only the owner, which stops the children in order.
+//! The kernel sends the signal when the *thread* that spawned the child ends, so each child has a thread here.
+//! Each has its own process group, so that Ctrl-C reaches only the owner.
 
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -22,7 +18,7 @@ use crate::ProgramError;
 
 static LIVE: std::sync::LazyLock<watch::Sender<usize>> = std::sync::LazyLock::new(|| watch::Sender::new(0));
 
-/// Waits until every child of this process has ended. Returns `false` after `limit`.
+/// Returns `false` after `limit`.
 pub async fn all_ended(limit: Duration) -> bool {
     let mut live = LIVE.subscribe();
     tokio::time::timeout(limit, live.wait_for(|count| *count == 0)).await.is_ok()
@@ -37,7 +33,6 @@ pub const EXEC_VERB: &str = "__exec";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessSpec {
-    /// The component's name, for messages and the log's file name.
     pub name: String,
     pub program: PathBuf,
     pub args: Vec<String>,
@@ -168,15 +163,13 @@ impl Process {
             && let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw)
         {
             // The exit is published microseconds after the child is reaped. The kernel reuses an id only
-            // after it has used all others, so no other process has this id yet. An error means that the
-            // process has ended.
+            // after all others, so no other process has this id yet.
             let _ = kill_process(pid, signal);
         }
     }
 
     pub async fn wait(&self) {
         let mut exit = self.exit.clone();
-        // This cannot fail: the thread of the child sends the status before it drops the sender.
         let _ = exit.wait_for(Option::is_some).await;
     }
 
@@ -196,7 +189,7 @@ impl Process {
     }
 }
 
-/// The launcher: `__exec PARENT PROGRAM ARGS…`. Returns only if it could not execute the program.
+/// Returns only if it could not execute the program.
 pub fn exec(args: impl IntoIterator<Item = String>) -> String {
     let mut args = args.into_iter();
     let parent = args.next().and_then(|raw| raw.parse::<i32>().ok()).and_then(Pid::from_raw);

@@ -23,7 +23,6 @@ fn children() -> MutexGuard<'static, Children> {
 pub(crate) fn count_until_exit(pid: u32, name: &str) {
     children().live.insert(pid, name.to_owned());
     if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // An error means that there is no such child to wait for.
         let _ = waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
     }
     let took = of(&pid.to_string()).unwrap_or_default();
@@ -36,7 +35,6 @@ pub(crate) fn running() -> BTreeMap<u32, String> {
     children().live.clone()
 }
 
-/// User and system time by program: of this process, under the name `own`, and of its children so far.
 pub fn spent(own: &str) -> BTreeMap<String, Duration> {
     let children = children();
     let mut spent = children.ended.clone();
@@ -51,7 +49,7 @@ pub fn of_process(pid: u32) -> Option<Duration> {
     of(&pid.to_string())
 }
 
-/// CPU time of all ended children of this process, and of the descendants that they waited for.
+/// Includes the descendants that they waited for.
 pub fn of_ended_children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat");
     stat.ok().and_then(|stat| in_stat(&stat, OF_CHILDREN)).unwrap_or_default()
@@ -66,8 +64,7 @@ const OWN: usize = 14;
 /// The number of the field `cutime`; `cstime` follows it.
 const OF_CHILDREN: usize = 16;
 
-/// The sum of the field with the number `first` and the next one. The second field is the program's name in
-/// parentheses, which may itself contain parentheses and spaces.
+/// Sums this field and the next one. The second field, in parentheses, may contain parentheses and spaces.
 fn in_stat(stat: &str, first: usize) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(first - 3).map(str::parse::<u64>);

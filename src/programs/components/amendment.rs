@@ -29,7 +29,6 @@ pub struct Amendment {
 
 #[derive(Debug)]
 pub(super) enum NoCopy {
-    /// The module is not in the module cache and may not be downloaded.
     NotCached,
     Go(String),
     File(ProgramError),
@@ -66,7 +65,6 @@ impl Amendment {
         }
     }
 
-    /// Keeps an existing copy. `proxy` overrides the GOPROXY of `go env`.
     pub(super) async fn copy_into(&self, parent: &Path, proxy: Option<&str>) -> Result<(), NoCopy> {
         let target = parent.join(self.folder);
         if target.is_dir() {
@@ -80,7 +78,6 @@ impl Amendment {
         in_place(|| self.create_copy(Path::new(&module.dir), parent, &target)).map_err(NoCopy::File)
     }
 
-    /// Makes Go download the module into its cache, from a folder whose `go.sum` pins it.
     async fn download(&self, parent: &Path, proxy: Option<&str>) -> Result<Download, NoCopy> {
         let folder = self.download_folder(parent);
         let Self { module, version, sum, go_mod_sum, .. } = self;
@@ -118,7 +115,6 @@ impl Amendment {
         }
         match std::fs::rename(unfinished.path(), target) {
             Ok(()) => drop(unfinished.keep()),
-            // Another process created the copy first.
             Err(_) if target.is_dir() => {}
             Err(source) => return Err(ProgramError::File { path: target.into(), source }),
         }
@@ -169,7 +165,6 @@ mod tests {
     fn a_copy_has_the_files_of_the_module_and_the_added_files() {
         let (source, parent) = (module(), tempfile::tempdir().unwrap());
         let target = parent.path().join("m");
-        // Files in the module cache are read-only.
         for path in ["pkg/there.go", "pkg"] {
             let path = source.path().join(path);
             let mut mode = std::fs::metadata(&path).unwrap().permissions();
@@ -180,7 +175,6 @@ mod tests {
         for path in ["go.mod", "pkg/there.go", "pkg/added.go"] {
             assert!(!std::fs::metadata(target.join(path)).unwrap().permissions().readonly(), "{path}");
         }
-        // Another process that finished later.
         amendment(ADDED).create_copy(source.path(), parent.path(), &target).unwrap();
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1, "an unfinished copy is left");
     }
@@ -209,7 +203,6 @@ mod tests {
         assert!(!parent.path().join("m").exists());
     }
 
-    /// Its digest is not the pinned one. A folder serves as proxy with this module.
     #[tokio::test]
     async fn a_module_with_another_digest_is_refused() {
         let parent = tempfile::tempdir().unwrap();

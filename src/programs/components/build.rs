@@ -1,5 +1,3 @@
-//! Runs `go build`: builds the programs of one module together, counts compiled packages, and keeps the log.
-
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -12,21 +10,18 @@ use super::digests::hex;
 use super::toolchain::Toolchain;
 use crate::{ProgramError, available_memory, home};
 
-/// Free disk space that a build needs, in MiB.
 const SPARE_MIB: u64 = 1024;
 
 /// The linker drops DWARF anyway (`-s -w`). A compiler that does not write it saves an eighth of the time.
 pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
 
-/// With fewer processors, Go compiles each package in one thread. Packages that compile in parallel keep all
-/// processors busy, and more threads would only wait for each other. The output is the same.
+/// With fewer processors, Go compiles each package in one thread: parallel packages keep all of them busy.
+/// The output is the same.
 const ONE_THREAD_BELOW: usize = 5;
 
-/// Memory in MiB that a compiler or linker may use before it collects garbage. With less memory than the
-/// lower bound, Go's default applies.
+/// Heap in MiB before a compiler collects garbage. Below the lower bound, Go's default applies.
 const MEMORY_OF_COMPILER_MIB: std::ops::RangeInclusive<u64> = 512..=1536;
 
-/// How a program was built. Written next to the program.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BuiltBy {
     pub name: String,
@@ -34,7 +29,7 @@ pub struct BuiltBy {
     pub go: String,
     /// SHA-256 of the program, hex.
     pub sha256: String,
-    /// The program's size. Older versions of the suite did not write it.
+    /// Older versions of the suite did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     pub seconds: f64,
@@ -77,15 +72,13 @@ pub(super) fn key(component: &Component, go: &Toolchain) -> String {
     hex(&hash.finalize())[..16].to_owned()
 }
 
-/// Builds programs into the folder `into`, each under its name. Calls `on_package` with the number of
-/// packages compiled so far.
+/// Builds programs into the folder `into`. Calls `on_package` with the number of packages compiled so far.
 pub(super) async fn build(
     build: Build<'_>,
     into: &Path,
     log: &Path,
     mut on_package: impl FnMut(usize),
 ) -> Result<(), ProgramError> {
-    // Earlier builds may have filled the disk.
     home::require_space(&home::cache(), SPARE_MIB, "to build a component", home::CACHE_VARIABLE)?;
     let failed = |reason: &str| ProgramError::Build {
         component: names(build.programs),
@@ -142,12 +135,11 @@ pub(super) fn names(programs: &[Target<'_>]) -> String {
     programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ")
 }
 
-/// A compiler that collects garbage only after it has used its share of the memory saves an eighth of the
-/// time. Returns none if the share is small or the user has set one of these variables.
+/// Late garbage collection saves an eighth of the time. None if the share is small or the user has set a
+/// variable.
 fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'static str, String)> {
     const VARIABLES: [&str; 2] = ["GOGC", "GOMEMLIMIT"];
-    // One compiler runs per processor, in addition to `go` itself. Half of the memory is left to other
-    // programs and the file cache.
+    // One compiler runs per processor. Half of the memory is left to other programs and the file cache.
     let share = available_mib.unwrap_or(0) / (2 * processors as u64);
     if share < *MEMORY_OF_COMPILER_MIB.start()
         || VARIABLES.iter().any(|name| std::env::var_os(name).is_some())

@@ -1,5 +1,3 @@
-//! What can be built: a program, and the pinned Go module that contains it.
-
 use std::borrow::Cow;
 
 use conformance_contract::scheduler::Scheduler;
@@ -20,7 +18,6 @@ pub struct Module {
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Component {
-    /// The program's name, as in `--component NAME=PATH`.
     pub name: &'static str,
     pub version: &'static str,
     pub package: &'static str,
@@ -35,13 +32,11 @@ pub enum Purpose {
     Scheduler(Scheduler),
     /// Local control planes that run TrainJobs.
     Trainer,
-    /// Local control planes, whose nodes are simulated.
     Simulation,
     Kind,
     Node,
 }
 
-/// The module in this folder below `components/`, with these linker flags and an optional amendment.
 #[macro_export]
 macro_rules! module {
     ($name:literal, $ldflags:expr) => {
@@ -58,14 +53,13 @@ macro_rules! module {
     };
 }
 
-/// The module of Kubernetes' own programs.
 const KUBERNETES: &str = "k8s.io/kubernetes";
 
 /// Each line has a module, a program and the CPU seconds of its build.
 const BUILD_SECONDS: &str = include_str!("../../../components/build-seconds.txt");
 
 impl Component {
-    /// The measured CPU seconds of its build with an empty Go build cache; `None` if not measured.
+    /// CPU seconds with an empty Go build cache.
     pub fn build_seconds(&self) -> Option<f64> {
         BUILD_SECONDS.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
             [module, name, seconds] if module == self.module.name && name == self.name => {
@@ -93,14 +87,12 @@ impl Component {
         hex(&hash.finalize())[..8].to_owned()
     }
 
-    /// The path of the Go module that contains the program, as in a `go.mod`.
     pub fn module_path(&self) -> &'static str {
         let separators = ["/cmd/", "/plugins/main/", "/plugins/ipam/", "/plugins/meta/"];
         let parts = separators.iter().find_map(|separator| self.package.split_once(separator));
         parts.map_or(self.package, |(module, _)| module)
     }
 
-    /// Whether it is one of Kubernetes' own programs.
     pub fn is_of_kubernetes(&self) -> bool {
         self.module_path() == KUBERNETES
     }

@@ -1,4 +1,4 @@
-//! Writes the folder of a release ([`super::release`]): programs, files of their modules, and their digests.
+//! Writes the folder of a release ([`super::release`]).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,6 @@ use super::toolbox::Program;
 use crate::blocking::in_place;
 use crate::{ProgramError, home};
 
-/// Files that the harness reads from the source of a component's module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleFiles {
     pub component: &'static Component,
@@ -50,7 +49,7 @@ pub async fn fetch(
     written
 }
 
-/// Copies files to paths below `to`. The list is written last: without it, the folder is not a release.
+/// Writes the list last: without it, the folder is not a release.
 fn write(to: &Path, copies: &BTreeMap<String, PathBuf>) -> Result<Fetched, ProgramError> {
     let mut bytes = 0;
     for path in copies.values() {
@@ -112,7 +111,6 @@ mod tests {
             purpose: super::super::Purpose::ControlPlane,
         };
         let to = tempfile::tempdir().unwrap();
-        // A folder can be opened but not copied.
         let program = Program {
             name: "etcd".into(),
             version: "v1.0.0".into(),

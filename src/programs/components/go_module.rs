@@ -26,7 +26,6 @@ pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ProgramErr
     Ok(folder)
 }
 
-/// Like [`materialise`], and also copies the amended module, which Go may download.
 pub(super) async fn complete(module: &'static Module) -> Result<PathBuf, ProgramError> {
     let folder = materialise(module)?;
     if let Some(amendment) = module.amendment {

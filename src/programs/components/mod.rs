@@ -1,7 +1,5 @@
-//! The programs of a cluster, built from pinned Go modules.
-//!
-//! `components/<module>/go.mod` pins every version. The files are embedded here, so an installed binary needs
-//! no checkout. The cache folder keeps each program under a hash of all its inputs.
+//! The programs of a cluster, built from pinned Go modules. The `go.mod` files are embedded, so an installed
+//! binary needs no checkout. The cache keeps each program under a hash of all its inputs.
 //!
 //! - [`toolbox`] provides the programs and builds missing ones.
 //! - [`release`] finds programs that were built for a release. [`mod@fetch`] writes them.

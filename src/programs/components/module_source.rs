@@ -1,5 +1,4 @@
-//! The source of a component's module, from which the harness reads CRDs, roles and webhooks. A release
-//! contains these files, so that they need no Go.
+//! The source of a component's module, from which the harness reads CRDs, roles and webhooks.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -17,7 +16,6 @@ use crate::blocking::in_place;
 /// Prints the folder of a module, or nothing if Go would have to download the module.
 const LIST: [&str; 5] = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}"];
 
-/// A release contains the files. Otherwise this is the source in Go's cache, after a download if needed.
 pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramError> {
     if let Some(folder) = in_place(|| released(component))? {
         return Ok(folder);
@@ -55,7 +53,6 @@ fn released(component: &Component) -> Result<Option<PathBuf>, ProgramError> {
     ReleaseFolder::of_this_program()?.map_or(Ok(None), |release| release.module(component))
 }
 
-/// `path` is the module. `proxy` overrides the GOPROXY of `go env`.
 async fn go(folder: &Path, args: &[&str], path: &str, proxy: Option<&str>) -> Result<String, GoError> {
     let mut go = Command::new("go");
     go.args(args).arg(path).current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);

@@ -1,8 +1,5 @@
-//! Versions of Go modules.
-
 use std::str::FromStr;
 
-/// A version such as `v1.37.2`, or a pre-release such as `v1.38.0-alpha.1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleVersion {
     numbers: [u64; 3],
@@ -10,13 +7,12 @@ pub struct ModuleVersion {
     suffix: String,
 }
 
-/// A word is not a version of a Go module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a version such as 1.37.2 or 1.38.0-alpha.1")]
 pub struct NoVersion;
 
 impl ModuleVersion {
-    /// The first two numbers, such as `1.37`.
+    /// Such as `1.37`.
     pub fn minor(&self) -> String {
         let [major, minor, _] = self.numbers;
         format!("{major}.{minor}")
@@ -26,7 +22,7 @@ impl ModuleVersion {
         !self.suffix.starts_with('-')
     }
 
-    /// Whether it is newer than another version. Pre-releases of one release have no order.
+    /// Pre-releases of one release have no order.
     pub fn is_newer_than(&self, other: &Self) -> bool {
         (self.numbers, self.is_release()) > (other.numbers, other.is_release())
     }

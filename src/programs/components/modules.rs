@@ -1,5 +1,5 @@
-//! Checks whether Go has, or can download, the modules that a build needs. Without them, a build fails after
-//! minutes, or hangs behind a firewall that drops packets.
+//! Checks whether Go has, or can download, the modules that a build needs. A build would fail only after
+//! minutes, or hang behind a firewall that drops packets.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,9 @@ use super::go_module::{materialise, no_copy};
 use super::toolchain::GoError;
 use crate::ProgramError;
 
-/// How long a module proxy may take to answer. The answer is a version and its go.mod.
 pub(crate) const PROXY_ANSWER: Duration = Duration::from_secs(20);
 
-/// The folders of `components/` whose modules Go must download before it can build these components. Fails
-/// for the first module that is not cached and that Go cannot reach within `limit`.
+/// The folders of `components/` whose modules Go must download before it can build these components.
 pub(crate) async fn to_download(
     to_build: &[&'static Component],
     limit: Duration,
@@ -44,7 +42,6 @@ pub(crate) async fn to_download(
     Ok(missing)
 }
 
-/// If Go must download it first, returns the folder for that, and the module as PATH@VERSION.
 pub(super) async fn missing_amended(
     module: &'static Module,
     folder: &Path,
@@ -73,7 +70,6 @@ async fn query(folder: &Path, module: &str, limit: Duration) -> Result<(), GoErr
     ask(folder, &["list", "-mod=readonly", "-m", module], limit).await.map(drop)
 }
 
-/// The output of a `go` command that asks the module proxy.
 pub(super) async fn ask(folder: &Path, args: &[&str], limit: Duration) -> Result<String, GoError> {
     let mut question = go(folder, args);
     // `direct` uses git, which may prompt for a password.
@@ -97,8 +93,7 @@ async fn run(mut go: Command, limit: Duration) -> Result<Output, GoError> {
     }
 }
 
-/// The folder in a variable of `go env`, which need not exist. Fails if the variable names none, for example
-/// with GOCACHE=off or without a home directory.
+/// The folder need not exist.
 pub(crate) async fn folder_of_go(
     component: &'static Component,
     name: &'static str,
@@ -133,7 +128,6 @@ fn go(folder: &Path, args: &[&str]) -> Command {
 mod tests {
     use super::*;
 
-    /// A proxy that accepts connections and never answers, as behind a firewall.
     #[tokio::test]
     async fn a_silent_proxy_leads_to_a_timeout() {
         let folder = tempfile::tempdir().unwrap();

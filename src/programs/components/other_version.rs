@@ -1,8 +1,6 @@
-//! Another published version of a pinned module. The same builder builds its programs.
-//!
-//! The pins of `components/` were reviewed. For another version, Go selects the versions of all modules,
-//! once: `go get` completes a `go.mod` that the harness writes ([`super::version_go_mod`]). The cache folder
-//! keeps `go.mod` and `go.sum`, so later builds use the same modules.
+//! Another published version of a pinned module. Go selects the versions of all modules, once: `go get`
+//! completes a `go.mod` that the harness writes ([`super::version_go_mod`]). The cache keeps it with its
+//! `go.sum`, so later builds use the same modules.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -19,7 +17,6 @@ use super::toolchain::GoError;
 use super::version_go_mod::{go_mod, kept_amendment};
 use crate::{ProgramError, home};
 
-/// The name of the version's own `go.mod` in the folder of a version.
 const OWN: &str = "own.mod";
 
 /// A program of a published version, whose modules are resolved.
@@ -34,9 +31,8 @@ pub struct OtherVersion {
 }
 
 impl OtherVersion {
-    /// Finds a version of a pinned program, and makes Go resolve its modules unless the cache has them.
-    ///
-    /// Its texts stay in memory until the process ends, like those of the pinned components.
+    /// Makes Go resolve the modules unless the cache has them. Its texts stay in memory, like those of the
+    /// pinned components.
     pub async fn find(pinned: &'static Component, version: &ModuleVersion) -> Result<Self, ProgramError> {
         let version = version.to_string();
         let folder = folder(pinned, &version);
@@ -54,7 +50,6 @@ impl OtherVersion {
         Ok(Self { pinned, version: version.leak(), own_go_mod, go_mod, go_sum, amendment })
     }
 
-    /// The program, built with these linker flags.
     pub fn component(&self, ldflags: String) -> &'static Component {
         let Self { pinned, version, go_mod, go_sum, amendment, .. } = *self;
         // The name identifies programs that are built together, which have one go.mod.
@@ -69,12 +64,10 @@ impl OtherVersion {
         }))
     }
 
-    /// The linker flags of the pinned program, with this version.
     pub fn stamped(&self) -> String {
         self.pinned.module.ldflags.replace(self.pinned.version, self.version)
     }
 
-    /// The `go.mod` of the version itself.
     pub fn own_go_mod(&self) -> &str {
         &self.own_go_mod
     }
@@ -84,14 +77,12 @@ impl OtherVersion {
     }
 }
 
-/// The folder of a resolved version. A change of the pins leads to another folder, because the amended module
-/// belongs to them.
+/// Depends on the pins, because the amended module belongs to them.
 fn folder(pinned: &Component, version: &str) -> PathBuf {
     home::cache().join("versions").join(format!("{}-{version}-{}", pinned.name, pinned.pins()))
 }
 
-/// Makes Go resolve the modules of a version. The final rename makes sure that other processes see only a
-/// complete folder.
+/// The final rename shows other processes only a complete folder.
 async fn resolve(pinned: &'static Component, version: &str, folder: &Path) -> Result<(), ProgramError> {
     let own = own_go_mod(pinned.module_path(), version)
         .await
@@ -110,14 +101,12 @@ async fn resolve(pinned: &'static Component, version: &str, folder: &Path) -> Re
         .map_err(|error| unresolved(pinned, version, error.to_string()))?;
     match std::fs::rename(unfinished.path(), folder) {
         Ok(()) => drop(unfinished.keep()),
-        // Another process resolved it first.
         Err(_) if folder.is_dir() => {}
         Err(source) => return Err(ProgramError::File { path: folder.into(), source }),
     }
     Ok(())
 }
 
-/// Adds the modules that a package needs to `go.mod` and `go.sum`.
 async fn get(folder: &Path, package: &str) -> Result<(), GoError> {
     let mut go = Command::new("go");
     go.args(["get", package]).current_dir(folder).env("CGO_ENABLED", "0").env("GIT_TERMINAL_PROMPT", "0");
@@ -128,7 +117,6 @@ async fn get(folder: &Path, package: &str) -> Result<(), GoError> {
     Err(GoError::Failed(message(&String::from_utf8_lossy(&answer.stderr))))
 }
 
-/// The message of `go get`, without its progress.
 fn message(stderr: &str) -> String {
     let is_progress = |line: &&str| line.starts_with("go: downloading ") || line.starts_with("go: added ");
     let lines: Vec<_> = stderr.lines().filter(|line| !is_progress(line)).collect();
@@ -178,7 +166,6 @@ mod tests {
         purpose: Purpose::ControlPlane,
     };
 
-    /// A version whose modules Go has resolved.
     fn resolved(version: &'static str) -> OtherVersion {
         let own_go_mod = "module k8s.io/kubernetes\n\ngo 1.26.0\n".to_owned();
         let go_mod: &'static str = go_mod(&SCHEDULER, version, &own_go_mod).leak();

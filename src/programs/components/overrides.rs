@@ -1,24 +1,18 @@
-//! What replaces pinned programs: files of the user, and other published versions.
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::component::Component;
 use crate::ProgramError;
 
-/// What replaces a pinned program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replacement {
-    /// A file of the user.
     File(PathBuf),
-    /// Another version, which is built.
     Version(&'static Component),
 }
 
-/// The replaced programs, by name.
 pub type Overrides = BTreeMap<String, Replacement>;
 
-/// The component to build for a program: its own, or that of another version. `None` if the user gave a file.
+/// `None` if the user gave a file.
 pub fn to_build_for(component: &'static Component, overrides: &Overrides) -> Option<&'static Component> {
     match overrides.get(component.name) {
         None => Some(component),
@@ -27,7 +21,6 @@ pub fn to_build_for(component: &'static Component, overrides: &Overrides) -> Opt
     }
 }
 
-/// Rejects a `--component NAME=PATH` for a program that no cluster here would start.
 pub fn reject_unknown_overrides(
     overrides: &Overrides,
     components: impl Iterator<Item = &'static Component>,

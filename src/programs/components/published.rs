@@ -1,5 +1,3 @@
-//! What module proxies publish: the versions of a module, and the `go.mod` of one version.
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +8,7 @@ use super::modules::{PROXY_ANSWER, ask};
 use super::toolchain::GoError;
 use crate::{ProgramError, home};
 
-/// How long the download of one module may take. The source of Kubernetes has 15 MB.
+/// The source of Kubernetes has 15 MB.
 const DOWNLOAD: Duration = Duration::from_secs(300);
 
 /// The output of `go list -m -versions -json`.
@@ -37,8 +35,7 @@ pub async fn published(module: &str) -> Result<Vec<ModuleVersion>, ProgramError>
     Ok(listed.versions.iter().filter_map(|version| version.parse().ok()).collect())
 }
 
-/// The `go.mod` of one version of a module. Go downloads the version. A version that does not exist, or a
-/// proxy that does not answer, is reported before.
+/// Go downloads the version.
 pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, GoError> {
     let query = format!("{module}@{version}");
     let folder = folder().map_err(|error| GoError::Failed(error.to_string()))?;
@@ -50,8 +47,7 @@ pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, Go
         .map_err(|error| GoError::Failed(format!("{}: {error}", found.go_mod.display())))
 }
 
-/// Whether a message of Go says that a version is not published. The checksum database has answers of its
-/// own.
+/// The checksum database has answers of its own.
 pub(super) fn is_absence(message: &str) -> bool {
     let is_about_checksum = message.contains("verifying ");
     let is_absent = [

@@ -44,7 +44,7 @@ pub(super) fn module_folder(component: &Component) -> String {
 }
 
 impl ReleaseFolder {
-    /// The folder of this program, or [`LIBRARY`]. `None` if this program does not come from a release.
+    /// `None` if this program does not come from a release.
     pub(super) fn of_this_program() -> Result<Option<Self>, ProgramError> {
         std::env::current_exe().map_or(Ok(None), |program| Self::of(&program))
     }
@@ -59,7 +59,6 @@ impl ReleaseFolder {
         Ok(None)
     }
 
-    /// `None` without a list, or if it lists no programs: then it belongs to something else.
     fn open(path: PathBuf) -> Result<Option<Self>, ProgramError> {
         let sums = path.join(SUMS);
         let text = match std::fs::read(&sums) {
@@ -106,7 +105,7 @@ impl ReleaseFolder {
         Ok(ReleasedProgram { component, path, sha256 })
     }
 
-    /// The folder with the files of a component's module. `None` if the release contains none of them.
+    /// `None` if the release contains none of them.
     pub(super) fn module(&self, component: &Component) -> Result<Option<PathBuf>, ProgramError> {
         let folder = module_folder(component);
         let files: Vec<_> = self.digests.keys().filter(|file| file.starts_with(&folder)).collect();
@@ -116,7 +115,6 @@ impl ReleaseFolder {
         Ok((!files.is_empty()).then(|| self.path.join(&folder)))
     }
 
-    /// The path of a listed file. Fails if the file is missing or has another digest.
     fn checked(&self, file: &str) -> Result<PathBuf, ProgramError> {
         let path = self.path.join(file);
         let wrong = |reason: String| ProgramError::Release { path: path.clone(), reason };
@@ -172,7 +170,6 @@ mod tests {
         hex(&Sha256::digest(content))
     }
 
-    /// A release with etcd, one file of its module, and the program of the suite.
     fn release() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let module = format!("{}config/crd.yaml", module_folder(&ETCD));

@@ -1,5 +1,4 @@
-//! Provides programs: given ones (`--component NAME=PATH`), those of a release, cached or newly built ones, some
-//! of another version than the pinned one (`--component NAME=version:V`).
+//! Provides given programs, those of a release, cached ones and newly built ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,9 +20,7 @@ use crate::{ProgramError, home, preflight};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Built from the pinned module: now, earlier, or for a release.
     Built,
-    /// Built from another published version of a pinned module.
     Version,
     Given,
 }
@@ -37,12 +34,11 @@ pub struct Program {
     /// SHA-256 of the file, hex.
     pub sha256: String,
     pub source: Source,
-    /// How many seconds its build took, if this call built it. One build may produce several programs.
+    /// In seconds, if this call built it. One build may produce several programs.
     pub built_in: Option<f64>,
 }
 
 impl Program {
-    /// Compares the program's digest with the recorded one.
     pub fn verify(&self) -> Result<(), ProgramError> {
         let now = digest(&self.path)?;
         if now == self.sha256 {
@@ -55,9 +51,8 @@ impl Program {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedBuild {
-    /// The program or programs: `etcd`, or `etcd, etcdctl`.
     pub names: String,
-    /// The measured CPU seconds, if known.
+    /// CPU seconds, if known.
     pub seconds: Option<f64>,
 }
 
@@ -141,7 +136,6 @@ impl Toolbox {
         self.programs.values()
     }
 
-    /// Checks each program's digest and the version that it reports.
     pub async fn verify(&self) -> Result<(), ProgramError> {
         for program in self.programs() {
             in_place(|| program.verify())?;
@@ -167,7 +161,7 @@ enum VersionError {
 async fn reported_version(path: &Path) -> Result<String, VersionError> {
     let answer = Command::new(path).arg("--version").output().await?;
     let text = String::from_utf8_lossy(&answer.stdout);
-    // Most programs print one line. Volcano prints a line about its API before its version.
+    // Volcano prints a line about its API before its version.
     let line = text.lines().find(|line| line.starts_with("Version:")).or_else(|| text.lines().next());
     match line {
         Some(line) if answer.status.success() => Ok(line.trim().to_owned()),
@@ -185,7 +179,6 @@ async fn given(component: &Component, path: &Path) -> Result<Program, ProgramErr
     Ok(Program { name, version, path, sha256, source: Source::Given, built_in: None })
 }
 
-/// None if this program does not come from a release.
 fn released(components: &[&'static Component]) -> Result<Vec<Program>, ProgramError> {
     let Some(release) = ReleaseFolder::of_this_program()? else { return Ok(Vec::new()) };
     let program = |found: ReleasedProgram| Program {
@@ -239,7 +232,7 @@ async fn cached_or_built(
     built_once(build, &go, progress).await
 }
 
-/// Returns programs from their cache folders, in order. Builds those that are missing.
+/// In order. Builds missing ones.
 pub(crate) async fn built_once(
     build: Build<'_>,
     go: &Toolchain,
@@ -252,13 +245,11 @@ pub(crate) async fn built_once(
             .cloned()
             .collect::<Vec<_>>()
     };
-    // Every process locks programs in the same order, to avoid a deadlock.
     let mut locks = Vec::new();
     for program in missing() {
         home::create_folder(&program.kept_in)?;
         locks.push(lock(program.name, &program.kept_in.join("lock"), progress).await?);
     }
-    // Another process may have built some in the meantime.
     let to_build = missing();
     let seconds = match &to_build[..] {
         [] => None,
@@ -276,7 +267,7 @@ pub(crate) async fn built_once(
     Ok(programs)
 }
 
-/// Builds programs and moves them into the cache. Returns the seconds that it took.
+/// Returns the seconds that it took.
 async fn compile(build: Build<'_>, go: &Toolchain, progress: &dyn Progress) -> Result<f64, ProgramError> {
     let (names, version) = (build::names(build.programs), build.version);
     progress.building(&names, version);
@@ -314,7 +305,6 @@ pub(crate) fn cached(name: &str, folder: &Path) -> Option<Program> {
     let built: BuiltBy =
         serde_json::from_str(&std::fs::read_to_string(folder.join("built.json")).ok()?).ok()?;
     let path = folder.join(name);
-    // Ignore an incomplete copy.
     let is_complete = std::fs::metadata(&path)
         .is_ok_and(|file| file.is_file() && built.bytes.is_none_or(|bytes| bytes == file.len()));
     is_complete.then_some(Program {

@@ -1,5 +1,3 @@
-//! The Go toolchain on PATH.
-
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -32,8 +30,7 @@ pub(crate) enum GoError {
 }
 
 impl Toolchain {
-    /// Runs `go env` inside the module, so that Go honours the module's `go` line and GOTOOLCHAIN. Fails if
-    /// Go is missing or too old.
+    /// Runs `go env` inside the module, so that Go honours its `go` line and GOTOOLCHAIN.
     pub async fn find(module: &'static Module) -> Result<Self, ProgramError> {
         let folder = materialise(module)?;
         Self::in_folder(&folder).await.map_err(|error| ProgramError::Go {

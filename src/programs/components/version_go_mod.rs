@@ -1,12 +1,10 @@
-//! The `go.mod` from which Go resolves another version of a pinned module.
-//!
-//! Go applies `replace` and `exclude` lines of the main module only. So the harness takes them from the
-//! version's own `go.mod`, which is that of a dependency here. Go reads the required versions from there too.
+//! The `go.mod` from which Go resolves another version of a pinned module. Go applies `replace` and `exclude`
+//! lines of the main module only, so they are taken from the version's own `go.mod`.
 
 use super::amendment::Amendment;
 use super::component::Component;
 
-/// The `go.mod` for one version of a component's module, whose own `go.mod` is `own`.
+/// `own` is the version's own `go.mod`.
 pub(super) fn go_mod(component: &Component, version: &str, own: &str) -> String {
     let mut lines = vec![format!("module grove-conformance/versions/{}\n", component.name)];
     lines.extend(directives(own, "go").first().map(|words| format!("go {}\n", words.join(" "))));
@@ -16,8 +14,8 @@ pub(super) fn go_mod(component: &Component, version: &str, own: &str) -> String 
     lines.join("\n") + "\n"
 }
 
-/// The amended module of a component, if this version needs it: its repository has a copy of that module, as
-/// the pinned version has.
+/// The amended module, if the repository of this version has a copy of that module, as the pinned version
+/// has.
 pub(super) fn kept_amendment(component: &Component, version: &str, own: &str) -> Option<&'static Amendment> {
     let amendment = component.module.amendment?;
     let is_copied = directives(own, "replace")
@@ -26,8 +24,7 @@ pub(super) fn kept_amendment(component: &Component, version: &str, own: &str) ->
     (is_copied && minor(version) == minor(component.version)).then_some(amendment)
 }
 
-/// The `replace` line for one of the version's own. `None` if the module is published in the version that is
-/// required.
+/// `None` if the module is published in the version that is required.
 fn replaced(component: &Component, version: &str, words: &[&str]) -> Option<String> {
     if !is_folder(words) {
         return Some(format!("replace {}", words.join(" ")));
@@ -48,12 +45,11 @@ fn replaced(component: &Component, version: &str, words: &[&str]) -> Option<Stri
     Some(format!("replace {module} => {module} v0.{library}"))
 }
 
-/// Whether a `replace` line names a folder of the repository instead of a version.
+/// Whether a `replace` line names a folder of the repository.
 fn is_folder(words: &[&str]) -> bool {
     words.last().is_some_and(|last| last.starts_with('.') || last.starts_with('/'))
 }
 
-/// The first two numbers of a version.
 fn minor(version: &str) -> Option<(&str, &str)> {
     let (major, rest) = version.split_once('.')?;
     Some((major, rest.split_once('.')?.0))
@@ -131,7 +127,6 @@ mod tests {
         assert!(preview.contains("replace k8s.io/api => k8s.io/api v0.38.0-alpha.1\n"), "{preview}");
     }
 
-    /// Modules of etcd are published with the versions that it requires.
     #[test]
     fn folders_of_other_repositories_are_not_replaced() {
         let own = "module go.etcd.io/etcd/server/v3\n\ngo 1.25.0\n\ntoolchain go1.25.8\n\nreplace (\n\tgo.etcd.io/etcd/api/v3 => ../api\n)\n\n\

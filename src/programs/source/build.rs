@@ -21,7 +21,6 @@ const KUBERNETES: &str = "k8s.io/kubernetes";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GoBuild {
     pub module: String,
-    /// The package, as an argument of `go build` in that folder.
     pub package: String,
     /// Folders whose files determine the build output: that of the module, and those of `replace` lines.
     pub inputs: Vec<String>,
@@ -45,13 +44,11 @@ pub struct Tree {
     pub revision: Revision,
 }
 
-/// A module of a working tree whose programs Go can build.
 #[derive(Debug)]
 pub struct Buildable {
     folder: PathBuf,
     ldflags: String,
     go: Toolchain,
-    /// A hash of all inputs of a build, except the package.
     key: Sha256,
     version: String,
 }
@@ -134,12 +131,10 @@ fn values(go_mod: &str, revision: &Revision) -> Values {
     values
 }
 
-/// Fills the placeholders of [`GoBuild::ldflags`] for a published version of the module with this `go.mod`.
 pub fn linker_flags(text: &str, go_mod: &str, version: &str) -> Result<String, UnknownPlaceholder> {
     fill(text, &values(go_mod, &Revision { version: version.to_owned(), commit: None }))
 }
 
-/// The version in a module's `replace` line, otherwise the required version.
 fn required<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
     let version_after = |words: &[&'a str]| match words {
         [path, version, ..] if *path == module && version.starts_with('v') => Some(*version),
@@ -149,7 +144,6 @@ fn required<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
     for line in go_mod.lines() {
         let line = line.split("//").next().unwrap_or("");
         let words: Vec<_> = line.split_whitespace().collect();
-        // In a block, the lines do not repeat the keyword.
         let words = match words.as_slice() {
             ["require" | "replace", rest @ ..] => rest,
             words => words,
@@ -216,7 +210,6 @@ mod tests {
         assert_eq!(now().await.version, "v1.2.3-dirty");
         let tagless = VersionFrom { git_tags: Some("w*".into()), file: None };
         assert_eq!(revision(&dir, &tagless).await.version, format!("{}-dirty", &commit[..8]));
-        // An archive inside another repository is not that repository.
         put(&dir, "inner/VERSION", "v7");
         assert_eq!(revision(&dir.join("inner"), &from).await.version, "v7");
         put(&dir, "Chart.yaml", "version: 0.1.0\nappVersion: v4\n");

@@ -10,7 +10,6 @@ use crate::ProgramError;
 use crate::blocking::in_place;
 use crate::components::hex;
 
-/// Where the version is read: from git tags in a checkout, otherwise from a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VersionFrom {
@@ -26,7 +25,6 @@ pub struct Revision {
     pub commit: Option<String>,
 }
 
-/// The version if neither git tags nor a file have one.
 pub const UNKNOWN: &str = "unknown";
 
 pub async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
@@ -53,7 +51,6 @@ pub async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
     Revision { version, commit }
 }
 
-/// Whether the folder is the top of a repository, and not an archive inside another one.
 async fn is_top(dir: &Path) -> bool {
     let top = git(dir, &["rev-parse", "--show-toplevel"]).await;
     top.and_then(|top| PathBuf::from(top).canonicalize().ok()).is_some_and(|top| top == dir)
@@ -75,8 +72,8 @@ fn version_in(path: &Path) -> Option<String> {
     field("appVersion").or_else(|| field("version"))
 }
 
-/// Covers the files that git does not ignore, or without git all that are not hidden. Missing inputs are
-/// skipped, because not every tree has a vendor folder.
+/// Covers the files that git does not ignore, or without git all that are not hidden. Skips missing inputs:
+/// not every tree has a vendor folder.
 pub(super) async fn content(dir: &Path, inputs: &[String]) -> Result<String, ProgramError> {
     let mut files = Vec::new();
     if is_top(dir).await {

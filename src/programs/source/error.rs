@@ -1,5 +1,3 @@
-//! Errors of a working tree. Each message includes what to do.
-
 use std::path::PathBuf;
 
 use super::placeholders::UnknownPlaceholder;
@@ -17,7 +15,6 @@ pub enum SourceError {
         /// The `go` line of the source's go.mod.
         needed: String,
     },
-    /// Linker flags have a placeholder without a value, because the version is unknown.
     #[error(
         "{}: its version cannot be stamped into its programs: {source}\nthe version comes from git tags: run `git fetch --tags` in the clone",
         module.display()

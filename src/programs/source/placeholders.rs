@@ -1,5 +1,4 @@
-//! Placeholders in texts: `{version}`, `{webhook-port}` and others. Braces around anything except lower-case
-//! letters and dashes are plain text.
+//! Placeholders such as `{version}`. Other braces are plain text.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Documents that cover every release of a program. The first of its `variants` that matches the files in the
-//! source folder is merged over the rest. So each field is written once for all releases or once per variant.
+//! source folder is merged over the rest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ pub enum NoRelease {
     Refused(String),
 }
 
-/// Reads a document of this kind. Returns it without `apiVersion` and `kind`.
+/// Returns it without `apiVersion` and `kind`.
 pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentError> {
     let mut documents = grove_yaml::documents(text)?;
     let (Some(Value::Object(mut fields)), true) = (documents.pop(), documents.is_empty()) else {
@@ -82,7 +82,7 @@ pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentEr
     Ok(fields)
 }
 
-/// Fails unless the folder has the files in the field `checkout`. `repository` is a name for messages.
+/// `repository` is a name for messages.
 pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<PathBuf, SourceError> {
     let no_checkout =
         |missing| SourceError::Checkout { repository: repository.into(), dir: dir.into(), missing };
@@ -93,7 +93,7 @@ pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<
     if missing.is_empty() { Ok(top) } else { Err(no_checkout(missing)) }
 }
 
-/// Merges the variant over the rest and returns its name. `path` is for messages.
+/// Returns the variant's name. `path` is for messages.
 pub fn for_release(
     fields: &mut Map<String, Value>,
     dir: &Path,
@@ -117,7 +117,7 @@ pub fn for_release(
     Ok(Some(variant.name.clone()))
 }
 
-/// Applies a JSON merge patch (RFC 7386).
+/// RFC 7386.
 fn merge(into: &mut Map<String, Value>, patch: &Map<String, Value>) {
     for (name, value) in patch {
         match (into.get_mut(name), value) {
