@@ -1,5 +1,4 @@
-//! The programs of clusters. A new program is an entry here and, if its module is new, a folder in
-//! `components/`. The file of a scheduler in [`crate::schedulers`] lists its programs.
+//! The programs of clusters. The file of a scheduler in [`crate::schedulers`] lists its programs.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -13,7 +12,7 @@ use conformance_programs::{ProgramError, module};
 
 use crate::{schedulers, trainer};
 
-/// The pinned module of each Kubernetes version. [`stamp`] sets the linker flags.
+/// [`stamp`] sets the linker flags.
 const MODULES_OF_KUBERNETES: [Module; Kubernetes::ALL.len()] =
     [module!("kubernetes-1.36", ""), module!("kubernetes-1.37", "")];
 static ETCD: Module = module!("etcd", "-s -w");
@@ -131,7 +130,6 @@ const fn cni(name: &'static str, package: &'static str) -> Component {
     Component { name, version: "v1.9.1", package, module: &CNI, purpose: Purpose::Node }
 }
 
-/// The programs of a local control plane with these schedulers, and with the trainer if it runs TrainJobs.
 pub fn components_for(
     kubernetes: Kubernetes,
     wanted: &BTreeSet<Scheduler>,
@@ -153,7 +151,6 @@ pub fn control_plane(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Co
     })
 }
 
-/// The control plane reads these files when it starts.
 pub fn module_files(wanted: &BTreeSet<Scheduler>, with_trainer: bool) -> Vec<ModuleFiles> {
     let of_schedulers = schedulers::all().filter(|scheduler| wanted.contains(scheduler));
     let of_schedulers =
@@ -180,13 +177,12 @@ pub fn components_of_node_image(kubernetes: Kubernetes) -> impl Iterator<Item = 
     })
 }
 
-/// The program of this name. For Kubernetes' own programs, the newest version.
+/// For Kubernetes' own programs, the newest version.
 pub fn component(name: &str) -> Option<&'static Component> {
     let newest = Kubernetes::ALL[Kubernetes::ALL.len() - 1];
     catalogue(newest).find(|component| component.name == name)
 }
 
-/// Prepares every program of a version's catalogue and builds those that are not cached.
 pub async fn prepare(
     kubernetes: Kubernetes,
     overrides: &Overrides,
@@ -214,7 +210,7 @@ mod tests {
         }
     }
 
-    /// The modules that a go.mod requires. `replace` lines override the required versions.
+    /// `replace` lines override the required versions.
     fn required(go_mod: &str) -> BTreeMap<&str, &str> {
         let mut found = BTreeMap::new();
         let mut excluded = false;
@@ -242,7 +238,6 @@ mod tests {
             let shared: Vec<_> = required.iter().filter(|(path, _)| kubernetes.contains_key(*path)).collect();
             assert!(shared.len() > 40, "{}: {shared:?}", module.name);
             for (path, version) in shared {
-                // The server and the client of etcd come from one release.
                 let is_etcd = path.starts_with("go.etcd.io/etcd/");
                 assert!(is_etcd || kubernetes[path] == *version, "{}: {path} {version}", module.name);
             }

@@ -1,4 +1,4 @@
-//! The specification of a local cluster. Conformance runs use the default; mutants change parts of it.
+//! Conformance runs use the default; mutants change parts of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,17 +27,16 @@ pub struct ClusterSpec {
     pub kubernetes: Kubernetes,
     /// Feature gates of the API server and the controller manager.
     pub api_gates: Gates,
-    /// API versions that are off by default.
     pub runtime_config: Vec<String>,
-    /// Whether the API server serves watches from memory, as it does by default. Without the cache, a watch
-    /// can resume across an API server restart: etcd still knows the versions that a fresh cache does not.
+    /// Without the cache, a watch can resume across an API server restart: etcd still knows the versions that
+    /// a fresh cache does not.
     pub watch_cache: bool,
     pub memory: Memory,
     pub scheduler_gates: Gates,
     pub controller: ControllerSpec,
     /// Environment variables of the reference operator. Only machine-made mutations use this.
     pub controller_variables: Vec<(String, String)>,
-    /// Whether the harness installs the reference operator. Otherwise the caller installs an operator.
+    /// Whether the harness, not the caller, installs the reference operator.
     pub has_controller: bool,
     pub operator: Option<Arc<Operator>>,
     pub upgrade: Option<Upgrade>,
@@ -52,7 +51,7 @@ pub struct ClusterSpec {
     /// Faults of the fake GPU plugin, which runs on nodes with kubelets. Only mutants use this.
     pub gpu_plugin_faults: Vec<String>,
     pub proxied: BTreeSet<Part>,
-    /// Rules with which a part's fault proxy starts. Only mutants use this.
+    /// Only mutants use this.
     pub rules: BTreeMap<Part, Vec<Rule>>,
     /// Patches of the operator's API objects, by `Kind name`. Only mutants use this.
     pub altered: Vec<(String, Patch)>,
@@ -64,8 +63,7 @@ pub struct ClusterSpec {
     pub reclaims: bool,
     /// Plugins in addition to those of the suite's configuration. Only Volcano can have some.
     pub further_plugins: Vec<(Scheduler, &'static str)>,
-    /// The schedulers that the user gave, with their CRDs. The harness cannot build every scheduler. For one
-    /// that is neither built nor given, kube-scheduler binds the pods.
+    /// For a scheduler that is neither built nor given, kube-scheduler binds the pods.
     pub given: BTreeMap<Scheduler, Arc<GivenScheduler>>,
     pub configurations: BTreeMap<Scheduler, SchedulerConfiguration>,
 }
@@ -131,7 +129,7 @@ impl ClusterSpec {
         self
     }
 
-    /// Replaces the pinned trainer. The reference plugin for KAI does not run if this trainer contains one.
+    /// The reference plugin for KAI does not run if this trainer contains one.
     #[must_use]
     pub fn with_given_trainer(mut self, given: Arc<GivenTrainer>) -> Self {
         if let Some(trainer) = &mut self.trainer {
@@ -141,7 +139,7 @@ impl ClusterSpec {
         self
     }
 
-    /// The cluster reads these files when it starts. A given scheduler or trainer comes with its own.
+    /// A given scheduler or trainer comes with its own.
     pub fn module_files(&self) -> Vec<ModuleFiles> {
         let has_own = |scheduler: &Scheduler| self.given.get(scheduler).is_some_and(|given| given.has_crds());
         let read = self.schedulers.iter().filter(|scheduler| !has_own(scheduler));
@@ -159,7 +157,6 @@ impl ClusterSpec {
         self.trainer.as_ref()?.given.as_deref()
     }
 
-    /// Removes the operator and Grove's APIs, for plain pods.
     #[must_use]
     pub fn without_controller(self) -> Self {
         Self { has_controller: false, ..self }
@@ -178,7 +175,7 @@ impl ClusterSpec {
         }
     }
 
-    /// Keeps one scheduler in addition to kube-scheduler, and only its profile in the operator's configuration.
+    /// Keeps kube-scheduler and one other, and only its profile in the operator's configuration.
     #[must_use]
     pub fn narrowed_to(mut self, scheduler: Scheduler) -> Self {
         for other in std::mem::take(&mut self.schedulers) {
@@ -191,7 +188,7 @@ impl ClusterSpec {
         self
     }
 
-    /// The spec before the upgrade, with the old operator or the old control plane. `None` without an upgrade.
+    /// `None` without an upgrade.
     #[must_use]
     pub fn before_upgrade(mut self) -> Option<Self> {
         self.operator.clone_from(&self.upgrade.as_ref()?.from);
@@ -199,7 +196,6 @@ impl ClusterSpec {
         Some(self)
     }
 
-    /// Exchanges the control plane for the other one of an upgrade of Kubernetes.
     pub fn exchange_control_plane(&mut self) {
         let Some(other) = self.upgrade.as_mut().and_then(|upgrade| upgrade.control_plane.as_mut()) else {
             return;
@@ -233,7 +229,6 @@ impl ClusterSpec {
         }
     }
 
-    /// The schedulers that do not run, so that kube-scheduler binds their pods.
     pub fn stood_in_for(&self) -> Vec<&'static str> {
         let has_no_process = |scheduler: &&Scheduler| self.parts_of(**scheduler).next().is_none();
         self.schedulers.iter().filter(has_no_process).map(|scheduler| scheduler.name()).collect()

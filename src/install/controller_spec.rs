@@ -1,5 +1,3 @@
-//! How the reference operator is configured and started.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
@@ -10,7 +8,7 @@ use crate::schedulers;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControllerSpec {
     pub configuration: Value,
-    /// Faults that the operator starts with. Only mutants use this.
+    /// Only mutants use this.
     pub faults: Vec<String>,
     pub leader_election: bool,
 }
@@ -38,7 +36,6 @@ impl ControllerSpec {
         Self { configuration, faults: Vec::new(), leader_election: false }
     }
 
-    /// The default configuration with a profile for each of these schedulers that PodCliqueSets can use.
     pub fn for_schedulers(schedulers: &BTreeSet<Scheduler>) -> Self {
         Self::default().with_schedulers(schedulers)
     }
@@ -60,7 +57,7 @@ impl ControllerSpec {
         self
     }
 
-    /// The profile of this name. A missing profile is inserted before the External one.
+    /// A missing profile is inserted before the External one.
     fn profile(&mut self, name: &str) -> Option<&mut Value> {
         let profiles = self.configuration["scheduler"]["profiles"].as_array_mut()?;
         let index = profiles.iter().position(|profile| profile["name"] == name).unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Errors of programs and operators that the user gave. Each message states what failed and what to do.
+//! Each message states what failed and what to do.
 
 use std::path::PathBuf;
 

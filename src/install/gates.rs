@@ -6,7 +6,6 @@ use conformance_contract::kubernetes::Kubernetes;
 pub struct Gates(pub BTreeMap<String, bool>);
 
 impl Gates {
-    /// Every gate of the Workload API in a version, including gangs and topology.
     pub fn workload_api(kubernetes: Kubernetes) -> Self {
         kubernetes.workload_gates().iter().fold(Self::default(), |gates, name| gates.with(name, true))
     }
@@ -24,7 +23,7 @@ impl Gates {
         gates
     }
 
-    /// Whether a gate is on. Kubernetes turns all gates of the Workload API off by default.
+    /// Kubernetes turns all gates of the Workload API off by default.
     pub fn is_on(&self, name: &str) -> bool {
         self.0.get(name).copied().unwrap_or(false)
     }

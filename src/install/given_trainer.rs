@@ -1,8 +1,5 @@
-//! A Kubeflow Trainer that the user gives instead of the pinned one: its program and manifests, from a folder
-//! (`--component trainer-controller-manager=DIR`) or from a checkout (`src:DIR`).
-//!
-//! It runs with the pinned JobSet. A trainer whose runtimes have the field `podGroupPolicy.kaiScheduler`
-//! contains the KAI plugin, so the harness does not start the reference plugin.
+//! A Kubeflow Trainer that the user gives: its program and manifests, from a folder (`--component
+//! trainer-controller-manager=DIR`) or a checkout (`src:DIR`). It runs with the pinned JobSet.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +34,6 @@ pub struct GivenTrainer {
 }
 
 impl GivenTrainer {
-    /// The trainer's version, or the digest of its program if the version is unknown.
     pub fn version(&self) -> String {
         match self.program.version.as_str() {
             UNKNOWN => format!("sha256:{}", &self.program.sha256[..12]),
@@ -46,7 +42,7 @@ impl GivenTrainer {
     }
 
     /// The manifests have the layout of the trainer's repository. Of several programs or folders, the one
-    /// nearest to `path` is used. The error lists everything that is missing.
+    /// nearest to `path` is used.
     pub fn in_folder(path: &Path) -> Result<Self, InstallError> {
         let files = Files::below(path, FOLDER)?;
         let is_base = |folder: &PathBuf| MANIFESTS.iter().all(|file| folder.join(file).is_file());

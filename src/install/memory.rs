@@ -10,9 +10,7 @@ use crate::part::Part;
 const SUITE: u64 = 300;
 /// A control plane that cases share: API server, etcd and controllers.
 const SHARED: u64 = 900;
-/// What each scheduler under test adds to a shared control plane.
 const PER_SCHEDULER: u64 = 300;
-/// A control plane that runs one case at a time.
 const ALONE: u64 = 600;
 
 /// The use of a control plane, which determines how much memory its programs may use.
@@ -26,12 +24,9 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// GOGC and GOMEMLIMIT of a part: garbage in percent of live memory, and the heap size above which Go
-    /// collects sooner.
-    ///
-    /// A shared API server with one scheduler has 330 MiB in use, and 1,700 MiB with 400 % of garbage. The
-    /// limit halves that at the cost of 1 % of a run's processor time. At the default of 100 %, the API
-    /// server would spend a third of its time on garbage collection. The other parts allocate less.
+    /// GOGC and GOMEMLIMIT of a part. A shared API server with one scheduler has 330 MiB in use, and 1,700
+    /// MiB with 400 % of garbage. The limit halves that for 1 % of a run's processor time. At the default of
+    /// 100 %, garbage collection would take a third of the API server's time.
     pub fn go_variables(self, part: Part, schedulers: usize) -> [(String, String); 2] {
         let available = available_memory::in_mib().unwrap_or(0);
         let for_schedulers = PER_SCHEDULER * schedulers as u64;
@@ -44,12 +39,10 @@ impl Memory {
     }
 }
 
-/// With `alone` control planes in addition to the shared one.
 fn with_planes(schedulers: usize, alone: usize) -> u64 {
     SUITE + SHARED + PER_SCHEDULER * schedulers as u64 + ALONE * alone as u64
 }
 
-/// The minimum memory of a run, with one control plane per scheduler for cases that run alone.
 pub fn of_run(schedulers: usize) -> u64 {
     with_planes(schedulers, schedulers)
 }
@@ -63,7 +56,6 @@ pub fn planes_within(available_mib: u64, schedulers: usize) -> u32 {
     u32::try_from(left / ALONE).unwrap_or(u32::MAX)
 }
 
-/// Whether another control plane fits. The same amount stays free for the growth of the running ones.
 pub fn another_fits() -> bool {
     available_memory::in_mib().is_none_or(|available| available > 2 * ALONE)
 }

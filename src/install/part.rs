@@ -3,7 +3,7 @@ use conformance_contract::scheduler::Scheduler;
 use crate::schedulers::{self, Install, SchedulerProcess};
 use crate::trainer;
 
-/// A process of the control plane. Parts are ordered by their start.
+/// Parts are ordered by their start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     Etcd,
@@ -41,7 +41,6 @@ impl ProcessId {
 }
 
 impl Part {
-    /// Every cluster has kube-scheduler.
     pub const KUBE_SCHEDULER: Self = Self::OfScheduler(ProcessId { install: 0, process: 0 });
 
     pub const JOB_SET: Self = Self::OfTrainer(0);
@@ -49,7 +48,7 @@ impl Part {
     pub const TRAINER_PLUGIN: Self = Self::OfTrainer(2);
     pub const OF_TRAINER: [Self; 3] = [Self::JOB_SET, Self::TRAINER, Self::TRAINER_PLUGIN];
 
-    /// All parts in start order. [`crate::cluster_spec::ClusterSpec::parts`] returns those of one cluster.
+    /// In start order. [`crate::cluster_spec::ClusterSpec::parts`] returns those of one cluster.
     pub fn all() -> impl Iterator<Item = Self> {
         let before = [Self::Etcd, Self::Apiserver];
         let nodes = [Self::Kwok, Self::ControllerManager];
@@ -74,7 +73,6 @@ impl Part {
         }
     }
 
-    /// The user with which a process of a scheduler or of the trainer connects to the API server.
     pub fn user(self) -> Option<&'static str> {
         self.process().map(|process| process.user)
     }
@@ -94,7 +92,6 @@ impl Part {
         self.described().map(|(install, _)| install.scheduler)
     }
 
-    /// The descriptions of the scheduler and of the process, for a part of a scheduler.
     pub fn described(self) -> Option<(&'static Install, &'static SchedulerProcess)> {
         match self {
             Self::OfScheduler(id) => Some((id.install(), id.process())),

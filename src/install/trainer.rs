@@ -1,8 +1,6 @@
-//! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin.
-//!
-//! CRDs, roles and webhooks are read from the two Go modules. The plugin's program prints its own. A trainer
-//! that the user gives ([`crate::given_trainer`]) has them in its folder. Each process has a user with only
-//! its own role. The API server reaches webhooks by URL, and the cluster's CA signs the serving certificates.
+//! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin. Each
+//! process has a user with only its own role. The API server reaches webhooks by URL, and the cluster's CA
+//! signs the serving certificates.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +15,6 @@ use crate::given_trainer::{BASE, GivenTrainer, MANIFESTS};
 use crate::manifests::read;
 use crate::schedulers::{Command, ProcessHome, SchedulerProcess, StartSettings};
 
-/// How the trainer is started. Mutants change parts of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainerSpec {
     pub plugin: bool,
@@ -43,8 +40,7 @@ pub(crate) static COMPONENTS: [Component; 2] = [
     },
 ];
 
-/// The processes in start order. They have no rights here, because the trainer's own manifests have their
-/// roles. They run only on local control planes.
+/// In start order. Their roles come from the trainer's own manifests.
 pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
     SchedulerProcess {
         name: COMPONENTS[1].name,
@@ -78,7 +74,6 @@ pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
     },
 ];
 
-/// The folder of JobSet's manifests in its module.
 const JOB_SET_BASE: &str = "config/components";
 /// The manifests that the harness reads, below [`JOB_SET_BASE`].
 const JOB_SET_MANIFESTS: [&str; 6] = [
@@ -172,8 +167,7 @@ fn kubeconfig(home: &ProcessHome) -> (String, String) {
     ("KUBECONFIG".into(), home.kubeconfig.display().to_string())
 }
 
-/// The API objects that the processes need before they start. `webhooks` has the port of each process's
-/// webhooks, in start order.
+/// `webhooks` has the port of each process's webhooks, in start order.
 pub async fn objects(
     spec: &TrainerSpec,
     program: &OwnProgram,
@@ -188,7 +182,7 @@ pub async fn objects(
     objects_in(&trainer_base, &job_set_base, spec.plugin.then_some(program), ca_bundle, webhooks).await
 }
 
-/// Reads the manifests in these two folders. `plugin` is the program of the plugin, if it runs.
+/// `plugin` is the program of the plugin, if it runs.
 async fn objects_in(
     base: &Path,
     job_set_base: &Path,
@@ -222,7 +216,6 @@ async fn objects_in(
             json_patch::patch(crd, &patch).map_err(|error| unreadable(Path::new(TRAINER_PLUGIN), &error))?;
         }
         let manifests = program.manifests([]).await?;
-        // The plugin runs as a process, not in the cluster.
         let is_of_pods = |object: &Value| object["kind"] == "Deployment" || object["kind"] == "Service";
         for mut object in manifests.into_iter().filter(|object| !is_of_pods(object)) {
             plugin_server.set_in(&mut object);
@@ -240,7 +233,6 @@ struct WebhookServer<'a> {
 }
 
 impl WebhookServer<'_> {
-    /// Sets this server in the webhooks of an object, if it has any.
     fn set_in(self, configuration: &mut Value) {
         let bundle = ByteString(self.ca_bundle.as_bytes().to_vec());
         let webhooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
@@ -252,7 +244,6 @@ impl WebhookServer<'_> {
     }
 }
 
-/// The ClusterRole in a file, under this name, and its binding to a user.
 fn role(path: &Path, name: &str, user: &str) -> Result<Vec<Value>, ProgramError> {
     let mut objects = read(path)?;
     for role in &mut objects {
@@ -269,7 +260,6 @@ fn role(path: &Path, name: &str, user: &str) -> Result<Vec<Value>, ProgramError>
     Ok(objects)
 }
 
-/// The webhook configurations in a folder, with the patches of its kustomization.
 fn webhook_configurations(folder: &Path) -> Result<Vec<Value>, ProgramError> {
     let mut configurations = read(&folder.join("manifests.yaml"))?;
     for kustomization in read(&folder.join("kustomization.yaml"))? {

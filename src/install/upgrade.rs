@@ -1,5 +1,3 @@
-//! What an upgrade replaces: the operator, or the control plane.
-
 use std::sync::Arc;
 
 use conformance_contract::kubernetes::Kubernetes;
@@ -13,12 +11,11 @@ pub struct Upgrade {
     pub to: Option<Arc<Operator>>,
     /// Faults of the reference operator after the upgrade. Only mutants use this.
     pub faults: Vec<String>,
-    /// The other control plane of an upgrade of Kubernetes: the old one in the specification of a run, and
-    /// the new one in that of a cluster before its upgrade.
+    /// The old control plane in the specification of a run, the new one in that of a cluster before its
+    /// upgrade.
     pub control_plane: Option<ControlPlane>,
 }
 
-/// The fields of a cluster's specification that depend on the version of Kubernetes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControlPlane {
     pub kubernetes: Kubernetes,
@@ -47,12 +44,11 @@ impl Upgrade {
         Self { from: operator.clone(), to: operator, faults: Vec::new(), control_plane }
     }
 
-    /// What is replaced, in one word, for histories.
     pub fn replaced(&self) -> &'static str {
         if self.control_plane.is_some() { "kubernetes" } else { "operator" }
     }
 
-    /// The names of what is replaced and of what replaces it, for histories. `now` is the version before the upgrade.
+    /// The old and the new name, for histories. `now` is the version before the upgrade.
     pub fn titles(&self, now: Kubernetes) -> [String; 2] {
         match &self.control_plane {
             Some(next) => [now, next.kubernetes].map(|version| format!("Kubernetes {version}")),

@@ -1,4 +1,4 @@
-//! Programs of other published versions than the pinned ones: `--component NAME=version:V`.
+//! `--component NAME=version:V`.
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;
@@ -11,7 +11,6 @@ use conformance_programs::components::{
 use crate::catalogue::{self, catalogue};
 use crate::schedulers::{GivenScheduler, SchedulerVersion};
 
-/// Why a version cannot be selected.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     #[error(transparent)]
@@ -25,7 +24,6 @@ pub enum VersionError {
     Minor { minor: String, known: Vec<&'static str> },
 }
 
-/// A program and the version that the user selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectedVersion {
     /// The pinned program. For a program of Kubernetes, it is the one for the selected minor version.
@@ -60,7 +58,6 @@ impl SelectedVersion {
         &self.version
     }
 
-    /// The scheduler that the program belongs to, if it is one of a scheduler.
     pub fn scheduler(&self) -> Option<Scheduler> {
         match self.pinned.purpose {
             Purpose::Scheduler(scheduler) => Some(scheduler),
@@ -68,7 +65,6 @@ impl SelectedVersion {
         }
     }
 
-    /// The minor version of a program of Kubernetes.
     pub fn kubernetes(&self) -> Option<Kubernetes> {
         Kubernetes::named(&self.version.minor()).filter(|_| self.pinned.is_of_kubernetes())
     }
@@ -88,12 +84,10 @@ impl SelectedVersion {
         Ok(self.resolved().await?.component)
     }
 
-    /// Builds the program, unless it is cached.
     pub async fn program(&self, progress: &dyn Progress) -> Result<Program, ProgramError> {
         built(self.component().await?, progress).await
     }
 
-    /// Builds the scheduler, unless it is cached, and returns it with the CRDs of its version.
     pub async fn build_scheduler(&self, progress: &dyn Progress) -> Result<GivenScheduler, ProgramError> {
         let resolved = self.resolved().await?;
         let program = built(resolved.component, progress).await?;
@@ -130,8 +124,7 @@ async fn built(component: &'static Component, progress: &dyn Progress) -> Result
     toolbox.get(component.name).cloned()
 }
 
-/// Whether a local control plane runs the program without other files of its version. The trainer's manifests
-/// belong to one version.
+/// Whether a local control plane runs the program without other files of its version.
 fn is_selectable(component: &Component) -> bool {
     match component.purpose {
         Purpose::ControlPlane | Purpose::Simulation | Purpose::Scheduler(_) => true,
@@ -219,7 +212,6 @@ mod tests {
         }
     }
 
-    /// Linker flags stamp the version, and the minor version of Kubernetes on its own.
     #[test]
     fn every_stamped_version_is_that_of_the_pin() {
         for component in Kubernetes::ALL.into_iter().flat_map(catalogue).filter(|one| is_selectable(one)) {

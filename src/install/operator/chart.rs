@@ -1,5 +1,4 @@
-//! The part of a description about the operator's Helm chart. In a kind cluster, Helm installs the operator
-//! from the chart in its source, with images of the programs that are built from that source.
+//! The operator's Helm chart, from which it is installed in a kind cluster.
 
 use std::path::PathBuf;
 
@@ -16,7 +15,7 @@ const OF_TAGS: [&str; 2] = ["version", "commit"];
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperatorChart {
-    /// The folder, relative to the source.
+    /// Relative to the source.
     pub folder: PathBuf,
     pub release: String,
     /// It is in the operator's namespace. Its pods have this name as `app.kubernetes.io/name`.
@@ -33,7 +32,7 @@ pub struct OperatorChart {
 pub struct InitProgram {
     pub name: String,
     pub build: GoBuild,
-    /// The tag of the image that the operator adds to pods, with `{version}` and `{commit}`.
+    /// May contain `{version}` and `{commit}`.
     pub tag: String,
 }
 

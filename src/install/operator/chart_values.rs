@@ -1,5 +1,3 @@
-//! The values of an operator's chart in one kind cluster.
-
 use std::path::{Path, PathBuf};
 
 use conformance_programs::images::Image;
@@ -34,7 +32,6 @@ impl Operator {
         fill(&init.tag, &self.revision()).map_err(OperatorError::in_file("chart.init.tag"))
     }
 
-    /// Fails for a placeholder without a value.
     pub fn chart_values(
         &self,
         chart: &OperatorChart,

@@ -1,5 +1,3 @@
-//! The operator's configuration file in one cluster: the template, with a profile for each enabled backend.
-
 use conformance_programs::source::UnknownPlaceholder;
 use serde_json::{Map, Value, json};
 
@@ -8,15 +6,15 @@ use super::template::{Configuration, Values, fill_value};
 use crate::controller_spec::ControllerSpec;
 
 impl Operator {
-    /// The enabled backends that the operator has, in the order of the spec. They do not include the External
-    /// profile, which the harness enables only for the reference operator.
+    /// In the order of the spec, without the External profile, which the harness enables only for the
+    /// reference operator.
     pub(super) fn enabled(&self, spec: &ControllerSpec) -> Vec<String> {
         let profiles = spec.configuration["scheduler"]["profiles"].as_array().into_iter().flatten();
         let names = profiles.filter_map(|profile| profile["name"].as_str());
         names.filter(|name| self.description.backends.contains_key(*name)).map(str::to_owned).collect()
     }
 
-    /// The configuration's text, if the operator has one. JSON is valid YAML.
+    /// JSON is valid YAML.
     pub(super) fn configuration(
         &self,
         values: &Values,

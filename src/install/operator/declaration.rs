@@ -1,5 +1,5 @@
-//! An operator's declaration: a file that comes with the operator. For each release and backend, it states
-//! the features of the contract that the operator claims, and the configuration that it needs for them.
+//! A file that comes with an operator. For each release and backend, it states the features that the operator
+//! claims, and the configuration that it needs for them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,6 @@ pub struct Declared {
     /// Fields that are added to `config` in the backend's profile.
     #[serde(default)]
     pub configuration: Map<String, Value>,
-    /// Whether the operator acts only on PodGangs that a PodCliqueSet controls.
     #[serde(default)]
     pub pod_gangs_of_sets_only: bool,
     /// The program that creates the gang resources, if the operator does not.
@@ -59,7 +58,6 @@ struct Release {
 }
 
 impl Declaration {
-    /// Reads a file and selects the first release that matches the source in `dir`.
     pub(super) fn read(text: &str, path: &Path, operator: &str, dir: &Path) -> Result<Self, OperatorError> {
         let mut releases = releases(text, path, operator)?.into_iter();
         let release =
@@ -71,8 +69,7 @@ impl Declaration {
         Ok(Self::of(release, text))
     }
 
-    /// For an operator without source. Selects the release whose name is the operator's version, or the only
-    /// release.
+    /// Selects the release whose name is the operator's version, or the only release.
     pub fn of_version(path: &Path, operator: &str, version: &str) -> Result<Self, OperatorError> {
         let text = std::fs::read_to_string(path).map_err(OperatorError::in_file(path))?;
         let mut releases = releases(&text, path, operator)?;

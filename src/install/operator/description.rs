@@ -25,7 +25,7 @@ pub struct Description {
     pub name: String,
     pub organization: Option<String>,
     pub url: Option<String>,
-    /// The folder of the operator's source, relative to this file. By default the folder of this file.
+    /// Relative to this file. By default the folder of this file.
     pub source: Option<PathBuf>,
     /// Files that identify a folder as the operator's source.
     #[serde(default)]
@@ -47,7 +47,7 @@ pub struct Description {
     /// Such a run does not detect missing rules in the operator's roles.
     #[serde(default)]
     pub cluster_admin: bool,
-    /// Files with CRDs, relative to the operator's source. `*` matches any part of a file name.
+    /// Relative to the source. `*` matches any part of a file name.
     #[serde(default)]
     pub crds: Vec<String>,
     /// Other objects that the operator needs before it starts, with placeholders.
@@ -58,13 +58,12 @@ pub struct Description {
     #[serde(default)]
     pub certificates: Certificates,
     pub configuration: Option<Configuration>,
-    /// The operator's backends, by schedulerName.
     pub backends: BTreeMap<String, Backend>,
     pub readiness: Readiness,
     /// Where the operator serves its metrics about gangs, if it has any.
     pub metrics: Option<Metrics>,
     pub chart: Option<OperatorChart>,
-    /// The file of the operator's declaration, relative to this file.
+    /// Relative to this file.
     pub declares: Option<PathBuf>,
 }
 
@@ -114,9 +113,9 @@ impl Default for Certificates {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Backend {
-    /// The backend's profile in the operator's configuration; `{"name": …}` by default.
+    /// `{"name": …}` by default.
     pub profile: Option<Map<String, Value>>,
-    /// The gang scopes that the backend supports, if its scheduler has several. By default only the first.
+    /// By default only the first scope of the scheduler.
     #[serde(default)]
     pub gang_scopes: Vec<String>,
 }
@@ -152,8 +151,7 @@ pub(super) struct Read {
 }
 
 impl Description {
-    /// Reads a description for the source in `dir`. By default that is the folder that the file names. `path`
-    /// is the path of the file, for messages and relative paths.
+    /// `dir` is by default the folder that the file names. `path` is for messages and relative paths.
     pub(super) fn read(text: &str, path: &Path, dir: Option<&Path>) -> Result<Read, OperatorError> {
         let mut fields = document(text, KIND).map_err(OperatorError::in_file(path))?;
         let parent = path.parent().unwrap_or(Path::new("."));

@@ -1,5 +1,3 @@
-//! Fields of descriptions and declarations, and their errors.
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -135,7 +133,6 @@ async fn a_declaration_has_features_and_configuration() {
     assert_eq!(additions[0].at, "spec.volumes[cache]");
     let operator = opened.build(&Silent).await.unwrap();
     assert_eq!(operator.declaration.as_ref().map(|found| found.release.as_str()), Some("old"));
-    // The operator has a backend only if the declaration has it too.
     put(folder.path(), "other.yaml", &declared("volcano"));
     let opened = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap();
     assert!(!opened.has("default-scheduler"));

@@ -1,4 +1,4 @@
-//! Errors of an operator that the user gave. Each message includes what to do.
+//! Each message includes what to do.
 
 use std::fmt::Display;
 use std::path::PathBuf;

@@ -1,8 +1,7 @@
 //! Operators that the user selects with `--operator`, from their source or as programs.
 //!
-//! [`open()`] reads a [`Description`] and checks the checkout, without running anything. [`Opened::build`]
-//! builds the program into the component cache. In a local cluster, the resulting [`Operator`] replaces the
-//! reference operator. The same cases stop and start it.
+//! [`open()`] reads a [`Description`] without running anything. [`Opened::build`] builds the program. The
+//! resulting [`Operator`] replaces the reference operator.
 //!
 //! - [`word`]: the values of `--operator`, and the built-in descriptions
 //! - [`description`]: the fields of the file; [`chart`], [`roles`], [`template`]: parts of it

@@ -1,5 +1,3 @@
-//! What an operator needs before it starts: its namespace, CRDs, roles, other objects, and webhooks by URL.
-
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -56,7 +54,7 @@ impl Operator {
         Ok(crds)
     }
 
-    /// The ClusterRole and its binding. Empty if the description has no roles.
+    /// Empty if the description has no roles.
     fn role_objects(&self, spec: &ControllerSpec) -> Result<Vec<Value>, OperatorError> {
         const RBAC: &str = "rbac.authorization.k8s.io";
         let Some(identity) = &self.description.identity else { return Ok(Vec::new()) };
@@ -116,7 +114,7 @@ fn entry(webhook: &Webhook, values: &Values) -> Value {
     })
 }
 
-/// The files of a folder that match a pattern, sorted; `*` matches any part of the last name.
+/// Sorted; `*` matches any part of the last name.
 fn matching(dir: &Path, pattern: &str) -> Vec<PathBuf> {
     let pattern = dir.join(pattern);
     let (Some(folder), Some(name)) = (pattern.parent(), pattern.file_name().and_then(|name| name.to_str()))

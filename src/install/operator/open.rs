@@ -1,5 +1,4 @@
-//! Opens the operator that a flag names. Opening reads the files and checks the source, so that all errors in
-//! them are reported before anything is built or started.
+//! Opening reads the files and checks the source, so that all errors are reported before anything is built.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,11 +22,10 @@ use crate::InstallError;
 pub struct Opened {
     description: Description,
     tree: Tree,
-    /// The folder of the description's file, to which `program` is relative.
+    /// `program` is relative to it.
     folder: PathBuf,
     variant: Option<String>,
     declaration: Option<Declaration>,
-    /// The value of the flag, with absolute paths.
     word: String,
     sha256: String,
 }
@@ -37,9 +35,7 @@ pub struct Operator {
     pub description: Description,
     pub declaration: Option<Declaration>,
     pub version: String,
-    /// The commit of the operator's source, if git knows it.
     pub commit: Option<String>,
-    /// The variant of the operator's release in the description.
     pub variant: Option<String>,
     pub description_sha256: String,
     pub sha256: String,
@@ -50,8 +46,7 @@ pub struct Operator {
     pub(super) program: PathBuf,
 }
 
-/// Reads an operator's description and declaration for the release of its source. `declares` is a declaration
-/// that replaces the one that the description names. All errors are usage errors.
+/// `declares` replaces the declaration that the description names. All errors are usage errors.
 pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, OperatorError> {
     let parsed = Word::parse(word)?;
     let word = parsed.absolute();
@@ -76,7 +71,6 @@ pub async fn open(word: &str, declares: Option<&Path>) -> Result<Opened, Operato
         Some((text, path)) => Some(Declaration::read(&text, &path, &description.name, &dir)?),
         None => None,
     };
-    // Unreadable roles are reported before any build.
     roles::rules(&description.roles, &dir, &description.backends.keys().cloned().collect::<Vec<_>>())?;
     let revision = revision(&dir, &description.version).await;
     let sha256 = hex(&Sha256::digest(&text));
@@ -93,21 +87,19 @@ impl Opened {
         &self.description.name
     }
 
-    /// Whether the operator has a backend. If there is a declaration, it must have the backend too.
+    /// If there is a declaration, it must have the backend too.
     pub fn has(&self, backend: &str) -> bool {
         let is_declared = |declaration: &Declaration| declaration.backends.contains_key(backend);
         self.description.backends.contains_key(backend) && self.declaration.as_ref().is_none_or(is_declared)
     }
 
-    /// Applies the operator's declaration to a target: the features and the configuration of its release.
     #[must_use]
     pub fn declared(&self, target: Target) -> Target {
         let Some(declaration) = &self.declaration else { return target };
         declaration.declared(format!("{} {}", self.description.name, self.tree.revision.version), target)
     }
 
-    /// Splits targets into those in gang scopes that the operator has, and the others. A backend without
-    /// `gangScopes` has only the first scope of its scheduler.
+    /// A backend without `gangScopes` has only the first scope of its scheduler. The others are second.
     #[must_use]
     pub fn by_scope(&self, targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
         let mut with_a_scope = BTreeSet::new();
@@ -155,7 +147,7 @@ impl Opened {
         self.description.chart.as_ref()
     }
 
-    /// Builds it unless it is cached. `None` if the operator has no init containers.
+    /// `None` if the operator has no init containers.
     pub async fn build_init(&self, progress: &dyn Progress) -> Result<Option<PathBuf>, InstallError> {
         let Some(init) = self.chart().and_then(|chart| chart.init.as_ref()) else { return Ok(None) };
         let program = self.built(&init.name, &init.build, progress).await?;
@@ -187,7 +179,6 @@ impl Opened {
 }
 
 impl Operator {
-    /// Such a run does not detect missing rules in the operator's roles.
     pub fn is_cluster_admin(&self) -> bool {
         self.description.cluster_admin || self.description.identity.is_none()
     }

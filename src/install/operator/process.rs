@@ -23,7 +23,6 @@ pub struct OperatorHome {
 }
 
 impl Operator {
-    /// Writes the certificates and the configuration. Fails for a placeholder without a value.
     pub fn process(&self, home: &OperatorHome, spec: &ControllerSpec) -> Result<ProcessSpec, InstallError> {
         let values = self.values(home, spec);
         let names = &self.description.certificates;

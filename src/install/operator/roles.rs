@@ -24,10 +24,8 @@ pub struct RoleFile {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoleBlock {
-    /// A part of the block's condition, which identifies the block.
     pub condition: String,
     pub backend: Option<String>,
-    /// Whether a block without `backend` applies.
     #[serde(default)]
     pub taken: bool,
 }

@@ -1,5 +1,3 @@
-//! Placeholders in a description: `{webhook-port}`, `{kubeconfig}` and others.
-
 use conformance_programs::source::UnknownPlaceholder;
 pub(super) use conformance_programs::source::{Values, fill};
 use serde::Deserialize;
@@ -23,7 +21,6 @@ const NAMES: [&str; 13] = [
     "backends",
 ];
 
-/// A configuration file, or the values of a chart.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Configuration {
@@ -43,7 +40,7 @@ impl Configuration {
     }
 }
 
-/// Fills the placeholders in all strings of a value. A string that is only a port becomes a number.
+/// A string that is only a port becomes a number.
 pub(super) fn fill_value(value: &Value, values: &Values) -> Result<Value, UnknownPlaceholder> {
     Ok(match value {
         Value::String(text) => {
@@ -67,7 +64,6 @@ pub(super) fn fill_value(value: &Value, values: &Values) -> Result<Value, Unknow
     })
 }
 
-/// A value for every placeholder, to find placeholders that do not exist.
 pub(super) fn any() -> Values {
     NAMES.into_iter().map(|name| (name, "1".to_owned())).collect()
 }

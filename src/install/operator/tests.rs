@@ -1,5 +1,3 @@
-//! The recipes for upstream's operator and the reference operator, with temporary checkouts.
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -23,7 +21,6 @@ const BINDINGS: &str = "operator/api/core/v1alpha1/crds/grove.io_clustertopology
 const GANG_MAPS: &str = "operator/api/core/v1alpha1/crds/grove.io_podgangmaps.yaml";
 const VOLCANO: &str = "operator/internal/scheduler/volcano/backend.go";
 
-/// A folder that looks like an upstream checkout, with additional files.
 fn upstream(files: &[&str]) -> TempDir {
     let marks = [
         "operator/go.mod",
@@ -53,7 +50,6 @@ async fn opened(folder: &TempDir) -> Result<Opened, OperatorError> {
     open(&format!("upstream={}", folder.path().display()), None).await
 }
 
-/// The shortest description.
 pub(super) const SMALL: &str = "
 apiVersion: conformance.grove.io/v1alpha1
 kind: OperatorDescription

@@ -22,7 +22,6 @@ pub(super) const UPSTREAM: Recipe = Recipe {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Word {
-    /// A built-in recipe for the source in a folder.
     Of(Recipe, PathBuf),
     File(PathBuf),
 }

@@ -27,7 +27,6 @@ pub struct ConfigurationFile {
 }
 
 impl SchedulerConfiguration {
-    /// Reads a file. An error is the reason.
     pub fn of_file(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
         let mut documents = grove_yaml::documents(&text).map_err(|error| error.to_string())?;
@@ -66,8 +65,8 @@ impl ProcessHome {
     }
 }
 
-/// A configuration of the user, with what a process on a local control plane needs: how it reaches the API
-/// server, no leader election, and a profile for each scheduler for which kube-scheduler stands in.
+/// A configuration of the user, with the suite's access to the API server, no leader election, and the
+/// profiles for which kube-scheduler stands in.
 fn adapted(of_user: &Value, of_suite: &Value) -> Value {
     let mut adapted = of_user.clone();
     if adapted["kind"] != KUBE_KIND {

@@ -1,21 +1,17 @@
-//! Where a scheduler's pods are in a cluster with real nodes, and how its processes become Deployments.
-
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Where a scheduler's pods are. Our manifests, kubeadm or a Helm chart created them.
+/// Our manifests, kubeadm or a Helm chart created them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deployed {
     pub namespace: &'static str,
     /// Empty if all pods in the namespace belong to the scheduler.
     pub labels: &'static str,
-    /// The Deployments that are available once the scheduler works.
     pub deployments: &'static [&'static str],
 }
 
 impl Deployed {
-    /// A scheduler whose namespace has no other pods.
     pub const fn alone(namespace: &'static str, deployments: &'static [&'static str]) -> Self {
         Self { namespace, labels: "", deployments }
     }

@@ -5,7 +5,6 @@ use conformance_programs::components::Component;
 use super::ALL;
 use super::install::Install;
 
-/// Every scheduler, in the order of reports.
 pub fn all() -> impl Iterator<Item = Scheduler> {
     ALL.iter().map(|install| install.scheduler)
 }
@@ -25,7 +24,6 @@ pub(super) fn of_program(name: &str) -> Option<&'static Install> {
     ALL.iter().find(is_first).copied()
 }
 
-/// Whether a working tree of the scheduler whose first program has this name can run in a kind cluster.
 pub fn is_deployable(name: &str) -> bool {
     of_program(name).is_some_and(Install::is_deployable)
 }

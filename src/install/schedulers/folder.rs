@@ -1,5 +1,3 @@
-//! A folder of the user with a scheduler's programs and CRDs, anywhere below it.
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -15,9 +13,8 @@ use crate::InstallError;
 
 const DEPTH: usize = 8;
 
-/// Finds the programs and CRDs of a scheduler below `path`. Of several programs with the same name, the one
-/// nearest to `path` is used. CRDs are found by their names in YAML files. The error lists everything that is
-/// missing. Returns `None` for a scheduler that cannot be given in a folder.
+/// Of several programs with the same name, the one nearest to `path` is used. CRDs are found by their names.
+/// Returns `None` for a scheduler that cannot be given in a folder.
 pub fn in_folder(scheduler: Scheduler, path: &Path) -> Result<Option<GivenScheduler>, InstallError> {
     let install = installation(scheduler);
     match &install.programs {
@@ -33,11 +30,10 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Lists the files below `path`. `flag` is the command line flag with the path, for messages.
+    /// `flag` has the path, for messages.
     pub(crate) fn below(path: &Path, flag: &'static str) -> Result<Self, InstallError> {
         let no_folder = |source| InstallError::NoProgramFolder { flag, path: path.into(), source };
         let path = path.canonicalize().map_err(no_folder)?;
-        // Only an unreadable top folder is an error. Other unreadable folders are skipped.
         std::fs::read_dir(&path).map_err(no_folder)?;
         let mut all = Vec::new();
         list(&path, DEPTH, &mut all);
@@ -61,7 +57,6 @@ impl Files {
             match self.program(&[name, short]) {
                 Some(path) => programs.push(Program {
                     name: (*name).to_owned(),
-                    // These programs report their version only in a cluster.
                     version: UNKNOWN.into(),
                     sha256: digest(path)?,
                     path: path.to_owned(),

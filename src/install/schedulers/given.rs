@@ -1,5 +1,5 @@
-//! A scheduler that the user gives: programs that replace those of the pinned module, and their CRDs. They
-//! come from a folder ([`super::folder`]) or a working tree ([`super::source`]).
+//! Programs that replace those of the pinned module, from a folder ([`super::folder`]) or a working tree
+//! ([`super::source`]).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,9 +12,9 @@ use crate::manifests;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenScheduler {
-    /// The programs in start order. Each has the name of its process.
+    /// In start order. Each has the name of its process.
     pub programs: Vec<Program>,
-    /// The CRDs. If empty, those of the scheduler's description are used.
+    /// If empty, those of the scheduler's description are used.
     pub(super) crds: Vec<Value>,
     /// By program name. The programs of this release do not have these flags, and start without them.
     pub(super) unknown_flags: BTreeMap<String, Vec<String>>,

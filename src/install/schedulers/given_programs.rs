@@ -1,5 +1,3 @@
-//! The programs of a scheduler in one cluster, as far as the user gave them.
-
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,7 +13,7 @@ impl Install {
         spec.given.get(&self.scheduler).map(Arc::as_ref)
     }
 
-    /// The programs that the user gave for the scheduler in this cluster. Each has the name of its process.
+    /// Each has the name of its process.
     pub fn given<'a>(&self, spec: &'a ClusterSpec) -> impl Iterator<Item = &'a Program> {
         self.given_scheduler(spec).into_iter().flat_map(|given| &given.programs)
     }
@@ -51,16 +49,15 @@ impl Install {
         }
     }
 
-    /// The user gave the scheduler without the process. `None` if the whole scheduler is missing, which has
-    /// its own reason.
+    /// `None` if the whole scheduler is missing, which has its own reason.
     pub fn lacks_process(&self, name: &str, spec: &ClusterSpec) -> Option<&'static str> {
         let process = self.processes.iter().find(|process| process.name == name)?;
         let has_process = self.has(process, self.given_scheduler(spec));
         process.optional.filter(|_| self.missing(spec).is_none() && !has_process)
     }
 
-    /// The version on a local control plane: that of the program, or the digest of a given program with an
-    /// unknown version. `None` if the toolbox lacks the program.
+    /// The version, or the digest of a given program with an unknown version. `None` if the toolbox lacks the
+    /// program.
     pub fn version(&self, spec: &ClusterSpec, toolbox: &Toolbox) -> Option<String> {
         let given = self.given(spec).next();
         if given.is_none() && matches!(self.programs, ProgramSource::Given(_)) {

@@ -1,8 +1,5 @@
-//! Installs schedulers from their Helm charts (`--component NAME=chart:REF`), and operators from theirs.
-//!
-//! A scheduler's file has the name of its chart, its values, and where its objects are ([`Package`]). The
-//! user may select another chart or version. This file has the rest: Helm's arguments, and the parsing of its
-//! output. It uses the Helm on PATH, with the user's repositories and logins.
+//! Installs schedulers from their Helm charts (`--component NAME=chart:REF`), and operators from theirs. Uses
+//! the Helm on PATH, with the user's repositories and logins.
 
 use std::fmt;
 use std::path::Path;
@@ -21,16 +18,16 @@ use crate::InstallError;
 
 pub use super::package::Package;
 
-/// How long helm may take for one chart, including the pull of its images.
+/// Includes the pull of the chart's images.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
     /// An OCI reference, a chart of a repository, an archive or a folder.
     pub reference: String,
-    /// URL of the repository that contains `reference`.
+    /// URL.
     pub repository: Option<String>,
-    /// The version. By default the newest one, or the one in the folder.
+    /// By default the newest one, or the one in the folder.
     pub version: Option<String>,
 }
 
@@ -59,7 +56,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// A scheduler's pinned chart; `None` for kube-scheduler.
+    /// `None` for kube-scheduler.
     pub fn pinned(scheduler: Scheduler) -> Option<Self> {
         let package = installation(scheduler).package?;
         let chart = Chart {
@@ -130,9 +127,7 @@ impl ReleaseOf<'_> {
 pub struct Installed {
     pub scheduler: Scheduler,
     pub release: String,
-    /// Name and version of the chart, and its source.
     pub chart: String,
-    /// The application version that the chart reports.
     pub version: String,
     /// SHA-256 of the objects of the chart, hexadecimal.
     pub sha256: String,
@@ -156,7 +151,7 @@ impl Helm {
         Self { program: "helm", first: Vec::new() }
     }
 
-    /// The version, such as `v3.19.0+g3d8990f`.
+    /// Such as `v3.19.0+g3d8990f`.
     pub async fn version(&self) -> Result<String, InstallError> {
         match self.run(["version", "--short"]).await {
             Ok(version) => Ok(version.trim().to_owned()),

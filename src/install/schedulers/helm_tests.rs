@@ -1,4 +1,4 @@
-//! Helm's complete arguments and values, and the parsing of its output. A script replaces Helm here.
+//! A script replaces Helm here.
 
 use rstest::rstest;
 
@@ -202,7 +202,6 @@ fn values_for_kai() {
     "#);
 }
 
-/// The location of the logs does not depend on how a scheduler was installed.
 #[test]
 fn charts_and_manifests_use_the_same_namespaces() {
     for release in all().filter_map(Release::pinned) {
@@ -210,7 +209,6 @@ fn charts_and_manifests_use_the_same_namespaces() {
     }
 }
 
-/// A helm that runs a script, and the folder of the script and the values.
 fn helm(script: &str) -> (Helm, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("helm.sh");
@@ -236,7 +234,6 @@ async fn the_version_is_the_one_that_helm_lists() {
     assert_eq!(values.trim_end(), values_for(volcano::SCHEDULER));
 }
 
-/// A chart may lack an application version.
 #[rstest]
 #[case::of_the_chart("mine/volcano@1.15.1", "1.15.1")]
 #[case::nothing("./volcano", "unknown")]

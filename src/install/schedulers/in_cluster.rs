@@ -1,9 +1,5 @@
-//! Schedulers as Deployments, for clusters with real nodes. Each scheduler has a namespace. Each of its
-//! processes has RBAC objects, a configuration, a Deployment and a PodDisruptionBudget.
-//!
-//! The configuration is the same as on a local control plane, except for the address of the API server. A
-//! test of this module writes the objects to `manifests/volcano`, `manifests/koordinator` and `manifests/kai`
-//! for users. The CRDs are those of the scheduler's module or checkout.
+//! Schedulers as Deployments, for clusters with real nodes. A test of this module writes the objects to
+//! `manifests/volcano`, `manifests/koordinator` and `manifests/kai` for users.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,12 +18,10 @@ pub use super::deployed::Deployed;
 
 const HEALTH: u16 = 11251;
 
-/// A scheduler that runs as Deployments, with the images of its programs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeployedScheduler {
     pub scheduler: Scheduler,
     pub images: Vec<Image>,
-    /// The scheduler as the user gave it, if the programs come from the user.
     pub given: Option<Arc<GivenScheduler>>,
 }
 
@@ -40,7 +34,6 @@ impl DeployedScheduler {
         self.processes().map(|(process, _)| installation(self.scheduler).name_of(process))
     }
 
-    /// The processes that have an image, with that image.
     fn processes(&self) -> impl Iterator<Item = (&'static SchedulerProcess, &Image)> {
         let image_of =
             |process: &SchedulerProcess| self.images.iter().find(|one| one.program == process.name);

@@ -1,5 +1,3 @@
-//! The description of a scheduler, as data: its processes, programs, rights, CRDs and other API objects.
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,52 +14,44 @@ use super::rbac::{self, Right};
 use crate::gates::Gates;
 use crate::manifests;
 
-/// Each scheduler has one description, in the file of its name.
 #[derive(Debug)]
 pub struct Install {
     pub scheduler: Scheduler,
     /// The processes on a local control plane, in start order. The scheduler has the version of the first.
     pub processes: &'static [SchedulerProcess],
     pub(crate) programs: ProgramSource,
-    /// How the programs are built from a working tree of the user.
     pub(super) recipe: Recipe,
-    /// The user that posts `pods/binding` for the scheduler, unless kube-scheduler stands in for it
-    /// ([`crate::cluster_spec::ClusterSpec::binder`]).
+    /// Posts `pods/binding`, unless kube-scheduler stands in ([`crate::cluster_spec::ClusterSpec::binder`]).
     pub user: &'static str,
     pub(super) crds: Crds,
     /// Custom resources that must exist before the scheduler starts, some with their status.
     pub objects: fn() -> Vec<Value>,
     /// Where the scheduler runs in a cluster with real nodes, unless a chart installed it.
     pub deployed: Deployed,
-    /// How the scheduler's chart is installed. `None` for kube-scheduler, which every cluster has.
+    /// `None` for kube-scheduler, which every cluster has.
     pub package: Option<&'static Package>,
-    /// The flags that select the suite's configuration, without which the scheduler has its product's
-    /// defaults. `None` if its programs have no defaults of their own.
+    /// The flags that select the suite's configuration. `None` if its programs have no defaults of their own.
     pub(crate) configured_by: Option<&'static [&'static str]>,
 }
 
 #[derive(Debug)]
 pub struct SchedulerProcess {
-    /// The program's name, which is also the name of its log and kubeconfig.
     pub name: &'static str,
     pub user: &'static str,
-    /// The rights of the process's user or ServiceAccount. They are empty for kube-scheduler, whose role is
-    /// built into Kubernetes.
+    /// Empty for kube-scheduler, whose role is built into Kubernetes.
     pub(crate) rights: &'static [&'static [Right]],
     /// Additional rights on a local control plane, where a case changes the configuration of the process.
     pub(crate) local_rights: &'static [Right],
     /// The path on the health port that answers 200 once the process works. `None` without a health endpoint.
     pub health: Option<&'static str>,
-    /// For an optional process: the reason that a report shows for a case that needs the process if it does
-    /// not run. `None` for a required process.
+    /// Why a case that needs this process is not run without it. `None` for a required process.
     pub optional: Option<&'static str>,
-    /// Writes the configuration of the process, if it has one, and returns how to start the process.
+    /// Writes the configuration of the process, if it has one.
     pub start: fn(&ProcessHome, &StartSettings<'_>) -> Result<Command, ProgramError>,
     /// How the process becomes a Deployment in a cluster with real nodes. `None` if it does not run there.
     pub(crate) deployment: Option<Deployment>,
 }
 
-/// The settings of a cluster that determine how scheduler processes start.
 #[derive(Debug, Clone)]
 pub struct StartSettings<'a> {
     pub gates: &'a Gates,
@@ -69,24 +59,22 @@ pub struct StartSettings<'a> {
     pub plugins_off: Vec<&'a str>,
     /// The schedulers whose pods kube-scheduler binds too.
     pub stands_in_for: Vec<&'static str>,
-    /// How long KAI waits before it evicts a gang that lost a member. `None` turns this eviction off.
+    /// [`crate::cluster_spec::ClusterSpec::stale_gangs_for`].
     pub stale_gangs_for: Option<Duration>,
-    /// Whether Volcano and KAI evict gangs of lower priority. kube-scheduler always does.
+    /// [`crate::cluster_spec::ClusterSpec::preempts`].
     pub preempts: bool,
-    /// Whether Volcano and KAI evict gangs of queues that use more than their share.
+    /// [`crate::cluster_spec::ClusterSpec::reclaims`].
     pub reclaims: bool,
-    /// Plugins in addition to those of the suite's configuration. Only Volcano can have some.
+    /// [`crate::cluster_spec::ClusterSpec::further_plugins`].
     pub further_plugins: Vec<&'static str>,
     pub configuration: Option<&'a SchedulerConfiguration>,
 }
 
 impl StartSettings<'_> {
-    /// Whether the scheduler starts with the defaults of its product.
     pub(crate) fn is_stock(&self) -> bool {
         self.configuration == Some(&SchedulerConfiguration::Stock)
     }
 
-    /// The arguments of a process, without these flags if it starts with the defaults of its product.
     pub(crate) fn without_suites(&self, mut args: Vec<String>, flags: &[&str]) -> Vec<String> {
         args.retain(|arg| !self.is_stock() || !flags.iter().any(|flag| arg.starts_with(flag)));
         args
@@ -103,7 +91,6 @@ pub struct Command {
 pub(crate) enum ProgramSource {
     /// Kubernetes, in the version of the cluster.
     Kubernetes,
-    /// Pinned components, each with the name of its process.
     Built(&'static [Component]),
     Given(Given),
 }
@@ -153,7 +140,7 @@ pub(super) struct ModuleCrds {
 }
 
 impl Install {
-    /// Those that the user gave, otherwise those of the description. May run Go to find their files.
+    /// May run Go to find the files.
     pub async fn crds(&self, given: Option<&GivenScheduler>) -> Result<Vec<Value>, ProgramError> {
         match (given, &self.crds) {
             (Some(given), _) if given.has_crds() => Ok(given.crds.clone()),
@@ -168,14 +155,12 @@ impl Install {
             .map_err(|source| ProgramError::Manifest { path: "crds.yaml".into(), source })
     }
 
-    /// The files of its module that the harness reads: CRDs.
     pub(crate) fn module_files(&self) -> Option<ModuleFiles> {
         let Crds::Module(crds) = &self.crds else { return None };
         let files = crds.files.iter().map(|file| format!("{}/{file}", crds.folder)).collect();
         Some(ModuleFiles { component: crds.component, files })
     }
 
-    /// The roles of the scheduler's users on a local control plane.
     pub fn roles(&self) -> Vec<Value> {
         let mut roles = Vec::new();
         for process in self.processes.iter().filter(|process| !process.rights.is_empty()) {
@@ -185,7 +170,7 @@ impl Install {
         roles
     }
 
-    /// The name of a process's objects. The first process has the scheduler's name.
+    /// The first process has the scheduler's name.
     pub(super) fn name_of(&self, process: &SchedulerProcess) -> &'static str {
         let is_first = self.processes.first().is_some_and(|first| first.name == process.name);
         if is_first { self.scheduler.name() } else { process.name }
@@ -207,8 +192,7 @@ impl Install {
         }
     }
 
-    /// Whether the process starts. A given scheduler may lack it. If a scheduler that must be given is not,
-    /// kube-scheduler stands in, and the process does not start.
+    /// A given scheduler may lack a process. If it must be given and is not, no process starts.
     pub(crate) fn has(&self, process: &SchedulerProcess, given: Option<&GivenScheduler>) -> bool {
         match self.programs {
             ProgramSource::Kubernetes | ProgramSource::Built(_) => true,
@@ -227,7 +211,7 @@ pub struct ProcessHome {
 }
 
 impl ProcessHome {
-    /// Writes a configuration file into the folder of the process. JSON is valid YAML.
+    /// JSON is valid YAML.
     pub(crate) fn write(&self, name: &str, configuration: &Value) -> Result<PathBuf, ProgramError> {
         let path = self.folder.join(name);
         home::write(&path, configuration.to_string()).map(|()| path)

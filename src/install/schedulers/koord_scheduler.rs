@@ -1,10 +1,6 @@
 //! Koordinator's koord-scheduler: gangs by its Coscheduling plugin, topology by the ClusterNetworkTopology
-//! `default`.
-//!
-//! The scheduler does not need Koordinator's manager (webhooks, SLOs), because it maintains the status of
-//! PodGroups itself. A gang that does not fit goes to the backoff queue. With the feature gate
-//! SchedulerPopFromBackoffQ, which is on by default, an idle scheduler pops pods from that queue early, so it
-//! retries the gang continuously.
+//! `default`. It maintains the status of PodGroups itself, so it needs no manager. With
+//! SchedulerPopFromBackoffQ, on by default, an idle scheduler retries a gang that does not fit continuously.
 
 use std::path::Path;
 
@@ -66,7 +62,6 @@ static PROGRAM: Component = Component {
 };
 
 pub const USER: &str = "system:koord-scheduler";
-/// Plugin that makes PodGroups gangs.
 pub const COSCHEDULING: &str = "Coscheduling";
 /// Argument of that plugin that makes gangs honour topology.
 pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
@@ -74,7 +69,6 @@ pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
 /// Flag without which unschedulable pods are flushed at the interval of kube-scheduler, five minutes.
 pub const FLUSH: &str = "--pod-max-in-unschedulable-pods-duration";
 
-/// The scheduler waits indefinitely if one of these is missing.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     component: &PROGRAM,
     folder: "config/crd/bases",
@@ -86,27 +80,16 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
     ],
 };
 
-/// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from Koordinator
-/// 1.8.0.
-///
-/// The scheduler starts informers for every profile (`pkg/util/transformer`: Devices; `frameworkext/indexer`:
-/// Reservations; `frameworkext/networktopology`: ClusterNetworkTopologies) and for the plugins in a profile.
-/// Of Koordinator's plugins, the profile here has Coscheduling and DefaultPreBind. So it does not need:
-///
-/// - NodeMetrics (LoadAwareScheduling), NodeResourceTopologies (NodeNUMAResource), ElasticQuotas
-///   (ElasticQuota) and ConfigMaps (DeviceShare)
-/// - evictions (`enablePreemption` of Coscheduling is off by default)
-/// - patches of nodes
-///
-/// The role of its own manifests (`config/rbac/scheduler_role.yaml`) has wildcards and is bound in addition
-/// to `system:kube-scheduler`.
+/// In addition to the framework ([`super::rbac::FRAMEWORK`]), from Koordinator 1.8.0. Informers start for
+/// every profile (`pkg/util/transformer`: Devices; `frameworkext/indexer`: Reservations;
+/// `frameworkext/networktopology`: ClusterNetworkTopologies) and for its plugins, here Coscheduling and
+/// DefaultPreBind. The role of its own manifests (`config/rbac/scheduler_role.yaml`) has wildcards.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("scheduling.koordinator.sh", &["clusternetworktopologies", "devices", "reservations"]),
     Right::read("scheduling.sigs.k8s.io", &["podgroups"]),
     // DefaultPreBind writes the annotations of the other plugins to pods and Reservations.
     Right::new("", &["pods"], &["patch"]),
     Right::new("scheduling.koordinator.sh", &["reservations"], &["patch"]),
-    // The condition of a pod or a Reservation that does not fit.
     Right::new("", &["pods/status"], &["patch"]),
     Right::new("scheduling.koordinator.sh", &["reservations/status"], &["update"]),
     Right::new("events.k8s.io", &["events"], &["create", "patch"]),
@@ -169,10 +152,8 @@ pub fn args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
     flags(configuration, "127.0.0.1", home.health)
 }
 
-/// The flags on any kind of cluster. The health endpoint is on `address` and `port`.
-///
 /// Only the flush of unschedulable pods retries a gang that failed before the scheduler knew its PodGroup. By
-/// default the flush takes five minutes.
+/// default it takes five minutes.
 pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     vec![
         format!("--config={}", configuration.display()),
@@ -185,9 +166,8 @@ pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     ]
 }
 
-/// The chart also contains Koordinator's manager, descheduler and node agents. It creates the namespace of
-/// its pods, and fails if that namespace exists. Helm creates the release's namespace first, so the release
-/// is in another one, as in Koordinator's instructions.
+/// The chart creates the namespace of its pods, and fails if it exists. Helm creates the release's namespace
+/// first, so the release is in another one, as in Koordinator's instructions.
 pub static PACKAGE: Package = Package {
     release: "koordinator",
     namespace: "default",
@@ -198,9 +178,8 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
 };
 
-/// The chart's values: only the scheduler, with one replica. The chart has no values for the scheduler's
-/// configuration and most of its flags. So preemption and other plugins run that [`configuration`] omits, and
-/// unschedulable pods are flushed after five minutes.
+/// Only the scheduler, with one replica. The chart has no values for its configuration and most flags:
+/// preemption and other plugins run that [`configuration`] omits, and the flush takes five minutes.
 fn values() -> Value {
     // The node agents cannot be turned off and tolerate every taint, so they select a label that no node has.
     let nowhere = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {

@@ -1,5 +1,3 @@
-//! kube-scheduler with the feature gates of the Workload API.
-
 use std::path::Path;
 
 use conformance_contract::scheduler::Scheduler;
@@ -14,8 +12,7 @@ use crate::gates::Gates;
 
 pub(crate) static INSTALL: Install = Install {
     scheduler: Scheduler::KUBE,
-    // The health endpoint of kube-scheduler is on a separate TLS port, so the harness does not poll it. The
-    // process is ready before the first pod is created.
+    // The health endpoint is on a separate TLS port, so the harness does not poll it.
     processes: &[SchedulerProcess {
         name: "kube-scheduler",
         user: USER,
@@ -40,7 +37,6 @@ pub(crate) static INSTALL: Install = Install {
 /// The role of this user is built into Kubernetes.
 pub const USER: &str = "system:kube-scheduler";
 
-/// KubeSchedulerConfiguration, with one more profile for each scheduler that kube-scheduler stands in for.
 /// Leader election is off: the lease of a killed leader would delay its successor by 15 s.
 pub fn configuration(kubeconfig: &Path, stands_in_for: &[&str]) -> Value {
     let mut configuration = json!({

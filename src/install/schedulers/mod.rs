@@ -1,18 +1,9 @@
-//! The schedulers that a cluster can have. Each has one file with one description ([`Install`]). A new
-//! scheduler is a file here, an entry in [`ALL`], and a pinned module in `components/`.
-//!
-//! - [`kube_scheduler`] comes with Kubernetes.
-//! - [`volcano`], [`koord_scheduler`] and [`scheduler_plugins`] are built from pinned modules, which also
-//!   contain their CRDs.
-//! - [`kai`] comes from a [`folder`] that the user names, or from its [`source`]. Without either, its API
-//!   exists and kube-scheduler binds its pods.
-//!
-//! A [`configuration`] of the user may replace the suite's. A working tree, or another published [`version`],
-//! may replace the pinned module. In clusters with real nodes, the same programs run as Deployments
-//! ([`in_cluster`]), or the scheduler's chart is installed ([`helm`]).
-//!
-//! Each has its own user, so that the audit log shows which scheduler bound a pod. The user has the rights
-//! that the scheduler's file lists ([`rbac`]).
+//! The schedulers that a cluster can have: one file with one description ([`Install`]) each. [`kai`] comes
+//! from a [`folder`] that the user names, or from its [`source`]; otherwise kube-scheduler binds its pods.
+//! The others come with Kubernetes, or from pinned modules. A [`configuration`] of the user, a working tree,
+//! or another [`version`] may replace the suite's. With real nodes, the programs run as Deployments
+//! ([`in_cluster`]), or from the chart ([`helm`]). Each scheduler has its own user, so that the audit log
+//! shows which one bound a pod, and only the rights in its file ([`rbac`]).
 
 mod configuration;
 mod deployed;
@@ -43,7 +34,7 @@ pub use self::install::{Command, Install, ProcessHome, SchedulerProcess, StartSe
 pub use self::source::{SchedulerSource, names as sources};
 pub(crate) use self::version::SchedulerVersion;
 
-/// In start order, which reports use too. The first is kube-scheduler, which every cluster has.
+/// In start order, which reports use too. kube-scheduler must be first.
 pub(crate) static ALL: &[&Install] = &[
     &kube_scheduler::INSTALL,
     &volcano::INSTALL,

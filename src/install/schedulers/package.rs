@@ -1,14 +1,12 @@
-//! The pinned Helm chart of a scheduler.
-
 use serde_json::Value;
 
 use super::deployed::Deployed;
 
 #[derive(Debug)]
 pub struct Package {
-    /// The release's name. Some charts name objects after it.
+    /// Some charts name objects after it.
     pub release: &'static str,
-    /// The release's namespace, which may differ from that of the pods.
+    /// May differ from the namespace of the pods.
     pub namespace: &'static str,
     /// The default chart: an OCI reference, or its name in `repository`.
     pub chart: &'static str,

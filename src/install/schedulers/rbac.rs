@@ -1,10 +1,7 @@
-//! The rights of a scheduler's users, and of its ServiceAccount if it is a Deployment: a ClusterRole and its
-//! binding from tables of [`Right`]s.
-//!
-//! A scheduler watches and writes exactly the resources in its tables, with the configuration and flags of
-//! this suite. So it cannot change resources of another scheduler. A scheduler with a missing right schedules
-//! nothing, because its informer never syncs. [`FRAMEWORK`] is for all schedulers that embed kube-scheduler's
-//! framework. To enable leader election, preemption or another plugin, add the right to the table.
+//! A scheduler watches and writes exactly the resources in its tables of [`Right`]s, with the configuration
+//! and flags of this suite, so it cannot change resources of another scheduler. With a missing right it
+//! schedules nothing, because its informer never syncs. To enable leader election, preemption or another
+//! plugin, add the right to the table.
 
 use serde_json::{Value, json};
 
@@ -12,9 +9,9 @@ const READ: &[&str] = &["get", "list", "watch"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Right {
-    /// The API group; the core group is empty.
+    /// Empty for the core group.
     pub group: &'static str,
-    /// Plural names; a subresource is `pods/status`.
+    /// Plural; a subresource is `pods/status`.
     pub resources: &'static [&'static str],
     pub verbs: &'static [&'static str],
 }
@@ -32,7 +29,6 @@ impl Right {
         Self::new(group, resources, READ)
     }
 
-    /// Whether the right allows an informer on a resource.
     #[cfg(test)]
     pub(super) fn reads(&self, group: &str, resource: &str) -> bool {
         self.group == group && self.resources.contains(&resource) && self.verbs == READ
@@ -43,20 +39,11 @@ impl Right {
     }
 }
 
-/// What kube-scheduler's framework watches and writes in a scheduler that embeds it: Kubernetes 1.34.1 in
-/// Volcano, 1.35.2 in Koordinator.
-///
-/// The sources are `pkg/scheduler` (`scheduler.go`, `eventhandlers.go`, `framework/plugins`) and the built-in
-/// roles `system:kube-scheduler` and `system:volume-scheduler` (`bootstrappolicy/policy.go`). This table
-/// omits the rights of these roles that no scheduler uses here:
-///
-/// - `leases` (no leader election)
-/// - `tokenreviews` and `subjectaccessreviews` (no secure port)
-/// - the deletion of pods (no preemption)
-/// - rights behind feature gates that are off by default: `devicetaintrules`, `workloads`, claims that the
-///   scheduler creates for extended resources, and `pods/finalizers` for their owners
+/// For schedulers that embed kube-scheduler's framework: Kubernetes 1.34.1 in Volcano, 1.35.2 in Koordinator.
+/// From `pkg/scheduler` (`scheduler.go`, `eventhandlers.go`, `framework/plugins`) and the roles
+/// `system:kube-scheduler` and `system:volume-scheduler` (`bootstrappolicy/policy.go`), without leader
+/// election, secure port, preemption, and feature gates that are off by default.
 pub(super) const FRAMEWORK: &[Right] = &[
-    // Pods, the objects that select them, nodes, and volumes.
     Right::read(
         "",
         &[
@@ -88,7 +75,6 @@ pub(super) fn user(name: &str) -> Value {
     json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name})
 }
 
-/// A ClusterRole with the rights of all `tables`, and its binding to `subject`.
 pub(super) fn objects(name: &str, subject: &Value, tables: &[&[Right]]) -> Vec<Value> {
     let name = format!("grove-conformance:{name}");
     let rules: Vec<_> = tables.iter().copied().flatten().map(Right::rule).collect();
@@ -145,7 +131,6 @@ mod tests {
         ] {
             assert!(roles.iter().any(|role| role["metadata"]["name"] == name), "{name} is missing");
         }
-        // The suite's pods search for leftovers of any kind.
         let lists = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["list"]});
         for role in &roles {
             let is_suite = role["metadata"]["name"] == conformance_programs::own_program::SUITE;

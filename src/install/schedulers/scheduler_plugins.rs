@@ -1,8 +1,6 @@
-//! The scheduler of kubernetes-sigs/scheduler-plugins: kube-scheduler 1.35 with more plugins, here with
-//! Coscheduling. It is a target for the gangs of TrainJobs. PodCliqueSets have no backend for it.
-//!
-//! The scheduler does not need the controller of scheduler-plugins, which maintains the status of PodGroups.
-//! It reads only their spec.
+//! The scheduler of kubernetes-sigs/scheduler-plugins: kube-scheduler 1.35, here with Coscheduling. It is a
+//! target for TrainJobs only. It does not need the controller of scheduler-plugins, because it reads only the
+//! spec of PodGroups.
 
 use std::path::Path;
 
@@ -61,7 +59,6 @@ static PROGRAM: Component = Component {
 };
 
 pub const USER: &str = "system:scheduler-plugins-scheduler";
-/// Plugin that makes PodGroups gangs.
 pub const COSCHEDULING: &str = "Coscheduling";
 
 /// Without this CRD, pods of PodGroups wait indefinitely.
@@ -71,15 +68,11 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
     files: &["scheduling.x-k8s.io_podgroups.yaml"],
 };
 
-/// In addition to the framework ([`super::rbac::FRAMEWORK`]), according to scheduler-plugins 0.35.4.
-///
-/// The role of its chart (`manifests/install/charts/as-a-second-scheduler/templates/rbac.yaml`) is for all
-/// its plugins. This is the part that Coscheduling (`pkg/coscheduling`) and the default plugins use, without
-/// preemption, leader election, ElasticQuotas and NodeResourceTopologies. Only the controller of
-/// scheduler-plugins writes PodGroups.
+/// In addition to the framework ([`super::rbac::FRAMEWORK`]), from scheduler-plugins 0.35.4: the part of its
+/// chart's role (`manifests/install/charts/as-a-second-scheduler/templates/rbac.yaml`) that Coscheduling
+/// (`pkg/coscheduling`) and the default plugins use.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("scheduling.x-k8s.io", &["podgroups"]),
-    // The condition of a pod that does not fit.
     Right::new("", &["pods/status"], &["patch"]),
     Right::new("events.k8s.io", &["events"], &["create", "patch"]),
     // DynamicResources is a default plugin. Since Kubernetes 1.36, the API server requires `binding` when a

@@ -1,6 +1,5 @@
-//! A scheduler from a checkout of its repository: `--component NAME=src:DIR`. Its recipe
-//! (`schedulers/NAME.yaml`) is data: packages of its programs, linker flags, CRDs, and the differences
-//! between releases.
+//! A scheduler from a checkout of its repository: `--component NAME=src:DIR`. Its recipe is
+//! `schedulers/NAME.yaml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,9 +23,7 @@ const KIND: &str = "SchedulerSource";
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Description {
-    /// The repository's name, for messages.
     repository: String,
-    /// Files that identify a folder as the scheduler's source.
     #[serde(rename = "checkout")]
     _checkout: Vec<String>,
     version: VersionFrom,
@@ -42,7 +39,6 @@ pub(super) struct Description {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Build {
     module: String,
-    /// Files and folders that determine the build output.
     inputs: Vec<String>,
     #[serde(default)]
     pub ldflags: String,
@@ -63,7 +59,7 @@ pub fn names() -> Vec<&'static str> {
 }
 
 impl SchedulerSource {
-    /// Checks a working tree of the scheduler whose first program has this name, without building anything.
+    /// `name` is the scheduler's first program.
     pub async fn open(name: &str, dir: &Path) -> Result<Self, SourceError> {
         let install = of_program(name).ok_or_else(|| SourceError::Unknown {
             name: name.into(),
@@ -121,7 +117,6 @@ impl SchedulerSource {
         Ok(GivenScheduler { programs, crds: found_crds, unknown_flags: unknown_flags.clone() })
     }
 
-    /// Name and package of the program of each process that the recipe builds.
     fn programs(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let packages = &self.description.build.programs;
         self.install
@@ -132,7 +127,6 @@ impl SchedulerSource {
 }
 
 impl Recipe {
-    /// The recipe for the release in a checkout, and the absolute path of the checkout.
     pub(super) fn read(&self, dir: &Path) -> Result<(Description, PathBuf), SourceError> {
         let wrong = |error: &dyn std::error::Error| SourceError::Recipe {
             path: self.path,

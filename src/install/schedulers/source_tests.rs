@@ -1,5 +1,3 @@
-//! Recipes, releases and builds of schedulers, in temporary folders.
-
 use std::sync::Mutex;
 
 use conformance_programs::components::PlannedBuild;
@@ -14,7 +12,6 @@ const TOPOLOGIES: &str = "deployments/kai-scheduler/crds/kai.scheduler_topologie
 const EMBEDDED: &str = "deployments/kai-scheduler/crds/embed.go";
 const LOG_FORMAT: &str = "pkg/common/flags/json_flag.go";
 
-/// A folder that looks like a checkout of KAI, with additional files.
 fn kai(files: &[&str]) -> TempDir {
     let folder = folder(files);
     put(folder.path(), "go.mod", "module github.com/kai-scheduler/KAI-scheduler\n\ngo 1.21\n");
@@ -162,7 +159,6 @@ async fn a_tree_is_built_once_per_content() {
     for go in [EMBEDDED, LOG_FORMAT] {
         put(folder.path(), go, "package p\n");
     }
-    // No other test or earlier run has built this content.
     let unique = format!("package main\n\n// {}\nfunc main() {{}}\n", folder.path().display());
     put(folder.path(), "cmd/scheduler/main.go", &unique);
     let build = async || {

@@ -1,5 +1,4 @@
-//! Rules for the descriptions of all schedulers. The complete configuration, argv and objects of a scheduler are
-//! tested in its own file, and those of kube-scheduler with the local control plane.
+//! The complete configuration, argv and objects of a scheduler are tested in its own file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +15,6 @@ use super::*;
 use crate::catalogue::catalogue;
 use crate::cluster_spec::ClusterSpec;
 
-/// The home of a process in snapshots.
 pub(super) fn home(program: &str) -> ProcessHome {
     ProcessHome {
         kubeconfig: format!("DIR/pki/{program}.kubeconfig").into(),
@@ -76,7 +74,6 @@ fn assert_writes_only_its_own(scheduler: Scheduler) {
     }
 }
 
-/// A scheduler waits for the informers of its CRDs. Without the right to list, they never sync.
 #[test]
 fn a_scheduler_may_read_the_kinds_of_its_crds() {
     for install in ALL {

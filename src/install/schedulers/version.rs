@@ -1,5 +1,5 @@
-//! A scheduler of another published version: `--component NAME=version:V`. Its linker flags, its CRDs and the
-//! flags that it does not know come from its recipe and its module, as for a checkout.
+//! `--component NAME=version:V`. Its linker flags, CRDs and unknown flags come from its recipe and its
+//! module.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use serde_json::Value;
 use super::descriptions::of_program;
 use super::given::{GivenScheduler, crds_in};
 
-/// A version of a scheduler, before it is built.
 #[derive(Debug)]
 pub(crate) struct SchedulerVersion {
     pub component: &'static Component,
@@ -25,7 +24,7 @@ impl SchedulerVersion {
         Self { component, crds: Vec::new(), unknown_flags: BTreeMap::new() }
     }
 
-    /// A version whose modules are resolved. Fails if the suite does not support the release.
+    /// Fails if the suite does not support the release.
     pub(crate) async fn of(other: &OtherVersion) -> Result<Self, ProgramError> {
         let plain = other.component(other.stamped());
         let Some(install) = of_program(plain.name) else { return Ok(Self::pinned(plain)) };
@@ -39,7 +38,6 @@ impl SchedulerVersion {
         Ok(Self { component: other.component(ldflags), crds, unknown_flags: description.unknown_flags })
     }
 
-    /// The scheduler with its built program.
     pub(crate) fn with(self, program: Program) -> GivenScheduler {
         GivenScheduler { programs: vec![program], crds: self.crds, unknown_flags: self.unknown_flags }
     }

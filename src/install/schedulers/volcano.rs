@@ -1,11 +1,9 @@
 //! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
 //!
-//! The plugins for queue shares (`proportion`, `capacity`) are omitted, because they block gangs of other
-//! cases. Cases about them add them ([`StartSettings::further_plugins`], [`StartSettings::reclaims`]). The
-//! suite creates the queues with the state Open, which the queue controller would set.
-//!
-//! Preemption and reclaim are off, because they would evict pods of other cases. A case about them turns them
-//! on, on a control plane that no other case uses ([`StartSettings::preempts`], [`StartSettings::reclaims`]).
+//! The plugins for queue shares (`proportion`, `capacity`), preemption and reclaim are off, because they
+//! affect gangs of other cases. Cases about them turn them on, on a control plane of their own
+//! ([`StartSettings`]). The suite creates the queues with the state Open, which the queue controller would
+//! set.
 
 use std::path::Path;
 
@@ -55,8 +53,8 @@ const CONFIGURED_BY: &[&str] = &["--scheduler-conf=", "--disable-default-schedul
 static MODULE: Module =
     module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.15.1", Some(&APIS));
 
-/// Volcano 1.15.1 builds against the copy of volcano.sh/apis in its repository. The newest volcano.sh/apis on
-/// module proxies lacks one constant of that copy.
+/// Volcano 1.15.1 builds against the copy of volcano.sh/apis in its repository. The newest published one
+/// lacks one constant of that copy.
 static APIS: Amendment = Amendment {
     module: "volcano.sh/apis",
     version: "v1.14.0",
@@ -78,15 +76,12 @@ static PROGRAM: Component = Component {
 };
 
 pub const USER: &str = "system:volcano-scheduler";
-/// Plugin that makes a PodGroup a gang.
 pub const GANG: &str = "gang";
-/// Plugin that honours `networkTopology`.
 pub const NETWORK_TOPOLOGY: &str = "network-topology-aware";
 
 /// Plugin that enforces the capability of queues. The product's default configuration has it.
 pub const PROPORTION: &str = "proportion";
 
-/// The scheduler waits indefinitely if one of these is missing.
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
     component: &PROGRAM,
     folder: "config/crd/volcano/bases",
@@ -97,21 +92,15 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
     ],
 };
 
-/// What it watches and writes in addition to the framework ([`super::rbac::FRAMEWORK`]), from Volcano 1.15.1.
-///
-/// The scheduler's informers are those of `addEventHandler` in `pkg/scheduler/cache/cache.go`. Its writes are
-/// those of that file, of `framework/session.go` and of the plugins of [`configuration`].
-///
-/// The ClusterRole in its chart (`installer/helm/chart/volcano/templates/scheduler.yaml`) has more rights.
-/// The actions and flags here do not use eviction, leader election, NumaTopology, node shards and device
-/// sharing. It writes no ResourceClaims, because the predicate of DynamicResourceAllocation is off by
-/// default.
+/// In addition to the framework ([`super::rbac::FRAMEWORK`]), from Volcano 1.15.1. Its informers are those of
+/// `addEventHandler` in `pkg/scheduler/cache/cache.go`; its writes are those of that file, of
+/// `framework/session.go` and of the plugins of [`configuration`]. It writes no ResourceClaims, because the
+/// predicate of DynamicResourceAllocation is off by default.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("", &["resourcequotas"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
     Right::read("scheduling.volcano.sh", &["podgroups", "queues"]),
     Right::read("topology.volcano.sh", &["hypernodes"]),
-    // The condition of a pod that does not fit.
     Right::new("", &["pods/status"], &["update"]),
     Right::new("", &["events"], &["create", "patch"]),
     // The CRD has no status subresource.
@@ -126,8 +115,8 @@ pub(super) const RIGHTS: &[Right] = &[
 /// the status of a pod and deletes it.
 const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
 
-/// Scheduler configuration without the plugins in `off`. If it `preempts`, it has the action with which the
-/// product preempts by gangs (`docs/design/gang-aware-eviction-design.md` of Volcano 1.15.1).
+/// Without the plugins in `off`. If it `preempts`, it preempts by gangs, as the product does
+/// (`docs/design/gang-aware-eviction-design.md` of Volcano 1.15.1).
 pub fn configuration(off: &[&str], preempts: bool) -> Value {
     let tiers = [
         vec![json!({"name": "priority"}), json!({"name": GANG})],
@@ -154,8 +143,8 @@ pub fn configuration(off: &[&str], preempts: bool) -> Value {
     json!({"actions": actions, "tiers": enabled})
 }
 
-/// Adds the plugin that gives queues their share, and the action with which the product reclaims by gangs.
-/// The first tier that allows victims decides, so the plugin must be in the tier of `gang`, which allows all.
+/// Adds queue shares, and the action with which the product reclaims by gangs. The first tier that allows
+/// victims decides, so the plugin must be in the tier of `gang`, which allows all.
 fn add_reclaim(configuration: &mut Value) {
     let actions = format!("{}, gangreclaim", configuration["actions"].as_str().unwrap_or_default());
     configuration["actions"] = actions.into();
@@ -187,8 +176,7 @@ pub fn args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
     args
 }
 
-/// The flags on any kind of cluster. `health` is the address of the health endpoint. With these flags, an
-/// invalid configuration makes the scheduler exit instead of using a built-in one.
+/// With these flags, an invalid configuration makes the scheduler exit instead of using a built-in one.
 pub fn flags(configuration: &Path, health: &str) -> Vec<String> {
     vec![
         format!("--scheduler-conf={}", configuration.display()),
@@ -206,7 +194,6 @@ pub fn flags(configuration: &Path, health: &str) -> Vec<String> {
     ]
 }
 
-/// The chart also contains the controllers and webhooks.
 pub static PACKAGE: Package = Package {
     release: "volcano",
     namespace: "volcano-system",
@@ -217,11 +204,10 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("volcano-system", &["volcano-scheduler"]),
 };
 
-/// The chart's values: only the scheduler, with those of [`flags`] that the chart supports. The chart has no
-/// value for `--disable-default-scheduler-config`.
+/// Only the scheduler, with those of [`flags`] that the chart supports.
 fn values() -> Value {
     json!({
-        // The images may be loaded into the nodes. By default the chart always pulls them.
+        // By default the chart always pulls the images, which may be loaded into the nodes.
         "basic": {"image_pull_policy": "IfNotPresent"},
         "custom": {
             "admission_enable": false,
@@ -243,7 +229,7 @@ pub fn environment(home: &ProcessHome) -> Vec<(String, String)> {
     vec![("DEBUG_SOCKET_DIR".into(), home.folder.display().to_string())]
 }
 
-/// The queues that the scheduler would create itself. Only the queue controller or the suite sets them Open.
+/// Only the queue controller or the suite sets them Open.
 fn objects() -> Vec<Value> {
     let queue = |name: &str, reclaimable: bool| {
         json!({

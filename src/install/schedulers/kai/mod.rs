@@ -1,21 +1,18 @@
 //! KAI-Scheduler: the scheduler, the binder, and the podgrouper if the user gave it.
 //!
-//! No pinned module contains KAI. KAI's programs and CRDs come from a folder that the user names
-//! ([`super::folder`]) or from a checkout ([`super::source`]). In a kind cluster they may come from its chart
-//! ([`PACKAGE`]). A local cluster without KAI has only its API: `crds.yaml`, which was written for this suite
-//! and has the fields that the operator writes. There, kube-scheduler binds KAI's pods one by one. Such a
-//! run checks what the operator does for KAI, but not KAI itself.
+//! No pinned module contains KAI. Its programs and CRDs come from a folder ([`super::folder`]), a checkout
+//! ([`super::source`]) or, in a kind cluster, its chart ([`PACKAGE`]). A local cluster without KAI has only
+//! its API, from `crds.yaml`, which was written for this suite. There, kube-scheduler binds KAI's pods, so a
+//! run checks only what the operator does for KAI.
 //!
-//! KAI's other programs affect no verdict. The controllers of queues and PodGroups write statuses that the
-//! scheduler and the binder do not read. Admission is for fractions of GPUs. The operator only creates
-//! Deployments, and the suite creates those itself.
+//! KAI's other programs affect no verdict: queue and PodGroup controllers write statuses that the scheduler
+//! and the binder do not read, and admission is for fractions of GPUs.
 //!
-//! The only action is `allocate`. Consolidation, reclaim, preemption and the eviction of stale gangs would
-//! delete pods of other cases. A case about stale gangs or about preemption enables these evictions on a
-//! control plane that no other case uses ([`StartSettings::stale_gangs_for`], [`StartSettings::preempts`]).
+//! The only action is `allocate`, because evictions would delete pods of other cases. Cases about evictions
+//! enable them on a control plane of their own ([`StartSettings`]).
 //!
-//! The rights are those that the source of 0.17.0 uses with these flags and this configuration. The roles of
-//! its chart (`deployments/kai-scheduler/templates/rbac`) show that no release since 0.12 reads other kinds.
+//! The rights are those that the source of 0.17.0 uses with these flags. The roles of its chart
+//! (`deployments/kai-scheduler/templates/rbac`) show that no release since 0.12 reads other kinds.
 
 use std::path::Path;
 
@@ -95,7 +92,6 @@ pub(crate) static INSTALL: Install = Install {
     configured_by: Some(CONFIGURED_BY),
 };
 
-/// Without this flag, the scheduler uses the configuration that is built into it.
 const CONFIGURED_BY: &[&str] = &["--scheduler-conf="];
 
 const SCHEDULER_USER: &str = "system:kai-scheduler";
@@ -104,19 +100,16 @@ const BINDER: &str = "system:kai-binder";
 const POD_GROUPER: &str = "system:kai-podgrouper";
 const NAMESPACE: &str = "kai-scheduler";
 
-/// The reads that scheduler and binder have in common. Both embed kube-scheduler's plugins `volumebinding`
-/// and `dynamicresources`, with their informers.
+/// Scheduler and binder embed kube-scheduler's plugins `volumebinding` and `dynamicresources`, with their
+/// informers.
 const VOLUMES_AND_DEVICES: &[Right] = &[
     Right::read("", &["nodes", "persistentvolumeclaims", "persistentvolumes", "pods"]),
     Right::read("resource.k8s.io", &["deviceclasses", "resourceclaims", "resourceslices"]),
     Right::read("storage.k8s.io", &["csidrivers", "csinodes", "csistoragecapacities", "storageclasses"]),
 ];
 
-/// The rights of the scheduler, from `pkg/scheduler/cache`. The informers are those of
-/// `cluster_info/data_lister` and of the plugins; the writes are those of `cache.go` and `status_updater`.
-///
-/// The scheduler needs no `leases` (no leader election). It watches `noderesourcetopologies` only if their
-/// CRD exists.
+/// From `pkg/scheduler/cache`: the informers of `cluster_info/data_lister` and of the plugins, the writes of
+/// `cache.go` and `status_updater`. It watches `noderesourcetopologies` only if their CRD exists.
 const SCHEDULER_RIGHTS: &[Right] = &[
     Right::read("", &["configmaps", "namespaces"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
@@ -124,7 +117,6 @@ const SCHEDULER_RIGHTS: &[Right] = &[
     Right::read("kai.scheduler", &["topologies"]),
     // Deletes a BindRequest that has failed, or whose node no longer exists.
     Right::new("scheduling.run.ai", &["bindrequests"], &["create", "delete"]),
-    // Annotations and conditions of a gang.
     Right::new("scheduling.run.ai", &["podgroups"], &["patch"]),
     Right::new("scheduling.run.ai", &["podgroups/status"], &["update"]),
     // The node pool label of a pod, and the condition of a pod that does not fit.
@@ -132,19 +124,16 @@ const SCHEDULER_RIGHTS: &[Right] = &[
     Right::new("", &["events"], &["create", "patch", "update"]),
 ];
 
-/// For evictions, which only local cases enable ([`StartSettings::stale_gangs_for`],
-/// [`StartSettings::preempts`]).
+/// Only local cases enable evictions.
 const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
 
-/// The rights of the binder, from `pkg/binder`, without those that only fractions of GPUs need: creating pods
-/// that reserve a GPU, and writing ConfigMaps.
+/// From `pkg/binder`, without those that only fractions of GPUs need.
 const BINDER_RIGHTS: &[Right] = &[
     // The pod controller has an informer for ConfigMaps, and starts no worker before it has synced.
     Right::read("", &["configmaps"]),
     Right::read("scheduling.run.ai", &["bindrequests"]),
     Right::new("scheduling.run.ai", &["bindrequests"], &["delete"]),
     Right::new("scheduling.run.ai", &["bindrequests/status"], &["patch"]),
-    // The pod's allocation, its node, and the condition PodBound.
     Right::new("", &["pods", "pods/status"], &["patch"]),
     Right::new("", &["pods/binding"], &["create"]),
     Right::new("", &["events"], &["create", "patch", "update"]),
@@ -156,8 +145,8 @@ const BINDER_RIGHTS: &[Right] = &[
     Right::new("", &["pods/status"], &["update"]),
 ];
 
-/// The rights of the podgrouper, from `pkg/podgrouper`. It skips an owner that it may not read, and treats
-/// the owner below as the workload. So it may read every kind that owns a pod of this suite.
+/// From `pkg/podgrouper`. It skips an owner that it may not read, and treats the owner below as the workload.
+/// So it may read every kind that owns a pod of this suite.
 const POD_GROUPER_RIGHTS: &[Right] = &[
     Right::read("", &["pods"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
@@ -176,9 +165,8 @@ const PREEMPT: &str = "preempt";
 const RECLAIM: &str = "reclaim";
 const EVICT_STALE_GANGS: &str = "stalegangeviction";
 
-/// Has the allocation plugins that KAI's operator configures for its default shard, and these actions in
-/// addition to allocation. Preemption and reclaim need further plugins of that shard: the last two propose
-/// the victims.
+/// Has the allocation plugins that KAI's operator configures for its default shard. Evictions need further
+/// plugins of that shard: the last two propose the victims.
 pub fn configuration(evictions: &[&str]) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
@@ -229,7 +217,7 @@ pub fn scheduler_args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
     scheduler_flags(configuration, "127.0.0.1", home.health, home.other)
 }
 
-/// For any kind of cluster. Metrics are on `address` and `health`, the state is on the loopback port `other`.
+/// Metrics are on `address` and `health`, the state is on the loopback port `other`.
 fn scheduler_flags(configuration: &Path, address: &str, health: u16, other: u16) -> Vec<String> {
     vec![
         format!("--scheduler-conf={}", configuration.display()),
@@ -249,7 +237,6 @@ fn scheduler_flags(configuration: &Path, address: &str, health: u16, other: u16)
     ]
 }
 
-/// The arguments of the binder, whose only endpoint serves metrics.
 pub fn binder_args(home: &ProcessHome) -> Vec<String> {
     binder_flags("127.0.0.1", home.health)
 }
@@ -284,8 +271,7 @@ pub fn environment(home: &ProcessHome) -> Vec<(String, String)> {
     vec![("KUBECONFIG".into(), home.kubeconfig.display().to_string())]
 }
 
-/// The chart creates only the operator's Deployment. The operator creates the others: a scheduler for the
-/// shard `default`, the binder and the podgrouper.
+/// The chart creates only the operator's Deployment. The operator creates the others.
 pub static PACKAGE: Package = Package {
     release: "kai-scheduler",
     namespace: NAMESPACE,
@@ -296,8 +282,7 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone(NAMESPACE, &["kai-operator", "kai-scheduler-default", "binder", "pod-grouper"]),
 };
 
-/// The chart's values: the same programs as in a folder, only the action `allocate`, and no queues, because
-/// [`objects`] has them. The chart sets the plugins, and has no value for the binder's request rates.
+/// The same programs as in a folder, only the action `allocate`, and no queues: [`objects`] has them.
 fn values() -> Value {
     let off = || json!({"enabled": false});
     json!({
@@ -319,7 +304,6 @@ fn values() -> Value {
     })
 }
 
-/// The parent of all other queues.
 pub const PARENT_QUEUE: &str = "default-parent-queue";
 
 fn objects() -> Vec<Value> {
