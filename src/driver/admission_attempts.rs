@@ -56,7 +56,7 @@ pub fn required(domain: &str) -> Value {
 }
 
 impl TestContext {
-    /// Tries to create each variation of `base`. The name is generated unless the variation sets one.
+    /// The name is generated unless the variation sets one.
     pub async fn attempt_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, "").await
     }
@@ -128,8 +128,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Repeats the dry-run creates of all variations until every response is as expected. The operator may
-    /// first have to detect a change. The marks record the last responses, also after a timeout.
+    /// The operator may first have to detect a change. The marks record the last responses, also after a
+    /// timeout.
     pub async fn retry_creates_until(
         &self,
         base: &Value,
@@ -159,9 +159,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Records the backend in [`SharedMark::AnotherBackend`]. If the harness wrote the operator's
-    /// configuration, it is the External profile. Otherwise it is the first backend that admission accepts;
-    /// the target's own backend is tried last.
+    /// Records it in [`SharedMark::AnotherBackend`]. It is External if the harness wrote the configuration,
+    /// otherwise the first backend that admission accepts; the target's own is tried last.
     pub async fn another_backend(
         &self,
         is_suitable: impl Fn(Target) -> bool,
@@ -190,8 +189,7 @@ impl TestContext {
         self.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}));
     }
 
-    /// The path is that of the kind of `body`, or of PodCliqueSets without a kind. The reply has the
-    /// warnings.
+    /// Without a kind in `body`, the path is that of PodCliqueSets.
     async fn send(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
         let verb = match method {
             Method::PATCH => "update",
@@ -246,7 +244,7 @@ fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     pcs
 }
 
-/// The merge patch (RFC 7386) that turns `before` into `after`.
+/// RFC 7386.
 fn merge_patch(before: &Value, after: &Value) -> Value {
     let (Value::Object(old), Value::Object(new)) = (before, after) else { return after.clone() };
     let removed = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));

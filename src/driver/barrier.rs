@@ -25,7 +25,7 @@ impl TestContext {
         self.scheduler_passes().await
     }
 
-    /// The pods are already released. The time to the negative verdict starts here.
+    /// The pods are already released.
     pub async fn scheduler_passes(&mut self) -> Result<(), Stop> {
         let released = Instant::now();
         self.canaries().await?;
@@ -142,7 +142,6 @@ impl TestContext {
     }
 }
 
-/// The number in the name of a canary's object.
 fn number_of_canary(name: &str) -> Option<usize> {
     name.strip_prefix("canary-")?.split('-').next()?.parse().ok()
 }

@@ -1,5 +1,4 @@
-//! A conformance case: data that states its requirements, a driver that acts on a cluster, and checks that
-//! read the history afterwards.
+//! A case is data that states its requirements, a driver, and checks that read the history afterwards.
 
 use conformance_cluster::nodes::{NodeTemplate, PODS};
 use conformance_contract::clauses::{self, Clause, Feature, is_known};
@@ -39,13 +38,13 @@ pub struct Case {
     pub manifest: &'static str,
     pub isolation: Isolation,
     pub needs: &'static [Need],
-    /// What the case requires of a target. Other cases cover its clauses on the other targets.
+    /// Other cases cover its clauses on the other targets.
     pub requires: Requirements,
     /// Invariants that the case breaks on purpose, each with the reason.
     pub breaks: &'static [(Invariant, &'static str)],
     /// Fields that the manifest of the case is not enriched with, each with the reason.
     pub left_out: &'static [(Enrichment, &'static str)],
-    /// Reduces the recorded versions of objects; `None` records everything.
+    /// `None` records everything.
     pub keep: Option<Keep>,
     pub drive: Drive,
     pub check: Check,
@@ -55,7 +54,6 @@ pub type Drive = for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Sto
 
 pub type Check = fn(&History) -> Vec<Finding>;
 
-/// Capabilities of the environment that not every run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     Kubelets,
@@ -74,9 +72,7 @@ pub enum Need {
     ReferenceController,
     /// A backend that can be disabled: the target's own or, with kube-scheduler, the External profile.
     DisableableBackend,
-    /// An upgrade of the operator or of Kubernetes.
     Upgrade,
-    /// An operator that acts on PodGangs that no PodCliqueSet controls.
     PodGangsByHand,
     GangResources,
     TrainerPlugin,
@@ -87,13 +83,11 @@ pub enum Need {
 pub enum Isolation {
     /// Any other case, because the case uses only its own namespace and nodes.
     Shared,
-    /// No other case, because the case stops, restarts or reconfigures a component of the control plane.
-    /// These cases run one at a time on a separate local control plane.
+    /// No other case: the case changes a component of a separate local control plane. One at a time.
     Dedicated,
     /// No other case: the case runs alone on the shared cluster, without load from other cases.
     Exclusive,
-    /// No other case: the case gets its own control plane, which starts with the old operator or the old
-    /// version of Kubernetes, and ends with the case. These cases run one at a time.
+    /// No other case: the case gets its own control plane, which ends with it. One at a time.
     Upgrade,
 }
 
@@ -102,18 +96,16 @@ pub struct Nodes {
     pub count: u32,
     pub gpus: u32,
     pub pods: u32,
-    /// Block label, unique to the test. Racks without a block share one.
+    /// Racks without a block share one.
     pub block: Option<&'static str>,
     pub rack: Option<&'static str>,
     /// Step at which the nodes join ([`TestContext::add_nodes`]); 0 if they exist from the start.
     pub joining: u32,
     /// Whether an extended resource may replace `pods` on nodes with kubelets, whose own `pods` are fixed.
     pub stand_in: bool,
-    /// What simulated nodes have of the user's nodes.
     pub template: Option<&'static NodeTemplate>,
 }
 
-/// `count` nodes, each with [`PODS`] pods and no GPUs.
 pub const fn nodes(count: u32) -> Nodes {
     Nodes { count, gpus: 0, pods: PODS, block: None, rack: None, joining: 0, stand_in: true, template: None }
 }
@@ -135,7 +127,7 @@ impl Nodes {
         Self { stand_in: false, ..self }
     }
 
-    /// Sets the rack. `""` is a label without a value, which is not a domain.
+    /// `""` is a label without a value, which is not a domain.
     #[must_use]
     pub const fn rack(self, rack: &'static str) -> Self {
         Self { rack: Some(rack), ..self }
@@ -146,7 +138,6 @@ impl Nodes {
         Self { block: Some(block), ..self }
     }
 
-    /// Nodes like one of the user's, with its number of pods.
     #[must_use]
     pub const fn like(self, template: &'static NodeTemplate) -> Self {
         Self { template: Some(template), pods: template.pods, ..self }
@@ -182,7 +173,7 @@ impl Case {
         Self { id, manifest, ..self }
     }
 
-    /// Sets the clauses that the case decides. An unknown id in a constant does not compile.
+    /// An unknown id in a constant does not compile.
     #[must_use]
     pub const fn clauses(self, clauses: &'static [&'static str]) -> Self {
         let mut index = 0;
@@ -240,7 +231,6 @@ impl Case {
         Self { breaks, ..self }
     }
 
-    /// Leaves out fields that would change the arithmetic of the case.
     #[must_use]
     pub const fn leaving_out(self, left_out: &'static [(Enrichment, &'static str)]) -> Self {
         Self { left_out, ..self }
@@ -255,13 +245,11 @@ impl Case {
         self.id.split('/').next().unwrap_or(self.id)
     }
 
-    /// Whether `word` is the case's id or its group.
     pub fn is_called(&self, word: &str) -> bool {
         self.id == word || self.group() == word
     }
 
-    /// Whether the target meets the case's requirements and one of its clauses applies there, regardless of
-    /// the features that the operator under test declares.
+    /// Regardless of the features that the operator under test declares.
     pub fn is_for(&self, target: Target) -> bool {
         self.requires.why_unmet(target).is_none()
             && self.known_clauses().any(|clause| target.is_subject_to(clause))

@@ -20,15 +20,13 @@ use super::namespace_end::Progress;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Records the objects that exist before the case submits anything. They do not count as leftovers.
     pub async fn take_baseline(&self) -> Result<(), Stop> {
         let present = self.present(&self.listable().await?).await?;
         self.mark(SharedMark::Baseline, present.into());
         Ok(())
     }
 
-    /// The wait may time out, and a check decides on what remains. [`TestContext::take_baseline`] must come
-    /// first.
+    /// A check decides on what remains. [`TestContext::take_baseline`] must come first.
     pub async fn until_nothing_left(&self) -> Result<(), Stop> {
         if self.history().marks(SharedMark::Baseline).next().is_none() {
             let action = "list the remaining objects".into();
@@ -64,7 +62,7 @@ impl TestContext {
         .await
     }
 
-    /// Waits until no Service of these PodGangs exists. The driver continues after a timeout.
+    /// The driver continues after a timeout.
     pub async fn try_until_services_deleted(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let target = self.target;
         let deleted = self.until("the Services of the removed PodGangs deleted", CLEANUP, |live| {
@@ -79,9 +77,8 @@ impl TestContext {
         }
     }
 
-    /// Waits until the case's namespace is deleted or its deletion is stuck. A deletion is stuck without
-    /// progress for [`NAMESPACE_QUIET`], which is longer than the pauses of the namespace controller. The
-    /// wait times out if there is still progress after [`NAMESPACE_END`].
+    /// Waits until the case's namespace is deleted, or stuck: without progress for [`NAMESPACE_QUIET`], which
+    /// is longer than the pauses of the namespace controller.
     pub async fn until_namespace_deleted(&self) -> Result<(), Stop> {
         let recorder = &self.test_cluster.recorder;
         let (mut cluster_changes, mut changes) = (recorder.follow(""), recorder.follow(&self.namespace));

@@ -39,7 +39,7 @@ impl TestContext {
         Ok(clock)
     }
 
-    /// Lets the canary's termination delay expire `times` times in sequence, then adds the mark.
+    /// `times` times in sequence.
     pub async fn run_clock(&self, clock: &Clock, times: usize, mark: MarkName) -> Result<(), Stop> {
         for _ in 0..times {
             let Some((name, uid)) = self.look(|live| clock.pod(live)) else { continue };
@@ -54,7 +54,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// Deletes the canary, so that it does not count as a leftover.
     pub async fn stop_clock(&self, clock: Clock) -> Result<(), Stop> {
         self.delete("PodCliqueSet", &clock.set).await
     }
@@ -80,7 +79,6 @@ impl TestContext {
 }
 
 impl Clock {
-    /// Name and uid of the canary's pod, if it is Ready.
     fn pod(&self, live: &Live) -> Option<(String, String)> {
         let mut pods = live.of("Pod").filter(|pod| is_of_canary(pod)).map(Pod);
         let is_ready = |pod: &Pod<'_>| pod.condition("Ready").is_some_and(|ready| ready["status"] == "True");

@@ -1,8 +1,7 @@
 //! One run of a case on a target: its namespace, its nodes, and the operations that drivers use.
 //!
-//! A driver acts and waits; checks decide. It records as marks what no API object shows, such as an admission
-//! response or a passed barrier. A timeout stops the driver and records the state of the namespace. Checks
-//! still decide on the history up to that point.
+//! It records as marks what no API object shows. A timeout stops the driver, and checks decide on the history
+//! up to that point.
 
 mod companions;
 mod manifests;
@@ -63,8 +62,8 @@ impl std::fmt::Debug for TestContext {
 }
 
 impl TestContext {
-    /// Creates the namespace and the first nodes, once enough nodes are free for all steps of the case. After
-    /// an error the caller must return the nodes that were added.
+    /// Waits until enough nodes are free for all steps. After an error the caller must return the added
+    /// nodes.
     pub async fn begin(
         case: &'static Case,
         target: Target,
@@ -115,7 +114,6 @@ impl TestContext {
         Ok(test)
     }
 
-    /// Adds a mark to the history: a fact that no API object shows.
     pub fn mark(&self, name: impl Into<MarkName>, detail: Value) {
         self.test_cluster.recorder.mark(&self.namespace, name, detail);
     }
@@ -124,7 +122,6 @@ impl TestContext {
         self.test_cluster.recorder.look(&self.namespace, at)
     }
 
-    /// For cases that stop or restart a component ([`super::case::Isolation::Dedicated`]).
     pub fn local(&self) -> Result<&LocalCluster, Stop> {
         Ok(self.test_cluster.local()?)
     }
@@ -133,7 +130,7 @@ impl TestContext {
         Ok(self.test_cluster.kind()?)
     }
 
-    /// Records a namespace until the case ends. Call this before the namespace is created.
+    /// Call this before the namespace is created.
     pub fn track(&mut self, namespace: String) {
         let pool = self.namespace.clone();
         let belongs = move |object: &Value| match object["kind"].as_str().unwrap_or_default() {

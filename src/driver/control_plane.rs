@@ -1,5 +1,4 @@
-//! Changes that dedicated cases ([`super::case::Isolation::Dedicated`]) make to their control plane.
-//! [`restored`] undoes them for the next case.
+//! Changes of dedicated cases ([`super::case::Isolation::Dedicated`]) to their control plane.
 
 use std::time::{Duration, Instant};
 
@@ -19,19 +18,17 @@ use serde_json::{Value, json};
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// The schedulers that preempt, or reclaim, only if their configuration says so.
+/// By default they neither preempt nor reclaim.
 const EVICTS_ON_REQUEST: [Scheduler; 2] = [kai::SCHEDULER, volcano::SCHEDULER];
 
-/// Runs `change`, which may stop, restart and reconfigure components, then restores them regardless of the
-/// outcome. Unchanged components keep running.
+/// Runs `change`, then restores the components that it changed, regardless of the outcome.
 pub async fn restored(
     test: &mut TestContext,
     change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
 ) -> Result<(), Stop> {
     let original = test.local()?.spec();
     let outcome = change(test).await;
-    // Watches may lag after a restart. What has happened so far must precede the mark. A lost watch is
-    // detected at the end of the test.
+    // What has happened so far must precede the mark. A lost watch is detected at the end of the test.
     let _ = test.caught_up().await;
     test.mark(SharedMark::Restored, Value::Null);
     restore(test.local()?, original).await?;
@@ -56,8 +53,7 @@ async fn restore(cluster: &LocalCluster, original: ClusterSpec) -> Result<(), Cl
     Ok(())
 }
 
-/// Whether a component must restart if specification `a` becomes `b`. Kubernetes' own components look for
-/// added and removed API groups only every 30 s. The operator under test must detect them itself.
+/// Kubernetes' own components look for API groups only every 30 s. The operator under test must detect them.
 fn needs_restart(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if a.proxied.contains(&part) != b.proxied.contains(&part) {
         return true;
@@ -114,8 +110,7 @@ impl TestContext {
         self.start_scheduler().await
     }
 
-    /// Lets the target's scheduler evict gangs of lower priority. Restarts it if its configuration in other
-    /// cases has no preemption.
+    /// Restarts the scheduler if it has no preemption in other cases.
     pub async fn enable_preemption(&self) -> Result<(), Stop> {
         if !EVICTS_ON_REQUEST.contains(&self.target.scheduler()) {
             return Ok(());
@@ -125,8 +120,7 @@ impl TestContext {
         self.start_scheduler().await
     }
 
-    /// Restarts the target's scheduler without a plugin or flag, which the scheduler's file in
-    /// `install/schedulers` names.
+    /// Leaves out a plugin or flag that the scheduler's file in `install/schedulers` names.
     pub async fn restart_scheduler_without(&self, name: &str) -> Result<(), Stop> {
         let scheduler = self.target.scheduler();
         self.kill_scheduler().await?;
@@ -150,7 +144,7 @@ impl TestContext {
         Ok(cluster.apiserver_ready().await?)
     }
 
-    /// Restarts the operator with this specification and waits until it is ready. A mark records its log.
+    /// Waits until it is ready. A mark records its log.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();
@@ -159,8 +153,7 @@ impl TestContext {
         self.controller_mark(json!(log)).await
     }
 
-    /// Restarts the operator with this specification and waits until it is ready or has exited. A mark
-    /// records its log, and how it exited. Returns whether it is ready.
+    /// A mark records its log, and how it exited. Returns whether it is ready.
     pub async fn restart_controller_or_exit(&self, spec: ControllerSpec) -> Result<bool, Stop> {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();
@@ -209,8 +202,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits until the watches on cluster-scoped objects have recovered from an API server restart, so that
-    /// their gaps do not affect the next case. It patches one object of each kind and waits for the event.
+    /// Patches one cluster-scoped object of each kind and waits for the event, so that the gaps of an API
+    /// server restart do not affect the next case.
     pub async fn until_cluster_watched(&self) -> Result<(), Stop> {
         const PATCHED: &str = "conformance.grove.io/watched-for";
         let token = self.namespace.as_str();

@@ -75,8 +75,7 @@ impl TestContext {
 }
 
 impl TestContext {
-    /// Like [`TestContext::until_converged`], for a case whose clause applies to any PodCliqueSet, converged
-    /// or not. The driver continues after a timeout, which is returned as the inner error.
+    /// Like [`TestContext::until_converged`]. The driver continues after a timeout, the inner error.
     pub async fn try_until_converged(&self, set: &str) -> Result<Result<(), Stop>, Stop> {
         match self.until_converged(set).await {
             Err(stop @ Stop::Timeout(_)) => {

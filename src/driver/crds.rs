@@ -1,5 +1,3 @@
-//! Deletes and restores CRDs, for dedicated cases.
-
 use conformance_cluster::{ClusterError, deploy};
 use conformance_history::SharedMark;
 use http::Method;
@@ -9,7 +7,7 @@ use super::limits::CLEANUP;
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Deletes a CRD with all its objects. Returns it in the form in which it can be applied again.
+    /// Returns it in the form in which it can be applied again.
     pub async fn delete_crd(&self, name: &str) -> Result<Value, Stop> {
         let action = format!("delete CRD {name}");
         let Some(crd) = self.crd(Method::GET, name).await? else {
@@ -33,7 +31,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Sends a request for a CRD. Returns `None` if it does not exist.
+    /// `None` if it does not exist.
     async fn crd(&self, method: Method, name: &str) -> Result<Option<Value>, Stop> {
         let action = format!("{method} CRD {name}");
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");

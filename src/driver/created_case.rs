@@ -16,7 +16,7 @@ pub struct CreatedCase {
 }
 
 impl CreatedCase {
-    /// Everything else is as in `base`. The case lives as long as the process, like a registered case.
+    /// The case lives as long as the process, like a registered case.
     pub fn case(self, base: Case) -> &'static Case {
         let data = CREATED.add(self);
         let case = base.registered(&data.id, &data.manifest).clauses(&data.clauses).nodes(&data.nodes);

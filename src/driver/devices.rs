@@ -1,5 +1,5 @@
-//! Devices that pods share by ResourceClaims, as a driver for dynamic resource allocation (DRA) publishes
-//! them. The harness is the driver. On simulated nodes nothing has to prepare the devices.
+//! Devices that pods share by ResourceClaims. The harness acts as the DRA driver. Nothing prepares the
+//! devices.
 
 use conformance_cluster::{ClusterError, deploy};
 use http::Method;
@@ -28,8 +28,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Publishes the devices of the nodes that are like one of the user's. The slices are deleted with their
-    /// node; the DeviceClasses are not deleted.
+    /// The slices are deleted with their node; the DeviceClasses are not deleted.
     pub async fn publish_templates(&self) -> Result<(), Stop> {
         let mut classes: Vec<&Value> = Vec::new();
         for node in &self.nodes {
@@ -56,7 +55,7 @@ impl TestContext {
         Ok(found.accepted(format!("get Node {node}"))?["metadata"]["uid"].clone())
     }
 
-    /// Withdraws a node's devices, as if its driver had stopped. Existing allocations remain.
+    /// Existing allocations remain.
     pub async fn withdraw_devices(&self, node: &str) -> Result<(), Stop> {
         let action = format!("withdraw the devices of Node {node}");
         let path = format!("/apis/resource.k8s.io/v1/resourceslices/{node}");

@@ -1,5 +1,3 @@
-//! Describes a namespace for people, as the report of a timeout.
-
 use std::fmt::Write;
 
 use conformance_expect::schedulers;

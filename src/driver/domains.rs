@@ -1,7 +1,4 @@
-//! Topology domains: the host, rack and block of each node, and when a scheduler knows them.
-//!
-//! Schedulers with their own topology model notice new nodes with a delay. A gang that is submitted earlier
-//! is not placed at once, and a wait for it would measure that delay.
+//! Schedulers with their own topology model notice new nodes late. A wait for a gang would include the delay.
 
 use conformance_expect::domains::domains;
 use conformance_expect::schedulers;

@@ -1,17 +1,13 @@
-//! Adds fields to the manifest of a case that no clause of the case is about, so that an operator must carry
-//! them to the pods too. A manifest has what its case needs, which is often one container with an image. An
-//! operator that loses volumes, or confuses the labels of two cliques, would pass with such manifests.
+//! Adds fields to manifests that no clause of the case is about. Otherwise an operator would pass that loses
+//! volumes, or confuses the labels of two cliques.
 //!
-//! Each clique has one of the small features. One clique in [`ONE_IN`] has large ones in addition. Which ones,
-//! and their values, depend only on the ids of the case and of the clique, so each run submits the same
-//! manifest. They leave the arithmetic of cases alone: no feature requests what is scarce, forbids a node, or
-//! keeps a pod from being Ready. Spread constraints are left out, because admission rejects them in a clique
-//! template.
+//! Each clique has one small feature, and one in [`ONE_IN`] has large ones too. They depend only on the ids
+//! of the case and of the clique, so each run submits the same manifest. They leave the arithmetic of cases
+//! alone: no feature requests what is scarce, forbids a node, or keeps a pod from being Ready. Admission
+//! rejects spread constraints in a clique template.
 //!
-//! A run costs more because pods are larger: they have no more versions than without these fields. With all
-//! features in each clique, pods were 2.4 times as large, and a default run took 1.9 times the processor time.
-//! Most of that is the second container and the init containers, to which the operator also adds its own
-//! variables. In proportion to the size of all versions of pods, this selection costs 4 to 4.5 %.
+//! With all features in each clique, pods were 2.4 times as large, and a default run took 1.9 times the
+//! processor time. In proportion to the size of all versions of pods, this selection costs 4 to 4.5 %.
 
 use conformance_facts::updates::{REVISION, revision};
 use conformance_history::{count, text};
@@ -28,9 +24,7 @@ pub enum Enrichment {
     InitContainers,
     /// An emptyDir, a projected volume and an optional ConfigMap, mounted by the second container.
     Volumes,
-    /// Labels of the PodCliqueSet and of each clique.
     Labels,
-    /// Annotations of the PodCliqueSet and of each clique.
     Annotations,
     /// Tolerations of taints that no node has.
     Tolerations,
@@ -58,7 +52,7 @@ impl Enrichment {
     ];
 }
 
-/// The features in use. To find the feature on which a failure depends, remove some from this list.
+/// To find the feature on which a failure depends, remove some from this list.
 const ENABLED: &[Enrichment] = &Enrichment::ALL;
 
 /// The features of which each clique has one.
@@ -72,7 +66,7 @@ const SMALL: [Enrichment; 7] = [
     Enrichment::DnsConfig,
 ];
 
-/// The features that make a pod much larger. One clique in [`ONE_IN`] has those of the same entry.
+/// One clique in [`ONE_IN`] has those of the same entry.
 const LARGE: [&[Enrichment]; 2] =
     [&[Enrichment::Container, Enrichment::Probe, Enrichment::Volumes], &[Enrichment::InitContainers]];
 const ONE_IN: usize = 14;
@@ -84,18 +78,14 @@ pub(crate) const WITH_ALL: &str = "gang/scaled-by-apply";
 
 /// The only image that every cluster of the suite has.
 const IMAGE: &str = "registry.k8s.io/pause:3.10";
-/// Key of the labels, annotations and tolerations.
 const KEY: &str = "example.com/seed";
-/// Key of labels without a value.
 const EMPTY_KEY: &str = "example.com/empty";
-/// Key that no node and no namespace has.
 const ABSENT_KEY: &str = "example.com/absent";
 const CONTAINER: &str = "enriched";
 const VOLUMES: [&str; 3] = ["enriched-scratch", "enriched-labels", "enriched-settings"];
 /// Later than the end of any case.
 const FIRST_PROBE_SECONDS: u32 = 3600;
 
-/// The features of a clique, if its case leaves out some.
 pub fn selected(case: &str, clique: &Value, left_out: &[(Enrichment, &str)]) -> Vec<Enrichment> {
     let is_used = |feature: &Enrichment| {
         ENABLED.contains(feature) && left_out.iter().all(|(found, _)| found != feature)
@@ -115,7 +105,6 @@ pub fn selected(case: &str, clique: &Value, left_out: &[(Enrichment, &str)]) -> 
     selected
 }
 
-/// Adds to each clique of a PodCliqueSet its features. Other objects stay as they are.
 pub fn enrich(object: &mut Value, case: &str, left_out: &[(Enrichment, &str)], on_kubelets: bool) {
     enrich_with(object, case, on_kubelets, |clique| selected(case, clique, left_out));
 }
@@ -223,8 +212,7 @@ fn container(seed: u32, selected: &[Enrichment], revision: Option<&str>) -> Valu
     container
 }
 
-/// An init container that ends needs an image that ends, and the image of kubelets in the suite waits
-/// indefinitely. KWOK runs no image.
+/// No image on the suite's kubelets ends. KWOK runs no image.
 fn init_container(seed: u32, on_kubelets: bool) -> Value {
     let env = json!([{"name": "ENRICHED_SEED", "value": seed.to_string()}]);
     if !on_kubelets && seed.is_multiple_of(2) {
@@ -249,7 +237,6 @@ fn add_volumes(pod: &mut Value) {
 
 fn add_tolerations(pod: &mut Value, seed: u32) {
     let tolerations = [
-        // Without an operator, the values must be equal.
         json!({"key": KEY, "value": seed.to_string(), "effect": "PreferNoSchedule"}),
         json!({"key": ABSENT_KEY, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60 + seed % 60}),
     ];

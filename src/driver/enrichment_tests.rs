@@ -1,5 +1,3 @@
-//! Each feature is present, the same in each run, and part of the API.
-
 use k8s_openapi::api::core::v1::PodSpec;
 use rstest::rstest;
 
@@ -49,7 +47,7 @@ fn two_cliques_and_two_cases_have_different_values() {
     assert_ne!(this["metadata"]["labels"], other["metadata"]["labels"]);
 }
 
-/// The path of a field that only this feature adds.
+/// Only this feature adds it.
 fn path_of(enrichment: Enrichment) -> &'static str {
     match enrichment {
         Enrichment::Container => "/spec/podSpec/containers/1/env/2",
@@ -101,7 +99,6 @@ fn each_clique_has_one_small_feature_and_few_have_large_ones() {
         assert!(selected(CASE, &clique, &without).iter().all(|feature| !SMALL.contains(feature)));
         assert!(selected(CASE, &clique, &without[1..]).contains(&Enrichment::Labels));
     }
-    // Two entries of one in 14 each.
     assert!((25..=55).contains(&large), "{large}");
 }
 
@@ -139,7 +136,6 @@ fn the_fields_of_the_manifest_stay() {
     assert_eq!(given["spec"]["template"]["cliques"][0]["labels"]["own"], "label");
 }
 
-/// Only simulated nodes run an init container that ends, and only in every other clique.
 #[rstest]
 #[case::kubelets(true, &["enriched-sidecar"])]
 #[case::simulated(false, &["enriched-first", "enriched-sidecar"])]

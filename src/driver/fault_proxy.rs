@@ -1,8 +1,5 @@
-//! Faults between a component of the control plane and the API server, for dedicated cases
-//! ([`super::case::Isolation::Dedicated`]).
-//!
-//! The component restarts behind a proxy and keeps its identity. The case's rules delay, change or refuse its
-//! requests and watch events. [`super::control_plane::restored`] removes the proxies.
+//! The component restarts behind a proxy and keeps its identity. [`super::control_plane::restored`] removes
+//! the proxies.
 
 use std::time::Instant;
 
@@ -22,7 +19,7 @@ impl From<ProxyError> for Stop {
 }
 
 impl TestContext {
-    /// Restarts a component behind a fault proxy. `rules` apply from its first request on.
+    /// `rules` apply from the component's first request on.
     pub async fn proxy<T>(
         &self,
         part: Part,

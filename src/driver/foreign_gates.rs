@@ -1,5 +1,3 @@
-//! Adds a scheduling gate of a third party to pods, as Kueue does, for dedicated cases.
-
 use conformance_cluster::{ClusterError, deploy};
 use conformance_contract::names::{FOREIGN_GATE, POD_CLIQUE};
 use http::Method;
@@ -13,8 +11,8 @@ const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
                          object.metadata.ownerReferences.exists(owner, owner.kind == 'PodClique')";
 
 impl TestContext {
-    /// Adds [`FOREIGN_GATE`] to every new pod of any PodClique, or of `clique`, in the test's namespace. A
-    /// MutatingAdmissionPolicy adds it until the cluster is deleted.
+    /// Gates every new pod of any PodClique, or of `clique`, in the test's namespace, until the cluster is
+    /// deleted.
     pub async fn add_foreign_gate(&self, clique: Option<&str>) -> Result<(), Stop> {
         self.local()?;
         let mutation = format!(
@@ -52,7 +50,6 @@ impl TestContext {
             .await
     }
 
-    /// Dry run: whether a pod of a PodClique gets the gate.
     async fn would_be_gated(&self, clique: Option<&str>) -> Result<bool, Stop> {
         let action = "create a Pod (dry run)".to_owned();
         let owner =

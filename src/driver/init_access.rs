@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::REACTION;
 
-/// Annotation of a token Secret that names its service account.
 const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 impl TestContext {
-    /// The mark is `{"account", "rules", "elsewhere", "ofAll"}`: the rules in the namespace, in `default`,
-    /// and of every account. The account is that of the token in the init container of any pod of the case.
+    /// `{"account", "rules", "elsewhere", "ofAll"}`: the rules in the namespace, in `default`, and of every
+    /// account. The account is that of the token in an init container of the case.
     pub async fn record_init_rights(&self, mark: MarkName) -> Result<(), Stop> {
         let refused = |reason: &str| Stop::Refused {
             action: "find the service account of an init container".into(),
@@ -48,8 +47,7 @@ impl TestContext {
         Ok(answer["status"]["resourceRules"].clone())
     }
 
-    /// Waits for a Secret and returns it. The operator may create it after the pods that mount it, because
-    /// these pods start only when the Secret exists.
+    /// The operator may create the Secret after the pods that mount it.
     async fn secret(&self, name: &str) -> Result<Value, Stop> {
         let path = format!("/api/v1/namespaces/{}/secrets/{name}", self.namespace);
         let created = Awaited::demanded_by("START-03", format!("Secret {name} created"));

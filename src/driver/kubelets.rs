@@ -1,7 +1,7 @@
 //! Changes to real nodes and their kubelets, and facts that no API object shows.
 //!
-//! The nodes are containers of kind, because no other cluster allows a test suite to stop kubelets.
-//! [`nodes_repaired`] undoes all changes, because the next case gets the same nodes.
+//! The nodes are containers of kind. [`nodes_repaired`] undoes all changes, because the next case gets the
+//! same nodes.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::kind::KindCluster;
@@ -16,8 +16,7 @@ use serde_json::{Value, json};
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// Runs `change`, which may break GPUs and stop kubelets on the case's nodes, then repairs all of these nodes
-/// regardless of the outcome. The mark [`SharedMark::Restored`] precedes the repair.
+/// Runs `change`, then repairs the case's nodes regardless of the outcome.
 pub async fn nodes_repaired(
     test: &mut TestContext,
     change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
@@ -26,7 +25,6 @@ pub async fn nodes_repaired(
     test.mark(SharedMark::Restored, Value::Null);
     let mut repaired: Result<(), Stop> = Ok(());
     for node in &test.nodes {
-        // Repair every node, even if an earlier one failed.
         let kubelet = test.start_kubelet(&node.name).await;
         let gpus = test.repair_gpus(&node.name).await;
         repaired = repaired.and(kubelet).and(gpus);
@@ -43,7 +41,7 @@ impl TestContext {
         self.until(condition, limits::CONTAINERS, all_run).await
     }
 
-    /// Breaks GPUs of a node: `which` lists indices, such as `0,3`, or is `all`.
+    /// `which` lists indices, such as `0,3`, or is `all`.
     pub async fn break_gpus(&self, node: &str, which: &str) -> Result<(), Stop> {
         let patch = json!({"metadata": {"annotations": {(names::UNHEALTHY_GPUS): which}}});
         self.patch("Node", node, patch).await.map(drop)
@@ -65,7 +63,7 @@ impl TestContext {
         self.until_in_cluster(&condition, limits::DEVICES, is_reported).await
     }
 
-    /// Starts a node's kubelet unless it runs, and waits until the node is Ready.
+    /// Waits until the node is Ready.
     pub async fn start_kubelet(&self, node: &str) -> Result<(), Stop> {
         let kind = self.kind()?;
         kind.start_kubelet(node).await?;
@@ -95,7 +93,7 @@ impl TestContext {
     }
 }
 
-/// Runs crictl on a node. The default timeout of crictl, 2 s, is too short on a busy machine.
+/// The default timeout of crictl, 2 s, is too short on a busy machine.
 async fn crictl(kind: &KindCluster, node: &str, words: &[&str]) -> Result<String, ClusterError> {
     let words = [&["crictl", "--timeout", "20s"][..], words].concat();
     kind.on_node(node, &words).await

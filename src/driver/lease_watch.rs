@@ -1,5 +1,5 @@
-//! Watches the leader election lease of the operator's replicas while a case needs it. A case's history
-//! does not cover the operator's namespace, so each version becomes a mark ([`SharedMark::Lease`]).
+//! A case's history does not cover the operator's namespace, so each version becomes a mark
+//! ([`SharedMark::Lease`]).
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::limits::{self, Limit};
 use crate::context::{Stop, TestContext};
 
-/// A watch on the lease; dropping it ends the watch.
+/// Dropping it ends the watch.
 pub struct LeaseWatch {
     holder: watch::Receiver<Option<String>>,
     _task: JoinSet<()>,
@@ -71,7 +71,7 @@ impl LeaseWatch {
         self.holder.borrow().clone()
     }
 
-    /// Waits until `is_reached` is true for the holder, which is `None` if the lease has no holder.
+    /// `None` if the lease has no holder.
     pub async fn until(
         &mut self,
         test: &TestContext,

@@ -1,25 +1,9 @@
 //! What a case does to a cluster, and how it waits.
 //!
-//! A driver acts and waits; checks decide. [`mod@case`] defines a case, [`created_case`] one that is created
-//! while the program runs, and [`context`] is one run of a case on a target. [`suite`] describes the cases of
-//! one kind of workload.
-//!
-//! - The environment: [`test_cluster`] is the cluster, and [`recorder`] watches it and writes the histories.
-//!   [`rights`] lists the permissions that a run needs in an existing cluster.
-//! - Time: [`limits`] defines all timeouts, and [`speed`] extends them on a slow machine.
-//! - Proofs: [`barrier`] proves that nothing was bound, [`clock_canary`] that a delay has expired.
-//!   [`convergence`] waits until a PodCliqueSet is complete, [`cleanup`] until nothing is left of it.
-//!   [`quiescence`] has the only waits of fixed length.
-//! - Changes to a control plane: [`control_plane`] stops and restores components, and [`fault_proxy`]
-//!   disturbs their requests and watches. [`lease_watch`] watches the operator's leader, [`upgrade`]
-//!   replaces the operator, and [`crds`] removes and restores CRDs.
-//! - Changes to pods and nodes: [`pod_health`] sets statuses in place of a kubelet, and [`kubelets`] changes
-//!   real nodes. [`domains`] waits until a scheduler knows the topology.
-//! - Changes to workloads: [`admission_attempts`], [`scaling`], [`updates`], [`mutations`], [`queues`],
-//!   [`foreign_gates`], and [`pending`], which makes a scheduler retry a pending gang. [`enrichment`] adds to
-//!   each manifest what its case is not about.
-//! - [`metrics`], [`init_access`] and [`usage`] read what no API object shows; [`diagnostics`] describes a
-//!   timeout.
+//! A driver acts and waits; checks decide. [`mod@case`] defines a case, and [`context`] is one run of it on a
+//! target. [`test_cluster`] is the cluster, and [`recorder`] writes the histories. [`limits`] defines all
+//! timeouts, and [`speed`] extends them. [`barrier`] proves that nothing was bound, [`clock_canary`] that a
+//! delay has expired; [`quiescence`] has the only waits of fixed length.
 
 pub mod admission_attempts;
 pub mod barrier;

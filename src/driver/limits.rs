@@ -1,12 +1,10 @@
-//! All timeouts of the harness. Every [`Limit`] is multiplied by the run's scale (`--timeout-scale`) and by
-//! the [speed](crate::speed) of the machine. A limit restarts after a moment when the machine was too slow to
-//! decide. The comment of a limit states what must happen within it.
+//! All timeouts of the harness. Each is multiplied by `--timeout-scale` and by the [speed](crate::speed) of
+//! the machine. The comment of a limit states what must happen within it.
 
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// The name in the error of a timeout.
     pub name: &'static str,
     /// Length at scale 1.
     pub length: Duration,

@@ -9,8 +9,8 @@ use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::REACTION;
 
 impl TestContext {
-    /// Records the operator's metrics for the namespace in a mark, if the operator declares metrics. It reads
-    /// them until they agree with the history, or until the timeout. The operator must have no work left.
+    /// Reads until the metrics agree with the history, or until the timeout. The operator must have no work
+    /// left.
     pub async fn read_metrics(&self) -> Result<(), Stop> {
         if !self.target.declares(Feature::Metrics) {
             return Ok(());

@@ -1,5 +1,3 @@
-//! Changes that drivers make to gang resources and PodGangs as another client.
-
 use conformance_contract::clauses::Feature;
 use conformance_expect::Gang;
 use conformance_expect::resolver::resolved;
@@ -11,14 +9,14 @@ use super::limits::REACTION;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Another client owns these fields. With the mark, a check decides whether the values stay.
+    /// With the mark, a check decides whether the values stay.
     pub async fn patch_as_another_client(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
         self.mark(SharedMark::WrittenByOthers, json!({"kind": kind, "name": name, "patch": patch}));
         self.patch(kind, name, patch).await.map(drop)
     }
 
-    /// Makes the backend write a gang resource again: changes a `spec` field that the backend controls, and
-    /// waits until it is restored. It does nothing unless the operator declares self-healing.
+    /// Changes a `spec` field that the backend controls, and waits until it is restored. Does nothing unless
+    /// the operator declares self-healing.
     pub async fn provoke_repair(
         &self,
         kind: &str,

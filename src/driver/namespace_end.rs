@@ -1,8 +1,6 @@
-//! Distinguishes a stuck deletion of a namespace from a slow one.
-//!
-//! kube-controller-manager deletes the contents of a namespace in several tries. After each incomplete try it
-//! waits longer: up to one minute, or half of the longest grace period of a pod there. A deletion is stuck if
-//! one or two tries have changed nothing.
+//! kube-controller-manager deletes the contents of a namespace in several tries. After each incomplete one it
+//! waits longer: up to one minute, or half of the longest grace period of a pod. A deletion is stuck if one
+//! or two tries have changed nothing.
 
 use conformance_history::Live;
 use serde_json::Value;

@@ -1,6 +1,5 @@
-//! Makes a scheduler retry a pending gang. It may reject a gang at the first try and bind part of it later,
-//! because of wrong state that an earlier try left behind. After each retry, a barrier proves that the
-//! scheduler has tried the gang.
+//! A scheduler may reject a gang at the first try and bind part of it later, because of wrong state of an
+//! earlier try. After each retry, a barrier proves that the scheduler has tried the gang.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,6 @@ use serde_json::{Value, json};
 use super::limits::{CLEANUP, REACTION, SCHEDULING};
 use crate::context::{Awaited, Disruption, Stop, TestContext};
 
-/// An event after which a scheduler retries a pending gang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     /// The nodes of this step join, but are too few.
@@ -41,7 +39,6 @@ impl Retry {
 }
 
 impl TestContext {
-    /// Each retry adds the mark `tried again`.
     pub async fn retry_pending_gang(&mut self, gang: &Gang, events: &[Retry]) -> Result<(), Stop> {
         for event in events {
             match event {
@@ -110,7 +107,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// One pod that requests next to nothing. The gang is deleted once it is bound.
+    /// One pod that requests next to nothing.
     async fn bind_another_gang(&mut self, gang: &Gang) -> Result<(), Stop> {
         let name = format!("{}-by", gang.set);
         let mut set = self.manifest(&gang.set)?;

@@ -1,4 +1,4 @@
-//! Sets pod statuses in place of a kubelet. On simulated nodes nothing else changes a running pod.
+//! On simulated nodes nothing else changes a running pod.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::CLEANUP;
 
-/// Finalizer that keeps a deleted pod in termination.
+/// Keeps a deleted pod in termination.
 const HELD: &str = "conformance.grove.io/held";
 
 /// Readiness gate of pods that become Ready only when a case allows it.
@@ -18,7 +18,7 @@ const READINESS_GATE: &str = "conformance.grove.io/may-be-ready";
 /// Label of pods whose containers never start on simulated nodes.
 pub const UNSTARTED: &str = "conformance.grove.io/unstarted";
 
-/// Taint of nodes that [`TestContext::close`] closes.
+/// [`TestContext::close`] sets it.
 const CLOSED: &str = "conformance.grove.io/closed";
 
 /// KWOK may write a status twice; the second write follows within this period.
@@ -32,9 +32,7 @@ pub enum Containers {
     Ready,
     /// Started, failed once, and not Ready.
     Crashing,
-    /// Restarted after one failure, and Ready.
     Recovered,
-    /// Started, without a failure, and not Ready.
     Unready,
     /// Not started yet: an image is being pulled.
     Creating,
@@ -119,13 +117,12 @@ impl TestContext {
         self.until(deleted, CLEANUP, |live| live.get("Pod", name).is_none()).await
     }
 
-    /// Cordons or uncordons a node. The harness uncordons the nodes of a case when it ends.
+    /// The harness uncordons the nodes of a case when it ends.
     pub async fn cordon(&self, node: &str, closed: bool) -> Result<(), Stop> {
         self.patch("Node", node, json!({"spec": {"unschedulable": closed}})).await.map(drop)
     }
 
-    /// Closes a node to all pods that do not tolerate [`CLOSED`], or opens it again. KAI places no pod at all
-    /// on a cordoned node, regardless of tolerations.
+    /// Only pods that tolerate [`CLOSED`] may enter. KAI places no pod at all on a cordoned node.
     pub async fn close(&self, node: &str, closed: bool) -> Result<(), Stop> {
         // Read the node from the API server, because the live state of a namespace does not include nodes.
         let answer = self.attempt(http::Method::GET, "Node", node, &Value::Null).await?;

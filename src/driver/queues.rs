@@ -1,5 +1,5 @@
-//! Queues of Volcano and KAI, for cases that create one. Volcano's own controller opens a queue by its
-//! status. It does not run, so the harness writes the status.
+//! Volcano's own controller, which opens a queue by its status, does not run. So the harness writes the
+//! status.
 
 use conformance_contract::names;
 use conformance_history::SharedMark;
@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::context::{Stop, TestContext};
 
-/// The name of Volcano's kind Queue in histories.
 pub const QUEUE: &str = "Queue.scheduling.volcano.sh";
 const KAI_QUEUE: &str = "Queue.scheduling.run.ai";
 
@@ -24,8 +23,7 @@ impl TestContext {
         self.set_queue_state(name, "Open").await
     }
 
-    /// Creates a queue of Volcano or KAI, whose pods may hold this many GPUs at a time. In other cases
-    /// Volcano ignores such limits, so it restarts with the plugin that enforces them.
+    /// Pods may hold this many GPUs at a time. Volcano restarts with the plugin that enforces such limits.
     pub async fn create_limited_queue(&self, name: &str, gpus: u32) -> Result<(), Stop> {
         if self.target.scheduler() == kai::SCHEDULER {
             let mut queue = kai::queue(name, Some(kai::PARENT_QUEUE));
@@ -52,8 +50,7 @@ impl TestContext {
         self.patch(KAI_QUEUE, name, limit).await.map(drop)
     }
 
-    /// Creates a queue of the target's scheduler whose share is this many GPUs. It may borrow more. It is
-    /// deleted at the end of the test.
+    /// The queue may borrow more than this share. It is deleted at the end of the test.
     pub async fn create_queue_with_share(&self, name: &str, gpus: u32) -> Result<(), Stop> {
         if self.target.scheduler() == kai::SCHEDULER {
             let mut queue = kai::queue(name, Some(kai::PARENT_QUEUE));

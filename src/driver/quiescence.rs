@@ -1,9 +1,4 @@
-//! The suite's only waits of fixed length. No event marks the end of these periods:
-//!
-//! - let an operator become idle
-//! - watch an idle cluster, or a waiting gang
-//! - keep a component down while a timer runs
-//! - let the time pass in which an operator treats a PodClique as starting
+//! The suite's only waits of fixed length: no event marks the end of these periods.
 
 use std::future::pending;
 use std::time::Duration;
@@ -18,8 +13,8 @@ use crate::context::{Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// An operator is idle after a period without write requests, or at the limit. Until it sees its own last
-    /// writes, it may send requests that change nothing or conflict.
+    /// An operator is idle after a period without write requests. Until it sees its own last writes, it may
+    /// send requests that change nothing.
     pub async fn wait_until_idle(&self) -> Result<(), Stop> {
         if let Ok(cluster) = self.local() {
             let (begin, end) = (Timestamp::now(), Instant::now() + self.length(limits::LAST_WRITES));
@@ -42,10 +37,9 @@ impl TestContext {
         Ok(())
     }
 
-    /// Unscaled. Call this right after another mark: the check looks at every write between the two marks.
+    /// Unscaled. The check looks at every write between the mark before this call and the next one.
     pub async fn watch_while_idle(&self, length: Duration) -> Result<(), Stop> {
-        // No synchronization is possible: no event marks the end of "no object changes for 10 s". A wait for
-        // a quiet period would ignore every write before that period.
+        // A wait for a quiet period would ignore every write before that period.
         let begin = Timestamp::now();
         let _ = tokio::time::timeout(length, pending::<()>()).await;
         self.test_cluster.cluster.healthy().await?;
@@ -54,21 +48,18 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits for `length`, unscaled and regardless of events, while an observation counts writes.
+    /// Unscaled and regardless of events, while an observation counts writes.
     pub async fn watch_for(&self, length: Duration) -> Result<(), Stop> {
-        // No synchronization is possible: the number of writes within a time is measured.
         tokio::time::sleep(length).await;
         Ok(self.test_cluster.cluster.healthy().await?)
     }
 
-    /// Keeps a stopped component down for `length` (unscaled), while a timer under test runs.
+    /// Unscaled, while a timer under test runs.
     pub async fn keep_down(&self, length: Duration) -> Result<(), Stop> {
-        // No synchronization is possible: a stopped component produces no event to wait for.
         tokio::time::sleep(length).await;
         Ok(self.test_cluster.cluster.healthy().await?)
     }
 
-    /// Waits until a PodCliqueSet has converged and the operator no longer treats any PodClique as starting.
     pub async fn until_started(&self, set: &str) -> Result<(), Stop> {
         self.until_converged(set).await?;
         let newest = self.look(|live| {
@@ -83,8 +74,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// From the API server's audit log, because a history lacks requests that change nothing. A mark records
-    /// them. Without access to the log, the list is empty.
+    /// From the API server's audit log, because a history lacks requests that change nothing.
     pub fn record_operator_writes(&self, since: Timestamp) -> Result<Vec<OperatorWrite>, Stop> {
         let Ok(cluster) = self.local() else { return Ok(Vec::new()) };
         let writes = cluster.operator_writes(&self.namespace, since)?;

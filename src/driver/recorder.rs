@@ -1,9 +1,6 @@
-//! Records what happens in the cluster: one watch per kind, started before the first case, fills one log per
-//! followed namespace.
-//!
-//! A watch that ends resumes at its last version. If it cannot (410 Gone), it lists again, and every log gets
-//! a gap. A check cannot conclude "never happened" across a gap, so the result is an infrastructure error. A
-//! watch that the API server refuses, or that stays down, fails the run with the reason.
+//! One watch per kind, started before the first case, fills one log per followed namespace. A watch that
+//! cannot resume (410 Gone) lists again, and every log gets a gap. A check cannot conclude "never happened"
+//! across a gap, so the result is an infrastructure error.
 
 mod health;
 mod logs;
@@ -32,7 +29,6 @@ use self::logs::{Listed, Logs};
 use self::served_kind::ServedKind;
 use self::watching::{Watching, api_versions, list};
 
-/// Number of retries of a list whose connection broke.
 const LIST_RETRIES: usize = 3;
 
 pub struct Recorder {
@@ -48,19 +44,9 @@ pub struct Recorder {
 #[derive(Debug, thiserror::Error)]
 pub enum Unsettled {
     #[error("failed to list {kind} for comparison: {source}")]
-    NotListed {
-        /// The kind's name in histories.
-        kind: &'static str,
-        source: Box<kube::Error>,
-    },
+    NotListed { kind: &'static str, source: Box<kube::Error> },
     #[error("the watches did not deliver {what} within {seconds} s{}", trouble.as_ref().map(|why| format!(" ({why})")).unwrap_or_default())]
-    Behind {
-        /// What the list shows and the log lacks.
-        what: String,
-        seconds: u64,
-        /// The known problem of the watches.
-        trouble: Option<RecorderError>,
-    },
+    Behind { what: String, seconds: u64, trouble: Option<RecorderError> },
 }
 
 impl From<Unsettled> for ClusterError {
@@ -78,8 +64,8 @@ impl From<Unsettled> for ClusterError {
 }
 
 impl Recorder {
-    /// Watches the kinds that belong to every cluster or to these schedulers. Returns once every served kind
-    /// has been listed and is watched. [`RecorderError::Forbidden`] names all missing permissions at once.
+    /// Returns once every served kind of these schedulers is watched. [`RecorderError::Forbidden`] names all
+    /// missing permissions at once.
     pub async fn start(
         client: Client,
         schedulers: &BTreeSet<Scheduler>,
@@ -118,14 +104,12 @@ impl Recorder {
         self.kinds.iter().map(ServedKind::get).find(|kind| kind.name == name)
     }
 
-    /// Looks up the version of each kind again, after an upgrade of the control plane.
     pub async fn look_up_versions(&self) {
         for kind in &self.kinds {
             kind.look_up(&self.client).await;
         }
     }
 
-    /// Restarts the watches of these kinds, each at its last version.
     pub fn restart_watches(&self, kinds: &[&str]) {
         let restarted =
             self.kinds.iter().zip(&self.silent).filter(|(kind, _)| kinds.contains(&kind.get().name));
@@ -141,14 +125,13 @@ impl Recorder {
         self.health.wait_for_failure().await
     }
 
-    /// Follows a namespace until the returned guard is dropped. Call this before anything in the namespace
-    /// exists. Its log includes the cluster-scoped objects for which `belong` is true.
+    /// Follows a namespace until the guard is dropped. Call this before anything in it exists. `belong`
+    /// selects cluster-scoped objects.
     pub fn track(&self, namespace: &str, belong: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Tracked {
         self.logs.track(namespace, Box::new(belong), None)
     }
 
-    /// Like [`Recorder::track`], but `keep` reduces each version before it is recorded, and unchanged
-    /// versions are skipped. This is for runs whose histories exceed memory.
+    /// `keep` reduces each version before it is recorded, and unchanged versions are skipped.
     pub fn track_part(
         &self,
         namespace: &str,
@@ -178,7 +161,6 @@ impl Recorder {
         })
     }
 
-    /// The entries of a namespace's log from an index on, for callers that read it repeatedly.
     pub fn since(&self, namespace: &str, index: usize) -> Vec<Entry> {
         self.logs.since(namespace, index)
     }
@@ -188,8 +170,8 @@ impl Recorder {
         History { header, entries }
     }
 
-    /// Lists each kind, and waits until the watch has reached the version of the list or has delivered every
-    /// difference. A watch that is behind for a quarter of the limit restarts at its last version.
+    /// Lists each kind, and waits for every difference. A watch that is behind for a quarter of the limit
+    /// restarts.
     pub async fn settle(&self, namespace: &str, limit: Duration) -> Result<(), Unsettled> {
         let mut what = "any object (the list requests got no response)".to_owned();
         let settled = tokio::time::timeout(limit, self.catch_up(namespace, limit / 4, &mut what)).await;
@@ -198,8 +180,7 @@ impl Recorder {
         })
     }
 
-    /// Like [`Recorder::settle`], without a limit. During the wait, `lacks` describes what the log still
-    /// lacks. Watches that are behind restart after `patience`.
+    /// Like [`Recorder::settle`], without a limit. `lacks` describes what the log still lacks.
     async fn catch_up(
         &self,
         namespace: &str,
@@ -244,7 +225,6 @@ impl Recorder {
             if listed.is_empty() {
                 return Ok(());
             }
-            // This cannot fail: the recorder owns the sender.
             let Some(until) = patience else {
                 let _ = moved.changed().await;
                 continue;

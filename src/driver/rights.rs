@@ -1,5 +1,4 @@
-//! The permissions that a run needs in an existing cluster. All missing ones are reported before the first
-//! case.
+//! The permissions that a run needs in an existing cluster.
 
 use std::collections::BTreeSet;
 
@@ -29,11 +28,10 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Queue.scheduling.volcano.sh", "", &["create", "get", "delete"]),
     ("Queue.scheduling.volcano.sh", "status", &["patch"]),
 ];
-/// Drivers create canaries and third-party gang resources, and write as another client.
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
-/// Verbs on `v1` resources that are not recorded. They serve to find the account of an init container's token
-/// and its permissions, and to limit the pods of a namespace.
+/// On `v1` resources that are not recorded: for the token of an init container, and to limit the pods of a
+/// namespace.
 const UNRECORDED: [(&str, &str); 4] = [
     ("get", "secrets"),
     ("impersonate", "serviceaccounts"),
@@ -72,8 +70,7 @@ pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
     rights
 }
 
-/// The kinds that these schedulers need to bind anything. Kubernetes' own gang resources, which a cluster may
-/// lack, are needed only for `trees`, because an operator may work without them.
+/// Kubernetes' own gang resources are needed only for `trees`, because an operator may work without them.
 pub fn kinds_of(schedulers: &BTreeSet<Scheduler>, trees: bool) -> Vec<Kind> {
     let is_needed = |kind: &&Kind| match kind.scheduler {
         Some(Scheduler::KUBE) => trees,
@@ -137,8 +134,7 @@ mod tests {
         granted
     }
 
-    /// The role in manifests/suite is for a run with every backend. It may list all kinds, because leftovers
-    /// can be of any kind.
+    /// For a run with every backend. Leftovers can be of any kind, so the role may list all.
     #[test]
     fn the_role_of_the_suites_pods_grants_exactly_what_a_run_needs() {
         let parts = |right: Right| (right.verb.to_owned(), right.group, right.resource);

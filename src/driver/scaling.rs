@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::context::{Answer, Stop, TestContext};
 
-/// Annotation in which `kubectl apply` stores the applied manifest.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 impl TestContext {
@@ -23,8 +22,8 @@ impl TestContext {
         self.patch_sub(kind, name, "scale", json!({"spec": {"replicas": replicas}})).await.map(drop)
     }
 
-    /// Tries to scale through `/scale` or the object itself, and records the response: `{"kind", "name",
-    /// "replicas", "by", "code"}`. Returns whether the API server accepted it.
+    /// Through `/scale` or the object itself. Records `{"kind", "name", "replicas", "by", "code"}`. Returns
+    /// whether the API server accepted it.
     pub async fn try_to_scale(
         &self,
         mark: MarkName,

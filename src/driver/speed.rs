@@ -1,9 +1,6 @@
-//! Measures how fast the API server answers, so that a slow machine delays verdicts instead of making them
-//! wrong.
-//!
-//! The harness sends one small read through etcd per second. The median of the last reads, relative to the
-//! nominal time, is the factor on every limit. Durations in checks are extended by the largest factor during
-//! the case ([`Speed::slowest_since`]).
+//! Measures the API server's speed, so that a slow machine delays verdicts instead of making them wrong. The
+//! median of one small read through etcd per second, relative to the nominal time, is the factor on every
+//! limit. Checks use the largest factor during the case ([`Speed::slowest_since`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 /// Nominal time of a read: on two cores that run ten cases and nothing else. Limits are chosen for this time.
 const NOMINAL: Duration = Duration::from_millis(15);
-/// Range of the factor on limits. An event that needs more than the maximum counts as missing.
+/// An event that needs more than the maximum counts as missing.
 const FACTORS: (f64, f64) = (1.0, 4.0);
 /// Regardless of restarts, a limit never exceeds this many times its length.
 const LONGEST_WAIT: f64 = 2.0 * FACTORS.1;
@@ -24,10 +21,8 @@ const SLOW: f64 = 1.5;
 const WINDOW: usize = 15;
 const INITIAL_READS: usize = 5;
 const PACE: Duration = Duration::from_secs(1);
-/// A slower read counts as this long, and shows that the machine is too slow to decide.
 const READ_LIMIT: Duration = Duration::from_secs(2);
-/// If the median exceeds this value, the machine is too slow to decide. The maximum factor on limits covers
-/// half of this value.
+/// If the median exceeds this, the machine is too slow to decide. The largest factor covers half of it.
 const TOO_SLOW: Duration = NOMINAL.saturating_mul(8);
 /// Maximum number of slow moments that are kept: one hour of them.
 const SLOW_MOMENTS: usize = 3600;
@@ -42,7 +37,6 @@ struct Reads {
 struct Slow {
     at: Instant,
     factor: f64,
-    /// Evidence that the machine was too slow to decide, if it was.
     too_slow: Option<String>,
 }
 
@@ -112,7 +106,6 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// Takes the first measurements, then continues in the background.
     pub async fn measure(client: Client) -> Self {
         let reads = Arc::new(Reads::default());
         for _ in 0..INITIAL_READS {
@@ -145,18 +138,17 @@ impl Speed {
         self.reads.factor()
     }
 
-    /// A read over its own limit, or a median far above what limits allow for. No limit is conclusive then.
+    /// No limit is conclusive then.
     pub fn too_slow_since(&self, begin: Instant) -> Option<String> {
         self.reads.too_slow_since(begin).map(|(_, evidence)| evidence)
     }
 
-    /// The length of a limit for a wait that started at `begin`. It is extended by the API server's speed,
-    /// and restarts after a moment when the machine was too slow to decide.
+    /// Extended by the API server's speed. It restarts after a moment when the machine was too slow to
+    /// decide.
     pub fn extended(&self, length: Duration, begin: Instant) -> Duration {
         self.reads.extended(length, begin)
     }
 
-    /// The largest factor since `begin`, if the machine was slow.
     pub fn slowest_since(&self, begin: Instant) -> Option<f64> {
         self.reads.slowest_since(begin)
     }
@@ -168,7 +160,6 @@ impl Reads {
         let Ok(request) = http::Request::get("/api/v1/namespaces/default").body(Vec::new()) else { return };
         let begin = Instant::now();
         match timeout(READ_LIMIT, client.request::<serde_json::Value>(request)).await {
-            // A refusal is a response as well.
             Ok(Ok(_) | Err(kube::Error::Api(_))) => self.record(begin.elapsed()),
             Ok(Err(_)) => {}
             Err(_) => self.record(READ_LIMIT),

@@ -1,5 +1,4 @@
-//! A suite: the cases about one kind of workload. Each suite is a crate with one such description, and
-//! `run/suites.rs` lists them all.
+//! The cases about one kind of workload. Each suite is a crate, and `run/suites.rs` lists them all.
 
 use conformance_contract::clauses::Workload;
 use conformance_contract::ruling::Finding;
@@ -15,7 +14,6 @@ pub struct Suite {
     pub cases: &'static [Case],
     /// The targets on which the cases run, in the order of the report.
     pub targets: &'static [Target],
-    /// The kinds that its histories record, for every scheduler.
     pub kinds: fn() -> Vec<Kind>,
     pub invariants: Invariants,
     /// A line `ID SECONDS` for each measured case, on two cores with other cases running.
@@ -24,8 +22,7 @@ pub struct Suite {
     pub quick: &'static str,
 }
 
-/// What every history of a suite must satisfy, regardless of its case. Both functions leave out the
-/// invariants that the case breaks on purpose, which are their last argument.
+/// Every history must satisfy them, except those that the case breaks on purpose, the last argument.
 #[derive(Debug)]
 pub struct Invariants {
     pub clauses: fn(&[Invariant]) -> Vec<&'static str>,
@@ -41,7 +38,7 @@ impl Suite {
         self.quick.lines().any(|line| line == id)
     }
 
-    /// The usual duration of a case in seconds; `None` if it was not measured.
+    /// In seconds; `None` if not measured.
     pub fn usual_seconds(&self, id: &str) -> Option<f64> {
         let lines = self.usual_seconds.lines();
         lines.filter_map(|line| line.split_once(' ')).find(|(case, _)| *case == id)?.1.parse().ok()

@@ -17,7 +17,6 @@ use crate::recorder::Recorder;
 use crate::speed::Speed;
 
 pub struct TestCluster {
-    /// A client with the harness's permissions.
     pub client: Client,
     pub recorder: Recorder,
     pub speed: Speed,

@@ -6,8 +6,8 @@ use crate::context::{Answer, Awaited, Stop, TestContext};
 use crate::limits::{Limit, SCHEDULING};
 
 impl TestContext {
-    /// Changes each clique template of a PodCliqueSet. An operator need not support updates: if the API
-    /// server refuses, this records a mark and returns false.
+    /// An operator need not support updates: if the API server refuses, this records a mark and returns
+    /// false.
     pub async fn change_templates(&self, set: &str, change: impl Fn(&mut Value)) -> Result<bool, Stop> {
         let pcs = self.look(|live| live.get("PodCliqueSet", set).cloned()).ok_or_else(|| Stop::Refused {
             action: format!("change the templates of PodCliqueSet {set}"),
@@ -29,7 +29,6 @@ impl TestContext {
         self.change_templates(set, |clique| set_revision(clique, revision)).await
     }
 
-    /// A pod of this revision exists.
     pub async fn until_revision_appears(&self, clause: &'static str, revision: &str) -> Result<(), Stop> {
         let started = Awaited::demanded_by(clause, format!("a pod of revision {revision}"));
         self.until(started, SCHEDULING, |live| live.pods().any(|pod| is_of_revision(pod, revision))).await
@@ -60,8 +59,7 @@ impl TestContext {
     }
 }
 
-/// Sets the variable of the revision in each container. It keeps its place among the variables, so that the
-/// former revision restores the former template.
+/// Keeps the variable's place, so that the former revision restores the former template.
 pub fn set_revision(clique: &mut Value, revision: &str) {
     let own = json!({"name": REVISION, "value": revision});
     let containers = clique["spec"]["podSpec"]["containers"].as_array_mut();

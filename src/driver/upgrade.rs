@@ -1,7 +1,5 @@
 //! An upgrade of the operator or of Kubernetes with live gangs, on a control plane that only this case uses
-//! ([`super::case::Isolation::Upgrade`]). The old operator serves PodCliqueSets and stops, then the new one
-//! starts. In an upgrade of Kubernetes it is the same operator, and the control plane is replaced while the
-//! operator is stopped.
+//! ([`super::case::Isolation::Upgrade`]).
 //!
 //! Releases name PodGangs differently. Waits therefore use PodCliques and pods, whose names do not change,
 //! and identify a PodGang by its podgroups.
@@ -57,8 +55,7 @@ impl TestContext {
         pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default()
     }
 
-    /// Stops the old operator, replaces the control plane if Kubernetes is upgraded, and installs what the new
-    /// operator needs, without starting it.
+    /// Does not start the new operator.
     pub async fn begin_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.stop_part(Part::Controller, Signal::TERM).await;
@@ -79,8 +76,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Starts the new operator and kills it after it has written `writes` objects in the namespace, or
-    /// earlier if it stops writing. With 0 it is killed at once.
+    /// Kills the new operator after it has written `writes` objects in the namespace, or earlier if it stops
+    /// writing.
     pub async fn kill_operator_after_writes(&self, writes: usize) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = changes(&self.history());
@@ -94,9 +91,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits until no object has the old layout, and no status reports a migration. This may be true before
-    /// the operator has started, so a period of watching follows. A timeout is no error, because a check
-    /// decides.
+    /// No object has the old layout, and no status reports a migration. This may be true before the operator
+    /// has started, so a period of watching follows. After a timeout, a check decides.
     pub async fn end_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(Part::Controller).await?;
@@ -113,7 +109,7 @@ impl TestContext {
     }
 }
 
-/// Whether a wait ended in time. A timeout does not stop a case whose checks decide on the awaited state.
+/// A timeout does not stop a case whose checks decide on the awaited state.
 fn in_time(waited: Result<(), Stop>) -> Result<bool, Stop> {
     match waited {
         Ok(()) => Ok(true),

@@ -1,5 +1,3 @@
-//! What processes of a local control plane have used so far, from `/proc`.
-
 use std::time::Duration;
 
 use conformance_cluster::local::LocalCluster;
@@ -30,8 +28,7 @@ impl Usage {
 }
 
 impl TestContext {
-    /// Adds a mark with what the processes of the target's scheduler have used:
-    /// `{"processorSeconds", "megabytes"}`.
+    /// The mark is `{"processorSeconds", "megabytes"}`.
     pub fn record_scheduler_usage(&self, mark: MarkName) -> Result<(), Stop> {
         let cluster = self.local()?;
         let (mut processor, mut bytes) = (Duration::ZERO, 0_u64);

@@ -1,9 +1,6 @@
-//! Volumes of PersistentVolumeClaims, which the harness creates.
-//!
-//! - The claims of a case have a storage class without a provisioner. The harness creates their volumes when
-//!   the case calls for it. A claim is bound only after the scheduler has chosen a node for the pod. Or they
-//!   have no class. Then a claim must be bound before the scheduler considers the pod.
-//! - The claims of a user's workload have any class. A [`Provisioner`] binds each one when it exists.
+//! The claims of a case have a storage class without a provisioner, and are bound after the scheduler has
+//! chosen a node. Or they have no class, and must be bound before the scheduler considers the pod. The claims
+//! of a user's workload have any class: a [`Provisioner`] binds each one.
 
 use std::collections::BTreeSet;
 
@@ -36,8 +33,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Creates a claim without a storage class. No scheduler considers its pods before the claim is bound
-    /// ([`TestContext::bind_claim`]).
+    /// No scheduler considers its pods before [`TestContext::bind_claim`].
     pub async fn create_claim(&self, name: &str) -> Result<(), Stop> {
         self.create_claim_of(name, "").await
     }
@@ -52,7 +48,7 @@ impl TestContext {
         Ok(deploy::apply(&self.test_cluster.client, &claim).await?)
     }
 
-    /// Creates the volume of a claim without a storage class. Kubernetes binds the claim at once.
+    /// Kubernetes binds a claim without a storage class at once.
     pub async fn bind_claim(&self, name: &str) -> Result<(), Stop> {
         let client = &self.test_cluster.client;
         let found = Api::<PersistentVolumeClaim>::namespaced(client.clone(), &self.namespace).get(name).await;
@@ -103,9 +99,8 @@ impl TestContext {
     }
 }
 
-/// Binds every claim of a namespace to a new volume, as the provisioner of a cluster would. The volumes can
-/// be used on every node, so it does not wait for the scheduler's choice. A volume that names its claim is
-/// bound regardless of the class.
+/// Binds every claim of a namespace at once, because its volumes can be used on every node. A volume that
+/// names its claim is bound regardless of the class.
 pub struct Provisioner {
     client: Client,
     namespace: String,
@@ -127,7 +122,6 @@ impl TestContext {
 }
 
 impl Provisioner {
-    /// Binds claims while a driver does `work`.
     pub async fn alongside(self, work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
         tokio::select! {
             ended = work => ended,
@@ -135,7 +129,6 @@ impl Provisioner {
         }
     }
 
-    /// Binds claims until the cluster fails.
     async fn run(self) -> Stop {
         let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &self.namespace);
         loop {

@@ -1,5 +1,4 @@
-//! Companions of a user's PodCliqueSets: the other objects of the manifest. They are created before the
-//! PodCliqueSets and deleted after them.
+//! The other objects of a user's manifest. They are created before the PodCliqueSets and deleted after them.
 
 use conformance_cluster::{ClusterError, deploy};
 use conformance_history::SharedMark;
@@ -8,7 +7,6 @@ use serde_json::Value;
 use super::{Awaited, Stop, TestContext};
 use crate::limits;
 
-/// Kinds that make admission add fields to pods.
 const ADDING_TO_PODS: [&str; 5] = [
     "LimitRange",
     "MutatingAdmissionPolicyBinding",
@@ -18,8 +16,7 @@ const ADDING_TO_PODS: [&str; 5] = [
 ];
 
 impl TestContext {
-    /// Includes the status. The object exists until [`TestContext::delete_companions`], or until the case
-    /// ends.
+    /// Includes the status. [`TestContext::delete_companions`], or the end of the case, deletes the object.
     pub async fn apply_companion(&self, object: Value) -> Result<(), Stop> {
         let client = &self.test_cluster.client;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -40,8 +37,7 @@ impl TestContext {
         Ok(deploy::apply_when_served(client, &object).await?)
     }
 
-    /// Deletes the companions, the last one first, without waiting. A failed delete does not stop the
-    /// others; the last error is returned.
+    /// The last one first, without waiting. Returns the last error, after all others were tried.
     pub async fn delete_companions(&self) -> Result<(), ClusterError> {
         let applied = std::mem::take(&mut *self.companions.lock());
         let mut deleted = Ok(());

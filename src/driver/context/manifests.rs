@@ -1,5 +1,3 @@
-//! Turns the case's manifest into the objects that the case submits.
-
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_expect as expect;
@@ -11,8 +9,7 @@ use super::{Stop, TestContext};
 use crate::enrichment::enrich;
 
 impl TestContext {
-    /// A PodCliqueSet of the manifest as the case submits it: enriched, on the case's nodes, for the target's
-    /// backend.
+    /// Enriched, on the case's nodes, for the target's backend.
     pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
         self.manifest_for(self.target, name)
     }
@@ -36,7 +33,7 @@ impl TestContext {
         document
     }
 
-    /// Sets the namespace, the node pool and, unless the PodCliqueSet names one, the target's backend.
+    /// Keeps a backend that the PodCliqueSet names.
     pub fn prepare_manifest(&self, pcs: Value) -> Value {
         self.prepare_manifest_for(self.target, pcs)
     }
@@ -62,7 +59,6 @@ impl TestContext {
         pcs
     }
 
-    /// An unmodified object of the manifest, in the case's namespace.
     pub fn document(&self, kind: &str, name: &str) -> Result<Value, Stop> {
         let refused = |reason: String| Stop::Refused {
             action: format!("read the manifest of {}", self.case.id),
@@ -82,12 +78,11 @@ impl TestContext {
         self.submit_value(pcs).await
     }
 
-    /// Records a submitted object under `name`. Returns whether the name is new.
+    /// Returns whether the name is new.
     pub fn submitted(&mut self, name: &str, object: &Value) -> bool {
         self.submitted.insert(name.to_owned(), object.clone()).is_none()
     }
 
-    /// Submits a PodCliqueSet, which need not be from the manifest.
     pub async fn submit_value(&mut self, pcs: Value) -> Result<Vec<Gang>, Stop> {
         let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         self.submitted.insert(name.clone(), pcs.clone());

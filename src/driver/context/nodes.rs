@@ -1,5 +1,3 @@
-//! The case's nodes: their labels and taints, and the steps at which they join.
-
 use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_contract::names;
 use conformance_history::Pod;
@@ -9,7 +7,7 @@ use crate::case::Nodes;
 use crate::limits;
 
 impl TestContext {
-    /// Adds the nodes of this step. Returns once the target's scheduler knows their topology domains.
+    /// Returns once the target's scheduler knows their topology domains.
     pub async fn add_nodes(&mut self, step: u32) -> Result<(), Stop> {
         let groups = self.case.nodes.iter().filter(|group| group.joining == step);
         let first = self.nodes.len();
@@ -40,7 +38,6 @@ impl TestContext {
         Ok(pools.take(&node).await?)
     }
 
-    /// Whether pod capacity limits the case, and not only GPUs.
     pub fn is_limited_by_pods(&self) -> bool {
         self.case.nodes.iter().any(|group| group.pods != PODS)
     }
@@ -54,7 +51,6 @@ impl TestContext {
     }
 }
 
-/// The node at this index of the case that has this namespace in this run.
 pub fn node_spec(group: &Nodes, index: usize, namespace: &str, run: &str) -> NodeSpec {
     let mut labels = group.template.map(|template| template.labels.clone()).unwrap_or_default();
     labels.extend([(names::POOL.to_owned(), namespace.to_owned()), (names::RUN.to_owned(), run.to_owned())]);

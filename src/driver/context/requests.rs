@@ -48,7 +48,6 @@ impl TestContext {
                 }
                 Ok(Answer::Accepted(object))
             }
-            // A denial by admission or validation is an answer. A 5xx or 429 is a failing cluster.
             Err(kube::Error::Api(status)) if status.code < 500 && status.code != 429 => {
                 Ok(Answer::Refused { code: status.code, message: status.message.clone() })
             }
@@ -56,7 +55,7 @@ impl TestContext {
         }
     }
 
-    /// Creates an object. A cluster-scoped object is deleted at the end of the test.
+    /// A cluster-scoped object is deleted at the end of the test.
     pub async fn create(&self, kind: &str, object: &Value) -> Result<Value, Stop> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let known = Kind::named(kind);
@@ -79,8 +78,7 @@ impl TestContext {
         Ok(created)
     }
 
-    /// Deletes the companions that still exist, and the cluster-scoped objects that the case created. A
-    /// failed delete does not stop the others; the last error is returned.
+    /// Includes the companions. Returns the last error, after all other deletions were tried.
     pub async fn clear_cluster(&self) -> Result<(), Stop> {
         let created = std::mem::take(&mut *self.cluster_scoped.lock());
         let mut cleared = self.delete_companions().await.map_err(Stop::from);
@@ -133,11 +131,9 @@ impl TestContext {
         self.disrupt_pod(Disruption::AtOnce, name).await
     }
 
-    /// Waits until the history contains the change. Otherwise the next wait could end in the state before it.
-    ///
-    /// A bound pod must run before it fails, because KWOK would otherwise set the failed pod to Running. On
-    /// real nodes the harness sets `activeDeadlineSeconds`, because a kubelet overwrites the phase while
-    /// containers run.
+    /// Waits until the history contains the change. A bound pod must run before it fails, because KWOK would
+    /// otherwise set it to Running. On real nodes the harness sets `activeDeadlineSeconds`, because a kubelet
+    /// overwrites the phase.
     pub async fn disrupt_pod(&self, disruption: Disruption, name: &str) -> Result<(), Stop> {
         let is_real = self.test_cluster.cluster.node_pools().size().is_some();
         if disruption == Disruption::Failed {
@@ -186,10 +182,8 @@ impl TestContext {
 pub enum Disruption {
     /// The harness deletes the pod without grace, as if its node had disappeared.
     AtOnce,
-    /// The harness deletes the pod with grace, as a user does.
     WithGrace,
     Failed,
-    /// The harness evicts the pod, as a drain does.
     Evicted,
 }
 
@@ -213,7 +207,6 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The object, or a [`Stop::Refused`] with the API server's message.
     pub fn accepted(self, action: String) -> Result<Value, Stop> {
         match self {
             Self::Accepted(object) => Ok(object),

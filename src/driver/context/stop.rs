@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
-    /// The implementation. A timeout breaks the first clause that the case decides on its target.
+    /// A timeout breaks the first clause that the case decides on its target.
     Case,
     Clause(&'static str),
     /// The harness and its cluster; no clause applies.
     Harness,
 }
 
-/// An awaited state, and who is responsible for it. A plain string means [`Duty::Case`].
+/// A plain string means [`Duty::Case`].
 #[derive(Debug, Clone)]
 pub struct Awaited<'a> {
     pub(crate) condition: Cow<'a, str>,
@@ -64,7 +64,6 @@ pub struct Timeout {
     pub duty: Duty,
     pub limit: &'static str,
     pub seconds: f64,
-    /// Factor by which the limit was extended on a slow machine.
     pub slowness: f64,
     pub too_slow: Option<String>,
     pub situation: String,
@@ -93,7 +92,7 @@ impl fmt::Display for Timeout {
 /// A required event that did not happen, on a machine that was fast enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breach {
-    /// The clause that demands the event; `None` means the first clause that the case decides on its target.
+    /// `None` means the first clause that the case decides on its target.
     pub clause: Option<String>,
     pub message: String,
 }
@@ -111,26 +110,18 @@ impl Breach {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
-    /// A timeout. [`Stop::breach`] returns the clause that it breaks.
+    /// [`Stop::breach`] returns the clause that it breaks.
     #[error("{0}")]
     Timeout(Box<Timeout>),
     #[error("{action}: {reason}")]
-    Refused {
-        action: String,
-        /// The API server's message, or the harness's own reason.
-        reason: String,
-    },
+    Refused { action: String, reason: String },
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     #[error("the operator under test exited: {0}")]
     OperatorEnded(ClusterError),
     /// Why the driver stopped, as read from a saved history.
     #[error("the driver stopped: {reason}")]
-    Recorded {
-        reason: String,
-        /// The required event that did not happen, if that stopped the driver.
-        breach: Option<Breach>,
-    },
+    Recorded { reason: String, breach: Option<Breach> },
 }
 
 impl Stop {
@@ -144,7 +135,6 @@ impl Stop {
         }
     }
 
-    /// The clause that a timeout breaks, if the implementation is responsible.
     pub fn breach(&self) -> Option<Breach> {
         match self {
             Self::Timeout(timeout) if timeout.too_slow.is_none() => {

@@ -1,4 +1,4 @@
-//! Waits of a case. They use watches, not polling, and name the awaited state and its clause ([`Awaited`]).
+//! Waits name the awaited state and its clause ([`Awaited`]).
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -19,8 +19,8 @@ use crate::limits::{self, Limit};
 use crate::recorder::Unsettled;
 
 impl TestContext {
-    /// The wait ends at the earliest after all changes that the case has made: the watches may still show an
-    /// earlier state in which the condition was true. A timeout includes a description of the namespace.
+    /// Ends at the earliest after all changes of the case: watches may still show an earlier state in which
+    /// the condition was true.
     pub async fn until(
         &self,
         condition: impl Into<Awaited<'_>>,
@@ -118,7 +118,6 @@ impl TestContext {
         self.timeout(awaited, limit, begin, self.look(diagnostics::describe))
     }
 
-    /// The current resourceVersion, if the API server reports it.
     async fn revision(&self) -> Option<u64> {
         let namespaces: Api<Namespace> = Api::all(self.test_cluster.client.clone());
         let listed = namespaces.list_metadata(&ListParams::default().limit(1)).await.ok()?;
@@ -158,7 +157,6 @@ impl TestContext {
         }
     }
 
-    /// Evidence that the timeout is inconclusive: a machine that was too slow, or shortened limits.
     fn too_slow(&self, limit: Limit, begin: Instant) -> Option<String> {
         let shortened = || format!("limits were shortened to × {} (--timeout-scale)", self.scale);
         let is_short = self.scale < 1.0 && !self.test_cluster.short_limits_count;
@@ -171,13 +169,12 @@ impl TestContext {
         limit.length.mul_f64(self.scale * self.test_cluster.speed.factor())
     }
 
-    /// Like [`TestContext::length`], for a wait that started at `begin`. The limit restarts after a moment
-    /// when the machine was too slow to decide.
+    /// The limit restarts after a moment when the machine was too slow to decide.
     pub fn length_since(&self, limit: Limit, begin: Instant) -> Duration {
         self.test_cluster.speed.extended(limit.length.mul_f64(self.scale), begin)
     }
 
-    /// `None` on a timeout. A slow machine extends the limit, and one that is too slow to decide restarts it.
+    /// `None` on a timeout.
     pub async fn within<T>(&self, limit: Limit, wait: impl Future<Output = T>) -> Option<T> {
         let begin = Instant::now();
         within(|| self.length_since(limit, begin), wait).await
@@ -212,7 +209,7 @@ impl TestContext {
     }
 }
 
-/// Awaits a future until `length` has passed. `length` may change during the wait.
+/// `length` may change during the wait.
 async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>) -> Option<T> {
     let begin = tokio::time::Instant::now();
     let mut wait = pin!(wait);
@@ -224,7 +221,7 @@ async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>)
     }
 }
 
-/// Sends a request repeatedly until it returns a value; `None` if it returns none within `length`.
+/// `None` if the request returns none within `length`.
 async fn poll<T, E, F: Future<Output = Result<Option<T>, E>> + Send>(
     length: impl Fn() -> Duration,
     request: impl Fn() -> F,
@@ -270,7 +267,6 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_limit_that_grows_during_a_wait_extends_the_wait() {
         let begin = tokio::time::Instant::now();
-        // Slow from second 8 on.
         let length = || Duration::from_secs(if begin.elapsed() < Duration::from_secs(8) { 10 } else { 30 });
         let late = async { tokio::time::sleep(Duration::from_secs(25)).await };
         assert_eq!(within(length, late).await, Some(()));

@@ -1,5 +1,3 @@
-//! The state of the watch of each kind. Problems are logged once; some failures must stop a run.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -13,7 +11,7 @@ const REFUSALS: u32 = 3;
 /// A watch that has been down for this long will not recover. A case restarts an API server in less time.
 const LOST_AFTER: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// A watch that has been down for longer is logged. A case may restart an API server within this time.
+/// A case may restart an API server within this time.
 const LOGGED_AFTER: Duration = Duration::from_secs(10);
 /// Maximum number of causes that are logged per kind, each once.
 const CAUSES: usize = 8;
@@ -27,20 +25,9 @@ pub enum RecorderError {
         reason: String,
     },
     #[error("{what} could not be listed and watched in {seconds} s: {last}")]
-    NotReady {
-        what: String,
-        /// The limit.
-        seconds: u64,
-        last: String,
-    },
+    NotReady { what: String, seconds: u64, last: String },
     #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
-    Lost {
-        kind: &'static str,
-        /// How long the watch has been down.
-        seconds: u64,
-        failures: u32,
-        last: String,
-    },
+    Lost { kind: &'static str, seconds: u64, failures: u32, last: String },
 }
 
 impl From<RecorderError> for ClusterError {
@@ -164,7 +151,7 @@ impl Health {
         }
     }
 
-    /// Waits until every kind is watched or not served. The error names all missing permissions.
+    /// The error names all missing permissions.
     pub(super) async fn wait_until_watching(&self, limit: Duration) -> Result<(), RecorderError> {
         let is_decided = |states: &BTreeMap<&'static str, State>| {
             states.values().all(|state| state.is_watching || state.trouble.as_ref().is_some_and(is_forbidden))

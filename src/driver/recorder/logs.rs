@@ -1,9 +1,5 @@
-//! The versions that the watches delivered: one log per followed namespace, and the current cluster-scoped
-//! objects.
-//!
-//! Everything in a case's history is appended to one log under one lock. The position in the log is the order
-//! of events; timestamps are for people. A log includes the cluster-scoped objects that belong to its case.
-//! Of other objects only the latest version is kept, so memory does not depend on activity elsewhere.
+//! Everything in a case's history is appended to one log under one lock: the position in it is the order of
+//! events. A log includes the cluster-scoped objects of its case. Of others only the latest version is kept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,8 +12,8 @@ use tokio::sync::watch;
 
 pub(super) type Belongs = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// Reduces a version before it is recorded; the last argument is the version recorded before it. It may
-/// remove unused fields, and returns `false` to skip the version.
+/// May remove unused fields, and returns `false` to skip the version. The last argument is the version
+/// recorded before.
 pub type Keep = fn(Change, &mut Value, Option<&Value>) -> bool;
 
 struct Log {
@@ -27,7 +23,7 @@ struct Log {
     keep: Option<Keep>,
     entries: Vec<Entry>,
     live: Live,
-    /// Latest resourceVersion of every object that was ever delivered, by kind and name.
+    /// Latest resourceVersion by kind and name, also of deleted objects.
     seen: HashMap<(String, String), u64>,
     length: watch::Sender<usize>,
 }
@@ -48,7 +44,6 @@ impl Log {
 
 #[derive(Debug)]
 pub(super) struct Listed {
-    /// The kind's name in histories.
     pub kind: &'static str,
     pub version: Option<u64>,
     pub items: BTreeMap<String, u64>,
@@ -66,7 +61,7 @@ struct Inner {
 #[derive(Clone)]
 pub(super) struct Logs(Arc<RwLock<Inner>>);
 
-/// The recorder follows the namespace until this is dropped. Then it drops the namespace's log.
+/// Dropping it drops the namespace's log.
 pub struct Tracked {
     logs: Logs,
     namespace: String,
@@ -152,18 +147,15 @@ impl Logs {
         log.and_then(|log| log.entries.get(index..)).map(<[Entry]>::to_vec).unwrap_or_default()
     }
 
-    /// Notifies whenever a watch delivers anything.
     pub(super) fn moved(&self) -> watch::Receiver<u64> {
         self.read().moved.subscribe()
     }
 
-    /// The first difference between the list and the log, as text.
     pub(super) fn lacks(&self, namespace: &str, listed: &Listed) -> Option<String> {
         let inner = self.read();
         let kind = listed.kind;
-        // A watch that has reached the version of the list has delivered every event up to it. Without new
-        // events, only a bookmark advances the watch. API servers send one per minute, and none without a
-        // watch cache. So the items are compared as well.
+        // Without new events, only a bookmark advances the watch. API servers send one per minute, and none
+        // without a watch cache. So the items are compared as well.
         let reached = inner.reached.get(kind).copied();
         if listed.version.is_some() && reached >= listed.version {
             return None;
@@ -190,8 +182,7 @@ impl Logs {
         self.write(|inner| inner.reach(kind, version.parse().unwrap_or(0)));
     }
 
-    /// Records a list of all objects of a kind, at its version. After a lost watch every log gets a gap,
-    /// because versions may be missing. Objects that are no longer listed are recorded as deleted.
+    /// After a lost watch every log gets a gap. Objects that are no longer listed are recorded as deleted.
     pub(super) fn relist(&self, kind: &'static str, items: Vec<Value>, version: &str, lost: Option<&str>) {
         let key = |object: &Value| (namespace(object).to_owned(), name(object).to_owned());
         self.write(|inner| {

@@ -18,7 +18,7 @@ impl ServedKind {
         *self.0.lock()
     }
 
-    /// Asks the API server for the version, if several are known. Keeps the last one if there is no answer.
+    /// Keeps the last version if there is no answer.
     pub(super) async fn look_up(&self, client: &Client) {
         let known: Vec<Kind> = self.get().versions().collect();
         if known.len() < 2 {

@@ -1,5 +1,3 @@
-//! The recorder against a mock API server.
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +12,7 @@ use conformance_history::{KINDS, What};
 
 use super::*;
 
-/// Code and body of one response. A watch stays open if no response is left, or if its code is [`SILENCE`].
+/// A watch stays open if no response is left, or if its code is [`SILENCE`].
 type Answer = (u16, String);
 
 const SILENCE: u16 = 0;

@@ -1,5 +1,4 @@
-//! Lists and watches one kind, indefinitely. kube's `watcher` lists again by itself after a lost watch, but a
-//! history must record the loss.
+//! kube's `watcher` lists again by itself after a lost watch, but a history must record the loss.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -18,13 +17,12 @@ use super::health::Health;
 use super::logs::Logs;
 use super::served_kind::ServedKind;
 
-/// Pause before the first retries. A restarted API server is soon ready.
+/// A restarted API server is soon ready.
 const SHORT_PAUSE: Duration = Duration::from_millis(200);
-/// Number of failures after which the pause is [`LONG_PAUSE`].
 const MANY_FAILURES: u32 = 50;
 const LONG_PAUSE: Duration = Duration::from_secs(1);
 const LIST_LIMIT: Duration = Duration::from_secs(30);
-/// Objects per page. A full list of a large cluster would take hundreds of MiB.
+/// A full list of a large cluster would take hundreds of MiB.
 const PAGE: u32 = 500;
 
 #[derive(Clone)]
@@ -36,7 +34,6 @@ pub(super) struct Watching {
 
 enum Resume {
     AtOnce,
-    /// The kind is not served in this version.
     NotServed,
     /// The pause depends on the number of consecutive failures.
     Retry(u32),
@@ -44,8 +41,8 @@ enum Resume {
 }
 
 impl Watching {
-    /// `silent` restarts the watch at its last version, because an open connection may stop delivering
-    /// events. This was seen for PodCliques on a control plane that had just started.
+    /// `silent` restarts an open watch that may have stopped delivering events. This was seen for PodCliques
+    /// on a control plane that had just started.
     pub(super) async fn follow(self, served: ServedKind, silent: Arc<Notify>) {
         let mut from: Option<String> = None;
         let mut lost: Option<String> = None;
@@ -157,7 +154,7 @@ async fn pause(failures: u32) {
     sleep(if failures < MANY_FAILURES { SHORT_PAUSE } else { LONG_PAUSE }).await;
 }
 
-/// Every served `GROUP/VERSION`. Retries until the API server answers; `last` is the last error.
+/// Retries until the API server answers; `last` is the last error.
 pub(super) async fn api_versions(client: &Client, last: &mut String) -> BTreeSet<String> {
     loop {
         match client.list_api_groups().await {
@@ -173,7 +170,7 @@ pub(super) async fn api_versions(client: &Client, last: &mut String) -> BTreeSet
     }
 }
 
-/// Lists a kind: the resourceVersion of the list and its items, with their kind set.
+/// Returns the resourceVersion of the list, too.
 pub(super) async fn list(
     client: &Client,
     kind: &Kind,
