@@ -11,7 +11,7 @@ use super::kubeconfig::KubeconfigSource;
 
 /// Timeout of the first request to the API server.
 const ANSWER: Duration = Duration::from_secs(15);
-/// The folder in which Kubernetes mounts a pod's service account credentials.
+/// Kubernetes mounts a pod's credentials here.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub enum Access {
 }
 
 impl Access {
-    /// Returns `None` outside a pod, and in a pod without a token.
+    /// `None` without a token.
     pub fn of_pod() -> Option<Self> {
         let has_token = || Path::new(SERVICE_ACCOUNT).join("token").is_file();
         (std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() && has_token()).then_some(Self::Pod)
     }
 
-    /// Builds the client configuration, without a request to the server.
+    /// Sends no request to the server.
     pub async fn config(&self) -> Result<Config, ClusterError> {
         match self {
             Self::Kubeconfig(source) => source.config().await,
@@ -101,7 +101,6 @@ async fn reached_in(access: &Access, limit: Duration) -> Result<Client, ClusterE
 fn causes(error: &dyn std::error::Error) -> String {
     let (mut text, mut error) = (error.to_string(), error.source());
     while let Some(cause) = error {
-        // Some messages already contain their cause.
         if !text.contains(&cause.to_string()) {
             text = format!("{text}: {cause}");
         }

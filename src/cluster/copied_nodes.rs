@@ -1,5 +1,4 @@
-//! Reads the Nodes and the published devices of a cluster, so that simulated nodes can be like them. Nothing
-//! is written to the cluster.
+//! Reads the Nodes and devices of a cluster, so that simulated nodes can be like them. Writes nothing.
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 use super::ClusterError;
 use super::access::{Access, reached};
 
-/// Nodes per request. A Node lists its images, so it is large.
+/// A Node lists its images, so it is large.
 const PAGE: u32 = 250;
 
 pub async fn read(access: &Access) -> Result<Vec<Value>, ClusterError> {

@@ -1,5 +1,3 @@
-//! Applies what controllers and schedulers need, and creates and deletes the objects of cases.
-
 use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
@@ -13,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::ClusterError;
 
-/// How long an API server may take to establish a CRD. On two processors with a load of 40, it took 30 s.
+/// On two processors with a load of 40, it took 30 s.
 const ESTABLISHED: Duration = Duration::from_secs(120);
 
 pub const FIELD_MANAGER: &str = "grove-conformance";
@@ -41,8 +39,7 @@ pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> 
         .map_err(|source| ClusterError::api(format!("apply {kind} {name}"), source))
 }
 
-/// Applies one object, and its status if it has one, soon after its CRD was established. The API server
-/// serves the kind a moment later, so this retries a 404 for 10 s.
+/// The API server serves a kind a moment after its CRD was established, so this retries a 404 for 10 s.
 pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let begin = Instant::now();
     while let Err(error) = apply(client, object).await {
@@ -79,7 +76,7 @@ pub async fn find(client: &Client, object: &Value) -> Result<Option<Value>, Clus
     Ok(found.and_then(|found| serde_json::to_value(found).ok()))
 }
 
-/// Sends an object to admission and validation without creating it. Unknown fields are rejected.
+/// Unknown fields are rejected.
 pub async fn dry_run(client: &Client, object: &Value) -> Result<(), kube::Error> {
     let (api, _, _) = api_of(client, object);
     let request = http::Request::post(format!("{}?dryRun=All&fieldValidation=Strict", api.resource_url()))
@@ -102,7 +99,7 @@ pub(crate) fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, St
     (api, kind, name)
 }
 
-/// Deletes one object, cluster-scoped unless it has a namespace. A missing object is not an error.
+/// Cluster-scoped unless it has a namespace. A missing object is not an error.
 pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     match api.delete(&name, &DeleteParams::background()).await {
@@ -141,7 +138,7 @@ pub async fn delete_workloads(client: &Client, namespace: &str) -> Result<(), Cl
         .map_err(|source| ClusterError::api(format!("delete the PodCliqueSets of {namespace}"), source))
 }
 
-/// Deletes the pods of a namespace that have this label, without waiting.
+/// Without waiting.
 pub async fn delete_pods(client: &Client, namespace: &str, label: &str) -> Result<(), ClusterError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     pods.delete_collection(&DeleteParams::background(), &ListParams::default().labels(label))
@@ -171,7 +168,7 @@ pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> R
         .map_err(|source| ClusterError::api(format!("patch the status of node {name}"), source))
 }
 
-/// Waits until a node satisfies `condition`. A timeout reports `what` and `last`.
+/// A timeout reports `what` and `last`.
 pub async fn await_node(
     client: &Client,
     name: &str,

@@ -1,5 +1,4 @@
-//! Errors below the suite. Each message states what failed and what to do. All are infrastructure errors
-//! (exit code 3), never a failed clause.
+//! Each message states what failed and what to do. All are infrastructure errors (exit code 3).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,10 +18,7 @@ pub enum ClusterError {
     #[error(
         "kind cluster {name:?} has containers that this program did not create; delete it with `kind delete cluster --name {name}` or choose another name"
     )]
-    NotOurs {
-        /// The cluster's name in kind.
-        name: String,
-    },
+    NotOurs { name: String },
     #[error("{0}: another client overwrote it, so the case decides no clause; run it again")]
     Overwritten(String),
     #[error("{wanted} nodes are needed, {existing} exist")]
@@ -73,7 +69,6 @@ pub enum ClusterError {
     NoScheduler { backend: String, source: SchedulerFailure },
     #[error("{kubeconfig}: {source}; pass the kubeconfig of a running cluster")]
     Kubeconfig { kubeconfig: String, source: Box<kube::config::KubeconfigError> },
-    /// The pod lacks the files of its service account.
     #[error("the service account of this pod: {source}")]
     ServiceAccount { source: Box<kube::config::InClusterError> },
     #[error("{access}: {server} {reason}\n{advice}")]
@@ -85,11 +80,7 @@ pub enum ClusterError {
     #[error(
         "the API server returned {object} for label {label}, which the object does not have: nothing is removed"
     )]
-    Unlabelled {
-        /// The object's kind and name.
-        object: String,
-        label: String,
-    },
+    Unlabelled { object: String, label: String },
     #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
     WatchLost { kind: &'static str, seconds: u64, failures: u32, last: String },
     #[error("watching {what}: {source}")]
@@ -123,7 +114,7 @@ pub enum ClusterError {
     Program(#[from] ProgramError),
 }
 
-/// Why a cluster continues without a scheduler. Every case on that scheduler reports this error.
+/// Every case on that scheduler reports this error.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{error}{logs}")]
 pub struct SchedulerFailure {
@@ -150,7 +141,7 @@ pub enum KindConfigError {
 }
 
 impl ClusterError {
-    /// Wraps a client error with the attempted action. A 403 becomes [`ClusterError::Forbidden`].
+    /// `action` was attempted. A 403 becomes [`ClusterError::Forbidden`].
     pub fn api(action: impl Into<String>, source: kube::Error) -> Self {
         match source {
             kube::Error::Api(status) if status.code == 403 => {
@@ -160,7 +151,6 @@ impl ClusterError {
         }
     }
 
-    /// Whether the API server returned 404 for the object or its kind.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Api { source, .. } if matches!(&**source, kube::Error::Api(status) if status.is_not_found()))
     }

@@ -15,7 +15,6 @@ use crate::access::reached;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
-    /// The rights that the run needs there.
     pub rights: Vec<Right>,
     /// The rights that the user lacks, as `VERB RESOURCE.GROUP`.
     pub missing_rights: Vec<String>,
@@ -31,12 +30,10 @@ pub struct FoundNode {
     pub gpus: u32,
     /// Whether it is Ready, not cordoned, and not lent to another run.
     pub is_free: bool,
-    /// Its taints, as `KEY=VALUE:EFFECT`.
     pub taints: Vec<String>,
 }
 
-/// Checks whether a run with these rights and kinds can use the cluster. `run_label` is the label of
-/// everything that runs create.
+/// `run_label` is the label of everything that runs create.
 pub async fn examine(
     connection: &Connection,
     run_label: &str,

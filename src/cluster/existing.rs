@@ -1,9 +1,6 @@
 //! A cluster that someone else runs. A run installs nothing in it, and removes everything that it creates.
-//!
-//! Cases get nodes that KWOK simulates, with a taint for each case, so that the cluster's own nodes and
-//! workloads are not affected. Alternatively, cases lease some of the cluster's own nodes, which the harness
-//! restores afterwards. Before the first case, it reports all rights that the user lacks, and Grove workloads
-//! that do not belong to a run.
+//! Cases get nodes that KWOK simulates, with a taint for each case, or lease some of the cluster's own nodes,
+//! which the harness restores.
 
 use std::path::Path;
 use std::time::Duration;
@@ -31,16 +28,14 @@ use crate::access::Access;
 pub use crate::access::reached;
 pub use crate::rights::Right;
 
-/// How long KWOK may take to run a pod on a new node.
 const POD_RUNNING: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
     pub access: Access,
-    /// Whether the run may start although the cluster has other Grove workloads.
     pub allows_foreign_workloads: bool,
-    /// The cluster's own nodes that cases lease. By default, KWOK simulates nodes.
+    /// By default, KWOK simulates nodes.
     pub leased_nodes: Option<LeasedNodes>,
     /// Whether an earlier run with the same id may have been killed. Its leftovers are removed first.
     pub again: bool,
@@ -49,14 +44,13 @@ pub struct Connection {
 #[derive(Debug)]
 pub struct ExistingCluster {
     node_pools: NodePools,
-    /// The `key=value` label of the nodes that the run creates.
+    /// `key=value`, on the nodes that the run creates.
     run: (String, String),
 }
 
 impl ExistingCluster {
-    /// Connects and checks the cluster. The user must have the rights in `needed`, and may list every
-    /// namespaced kind, which the run does to find leftovers. The API server must serve the `kinds` of the
-    /// schedulers. `run` is the label of everything that the run creates.
+    /// The user must have the rights in `needed`, and may list every namespaced kind, to find leftovers. The
+    /// API server must serve the `kinds`. `run` is the label of everything that the run creates.
     pub async fn connect(
         connection: &Connection,
         run: (&str, &str),
@@ -82,7 +76,6 @@ impl ExistingCluster {
             {
                 Ok(workers) => NodePools::Workers(workers),
                 Err(error) => {
-                    // Undo the changes of the failed attempt.
                     sweep::remove_all(&client, RunLabel { key: run.0, run: Some(run.1) }).await?;
                     return Err(error);
                 }
@@ -91,8 +84,7 @@ impl ExistingCluster {
         Ok(Self { node_pools, run: (run.0.to_owned(), run.1.to_owned()) })
     }
 
-    /// Checks that KWOK acts as the kubelet of a simulated node: a pod with that `nodeName` runs. Creates
-    /// `namespace` with the run's label, and deletes it afterwards.
+    /// A pod with that `nodeName` must run, in `namespace`, which this creates and deletes.
     pub async fn check_simulation(&self, namespace: &str, node: &str) -> Result<(), ClusterError> {
         let client = self.client();
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
@@ -145,7 +137,7 @@ impl ExistingCluster {
     }
 }
 
-/// The rights that a run needs with this connection: those in `needed`, and those to lease nodes.
+/// Includes those to lease nodes.
 pub(crate) fn rights_for(connection: &Connection, mut needed: Vec<Right>) -> Vec<Right> {
     if connection.leased_nodes.is_some() {
         needed.extend(["get", "patch"].map(|verb| Right {
@@ -158,7 +150,6 @@ pub(crate) fn rights_for(connection: &Connection, mut needed: Vec<Right>) -> Vec
     needed
 }
 
-/// Fails if a PodCliqueSet exists that does not belong to a run of this suite.
 pub(crate) async fn check_no_foreign_workloads(client: &Client, run_label: &str) -> Result<(), ClusterError> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("grove.io", "v1alpha1", "PodCliqueSet"));
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &resource);

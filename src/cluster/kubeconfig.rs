@@ -30,7 +30,7 @@ impl KubeconfigSource {
         self.file.is_some() || variable().is_some() || default_file()
     }
 
-    /// Reads the kubeconfig, without a request to its server.
+    /// Sends no request to the server.
     pub async fn config(&self) -> Result<Config, ClusterError> {
         let unusable =
             |source| ClusterError::Kubeconfig { kubeconfig: self.to_string(), source: Box::new(source) };

@@ -1,8 +1,6 @@
-//! How cases get nodes: simulated nodes are created for a case, and real nodes are leased to it.
-//!
-//! A pool is the nodes of one case, which have its label. Simulated nodes are API objects for which KWOK acts
-//! as the kubelet, so a case gets as many as it requests. Real nodes ([`Workers`]) are few. A case reserves
-//! all nodes that it will need before it starts, so that two cases never wait for each other's nodes.
+//! A pool is the nodes of one case, which have its label. Simulated nodes are created for it, and real ones
+//! ([`Workers`]) leased. A case reserves all nodes that it will need before it starts, so that two cases
+//! never wait for each other's nodes.
 
 use futures::future::try_join_all;
 use futures::stream::{self, TryStreamExt};
@@ -13,10 +11,9 @@ use super::nodes::NodeSpec;
 use super::workers::Workers;
 use super::{ClusterError, deploy, shared};
 
-/// The simulated node of canary pods.
 pub const CANARY_NODE: &str = "canary";
 
-/// Concurrent requests that create nodes. An API server rejects too many at once.
+/// An API server rejects too many at once.
 const CREATORS: usize = 32;
 
 pub enum NodePools {
@@ -41,7 +38,7 @@ impl NodePools {
         }
     }
 
-    /// How many nodes there are; `None` without a limit.
+    /// `None` without a limit.
     pub fn size(&self) -> Option<usize> {
         match self {
             Self::Simulated(_) => None,
@@ -49,7 +46,7 @@ impl NodePools {
         }
     }
 
-    /// How many GPUs a node can have; `None` without a limit.
+    /// `None` without a limit.
     pub fn gpus(&self) -> Option<u32> {
         match self {
             Self::Simulated(_) => None,
@@ -57,8 +54,7 @@ impl NodePools {
         }
     }
 
-    /// The extended resource that replaces `pods` on nodes with kubelets, where the harness cannot set
-    /// `pods`. Each pod must request one.
+    /// The extended resource that replaces `pods` on nodes with kubelets. Each pod must request one.
     pub fn slots(&self) -> Option<&'static str> {
         match self {
             Self::Simulated(_) => None,
@@ -66,7 +62,7 @@ impl NodePools {
         }
     }
 
-    /// Creates a node for canary pods if nodes are simulated. One of the real nodes already has the label.
+    /// One of the real nodes already has the label.
     pub async fn add_canary_node(&self, label: &str, run: (&str, &str)) -> Result<(), ClusterError> {
         let Self::Simulated(client) = self else { return Ok(()) };
         let node = NodeSpec {
@@ -87,8 +83,8 @@ impl NodePools {
         }
     }
 
-    /// Creates or leases nodes like these for a pool. Returns them with their actual names when they are
-    /// ready for pods. Real nodes get [`NodePools::slots`] if the number of their pods is `scarce`.
+    /// Returns the nodes with their actual names when they are ready for pods. Real nodes get
+    /// [`NodePools::slots`] if the number of their pods is `scarce`.
     pub async fn add(
         &self,
         pool: &str,
@@ -120,7 +116,7 @@ impl NodePools {
         }
     }
 
-    /// Cordons a simulated node. A real node stays unchanged, because other cases need it later.
+    /// A real node stays unchanged, because other cases need it later.
     pub async fn close(&self, node: &NodeSpec) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => {
@@ -138,7 +134,6 @@ impl NodePools {
         }
     }
 
-    /// Releases a pool's nodes. Simulated ones have `label=pool`.
     pub async fn release(&self, label: &str, pool: &str) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => deploy::delete_nodes(client, label, pool).await,

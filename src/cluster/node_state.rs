@@ -1,8 +1,6 @@
-//! The state of a node before its lease, and the patches that restore it: every field that a case may change.
-//!
-//! Kubernetes itself writes some of these fields: the lifecycle controller the taints of
-//! `node.kubernetes.io`, and the kubelet conditions and devices. The harness compares these but does not
-//! write them.
+//! Every field of a node that a case may change, and the patches that restore it. The lifecycle controller
+//! writes the taints of `node.kubernetes.io`, and the kubelet conditions and devices: the harness only
+//! compares these.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +13,7 @@ use serde_json::{Map, Value, json};
 const HARNESS: [&str; 2] = ["conformance.grove.io/", "topology.kubernetes.io/"];
 /// Prefix of the taints that the node lifecycle controller adds and removes.
 const LIFECYCLE: &str = "node.kubernetes.io/";
-/// Suffix of the domains of annotations that only Kubernetes' own components write.
+/// Only Kubernetes' own components write annotations of these domains.
 const KUBERNETES: &str = "kubernetes.io";
 /// The resource that a device plugin advertises. The kubelet writes it.
 const GPU: &str = "nvidia.com/gpu";
@@ -24,7 +22,6 @@ const GPU: &str = "nvidia.com/gpu";
 pub(crate) enum Owner {
     /// No other client writes to the node.
     Harness,
-    /// The user and other programs may write all labels and annotations, except those of the harness.
     User,
 }
 

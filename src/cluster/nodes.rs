@@ -1,5 +1,3 @@
-//! Nodes as a case requests them. A simulated node is created Ready, so that it takes pods immediately.
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::jiff::Timestamp;
@@ -8,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// The default number of pods of a node, as with a kubelet.
 pub const PODS: u32 = 110;
 
-/// The names of the rack and the block of the node at this index. A rack has 4 nodes, and a block has 8.
+/// A rack has 4 nodes, and a block has 8.
 pub fn rack_and_block(index: u32) -> (String, String) {
     (format!("rack-{}", index / 4), format!("block-{}", index / 8))
 }
@@ -27,7 +25,7 @@ pub struct NodeTemplate {
     /// Quantities of all resources but `pods`.
     pub allocatable: BTreeMap<String, String>,
     pub pods: u32,
-    /// ResourceSlices of the node's devices. Their node, pool and name are those of the template.
+    /// Their node, pool and name are those of the template.
     pub slices: Vec<Value>,
     pub device_classes: Vec<Value>,
 }
@@ -38,7 +36,7 @@ pub struct NodeSpec {
     pub name: String,
     /// Labels in addition to the hostname.
     pub labels: BTreeMap<String, String>,
-    /// Taint `KEY=VALUE:NoSchedule`: only pods that tolerate it are scheduled here.
+    /// `KEY=VALUE:NoSchedule`.
     pub taint: Option<(String, String)>,
     /// Allocatable `nvidia.com/gpu`.
     pub gpus: u32,
@@ -48,8 +46,8 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
-    /// The Node of a simulated node. Unless its template has other amounts, it has 32 CPUs and 256 GiB, so
-    /// only GPUs and pods can be scarce in a case.
+    /// Unless its template has other amounts, it has 32 CPUs and 256 GiB, so only GPUs and pods can be
+    /// scarce. It is created Ready, so that it takes pods immediately.
     pub fn object(&self) -> Value {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/hostname".into(), self.name.clone());

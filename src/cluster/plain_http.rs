@@ -1,5 +1,3 @@
-//! Requests to processes on a loopback port, without TLS.
-
 use std::time::Duration;
 
 use kube::Client;

@@ -1,5 +1,3 @@
-//! Polls for states that no watch reports, with a timeout.
-
 use std::time::Duration;
 
 use kube::ResourceExt;
@@ -26,7 +24,7 @@ pub(crate) async fn until_complete<F: Future<Output = Result<Option<String>, Clu
     Ok(())
 }
 
-/// The names of the remaining objects, or `None` if all are deleted.
+/// `None` if all objects are deleted.
 pub(crate) fn names_left<K: ResourceExt + Clone>(found: &ObjectList<K>) -> Option<String> {
     let names: Vec<_> = found.iter().map(ResourceExt::name_any).collect();
     (!names.is_empty()).then(|| names.join(", "))

@@ -1,11 +1,5 @@
-//! The interface of a cluster to cases: an API server, nodes, and its health.
-//!
-//! - [`super::local`] starts a cluster of processes with simulated nodes.
-//! - [`super::kind`] starts a cluster of containers with real kubelets.
-//! - [`super::existing`] uses a cluster that someone else runs.
-//!
-//! Operations that only one of them supports (stop a scheduler, restart a kubelet) are available through
-//! [`Provider::local`] and [`Provider::kind`]. A case that needs one runs only on that provider.
+//! The interface of a cluster to cases: an API server, nodes, and its health. Operations of only one of them
+//! are available through [`Provider::local`] and [`Provider::kind`].
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,7 +18,6 @@ use crate::plain_http::get;
 
 pub use crate::plain_http::NoAnswer;
 
-/// Positions in logs at one time.
 #[derive(Debug, Clone)]
 pub struct Logs {
     /// The scheduler whose logs are included, in addition to the operator's.
@@ -34,7 +27,6 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Positions at the current time, without log files.
     pub fn now(scheduler: Scheduler) -> Self {
         Self { scheduler, since: jiff::Timestamp::now(), files: Vec::new() }
     }
@@ -48,7 +40,7 @@ pub struct MetricsPage {
 }
 
 impl MetricsPage {
-    /// Reads the current page. Fails without an answer within 2 s.
+    /// Fails without an answer within 2 s.
     pub async fn read(&self) -> Result<String, NoAnswer> {
         get(&self.client, &self.path, Duration::from_secs(2)).await
     }
@@ -67,8 +59,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// The rights of every service account before the operator was installed ([`super::rights_of_all`]);
-    /// `None` if unknown.
+    /// Before the operator was installed ([`super::rights_of_all`]); `None` if unknown.
     fn rights_of_all(&self) -> Option<&[Value]> {
         None
     }
@@ -87,7 +78,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         false
     }
 
-    /// The error of the operator under test if it exited by itself and no other failure is the cause.
+    /// Only if no other failure is the cause.
     fn operator_death(&self) -> Option<ClusterError> {
         None
     }
@@ -97,8 +88,8 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         Err("the operator's metrics are only read if the harness started it: pass --provider local")
     }
 
-    /// Checks that cases can still use the cluster. If not, a case ends in an infrastructure error, whatever
-    /// its checks found.
+    /// If cases can no longer use the cluster, a case ends in an infrastructure error, whatever its checks
+    /// found.
     async fn healthy(&self) -> Result<(), ClusterError> {
         let answer = tokio::time::timeout(Duration::from_secs(5), self.client().apiserver_version()).await;
         match answer {
@@ -116,12 +107,10 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
 
     async fn export_logs(&self, logs: &Logs, folder: &Path) -> Result<(), ClusterError>;
 
-    /// The local control plane, whose parts can be stopped and started with other settings.
     fn local(&self) -> Option<&LocalCluster> {
         None
     }
 
-    /// The kind cluster, whose nodes are containers.
     fn kind(&self) -> Option<&KindCluster> {
         None
     }

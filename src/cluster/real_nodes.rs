@@ -1,10 +1,7 @@
-//! Nodes of an existing cluster, leased to cases with their real capacity.
-//!
-//! The kubelet determines how many GPUs a node has. If a case wants fewer, a blocker pod requests the rest.
-//! Of all nodes, only as many GPUs are used as the smallest one has, so that any node fits any case.
-//!
-//! Before the harness changes a node, it writes the node's previous state to the annotation [`PREVIOUS`]. The
-//! node is restored after each case, and after an error or a panic. `clean` restores it after a killed run.
+//! Nodes of an existing cluster, leased to cases with their real capacity. If a case wants fewer GPUs, a
+//! blocker pod requests the rest. Of all nodes, only as many GPUs are used as the smallest one has. A node's
+//! previous state is in its annotation [`PREVIOUS`], from which it is restored after each case, or by
+//! `clean`.
 
 use std::time::Duration;
 
@@ -20,7 +17,6 @@ use super::{ClusterError, deploy};
 
 /// Annotation of a leased node: the previous values of the labels that a run changed, and its taints.
 pub(crate) const PREVIOUS: &str = "conformance.grove.io/was";
-/// The prefix of the labels and taints of runs.
 const OURS: &str = "conformance.grove.io/";
 /// Prefix of the topology labels that a case sets on its nodes.
 const DOMAINS: &str = "topology.kubernetes.io/";
@@ -32,10 +28,10 @@ const TRIES: u32 = 5;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeasedNodes {
-    /// The label of the nodes, `KEY=VALUE`.
+    /// `KEY=VALUE`.
     pub selector: String,
-    /// If several runs split the nodes: the index of this run's share, from 0, and the number of shares.
-    /// Nodes are assigned round-robin, in the order of their names.
+    /// The index of this run's share, from 0, and the number of shares. Nodes are assigned round-robin, by
+    /// name.
     pub share: Option<(usize, usize)>,
 }
 
@@ -46,8 +42,8 @@ pub(crate) struct RealNodes {
 }
 
 impl RealNodes {
-    /// Finds the nodes of this share that are Ready and not cordoned, and that no run uses. The node with the
-    /// fewest GPUs is for canaries, and this returns the others. Fails with fewer than two such nodes.
+    /// Finds free nodes of this share. The node with the fewest GPUs is for canaries, and this returns the
+    /// others.
     pub(crate) async fn take(
         client: Client,
         LeasedNodes { selector, share }: &LeasedNodes,
@@ -89,7 +85,6 @@ impl RealNodes {
         taints: Value,
     ) -> Result<(), ClusterError> {
         let node = self.node(name).await?;
-        // Remove the topology domains that the case does not know.
         for key in [RACK, BLOCK] {
             labels.entry(key).or_insert(Value::Null);
         }
@@ -230,7 +225,6 @@ pub(crate) fn restoring(node: &DynamicObject) -> Value {
     json!({"metadata": metadata, "spec": spec})
 }
 
-/// The merge patch that leases a node: its new labels and taints, and the previous ones in an annotation.
 fn leasing(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
     let current =
         |key: &String| (key.clone(), node.labels().get(key).map_or(Value::Null, |value| json!(value)));
@@ -256,7 +250,6 @@ pub(crate) fn in_share(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> V
         .collect()
 }
 
-/// Whether a node takes pods: it is Ready, not cordoned, and no taint evicts pods.
 pub(crate) fn is_usable(node: &Node) -> bool {
     let spec = node.spec.as_ref();
     let mut taints = spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten();
@@ -345,7 +338,6 @@ mod tests {
         assert_eq!(leased["metadata"]["labels"]["topology.kubernetes.io/rack"], "p-a");
         assert_eq!(leased["metadata"]["labels"]["topology.kubernetes.io/zone"], "z");
         assert_eq!(leased["spec"]["taints"], taints);
-        // Another client adds a label and a taint in the meantime; both stay.
         leased["metadata"]["labels"]["new"] = json!("x");
         let new = json!({"key": "drained", "effect": "NoSchedule"});
         leased["spec"]["taints"].as_array_mut().unwrap().push(new.clone());

@@ -1,5 +1,3 @@
-//! The rights of the harness's user in a cluster, as the API server reports them.
-
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
@@ -15,7 +13,7 @@ const CONCURRENCY: usize = 16;
 pub struct Right {
     pub verb: &'static str,
     pub group: String,
-    /// The plural, with a subresource if needed, such as `nodes/status`.
+    /// Plural, with a subresource if needed, such as `nodes/status`.
     pub resource: String,
     /// Only if the cluster serves one of these `GROUP/VERSION`. If empty, always.
     pub served_in: Vec<String>,
@@ -28,7 +26,6 @@ impl std::fmt::Display for Right {
     }
 }
 
-/// Checks that the client's user has these rights in every namespace.
 pub async fn granted(client: &Client, rights: impl IntoIterator<Item = Right>) -> Result<(), ClusterError> {
     let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     let answers = futures::stream::iter(rights).map(|right| review(&reviews, right));
@@ -37,7 +34,7 @@ pub async fn granted(client: &Client, rights: impl IntoIterator<Item = Right>) -
     if missing.is_empty() { Ok(()) } else { Err(ClusterError::Rights { missing }) }
 }
 
-/// Returns the right as `VERB RESOURCE.GROUP` if the user does not have it.
+/// Returns `VERB RESOURCE.GROUP` if the user lacks the right.
 async fn review(
     reviews: &Api<SelfSubjectAccessReview>,
     right: Right,

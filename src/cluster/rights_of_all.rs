@@ -1,5 +1,3 @@
-//! The rights that Kubernetes itself grants to every service account.
-
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -11,11 +9,9 @@ use super::ClusterError;
 
 /// Label of the roles and bindings that the API server creates when it starts.
 const BOOTSTRAP: &str = "kubernetes.io/bootstrapping=rbac-defaults";
-/// The groups of every service account.
 const GROUPS: [&str; 2] = ["system:authenticated", "system:serviceaccounts"];
 
-/// The rules of the bootstrap roles that are bound to groups of every service account. Call this before an
-/// operator is installed, because an operator may change such a role.
+/// Call this before an operator is installed, because it may change a bootstrap role.
 pub async fn read(client: &Client) -> Result<Vec<Value>, ClusterError> {
     let bootstrap = ListParams::default().labels(BOOTSTRAP);
     let bindings = Api::<ClusterRoleBinding>::all(client.clone()).list(&bootstrap).await;

@@ -1,5 +1,3 @@
-//! The kinds and versions that the API server of an existing cluster serves.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::kinds::Kind;
@@ -56,8 +54,8 @@ impl Served {
         granted(client, self.needed(needed)).await
     }
 
-    /// The rights that a run needs here. Kinds of schedulers that are not installed need no rights. The run
-    /// lists every namespaced kind to find leftovers.
+    /// Kinds of schedulers that are not installed need no rights. The run lists every namespaced kind to find
+    /// leftovers.
     pub(crate) fn needed(&self, needed: Vec<Right>) -> BTreeSet<Right> {
         let mut rights = BTreeSet::new();
         for (group, plural, is_namespaced) in &self.listed {

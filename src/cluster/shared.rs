@@ -1,6 +1,5 @@
-//! Objects that several runs in one cluster share: the topology binding and the canary node. Cases refer to
-//! their fixed names. Each run holds an object with an annotation. The last run that releases an object
-//! deletes it, in a version that no other run held.
+//! Objects that several runs in one cluster share: the topology binding and the canary node. Each run holds
+//! them with an annotation. The last run deletes an object, in a version that no other run held.
 
 use std::time::Duration;
 
@@ -59,7 +58,6 @@ pub(crate) fn is_held_by(object: &DynamicObject, run: &str) -> bool {
     object.annotations().contains_key(&holder(run))
 }
 
-/// Releases an object for a run. The last run deletes it.
 pub(crate) async fn release(api: &Api<DynamicObject>, name: &str, run: &str) -> Result<(), ClusterError> {
     let failed = |source| ClusterError::api(format!("release {name}"), source);
     let mut last = Ok(());

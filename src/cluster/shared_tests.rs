@@ -15,7 +15,6 @@ type Change = Box<dyn FnOnce(&mut Option<Value>) + Send>;
 struct Server {
     object: Option<Value>,
     version: u64,
-    /// Runs once, before the next patch or deletion.
     in_between: Option<Change>,
 }
 

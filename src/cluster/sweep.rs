@@ -1,12 +1,7 @@
-//! Finds and removes everything with a run's label in a cluster that outlives the run, for example after the
-//! run was killed (`clean --kubeconfig`).
-//!
-//! Only the label distinguishes a run's objects from others. So it is checked twice: in the request to the
-//! API server, and on each object in the response. An object is deleted only with the UID that was listed.
-//!
-//! A node that KWOK simulates is deleted. Any other node was leased, so only the run's labels and taints are
-//! removed. A node of an existing cluster has its previous state in an annotation. For other nodes, the
-//! previous topology labels are unknown, so those with domains of the case are removed.
+//! Finds and removes everything with a run's label in a cluster that outlives the run (`clean --kubeconfig`).
+//! The label is checked twice: in the request, and on each object in the response. An object is deleted only
+//! with the UID that was listed. A simulated node is deleted; from any other, only the run's labels and
+//! taints are removed.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,9 +17,7 @@ use super::real_nodes::{PREVIOUS, restore, restoring};
 use super::shared::{self, SHARED};
 use super::workers::SLOTS;
 
-/// How long namespaces with pods may take to be deleted.
 const DELETED: Duration = Duration::from_secs(120);
-/// Marks a node that KWOK simulates.
 const SIMULATED: &str = "kwok.x-k8s.io/node";
 
 /// Cluster-scoped, in the order of removal. Nodes come last, because pods run on them.
@@ -40,11 +33,10 @@ const KINDS: [(&str, &str, &str); 9] = [
     ("", "v1", "Node"),
 ];
 
-/// The label that a run puts on everything that it creates.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLabel<'a> {
     pub key: &'a str,
-    /// The run's id; `None` selects every run.
+    /// `None` selects every run.
     pub run: Option<&'a str>,
 }
 
@@ -61,7 +53,7 @@ impl RunLabel<'_> {
         object.labels().get(self.key).is_some_and(is_selected)
     }
 
-    /// The selected run, if the object is shared. `None` if every run is selected.
+    /// `None` if every run is selected, or if the object is not shared.
     fn holder(&self, object: &DynamicObject) -> Option<&str> {
         self.run.filter(|_| object.labels().get(self.key).is_some_and(|value| value == SHARED))
     }
@@ -90,8 +82,7 @@ impl fmt::Display for Left {
     }
 }
 
-/// Everything in a cluster that has the label and is not being deleted. Fails if the API server returns an
-/// object without the label.
+/// Everything that is not being deleted. Fails if the API server returns an object without the label.
 pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, ClusterError> {
     let mut left = Vec::new();
     for (group, version, kind) in KINDS {
@@ -99,8 +90,7 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
         let found = match api.list(&ListParams::default().labels(&label.selector())).await {
             Ok(found) => found,
-            // The scheduler is not installed. For a group that it does not serve, the API server answers in
-            // plain text, which has a code and no reason.
+            // For a group that it does not serve, the API server answers in plain text, which has no reason.
             Err(kube::Error::Api(status)) if status.code == 404 => continue,
             // A user who may not list a scheduler's own kinds has not created any.
             Err(kube::Error::Api(status)) if status.is_forbidden() && !["", "grove.io"].contains(&group) => {
@@ -148,7 +138,7 @@ pub async fn remove_all_and_wait(client: &Client, label: RunLabel<'_>) -> Result
     .await
 }
 
-/// Removes everything with the label. Continues after a failure and returns the first error.
+/// Continues after a failure and returns the first error.
 pub async fn remove_all(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
     let mut removed = Ok(());
     for left in left(client, label).await? {
@@ -158,14 +148,13 @@ pub async fn remove_all(client: &Client, label: RunLabel<'_>) -> Result<(), Clus
 }
 
 impl Left {
-    /// Whether the object is a node that existed before the run.
     fn is_leased(&self) -> bool {
         let annotations = self.object.annotations();
         self.kind == "Node" && (annotations.contains_key(PREVIOUS) || !annotations.contains_key(SIMULATED))
     }
 
-    /// Removes the object without waiting. From a leased node, removes only what the run has added. A shared
-    /// object stays if another run holds it.
+    /// Without waiting. From a leased node, removes only what the run has added. A shared object stays if
+    /// another run holds it.
     pub async fn remove(&self) -> Result<(), ClusterError> {
         let name = self.object.name_any();
         let failed = |source| ClusterError::api(format!("remove {} {name}", self.kind), source);
@@ -187,7 +176,7 @@ impl Left {
         }
         let seen = Preconditions { uid: self.object.uid(), resource_version: None };
         match self.api.delete(&name, &DeleteParams::background().preconditions(seen)).await.map(drop) {
-            // Already deleted. A conflict means that there is another object with that name.
+            // A conflict means that there is another object with that name.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             done => done.map_err(|source| ClusterError::api(format!("remove {} {name}", self.kind), source)),
         }

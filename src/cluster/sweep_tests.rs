@@ -10,8 +10,7 @@ use serde_json::Value;
 
 const KEY: &str = "conformance.grove.io/run";
 
-/// An API server with these objects, for lists, deletions and patches. It does not serve kinds without an
-/// object. The log has method, path and body of each change.
+/// Does not serve kinds without an object. The log has method, path and body of each change.
 async fn serve(
     objects: Vec<Value>,
     log: Arc<Mutex<Vec<String>>>,
@@ -81,7 +80,7 @@ fn cluster() -> Vec<Value> {
     ]
 }
 
-/// Sweeps a cluster with these objects. Returns what was found, and the requested changes.
+/// Returns what was found, and the requested changes.
 async fn swept(objects: Vec<Value>, run: Option<&str>) -> (Result<Vec<String>, ClusterError>, Vec<String>) {
     let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
     let log = Arc::<Mutex<Vec<String>>>::default();
@@ -114,7 +113,6 @@ async fn everything_of_a_run_is_removed_and_nothing_else() {
     insta::assert_snapshot!(log.join("\n"));
 }
 
-/// A sweep finds shared objects for a run that holds them, and for a cleanup of all runs.
 #[rstest]
 #[case::holds(Some("a"), &["ClusterTopologyBinding conformance-topology of run a (unless another run holds it)"])]
 #[case::holds_not(Some("c"), &[])]

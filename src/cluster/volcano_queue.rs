@@ -4,9 +4,9 @@ use kube::core::{ApiResource, GroupVersionKind};
 
 use crate::ClusterError;
 
-/// Gangs without a queue use Volcano's default queue. If the scheduler creates it while no controller runs,
-/// it has no state. The plugin `proportion` of Volcano's default configuration allocates nothing from such a
-/// queue. Groups and pods then report `NotEnoughResources` although everything is free (1.15.1).
+/// A default queue that the scheduler creates without a controller has no state. Volcano's plugin
+/// `proportion` allocates nothing from it. Pods then report `NotEnoughResources` although everything is free
+/// (1.15.1).
 pub(crate) async fn check_open(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("scheduling.volcano.sh", "v1beta1", "Queue");
     let queues: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));

@@ -9,7 +9,6 @@ use crate::{ClusterError, KindConfigError};
 
 const ALL_BACKENDS: &str = include_str!("../../../kind-configs/all-backends.yaml");
 
-/// The default configuration, with the gates and APIs of this version.
 pub fn of(kubernetes: Kubernetes) -> String {
     let [first, ..] = Kubernetes::ALL;
     let flag = |version: Kubernetes| {
@@ -30,7 +29,7 @@ pub fn of(kubernetes: Kubernetes) -> String {
 /// Since 1.35, a kubelet starts on a host with cgroup v1 only with these settings.
 const CGROUP_V1: &str = "kind: KubeletConfiguration\nfailCgroupV1: false\ncgroupDriver: cgroupfs\n";
 
-/// The configuration for a host with this cgroup version. Fails if the text is not a kind configuration.
+/// Fails if the text is not a kind configuration.
 pub fn for_host(text: &str, cgroup_version: &str) -> Result<Value, ClusterError> {
     let documents = grove_yaml::documents(text).map_err(KindConfigError::from)?;
     let [document] = documents.as_slice() else {

@@ -10,11 +10,11 @@ const DISK_MIB: u64 = 12 * 1024;
 /// For thirteen nodes. With the default of 128 instances, some kubelets and container runtimes never start.
 const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 768), ("max_user_watches", 49_152)];
 
-/// Prepares a plain Debian machine; needs root.
+/// Needs root.
 pub const PREPARE_DEBIAN: &str = "apt-get update && apt-get install -y docker.io debootstrap && \
                                   sysctl -w fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=65536";
 
-/// Checks everything that needs no image: the engine, disk space and inotify limits.
+/// Needs no image.
 pub async fn check() -> Result<Engine, ClusterError> {
     let engine = docker::engine().await?;
     // The engine may run on another machine, so its folder may not exist here.

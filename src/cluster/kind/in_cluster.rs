@@ -1,5 +1,3 @@
-//! Prepares the nodes of a new kind cluster, and installs the GPU plugin and the schedulers.
-
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,7 +21,7 @@ use super::spec::KindSpec;
 use crate::polling::until_complete;
 use crate::{ClusterError, SchedulerFailure, deploy};
 
-/// How long kubelets may take to join and to set up networking.
+/// Includes the setup of networking.
 const NODES: Duration = Duration::from_secs(120);
 
 const PLUGIN: [&str; 2] = [
@@ -33,7 +31,7 @@ const PLUGIN: [&str; 2] = [
 const PLUGIN_SYSTEM: &str = "grove-conformance-system";
 const PLUGIN_NAME: &str = "fake-gpu-plugin";
 
-/// Waits until `count` nodes are Ready. A timeout reports the status of the others.
+/// A timeout reports the status of the others.
 pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     until_complete(format!("a cluster of {count} nodes"), NODES, || async {
@@ -52,8 +50,8 @@ pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), Clu
     .await
 }
 
-/// Sets the topology labels that schedulers read to the block and rack from kind's configuration. Only a
-/// kubelet reads that configuration, and it may not set those labels itself.
+/// The block and rack are in kind's configuration. Only a kubelet reads it, and may not set those labels
+/// itself.
 pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let found = nodes.list(&ListParams::default()).await;
@@ -76,12 +74,11 @@ pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> 
 #[derive(Debug)]
 pub(super) struct Schedulers {
     pub failed: Vec<(Scheduler, SchedulerFailure)>,
-    /// The working schedulers that helm installed.
     pub installed: Vec<Installed>,
 }
 
 impl Schedulers {
-    /// Where a scheduler runs, whether helm or the manifests installed it.
+    /// Whether helm or the manifests installed it.
     pub(super) fn deployed(&self, scheduler: Scheduler) -> Deployed {
         let by_chart = self.installed.iter().any(|installed| installed.scheduler == scheduler);
         let package = installation(scheduler).package.filter(|_| by_chart);
@@ -89,7 +86,7 @@ impl Schedulers {
     }
 }
 
-/// Waits until operator, plugin and schedulers are ready. `folder` is the folder of the cluster.
+/// Waits until all of them are ready. `folder` is the folder of the cluster.
 pub(super) async fn install(
     client: &Client,
     spec: &KindSpec,
@@ -149,8 +146,7 @@ async fn install_scheduler(client: &Client, deployed: &DeployedScheduler) -> Res
     Ok(())
 }
 
-/// Installs a scheduler with helm, including its CRDs. Creates the custom resources after the scheduler
-/// works, because the chart may have webhooks for them.
+/// The chart may have webhooks for the custom resources, so they are created after the scheduler works.
 async fn install_release(
     client: &Client,
     release: &Release,

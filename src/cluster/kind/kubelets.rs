@@ -1,5 +1,3 @@
-//! Operations on a kind cluster for cases: a node's kubelet, and the operator's replicas.
-
 use std::time::Duration;
 
 use conformance_programs::docker::docker;
@@ -15,7 +13,7 @@ use super::OperatorPlace;
 use super::{KindCluster, rollout};
 use crate::{ClusterError, deploy};
 
-/// How long a started kubelet may take to report, including the removal of its node's taints.
+/// Includes the removal of the node's taints.
 const NODE_READY: Duration = Duration::from_secs(90);
 const POD_DELETED: Duration = Duration::from_secs(60);
 /// Annotation of the pod template that each rollout changes.
@@ -26,7 +24,7 @@ impl KindCluster {
         Ok(docker(["exec", "--privileged", node].into_iter().chain(words.iter().copied())).await?)
     }
 
-    /// Restarts a node's kubelet. The node's containers keep running.
+    /// The node's containers keep running.
     pub async fn restart_kubelet(&self, node: &str) -> Result<(), ClusterError> {
         self.on_node(node, &["systemctl", "restart", "kubelet"]).await.map(drop)
     }
@@ -39,7 +37,6 @@ impl KindCluster {
         self.on_node(node, &["systemctl", "start", "kubelet"]).await.map(drop)
     }
 
-    /// Waits until a node is Ready and has no `node.kubernetes.io` taints.
     pub async fn node_ready(&self, node: &str) -> Result<(), ClusterError> {
         let takes_pods = |found: Option<&Node>| {
             let conditions = found.and_then(|node| node.status.as_ref()?.conditions.as_ref());

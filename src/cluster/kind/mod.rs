@@ -1,14 +1,6 @@
-//! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin. Controller and schedulers
-//! run in the cluster.
-//!
-//! - [`host`] checks whether this machine can run one.
-//! - [`node_image`] provides the node image, and [`config`] kind's configuration.
-//! - [`prepare`] builds or finds the programs and images.
-//! - [`in_cluster`] installs the GPU plugin and the schedulers, from images or charts.
-//! - [`operator`] installs the operator under test. [`rollout`] waits until pods are ready.
-//!
-//! Cases lease the cluster's workers ([`super::workers`]). All clusters share a Docker network. If the
-//! process that created a cluster was killed, [`remove_abandoned`] finds the cluster by its name.
+//! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin. Cases lease its workers
+//! ([`super::workers`]). All clusters share a Docker network. If the process that created a cluster was
+//! killed, [`remove_abandoned`] finds the cluster by its name.
 
 pub mod config;
 pub mod host;
@@ -52,9 +44,7 @@ pub struct KindCluster {
     node_pools: NodePools,
     schedulers: in_cluster::Schedulers,
     operator: OperatorPlace,
-    /// The rights of every service account before the operator was installed.
     rights_of_all: Vec<serde_json::Value>,
-    /// From the first container until every node is Ready.
     pub nodes_ready_in: Duration,
     /// From the first container until the operator and the schedulers work.
     pub ready_in: Duration,
@@ -62,8 +52,8 @@ pub struct KindCluster {
 }
 
 impl KindCluster {
-    /// Creates a cluster on a host that [`prepare`] has checked, and installs everything in it. It succeeds
-    /// even if a scheduler other than kube-scheduler does not become ready. After a failure, nothing is left.
+    /// Succeeds even if a scheduler other than kube-scheduler does not become ready. After a failure, nothing
+    /// is left.
     pub async fn create(name: &str, spec: &KindSpec) -> Result<Self, ClusterError> {
         let home = ClusterHome::take(name)?;
         let name = format!("{PREFIX}{name}");
@@ -129,7 +119,6 @@ impl KindCluster {
         load(&self.kind, &self.name, [reference], None).await
     }
 
-    /// Writes the logs of all nodes to a folder, as `kind export logs` does.
     pub async fn export_all_logs(&self, folder: &Path) -> Result<(), ClusterError> {
         let mut export = kind(&self.kind);
         export.args(["export", "logs", "--name", &self.name]).arg(folder);
@@ -137,7 +126,7 @@ impl KindCluster {
         Ok(())
     }
 
-    /// Removes the cluster's containers and volumes. Removes the cluster's folder too, unless `keep` is true.
+    /// Keeps the cluster's folder if `keep` is true.
     pub async fn delete(&self, keep: bool) -> Result<(), ClusterError> {
         if keep {
             self.export_all_logs(&self.home.path.join("logs")).await?;
@@ -180,7 +169,6 @@ fn kind(program: &Path) -> Command {
     command
 }
 
-/// Loads images into one node, or into every node.
 async fn load<'a>(
     program: &Path,
     name: &str,
@@ -218,7 +206,6 @@ async fn remove(name: &str) -> Result<(), ClusterError> {
         let words = ["rm", "--force", "--volumes"].into_iter().chain(found.iter().map(String::as_str));
         docker(words).await?;
     }
-    // Another cluster may still use the network, or may have removed it.
     let _ = docker(["network", "rm", NETWORK]).await;
     Ok(())
 }
@@ -253,7 +240,7 @@ impl Drop for Guard {
     }
 }
 
-/// Removes the clusters whose harness was killed, and returns their names. Does nothing without Docker.
+/// Returns the names of clusters whose harness was killed. Does nothing without Docker.
 pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     if docker::engine().await.is_err() {
         return Ok(Vec::new());

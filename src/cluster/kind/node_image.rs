@@ -1,7 +1,5 @@
-//! The node image for kind: the published one if a registry has it, otherwise one that is built here.
-//!
-//! `images/node/Dockerfile` builds it from Debian with systemd and containerd, the pinned kubelet and
-//! kubeadm, and the control plane's images in containerd's store. Its name has a hash of all its inputs.
+//! The node image for kind: the published one if a registry has it, otherwise one that
+//! `images/node/Dockerfile` builds, named by a hash of all its inputs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,7 +23,6 @@ const PACKAGES: &str = "systemd,iproute2,iptables,kmod,mount,ethtool,conntrack,s
                         ca-certificates,libseccomp2,util-linux,crun";
 /// systemd 252 is the last version that boots on hosts with cgroup v1.
 const SUITE: &str = "bookworm";
-/// Paths of the root file system that no node needs.
 const EXCLUDED: [&str; 6] = [
     "./dev",
     "./var/cache/apt",
@@ -77,7 +74,6 @@ const FILES: [(&str, u32, &str); 9] = [
     ),
 ];
 
-/// The programs of the node itself, and their folders.
 const PROGRAMS: [(&str, &str); 9] = [
     ("kubelet", "usr/bin"),
     ("kubeadm", "usr/bin"),
@@ -192,7 +188,6 @@ impl Recipe {
         Ok(self.reference.clone())
     }
 
-    /// Builds the control plane's images under the names that kubeadm expects.
     async fn control_plane(&self, context: &Path) -> Result<Vec<String>, ClusterError> {
         let mut kubeadm = Command::new(&self.toolbox.get("kubeadm")?.path);
         kubeadm.args(["config", "images", "list", "--kubernetes-version", self.kubernetes.version()]);
@@ -262,7 +257,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), ClusterError> {
     std::fs::copy(from, to).map(drop).map_err(ClusterError::file(from))
 }
 
-/// Hard-links a large file if it is on the same disk, otherwise copies it.
+/// Copies the file if it is on another disk.
 fn link(from: &Path, to: &Path) -> Result<(), ClusterError> {
     std::fs::hard_link(from, to)
         .or_else(|_| std::fs::copy(from, to).map(drop))

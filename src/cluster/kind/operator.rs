@@ -1,5 +1,4 @@
-//! The operator under test in a kind cluster: the reference operator, which prints its manifests, or
-//! another operator from the chart in its source.
+//! The reference operator prints its manifests. Another operator comes from the chart in its source.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,23 +21,23 @@ use crate::{ClusterError, deploy};
 
 #[derive(Debug, Clone)]
 pub enum UnderTest {
-    /// The reference operator, which prints its manifests.
     Reference {
-        /// The executable on this machine that prints the manifests.
         program: OwnProgram,
         image: Image,
         /// The image of init containers that wait for other cliques.
         init: Image,
     },
-    /// Another operator, installed by Helm.
-    ByChart { operator: Arc<Operator>, chart: Box<OperatorChart>, images: OperatorImages },
+    ByChart {
+        operator: Arc<Operator>,
+        chart: Box<OperatorChart>,
+        images: OperatorImages,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorPlace {
     pub namespace: String,
     pub deployment: String,
-    /// The lease for leader election of the operator's replicas.
     pub lease: String,
 }
 
@@ -62,8 +61,7 @@ impl UnderTest {
         std::iter::once(own).chain(init)
     }
 
-    /// Installs the operator and waits until it works. `folder` is the folder of the cluster. Errors include
-    /// the output of Helm and the status of the pods.
+    /// Waits until it works. Errors include the output of Helm and the status of the pods.
     pub(super) async fn install(
         &self,
         client: &Client,
@@ -103,7 +101,7 @@ impl UnderTest {
     }
 }
 
-/// They answer through their Service. kube-proxy updates its rules a moment after the pods are ready.
+/// kube-proxy updates its rules a moment after the pods are ready.
 async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
     let resource = ApiResource::from_gvk(&kind);

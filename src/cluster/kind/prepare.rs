@@ -1,5 +1,3 @@
-//! Builds or finds kind itself, the node image, and an image for each program that runs in the cluster.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +33,6 @@ pub struct Wanted<'a> {
     pub node_image: Option<&'a str>,
     pub overrides: &'a Overrides,
     pub controller_program: &'a OwnProgram,
-    /// Another operator that replaces the reference operator.
     pub operator: Option<OperatorByChart<'a>>,
 }
 
@@ -46,7 +43,7 @@ pub struct OperatorByChart<'a> {
     pub init: Option<&'a Path>,
 }
 
-/// Builds what is missing. First checks everything that the host must have, because builds take minutes.
+/// First checks everything that the host must have, because builds take minutes.
 pub async fn prepare(
     wanted: Wanted<'_>,
     progress: &dyn Progress,
@@ -74,7 +71,7 @@ pub async fn prepare(
         node_image,
         config,
         operator,
-        // The plugin runs as root, because only root may write to the kubelet's plugin folder.
+        // Only root may write to the kubelet's plugin folder.
         plugin_image: images::of_reference(PLUGIN, None, None).await?,
         schedulers,
         releases: wanted.releases.to_vec(),
@@ -85,7 +82,7 @@ pub async fn prepare(
 }
 
 impl Wanted<'_> {
-    /// The components to build for these schedulers. A scheduler that the user gave needs none.
+    /// A scheduler that the user gave needs none.
     fn components(&self, built: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
         let pinned: BTreeSet<_> =
             built.iter().filter(|scheduler| !self.given.contains_key(scheduler)).copied().collect();
@@ -93,7 +90,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Builds the images of a scheduler's programs. Returns `None` if it does not run as Deployments.
+/// `None` if the scheduler does not run as Deployments.
 async fn deployed(
     scheduler: Scheduler,
     given: Option<&Arc<GivenScheduler>>,
@@ -114,7 +111,6 @@ async fn deployed(
     Ok((!deployed.images.is_empty()).then_some(deployed))
 }
 
-/// Called before an operator is built for a chart.
 pub async fn can_install_charts() -> Result<(), ClusterError> {
     let engine = host::check().await;
     preflight::require(vec![
@@ -151,7 +147,6 @@ impl OperatorByChart<'_> {
     }
 }
 
-/// A Docker engine, cargo, helm if a chart needs it, and what the builds of components need.
 async fn check_host(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<Engine, ClusterError> {
     let mut components: Vec<_> = wanted.components(built).collect();
     if wanted.node_image.is_none() && !node_image::is_pulled(wanted.kubernetes).await {

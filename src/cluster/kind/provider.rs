@@ -1,5 +1,3 @@
-//! The kind cluster as a [`Provider`].
-
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,5 +1,3 @@
-//! Waits until the pods of a kind cluster are ready, and reports why they are not.
-
 use std::time::Duration;
 
 use conformance_programs::ProgramError;

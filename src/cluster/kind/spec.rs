@@ -25,7 +25,6 @@ pub struct KindSpec {
 }
 
 impl KindSpec {
-    /// The images of the programs that run in the cluster.
     pub fn own_images(&self) -> impl Iterator<Item = &Image> {
         let of_schedulers = self.schedulers.iter().flat_map(|deployed| &deployed.images);
         self.operator.images().chain([&self.plugin_image]).chain(of_schedulers)

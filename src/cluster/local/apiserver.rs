@@ -1,5 +1,3 @@
-//! kube-apiserver, with RBAC, tokens, client certificates, and the cluster's feature gates.
-
 use std::path::Path;
 
 use conformance_install::cluster_spec::Gates;
@@ -30,7 +28,7 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
         "--bind-address=127.0.0.1".into(),
         // Without it, kube-apiserver looks for a default route, and ends on a machine that has none.
         "--advertise-address=127.0.0.1".into(),
-        // The endpoints of the Service `kubernetes` cannot have a loopback address, and nothing here uses them.
+        // The endpoints of the Service `kubernetes` cannot have a loopback address.
         "--endpoint-reconciler-type=none".into(),
         format!("--secure-port={}", of.port),
         format!("--client-ca-file={}", of.client_ca.display()),

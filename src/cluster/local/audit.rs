@@ -1,9 +1,6 @@
-//! The API server's audit log. It records bindings, the writes of the operator under test, and all requests
-//! of the users that run TrainJobs.
-//!
-//! The history shows that a pod was bound, and the audit log shows by which scheduler, because each has its
-//! own user. Only the audit log contains writes that changed nothing or that were rejected. The API server
-//! writes a line when it answers the request, moments after a watch has delivered the result.
+//! The API server's audit log shows which scheduler bound a pod, because each has its own user. It also has
+//! writes that changed nothing or were rejected. The API server writes a line when it answers the request,
+//! moments after a watch has delivered the result.
 
 use std::path::Path;
 
@@ -25,21 +22,19 @@ pub struct Binding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forbidden {
     pub user: String,
-    /// The denied action, as `verb resource`.
     pub action: String,
 }
 
-/// A write that the operator under test requested, whether it succeeded or not.
+/// Whether it succeeded or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorWrite {
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: String,
     pub group: String,
-    /// The kind's plural name, with the subresource.
+    /// Plural, with the subresource.
     pub resource: String,
     pub name: String,
     pub code: u64,
-    /// When the API server received the request.
     pub at: Timestamp,
 }
 
@@ -119,7 +114,6 @@ pub(super) fn operator_writes(
 fn read(log: &Path) -> Result<String, ClusterError> {
     match std::fs::read_to_string(log) {
         Ok(text) => Ok(text),
-        // The API server creates the file with the first request.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(source) => Err(ClusterError::file(log)(source)),
     }

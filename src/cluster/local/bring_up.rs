@@ -1,8 +1,6 @@
-//! The order in which a control plane starts, and the handling of a scheduler that fails to start.
-//!
-//! A scheduler waits indefinitely for missing CRDs, so all CRDs are installed first. The garbage collector
-//! looks for new kinds only every 30 s, so kube-controller-manager starts after that. Then the operator and
-//! the schedulers start concurrently.
+//! The order of a control plane's start. A scheduler waits indefinitely for missing CRDs, so all CRDs are
+//! installed first. The garbage collector looks for new kinds only every 30 s, so kube-controller-manager
+//! starts after that.
 
 use std::time::{Duration, Instant};
 
@@ -25,8 +23,8 @@ use crate::{ClusterError, SchedulerFailure, access, deploy, rights_of_all};
 const CLUSTER_MIB: u64 = 1024;
 
 impl LocalCluster {
-    /// If a scheduler other than kube-scheduler does not become ready, the control plane continues without it
-    /// ([`LocalCluster::failed_schedulers`]). Any other failure kills all processes.
+    /// Continues without a scheduler that does not become ready ([`LocalCluster::failed_schedulers`]), except
+    /// kube-scheduler. Any other failure kills all processes.
     pub async fn start(name: &str, spec: ClusterSpec, programs: Programs) -> Result<Self, ClusterError> {
         home::require_space(&home::state(), CLUSTER_MIB, "for a cluster", home::STATE_VARIABLE)?;
         let home = ClusterHome::take(name)?;
@@ -147,7 +145,6 @@ impl LocalCluster {
 
     /// Continues without a scheduler: kills its processes and records the reason with the end of their logs.
     async fn give_up(&self, scheduler: Scheduler, error: ClusterError) {
-        // This error already contains the end of the log.
         let has_log = matches!(error.program(), Some(ProgramError::Process { .. }));
         let mut failure = SchedulerFailure::from(error);
         for part in self.spec().parts_of(scheduler) {

@@ -30,10 +30,9 @@ pub(super) const TOKEN: &str = "token";
 /// The kubeconfig user for connections through a fault proxy.
 pub(super) const CERTIFICATE: &str = "certificate";
 
-/// The harness: cluster administrator.
 pub(super) const ADMIN: Identity<'static> =
     Identity { file: "admin", user: "grove-conformance", group: Some("system:masters") };
-/// kube-controller-manager itself. Each of its controllers uses a service account.
+/// Each of its controllers uses a service account.
 pub(super) const CONTROLLER_MANAGER: Identity<'static> =
     Identity { file: "kube-controller-manager", user: "system:kube-controller-manager", group: None };
 /// KWOK acts as every kubelet.
@@ -114,7 +113,7 @@ impl Authority {
         Ok(files)
     }
 
-    /// A key pair for service account tokens: `service-account.key` signs, `service-account.pub` verifies.
+    /// `service-account.key` signs, `service-account.pub` verifies.
     pub(super) fn service_account_keys(&self) -> Result<ServiceAccountKeys, ClusterError> {
         let keys = ServiceAccountKeys {
             private: self.folder.join("service-account.key"),

@@ -1,7 +1,5 @@
-//! Replaces the control plane by one of another version of Kubernetes, on the same etcd.
-//!
-//! An API server cannot read objects that are stored in a version that it does not know. Kubernetes therefore
-//! requires that the administrator deletes them before the upgrade. The harness does that.
+//! An API server cannot read objects that are stored in a version that it does not know. Kubernetes requires
+//! that the administrator deletes them before the upgrade. The harness does that.
 
 use conformance_contract::kinds::{KINDS, Kind};
 use conformance_contract::scheduler::Scheduler;
@@ -17,8 +15,8 @@ use crate::{ClusterError, deploy};
 const REPLACED: [Part; 3] = [Part::Apiserver, Part::ControllerManager, Part::KUBE_SCHEDULER];
 
 impl LocalCluster {
-    /// Deletes the gang resources that are stored in a version which the new control plane does not know, even
-    /// if pods use them. Returns whether there were any. Does nothing if the control plane is not replaced.
+    /// Deletes gang resources that the new control plane cannot read, even if pods use them. Returns whether
+    /// there were any. Does nothing if the control plane is not replaced.
     pub async fn delete_dropped_objects(&self) -> Result<bool, ClusterError> {
         let client = self.client();
         let mut any = false;
@@ -55,8 +53,7 @@ impl LocalCluster {
     }
 }
 
-/// The kinds of kube-scheduler, in the versions that the current control plane serves and the next one does
-/// not know.
+/// The kinds that the current control plane stores in a version that the next one does not know.
 fn dropped_kinds(spec: &ClusterSpec) -> Vec<Kind> {
     let next = spec.upgrade.as_ref().and_then(|upgrade| upgrade.control_plane.as_ref());
     let Some(next) = next else { return Vec::new() };

@@ -1,5 +1,3 @@
-//! The reference operator as a local process, under its real RBAC.
-
 use std::path::Path;
 
 use conformance_install::cluster_spec::ControllerSpec;
@@ -8,7 +6,6 @@ use super::certs::KeyFiles;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ControllerPorts {
-    /// Admission webhooks (TLS).
     pub webhook: u16,
     pub health: u16,
     pub metrics: u16,

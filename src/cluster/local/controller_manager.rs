@@ -1,5 +1,4 @@
-//! kube-controller-manager with the controllers that a run needs: for garbage collection, namespaces, the
-//! finalizer of PodGroups, claims, volumes, service accounts and aggregated ClusterRoles.
+//! Only the controllers that a run needs.
 
 use std::path::Path;
 

@@ -1,11 +1,9 @@
-//! KWOK acts as the kubelets: it runs bound pods and completes the deletion of pods. Nodes are created Ready
-//! ([`crate::nodes`]), so no stage makes them Ready.
+//! Nodes are created Ready ([`crate::nodes`]), so no stage makes them Ready.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// A bound pod is running and ready immediately, and a deleted pod is removed immediately.
 const STAGES: &str = include_str!("kwok-stages.yaml");
 
 pub(super) fn stages(further: &[Value]) -> String {

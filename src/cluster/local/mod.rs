@@ -1,12 +1,6 @@
 //! A control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK
-//! and the operator under test. No two control planes share loopback ports, a CA, credentials or a folder.
-//!
-//! One file per component defines its command line, `bring_up` the order of the start, and `readiness` when a
-//! component works. A case can stop any [`Part`], and start it again, with other settings or behind a fault
-//! proxy (`proxied`). [`LocalCluster::dead`] returns only a part that exited by itself.
-//!
-//! If a scheduler other than kube-scheduler does not start, or exits by itself, the cluster continues without
-//! it. [`LocalCluster::failed_schedulers`] returns the reason.
+//! and the operator under test. Control planes share no loopback ports, CA, credentials or folder. A case can
+//! stop any [`Part`], and start it again, with other settings or behind a fault proxy (`proxied`).
 
 mod apiserver;
 mod audit;
@@ -63,7 +57,7 @@ enum NotReady {
     Ended(SchedulerFailure),
 }
 
-/// A running control plane. Dropping it kills its processes; [`LocalCluster::stop`] shuts it down in order.
+/// Dropping it kills its processes; [`LocalCluster::stop`] shuts it down in order.
 pub struct LocalCluster {
     home: ClusterHome,
     programs: Programs,
@@ -71,14 +65,12 @@ pub struct LocalCluster {
     spec: Mutex<ClusterSpec>,
     processes: Processes,
     proxies: proxies::Proxies,
-    /// The schedulers other than kube-scheduler that are not ready.
     not_ready: Mutex<BTreeMap<Scheduler, NotReady>>,
     node_pools: NodePools,
     /// The length of the operator's log when the operator was last started.
     operator_log_from: AtomicU64,
     /// From the first process until the operator is ready and each scheduler is ready or has failed.
     pub ready_in: Duration,
-    /// The rights of every service account before the operator was installed.
     rights_of_all: Vec<serde_json::Value>,
 }
 
@@ -107,7 +99,7 @@ impl LocalCluster {
         self.logs().join(format!("{name}.log"))
     }
 
-    /// The current spec, including changes by [`LocalCluster::respecify`].
+    /// Includes changes by [`LocalCluster::respecify`].
     pub fn spec(&self) -> ClusterSpec {
         self.spec.lock().clone()
     }
@@ -126,11 +118,9 @@ impl LocalCluster {
         self.spec().parts().filter(|part| !has_failed(part)).collect()
     }
 
-    /// The schedulers other than kube-scheduler that did not become ready or have exited by themselves. The
-    /// cluster continues without them. Each has a reason with the end of its log.
+    /// The schedulers other than kube-scheduler that did not become ready or have exited by themselves.
     pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, SchedulerFailure> {
         for (scheduler, part) in self.ended_schedulers() {
-            // Read the end of the log only once, not with every call.
             let death = self.running_parts().get(&part).and_then(Process::death);
             if let Some(death) = death {
                 self.not_ready.lock().insert(scheduler, NotReady::Ended(ClusterError::from(death).into()));
@@ -151,8 +141,7 @@ impl LocalCluster {
         matches!(self.not_ready.lock().get(&scheduler), Some(NotReady::Ended(_)))
     }
 
-    /// The schedulers other than kube-scheduler that were ready, with a process that exited by itself. Omits
-    /// those whose failure is already recorded.
+    /// Omits those whose failure is already recorded.
     fn ended_schedulers(&self) -> Vec<(Scheduler, Part)> {
         let not_ready = self.not_ready.lock().clone();
         let running = self.running_parts();
@@ -161,8 +150,7 @@ impl LocalCluster {
         others.filter(|(of, _)| *of != Scheduler::KUBE && !not_ready.contains_key(of)).collect()
     }
 
-    /// The bindings in a namespace and their users, from the API server's audit log. The API server logs a
-    /// binding when it answers the request. A watch may deliver the pod a moment earlier.
+    /// From the audit log. A watch may deliver the pod a moment before the log has the binding.
     pub fn bindings(&self, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
         audit::bindings(&self.layout.audit_log(), namespace)
     }
@@ -172,8 +160,7 @@ impl LocalCluster {
         audit::forbidden(&self.layout.audit_log(), &self.spec().audited_users())
     }
 
-    /// From the audit log since this time, including writes that changed nothing or were rejected. Writes of
-    /// Leases and Events are omitted.
+    /// From the audit log, including writes that changed nothing or were rejected, without Leases and Events.
     pub fn operator_writes(
         &self,
         namespace: &str,
@@ -187,14 +174,14 @@ impl LocalCluster {
         self.running_parts().values().filter_map(Process::resident_bytes).sum()
     }
 
-    /// The first part that should be running and has exited, as an error with its log. Ignores schedulers
-    /// other than kube-scheduler, without which the cluster continues: [`LocalCluster::failed_schedulers`].
+    /// The first part that has exited by itself, except schedulers without which the cluster continues
+    /// ([`LocalCluster::failed_schedulers`]).
     pub fn dead(&self) -> Option<ClusterError> {
         let part = *self.dead_parts().first()?;
         self.running_parts().get(&part).and_then(Process::death).map(Into::into)
     }
 
-    /// `None` if another part, such as the API server, has exited too: that may be the cause.
+    /// `None` if another part has exited too: that may be the cause.
     pub fn operator_death(&self) -> Option<ClusterError> {
         if self.dead_parts() != [Part::Controller] {
             return None;
@@ -209,7 +196,6 @@ impl LocalCluster {
         ended.map(|(part, _)| *part).collect()
     }
 
-    /// Checks that the API server is ready and no part has exited.
     pub async fn healthy(&self) -> Result<(), ClusterError> {
         if let Some(death) = self.dead() {
             return Err(death);
@@ -263,7 +249,7 @@ impl LocalCluster {
         })
     }
 
-    /// Stops the operator and starts it as `spec` defines. Returns once it is ready.
+    /// Returns once it is ready.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::KILL).await;
         self.respecify(|cluster| cluster.controller = spec);
@@ -271,8 +257,8 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// Like [`LocalCluster::restart_controller`], but also returns if the operator exits before it is
-    /// ready: with the text of its exit. The operator then counts as stopped.
+    /// Like [`LocalCluster::restart_controller`]. If the operator exits first, returns how, and it counts as
+    /// stopped.
     pub async fn restart_controller_or_exit(
         &self,
         spec: ControllerSpec,
@@ -308,7 +294,7 @@ impl LocalCluster {
         Ok(())
     }
 
-    /// Kills all parts at once, and waits until they have ended. Removes the folder unless `keep`.
+    /// Waits until all parts have ended. Removes the folder unless `keep`.
     pub async fn kill(&self, keep: bool) -> Result<(), ClusterError> {
         let processes = std::mem::take(&mut *self.running_parts());
         for process in processes.values() {

@@ -40,7 +40,6 @@ fn user(operator: &Operator) -> &str {
     identity.map_or(&operator.description.name, |identity| &identity.user)
 }
 
-/// The users that the operator under test may have, before and after an upgrade.
 pub(super) fn users(spec: &ClusterSpec) -> Vec<String> {
     let upgrade = spec.upgrade.iter().flat_map(|upgrade| upgrade.from.iter().chain(&upgrade.to));
     let mut users: Vec<_> =

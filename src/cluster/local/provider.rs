@@ -1,5 +1,3 @@
-//! The local control plane as a [`Provider`].
-
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -85,7 +83,6 @@ impl Provider for LocalCluster {
         let mut files = Vec::new();
         for part in &parts {
             let path = self.log(*part);
-            // A scheduler that kube-scheduler stands in for has no log.
             if let Ok(length) = length(&path) {
                 files.push((path, length));
             }

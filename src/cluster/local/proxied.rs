@@ -1,7 +1,5 @@
-//! Fault proxies between parts of the cluster and its API server, one per part and so per identity.
-//!
-//! The kubeconfig of a part in [`ClusterSpec::proxied`] points to its proxy. It is written when the part
-//! starts. A proxy keeps its rules when the part is stopped and started again.
+//! Fault proxies between parts and the API server, one per part and so per identity. A proxy keeps its rules
+//! when the part is restarted.
 
 use std::collections::btree_map::Entry;
 use std::fmt::Display;
@@ -20,8 +18,7 @@ use super::certs::{CERTIFICATE, TOKEN};
 use crate::ClusterError;
 
 impl LocalCluster {
-    /// The first call starts the proxy. The part uses it from its next start on, if [`ClusterSpec::proxied`]
-    /// contains the part. Fails for a part that sends no requests to the API server.
+    /// Starts the proxy at the first call. A part in [`ClusterSpec::proxied`] uses it from its next start on.
     pub fn proxy(&self, part: Part) -> Result<ProxyHandle, ClusterError> {
         let missing = || ProgramError::NoProgram {
             program: format!("a fault proxy of {}, which does not use the API server", part.program()),
@@ -84,7 +81,6 @@ impl LocalCluster {
     }
 }
 
-/// A kubeconfig that [`super::certs::Authority::kubeconfig`] has written.
 fn configuration(kubeconfig: &Path) -> Result<Value, ClusterError> {
     let text = std::fs::read_to_string(kubeconfig).map_err(ClusterError::file(kubeconfig))?;
     serde_json::from_str(&text).map_err(unusable)
@@ -104,7 +100,7 @@ fn identity(configuration: &Value) -> Result<Credentials, ClusterError> {
     Ok(Credentials { certificate: pem("client-certificate-data")?, key: pem("client-key-data")? })
 }
 
-/// Writes the server and the user to a kubeconfig, unless it has this server already.
+/// Writes nothing if the kubeconfig has this server already.
 fn set_server(kubeconfig: &Path, server: &str, user: &str) -> Result<(), ClusterError> {
     let mut configuration = configuration(kubeconfig)?;
     let current = &mut configuration["clusters"][0]["cluster"]["server"];

@@ -1,5 +1,3 @@
-//! The running fault proxies of a cluster.
-
 use std::collections::BTreeMap;
 
 use conformance_install::part::Part;

@@ -1,5 +1,3 @@
-//! Polls the parts of a cluster until they report that they are ready, or exit.
-
 use std::time::{Duration, Instant};
 
 use conformance_contract::scheduler::Scheduler;
@@ -18,7 +16,7 @@ const CONTROL_PLANE: Duration = Duration::from_secs(60);
 const SCHEDULER: Duration = Duration::from_secs(30);
 
 impl LocalCluster {
-    /// Waits until the API server is ready. Fails early if a part exits.
+    /// Fails early if a part exits.
     pub async fn apiserver_ready(&self) -> Result<(), ClusterError> {
         ready("the API server", &self.client(), "/readyz", CONTROL_PLANE, || self.dead()).await.map(drop)
     }
@@ -33,7 +31,7 @@ impl LocalCluster {
         })
     }
 
-    /// Waits until the operator reports ready, and returns its message. Fails early if a part exits.
+    /// Returns its message. Fails early if a part exits.
     pub async fn controller_ready(&self) -> Result<String, ClusterError> {
         if let Some(operator) = &self.spec().operator {
             return self.operator_ready(operator).await;
@@ -42,7 +40,7 @@ impl LocalCluster {
         ready("the backend controller", &client, "/readyz", CONTROL_PLANE, || self.dead()).await
     }
 
-    /// Every process with a health endpoint must report ready. Fails early if one exits.
+    /// Fails early if one of its processes exits.
     pub async fn scheduler_ready(&self, scheduler: Scheduler) -> Result<(), ClusterError> {
         let parts: Vec<_> = self.spec().parts_of(scheduler).collect();
         let dead = || {
@@ -69,7 +67,6 @@ impl LocalCluster {
     }
 }
 
-/// Polls every 25 ms until the response is 200.
 async fn ready(
     what: &str,
     client: &Client,

@@ -1,5 +1,3 @@
-//! The files and ports of a cluster, and the command line of each part.
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,8 +19,8 @@ use super::controller::{self, ControllerPorts};
 use super::{apiserver, audit, controller_manager, etcd, kwok, operator_home};
 use crate::ClusterError;
 
-/// Go copies a goroutine's stack whenever it grows, and serves each request in a goroutine. The copies took a
-/// twentieth of the processor time. With `adaptivestackstart`, a stack starts at the average size.
+/// Go copies a goroutine's stack whenever it grows, which took a twentieth of the processor time. With
+/// `adaptivestackstart`, a stack starts at the average size.
 fn go_runtime(spec: &ClusterSpec, part: Part) -> impl Iterator<Item = (String, String)> {
     let variables = spec.memory.go_variables(part, spec.schedulers.len());
     variables.into_iter().chain([("GODEBUG".to_owned(), "adaptivestackstart=1".to_owned())])
@@ -39,7 +37,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Uses the launcher, operator and plugin inside `program`, a `grove-conformance` executable.
+    /// `program` is a `grove-conformance` executable.
     pub fn within(toolbox: Toolbox, program: &Path) -> Self {
         Self {
             toolbox,
@@ -50,7 +48,6 @@ impl Programs {
         }
     }
 
-    /// The program of a part in a cluster of this version.
     fn of(&self, part: Part, kubernetes: Kubernetes) -> Result<&Program, ProgramError> {
         let replaced = self.replaced.iter().filter(|(version, _)| *version == kubernetes);
         let mut found = replaced.filter_map(|(_, toolbox)| toolbox.get(part.program()).ok());
@@ -68,7 +65,7 @@ pub(super) struct Layout {
     pub controller: ControllerPorts,
     /// Serving certificate for loopback, for the API server, the operator and fault proxies.
     pub serving: KeyFiles,
-    /// CA certificate, PEM.
+    /// PEM.
     pub ca_bundle: String,
     ca: PathBuf,
     tokens: PathBuf,
@@ -183,7 +180,6 @@ impl Layout {
         self.folder.join(audit::FILE)
     }
 
-    /// Fails if the cluster was created without the process of a scheduler or of the trainer.
     pub(super) fn home(&self, part: Part) -> Result<&ProcessHome, ClusterError> {
         let missing = || {
             ClusterError::from(ProgramError::NoProgram {
@@ -194,7 +190,7 @@ impl Layout {
         self.processes.get(&part).map(|(home, _)| home).ok_or_else(missing)
     }
 
-    /// How to start a part. Writes its configuration file if it has one.
+    /// Writes the part's configuration file if it has one.
     pub(super) fn process(
         &self,
         part: Part,

@@ -1,5 +1,3 @@
-//! The complete argv of every process.
-
 use std::path::Path;
 
 use conformance_contract::kubernetes::Kubernetes;

@@ -1,6 +1,5 @@
-//! Replaces one operator by another, as an upgrade of the chart does. It stops the old operator, applies the
-//! new operator's objects over the old objects, and starts the new operator. In an upgrade of Kubernetes, the
-//! operator stays the same, and the control plane is replaced while the operator is stopped.
+//! As an upgrade of the chart does: applies the new operator's objects over the old ones. In an upgrade of
+//! Kubernetes, the control plane is replaced while the operator is stopped.
 
 use conformance_install::part::Part;
 use conformance_programs::ProgramError;
@@ -10,8 +9,7 @@ use serde_json::Value;
 use super::LocalCluster;
 use crate::{ClusterError, deploy};
 
-/// The kinds of objects that must be deleted if the new operator does not have them. Webhooks without a
-/// server would reject every write. Other leftover objects are harmless.
+/// Webhooks without a server would reject every write. Other leftover objects are harmless.
 const WEBHOOKS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
 impl LocalCluster {

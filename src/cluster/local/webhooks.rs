@@ -15,8 +15,8 @@ use crate::plain_http::NoAnswer;
 const LIMIT: Duration = Duration::from_secs(15);
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Sends requests to each webhook of an operator until it answers. Returns the URL of the first that does
-/// not, and the last error. Stops early if `has_exited`.
+/// Retries until all answer. Otherwise returns the URL of the first that does not, and the last error. Stops
+/// early if `has_exited`.
 pub(super) async fn silent_webhook(
     operator: &Operator,
     home: &OperatorHome,

@@ -1,5 +1,3 @@
-//! Follows a run in a cluster: the logs and the states of its pods, until its Job has ended.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,14 +14,14 @@ use super::pods::{Stage, failure_of, has_ended, share, stage};
 use super::{CONTAINER, SuiteRun};
 use crate::ClusterError;
 
-/// How long a pod may take to be scheduled and to pull its image.
+/// Includes the pull of the image.
 const START: Duration = Duration::from_secs(300);
 /// How long a pod may wait for a reason that rarely resolves itself. Also the limit for the remaining logs.
 const HOPELESS: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_secs(1);
 
 pub trait Follower: Send + Sync {
-    /// Receives a line that a share's pod logged, or a line about the pod. Shares are numbered from 0.
+    /// Shares are numbered from 0.
     fn line(&self, share: usize, text: &str);
 }
 
@@ -68,7 +66,6 @@ pub async fn follow(
             job = changed_jobs.next() => match job {
                 Some(Ok(watcher::Event::Apply(job) | watcher::Event::InitApply(job))) if has_ended(&job) => {
                     progress.ended.job = failure_of(&job);
-                    // Wait a moment for the last log lines.
                     let _ = tokio::time::timeout(HOPELESS, async { while logs.join_next().await.is_some() {} }).await;
                     return Ok(progress.ended);
                 }
@@ -81,7 +78,6 @@ pub async fn follow(
 }
 
 impl Progress {
-    /// Records a changed pod, reports it, and starts to forward its log.
     fn update(&mut self, pod: &Pod, pods: &Api<Pod>, follower: &Arc<dyn Follower>, logs: &mut JoinSet<()>) {
         let (name, share, stage) = (pod.name_any(), share(pod), stage(pod));
         let is_deleted = pod.metadata.deletion_timestamp.is_some() && matches!(stage, Stage::Waits { .. });
@@ -133,7 +129,7 @@ impl Progress {
     }
 }
 
-/// Forwards a pod's log to its end. A broken stream does not end the run.
+/// A broken stream does not end the run.
 async fn forward_log(pods: Api<Pod>, name: String, share: usize, follower: Arc<dyn Follower>) {
     let params = LogParams { follow: true, container: Some(CONTAINER.into()), ..LogParams::default() };
     let lines = match pods.log_stream(&name, &params).await {

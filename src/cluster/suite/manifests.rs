@@ -1,4 +1,4 @@
-//! The objects of a run in a cluster: those of `manifests/suite/`, renamed for the run.
+//! `manifests/suite/`, renamed for the run.
 
 use conformance_contract::names;
 use conformance_programs::ProgramError;
@@ -12,7 +12,6 @@ const NAMESPACE: &str = include_str!("../../../manifests/suite/namespace.yaml");
 const RBAC: &str = include_str!("../../../manifests/suite/rbac.yaml");
 const JOB: &str = include_str!("../../../manifests/suite/job.yaml");
 const INDEXED_JOB: &str = include_str!("../../../manifests/suite/indexed-job.yaml");
-/// The name of all objects in these files.
 const NAME: &str = "grove-conformance";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub struct SuiteRun {
     /// The number of pods among which the cases are split.
     pub shares: usize,
     pub args: Vec<String>,
-    /// The label of nodes that are leased to cases, `KEY=VALUE`. The suite's pods do not run there.
+    /// `KEY=VALUE`. The suite's pods do not run there.
     pub leased_nodes: Option<String>,
 }
 
@@ -38,7 +37,7 @@ impl SuiteRun {
         Ok(objects)
     }
 
-    /// The Job. With several shares, it is an Indexed Job.
+    /// With several shares, it is an Indexed Job.
     pub fn job(&self) -> Result<Value, ClusterError> {
         let text = if self.shares > 1 { INDEXED_JOB } else { JOB };
         let mut job = documents(text)?.into_iter().next().unwrap_or_default();
@@ -121,7 +120,6 @@ mod tests {
         assert_eq!(spec["template"]["spec"]["containers"][0]["image"], "registry.example/suite:1");
     }
 
-    /// Without the run's name and label, two runs would conflict, and `clean` would not find the objects.
     #[test]
     fn every_object_has_the_name_and_the_label_of_the_run() {
         let run = run(2, None);

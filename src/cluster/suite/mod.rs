@@ -1,8 +1,5 @@
-//! Runs the suite inside a cluster, as pods of a Job, one for each share of the cases.
-//!
-//! [`SuiteRun`] builds the objects of such a run from `manifests/suite/`. [`submit`] creates them, [`follow`]
-//! watches the run until it ends, and [`results`] stores the reports of the pods in ConfigMaps and reads them
-//! back. The command line sets the arguments of the pods and merges their reports.
+//! Runs the suite inside a cluster, as pods of a Job, one for each share of the cases. The command line sets
+//! the arguments of the pods and merges their reports.
 
 pub mod follow;
 mod manifests;

@@ -6,7 +6,6 @@ use super::CONTAINER;
 
 /// The label that the Job controller puts on pods of an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// Waiting reasons that rarely resolve themselves.
 const HOPELESS: [&str; 5] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -24,15 +23,13 @@ pub(super) enum Stage {
         reason: String,
         hopeless: bool,
     },
-    /// The pod's container runs on this node.
     Runs(String),
-    /// The pod has stored its results.
     Succeeded,
     /// The pod ended without storing its results, or was removed.
     Failed(String),
 }
 
-/// The share of a pod, from 0. Without an index in the Job, there is only share 0.
+/// From 0.
 pub(super) fn share(pod: &Pod) -> usize {
     pod.labels().get(INDEX).and_then(|index| index.parse().ok()).unwrap_or_default()
 }

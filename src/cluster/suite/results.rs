@@ -1,9 +1,6 @@
-//! Stores the results of a pod in ConfigMaps of its namespace, and reads them back.
-//!
-//! A ConfigMap takes 1 MiB, so an archive is split into smaller chunks, each in a ConfigMap. The head, a
-//! ConfigMap that is written last, has the number of chunks and the archive's digest. Readers ignore chunks
-//! without a head, so a pod that is killed while it stores its results leaves none. The digest does not match
-//! if some chunks belong to an earlier pod of the same share.
+//! Stores the results of a pod in ConfigMaps, which take 1 MiB each. The head is written last and has the
+//! number of chunks and the digest: readers ignore chunks without a head, and the digest does not match if
+//! some chunks belong to an earlier pod of the same share.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +13,9 @@ use sha2::{Digest, Sha256};
 
 use crate::ClusterError;
 
-/// Bytes in a chunk. The rest of 1 MiB is for metadata.
+/// Bytes. The rest of 1 MiB is for metadata.
 const CHUNK: usize = 768 * 1024;
-/// In bytes, for one pod. The API server's small database stores the archives of all pods.
+/// Bytes per pod. The API server's small database stores the archives of all pods.
 pub const LIMIT: usize = 8 * 1024 * 1024;
 const HEAD: &str = "conformance.grove.io/results";
 const KEY: &str = "results";
@@ -26,11 +23,11 @@ const KEY: &str = "results";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
-    /// The share of the run, from 0.
+    /// From 0.
     pub index: usize,
     pub shares: usize,
     pub chunks: usize,
-    /// SHA-256 of the archive, in hexadecimal.
+    /// In hexadecimal.
     pub sha256: String,
     /// A text that lists what the archive omits to save space.
     #[serde(default, skip_serializing_if = "Option::is_none")]

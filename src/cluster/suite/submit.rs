@@ -1,4 +1,4 @@
-//! Creates a run in a cluster, and removes it. Checks the user's rights before it creates anything.
+//! Checks the user's rights before it creates anything.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,7 +15,6 @@ use crate::rights::{Right, granted};
 use crate::sweep::{self, RunLabel};
 use crate::{ClusterError, deploy};
 
-/// The rights of the user who submits a run: verbs, API group, resource.
 const NEEDED: [(&[&str], &str, &str); 10] = [
     (&["create", "list", "delete"], "", "namespaces"),
     (&["create"], "", "serviceaccounts"),
@@ -33,8 +32,7 @@ const PODS_DELETED: Duration = Duration::from_secs(150);
 /// Annotation of a run's namespace: the label of the nodes that it leases.
 const LEASED_NODES: &str = "conformance.grove.io/nodes-where";
 
-/// Checks that the client's user has all these rights, and with a dry run also those of the pods. Kubernetes
-/// does not let a user grant rights that the user does not have.
+/// Includes those of the pods: Kubernetes does not let a user grant rights that the user does not have.
 pub async fn check_rights(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let right = |verb: &'static str, group: &str, resource: &str| Right {
         verb,
@@ -58,8 +56,7 @@ pub async fn check_rights(client: &Client, run: &SuiteRun) -> Result<(), Cluster
     Ok(())
 }
 
-/// Creates the run's namespace, RBAC objects and Job. [`remove`] deletes them regardless of the outcome.
-/// Fails if another run leases the same nodes.
+/// [`remove`] deletes the objects regardless of the outcome. Fails if another run leases the same nodes.
 pub async fn submit(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     for mut object in run.rights()? {
         let is_namespace = object["kind"] == "Namespace";
@@ -74,8 +71,8 @@ pub async fn submit(client: &Client, run: &SuiteRun) -> Result<(), ClusterError>
     deploy::create_unless_exists(client, &run.job()?).await
 }
 
-/// Fails if an older run leases nodes with the same label, because each run would lease all of them. The
-/// namespace shows the age of a run in seconds. If two runs have the same age, the name decides.
+/// The older run wins, because each would lease all nodes. If two runs have the same age in seconds, the name
+/// decides.
 async fn check_nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let Some(label) = &run.leased_nodes else { return Ok(()) };
     let namespaces: Api<Namespace> = Api::all(client.clone());

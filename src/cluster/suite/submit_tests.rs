@@ -7,8 +7,7 @@ use tower_test::mock;
 
 use super::*;
 
-/// An API server with these namespaces of runs. It grants every right except `denied`, and refuses to grant a
-/// ClusterRole if it is `strict`. The log has its create requests.
+/// Grants every right except `denied`, and refuses to grant a ClusterRole if it is `strict`.
 fn client(
     denied: &'static str,
     strict: bool,

@@ -1,8 +1,5 @@
-//! Configures a leased node for a case, and restores it afterwards.
-//!
-//! A case requests labels, a taint, and a number of GPUs. In a cluster of the harness, the fake GPU plugin
-//! reads that number from a label, and the kubelet then advertises it. No API client can set the `pods` that
-//! a kubelet advertises, so the extended resource [`SLOTS`] replaces them if their number matters.
+//! Configures a leased node for a case, and restores it afterwards. No API client can set the `pods` that a
+//! kubelet advertises, so the extended resource [`SLOTS`] replaces them if their number matters.
 
 use std::time::Duration;
 
@@ -28,8 +25,7 @@ const TRIES: u32 = 5;
 const PODS_DELETED: Duration = Duration::from_secs(60);
 
 impl Workers {
-    /// Configures a leased node as the case requests, with [`SLOTS`] if its pods are `scarce`. Returns the
-    /// request with the name of the node.
+    /// Returns the request with the name of the node, which has [`SLOTS`] if its pods are `scarce`.
     pub(super) async fn configure(
         &self,
         worker: Worker,
@@ -46,8 +42,8 @@ impl Workers {
             self.set_slots(&worker.name, Some(node.pods)).await?;
             self.advertised(&worker.name, SLOTS, node.pods).await?;
         }
-        // Set the taint last, because only pods of the case tolerate it. Pods that wait already could
-        // otherwise be bound to GPUs that the node is about to lose.
+        // Only pods of the case tolerate the taint. Pods that wait already could otherwise be bound to GPUs
+        // that the node is about to lose.
         if let Some(real) = &self.real {
             let labels = node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
             real.limit_free_gpus(&worker.name, node.gpus).await?;
@@ -61,7 +57,6 @@ impl Workers {
 
     /// Labels a node of the harness's own cluster, and waits until its kubelet advertises the requested GPUs.
     async fn set_labels(&self, worker: &Worker, node: &NodeSpec) -> Result<(), ClusterError> {
-        // Remove the topology domains that the case does not know.
         let mut labels: Map<String, Value> = worker
             .before
             .labels
@@ -75,7 +70,6 @@ impl Workers {
         self.advertised(&worker.name, GPU, node.gpus).await
     }
 
-    /// Waits until a kubelet advertises this amount of a resource.
     pub(super) async fn advertised(
         &self,
         node: &str,
@@ -158,7 +152,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Waits until a node matches its record. A timeout reports each field that differs.
+    /// A timeout reports each field that differs.
     async fn until_restored(&self, worker: &Worker, limit: Duration) -> Result<(), ClusterError> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let owner = if self.real.is_some() { Owner::User } else { Owner::Harness };

@@ -1,9 +1,6 @@
-//! Real nodes, leased to one case at a time.
-//!
-//! The harness configures a leased node as the case requests ([`configuration`]). It recorded the state of
-//! the node before the first lease ([`NodeState`]). When a case has ended and its pods are deleted from the
-//! node, the harness restores every recorded field and reads it back. A node that cannot be restored is never
-//! leased again. If a node differs from its record when it is leased, the case ends in an error.
+//! Real nodes, leased to one case at a time. After a case, the harness restores the recorded state of a node
+//! ([`NodeState`]) and reads it back. A node that cannot be restored is never leased again. If a node differs
+//! from its record when it is leased, the case ends in an error.
 
 mod configuration;
 #[cfg(test)]
@@ -61,8 +58,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// The nodes with `label` of a cluster of the harness. Waits until each advertises the GPUs that its
-    /// label [`GPUS`] requests.
+    /// In a cluster of the harness. Waits until each node advertises the GPUs of its label [`GPUS`].
     pub async fn with_label(client: Client, label: &str) -> Result<Self, ClusterError> {
         let workers = Self::new(client.clone(), None, []);
         let nodes: Api<Node> = Api::all(client);
@@ -110,7 +106,7 @@ impl Workers {
         self.client.clone()
     }
 
-    /// How many GPUs each node can have; `None` without a limit.
+    /// `None` without a limit.
     pub fn gpus(&self) -> Option<u32> {
         self.real.as_ref().map(|real| real.gpus)
     }
@@ -119,8 +115,8 @@ impl Workers {
         *self.size.borrow()
     }
 
-    /// Waits until `count` nodes are free and reserves them for a pool. Reservations are served in order, so
-    /// a large one cannot starve. Fails as soon as fewer than `count` nodes can be leased.
+    /// Served in order, so a large reservation cannot starve. Fails as soon as fewer than `count` nodes can
+    /// be leased.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         let mut size = self.size.subscribe();
         let wanted = u32::try_from(count).unwrap_or(u32::MAX);
@@ -176,8 +172,8 @@ impl Workers {
         Ok(leased)
     }
 
-    /// Waits until no pod of the case runs on a pool's nodes, and restores them, each independently of the
-    /// others. A node that cannot be restored is never leased again. Returns the first error.
+    /// Waits until no pod of the case runs on the nodes, and restores each independently. A node that cannot
+    /// be restored is never leased again.
     pub async fn release(&self, pool: &str) -> Result<(), ClusterError> {
         let Some(Lease { permits, workers }) = self.leases.lock().remove(pool) else { return Ok(()) };
         let left = workers.iter().map(|worker| worker.name.clone()).collect();
@@ -204,8 +200,8 @@ impl Workers {
     }
 }
 
-/// Nodes that are being restored. If an error or a cancelled future drops this early, the remaining nodes are
-/// never leased again. Their permits are removed too, so there are never more permits than nodes.
+/// If an error or a cancelled future drops this early, the remaining nodes are never leased again, and their
+/// permits are removed.
 struct Returning<'a> {
     to: &'a Workers,
     permits: OwnedSemaphorePermit,

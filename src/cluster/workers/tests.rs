@@ -1,5 +1,3 @@
-//! Reservations and leases of nodes, on a fake API server.
-
 use http::{Method, Request, Response};
 use kube::client::Body;
 use serde_json::{Value, json};
