@@ -49,9 +49,13 @@ impl Programs {
     }
 
     fn of(&self, part: Part, kubernetes: Kubernetes) -> Result<&Program, ProgramError> {
-        let replaced = self.replaced.iter().filter(|(version, _)| *version == kubernetes);
-        let mut found = replaced.filter_map(|(_, toolbox)| toolbox.get(part.program()).ok());
-        found.next().map_or_else(|| self.toolbox.get(part.program()), Ok)
+        if let Some((version, replaced)) = &self.replaced
+            && *version == kubernetes
+            && let Ok(program) = replaced.get(part.program())
+        {
+            return Ok(program);
+        }
+        self.toolbox.get(part.program())
     }
 }
 
