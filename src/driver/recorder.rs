@@ -27,7 +27,7 @@ pub use self::health::RecorderError;
 pub use self::logs::{Keep, Tracked};
 use self::logs::{Listed, Logs};
 use self::served_kind::ServedKind;
-use self::watching::{Watching, api_versions, list};
+use self::watching::{Watching, first_api_versions, list};
 
 const LIST_RETRIES: usize = 3;
 
@@ -75,7 +75,7 @@ impl Recorder {
         let is_installed =
             |kind: &Kind| kind.scheduler.is_none_or(|scheduler| schedulers.contains(&scheduler));
         let mut last = "no response".to_owned();
-        let served = tokio::time::timeout(limit, api_versions(&client, &mut last)).await;
+        let served = tokio::time::timeout(limit, first_api_versions(&client, &mut last)).await;
         let served = served.map_err(|_| RecorderError::NotReady {
             what: "the API groups".into(),
             seconds: limit.as_secs(),

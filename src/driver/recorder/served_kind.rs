@@ -1,9 +1,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use conformance_history::Kind;
 use kube::Client;
 use parking_lot::Mutex;
+use tokio::time::timeout;
+
+/// Clients have no read timeout, because watches stay open for minutes.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// A watched kind, in the version that the API server serves. An upgrade of the control plane changes it.
 #[derive(Debug, Clone)]
@@ -24,13 +29,17 @@ impl ServedKind {
         if known.len() < 2 {
             return;
         }
-        let Ok(groups) = client.list_api_groups().await else { return };
-        let versions = groups.groups.into_iter().flat_map(|group| group.versions);
-        let served: BTreeSet<String> = versions.map(|version| version.group_version).collect();
+        let Ok(Ok(served)) = timeout(ANSWER, api_versions(client)).await else { return };
         if let Some(now) = known.into_iter().find(|kind| served.contains(kind.api_version)) {
             *self.0.lock() = now;
         }
     }
+}
+
+/// Every served `GROUP/VERSION`.
+pub(super) async fn api_versions(client: &Client) -> kube::Result<BTreeSet<String>> {
+    let versions = client.list_api_groups().await?.groups.into_iter().flat_map(|group| group.versions);
+    Ok(versions.map(|version| version.group_version).collect())
 }
 
 #[cfg(test)]

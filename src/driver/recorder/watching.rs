@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::health::Health;
 use super::logs::Logs;
-use super::served_kind::ServedKind;
+use super::served_kind::{ServedKind, api_versions};
 
 /// A restarted API server is soon ready.
 const SHORT_PAUSE: Duration = Duration::from_millis(200);
@@ -86,7 +86,7 @@ impl Watching {
                 Resume::NotServed => {
                     from = Some(version);
                     served.look_up(&self.client).await;
-                    pause(0).await;
+                    sleep(SHORT_PAUSE).await;
                 }
                 Resume::Retry(failures) => {
                     from = Some(version);
@@ -155,13 +155,10 @@ async fn pause(failures: u32) {
 }
 
 /// Retries until the API server answers; `last` is the last error.
-pub(super) async fn api_versions(client: &Client, last: &mut String) -> BTreeSet<String> {
+pub(super) async fn first_api_versions(client: &Client, last: &mut String) -> BTreeSet<String> {
     loop {
-        match client.list_api_groups().await {
-            Ok(groups) => {
-                let versions = groups.groups.into_iter().flat_map(|group| group.versions);
-                return versions.map(|version| version.group_version).collect();
-            }
+        match api_versions(client).await {
+            Ok(versions) => return versions,
             Err(error) => {
                 *last = error.to_string();
                 sleep(SHORT_PAUSE).await;
