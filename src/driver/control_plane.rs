@@ -65,10 +65,8 @@ fn needs_restart(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if may_evict && (a.preempts, a.reclaims) != (b.preempts, b.reclaims) {
         return true;
     }
-    if a.start_settings(part).plugins_off != b.start_settings(part).plugins_off {
-        return true;
-    }
-    if part.scheduler() == Some(volcano::SCHEDULER) && a.further_plugins != b.further_plugins {
+    let (before, after) = (a.start_settings(part), b.start_settings(part));
+    if (before.plugins_off, before.further_plugins) != (after.plugins_off, after.further_plugins) {
         return true;
     }
     let has_other_api = (&a.api_gates, &a.runtime_config) != (&b.api_gates, &b.runtime_config);
@@ -263,6 +261,10 @@ mod tests {
     #[case::preemption(|spec: &mut ClusterSpec| spec.preempts = true, &[])]
     #[case::flag(
         |spec: &mut ClusterSpec| spec.plugins_off.push((Scheduler::KUBE, "f".into())),
+        &[Part::KUBE_SCHEDULER]
+    )]
+    #[case::plugin(
+        |spec: &mut ClusterSpec| spec.further_plugins.push((Scheduler::KUBE, "p")),
         &[Part::KUBE_SCHEDULER]
     )]
     #[case::reclaim(|spec: &mut ClusterSpec| spec.reclaims = true, &[])]
