@@ -34,7 +34,7 @@ impl TestContext {
         let further = vec![(volcano::SCHEDULER, volcano::PROPORTION)];
         self.local()?.respecify(|spec| spec.further_plugins = further);
         self.start_scheduler().await?;
-        let capability = json!({"nvidia.com/gpu": gpus.to_string()});
+        let capability = json!({names::GPU: gpus.to_string()});
         let spec = json!({"reclaimable": true, "weight": 1, "capability": capability});
         self.open_volcano_queue(name, &spec).await
     }
@@ -58,10 +58,8 @@ impl TestContext {
             return self.create(KAI_QUEUE, &queue).await.map(drop);
         }
         let deserved = json!({names::GPU: gpus.to_string()});
-        let queue = json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
-            "metadata": {"name": name}, "spec": {"reclaimable": true, "weight": 1, "deserved": deserved}});
-        self.create(QUEUE, &queue).await?;
-        self.set_queue_state(name, "Open").await
+        let spec = json!({"reclaimable": true, "weight": 1, "deserved": deserved});
+        self.open_volcano_queue(name, &spec).await
     }
 
     pub async fn close_queue(&self, name: &str) -> Result<(), Stop> {
