@@ -4,7 +4,7 @@ use conformance_cluster::local::LocalCluster;
 use conformance_history::MarkName;
 use conformance_install::part::Part;
 use conformance_programs::{memory_in_use, peak_memory, processor_time};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::context::{Stop, TestContext};
 
@@ -28,17 +28,18 @@ impl Usage {
 }
 
 impl TestContext {
-    /// The mark is `{"processorSeconds", "megabytes"}`.
+    /// The mark is `{"processorSeconds", "megabytes"}`, or empty if a process does not run.
     pub fn record_scheduler_usage(&self, mark: MarkName) -> Result<(), Stop> {
         let cluster = self.local()?;
-        let (mut processor, mut bytes) = (Duration::ZERO, 0_u64);
+        let (mut processor, mut bytes, mut all_run) = (Duration::ZERO, 0_u64, true);
         for part in cluster.spec().parts_of(self.target.scheduler()) {
             let usage = Usage::of(cluster, part);
             processor += usage.processor;
             bytes += usage.private_bytes;
+            all_run &= usage.private_bytes > 0;
         }
         let used = json!({"processorSeconds": processor.as_secs_f64(), "megabytes": bytes as f64 / 1e6});
-        self.mark(mark, used);
+        self.mark(mark, if all_run { used } else { Value::Null });
         Ok(())
     }
 }
