@@ -146,7 +146,7 @@ pub fn components_for(
 /// The programs of a local control plane that belong to this version of Kubernetes.
 pub fn control_plane(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
     catalogue(kubernetes).filter(|component| {
-        component.module.name.starts_with("kubernetes-")
+        component.is_of_kubernetes()
             && matches!(component.purpose, Purpose::ControlPlane | Purpose::Scheduler(_))
     })
 }

@@ -227,7 +227,8 @@ fn objects() -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gates::Gates;
+    use crate::cluster_spec::ClusterSpec;
+    use crate::part::Part;
     use crate::schedulers::tests::home;
 
     #[test]
@@ -244,19 +245,12 @@ mod tests {
     fn the_flush_has_its_own_interval_if_the_flag_is_left_out() {
         let folder = tempfile::tempdir().unwrap();
         let home = ProcessHome { folder: folder.path().to_owned(), ..home("koord-scheduler") };
-        let gates = Gates::default();
-        let has_flag = |off: &[&'static str]| {
-            let settings = StartSettings {
-                gates: &gates,
-                plugins_off: off.to_vec(),
-                stands_in_for: Vec::new(),
-                stale_gangs_for: None,
-                preempts: false,
-                reclaims: false,
-                further_plugins: Vec::new(),
-                configuration: None,
-            };
-            start(&home, &settings).unwrap().args.iter().any(|arg| arg.starts_with(FLUSH))
+        let part = Part::all().find(|part| part.scheduler() == Some(SCHEDULER)).unwrap();
+        let has_flag = |off: &[&str]| {
+            let plugins_off = off.iter().map(|flag| (SCHEDULER, (*flag).to_owned())).collect();
+            let spec = ClusterSpec { plugins_off, ..ClusterSpec::default() };
+            let args = start(&home, &spec.start_settings(part)).unwrap().args;
+            args.iter().any(|arg| arg.starts_with(FLUSH))
         };
         assert!(has_flag(&[]));
         assert!(!has_flag(&[FLUSH]));
