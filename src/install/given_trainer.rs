@@ -1,5 +1,5 @@
-//! A Kubeflow Trainer that the user gives: its program and manifests, from a folder (`--component
-//! trainer-controller-manager=DIR`) or a checkout (`src:DIR`). It runs with the pinned JobSet.
+//! A Kubeflow Trainer that the user gives, as a folder with its program and manifests
+//! (`--component trainer-controller-manager=DIR`) or a checkout (`src:DIR`). It runs with the pinned JobSet.
 
 use std::path::{Path, PathBuf};
 

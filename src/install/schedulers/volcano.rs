@@ -95,7 +95,8 @@ pub(super) const CRDS: ModuleCrds = ModuleCrds {
 /// In addition to the framework ([`super::rbac::FRAMEWORK`]), from Volcano 1.15.1. Its informers are those of
 /// `addEventHandler` in `pkg/scheduler/cache/cache.go`; its writes are those of that file, of
 /// `framework/session.go` and of the plugins of [`configuration`]. It writes no ResourceClaims, because the
-/// predicate of DynamicResourceAllocation is off by default.
+/// predicate of DynamicResourceAllocation is off by default. The ClusterRole in its chart
+/// (`installer/helm/chart/volcano/templates/scheduler.yaml`) has more rights.
 pub(super) const RIGHTS: &[Right] = &[
     Right::read("", &["resourcequotas"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
