@@ -108,8 +108,10 @@ pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError>
     }
 }
 
-/// Removes the finalizers of an object, so that a deletion waits for nothing. It may already be deleted.
-pub async fn remove_finalizers(client: &Client, object: &Value) -> Result<(), ClusterError> {
+/// Like [`delete`], without waiting for finalizers. Removes them from an object that is already being deleted,
+/// because no controller can add them again to such an object.
+pub(crate) async fn delete_despite_finalizers(client: &Client, object: &Value) -> Result<(), ClusterError> {
+    delete(client, object).await?;
     let (api, kind, name) = api_of(client, object);
     let none = json!({"metadata": {"finalizers": null}});
     match api.patch(&name, &PatchParams::default(), &Patch::Merge(&none)).await {
@@ -206,5 +208,35 @@ pub async fn established(client: &Client, name: &str) -> Result<(), ClusterError
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(not_ready(error.to_string())),
         Err(_) => Err(not_ready("not established".into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+    use tower_test::mock;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn finalizers_are_removed_after_the_deletion_request() {
+        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
+        let metadata = json!({"name": "a", "namespace": "n"});
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        let answer = object.to_string().into_bytes();
+        let requests = Arc::<Mutex<Vec<String>>>::default();
+        let seen = requests.clone();
+        tokio::spawn(async move {
+            while let Some((request, send)) = handle.next_request().await {
+                seen.lock().unwrap().push(request.method().to_string());
+                let body = Body::from(answer.clone());
+                send.send_response(Response::builder().status(200).body(body).unwrap());
+            }
+        });
+        delete_despite_finalizers(&Client::new(service, "default"), &object).await.unwrap();
+        assert_eq!(*requests.lock().unwrap(), ["DELETE", "PATCH"]);
     }
 }

@@ -28,10 +28,8 @@ impl LocalCluster {
             for mut object in list["items"].as_array_mut().map(std::mem::take).unwrap_or_default() {
                 object["apiVersion"] = kind.api_version.into();
                 object["kind"] = kind.kind().into();
-                // The finalizer of a PodGroup stays as long as its pods, which must not be deleted. No controller
-                // can add it again to an object that is being deleted.
-                deploy::delete(&client, &object).await?;
-                deploy::remove_finalizers(&client, &object).await?;
+                // The finalizer of a PodGroup stays as long as its pods, which must not be deleted.
+                deploy::delete_despite_finalizers(&client, &object).await?;
                 any = true;
             }
         }
