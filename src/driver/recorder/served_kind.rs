@@ -79,4 +79,13 @@ mod tests {
         watched.look_up(&Client::new(service, "default")).await;
         assert_eq!(watched.get().api_version, expected);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_up_ends_if_the_server_never_answers() {
+        let (service, _handle) = mock::pair::<Request<Body>, Response<Body>>();
+        let known = *Kind::named("PodGroup").unwrap();
+        let watched = ServedKind::new(known);
+        watched.look_up(&Client::new(service, "default")).await;
+        assert_eq!(watched.get().api_version, known.api_version);
+    }
 }
