@@ -59,49 +59,40 @@ async fn listed(client: &Client, kind: &GroupVersionKind, plural: &str) -> Resul
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use http::{Request, Response};
-    use kube::client::Body;
-    use tower_test::mock;
-
     use super::*;
+    use crate::testing::api_server;
 
     /// A server with two Nodes in two pages, and its requests. It serves devices if it `has_devices`.
     fn server(has_devices: bool, rejects: bool) -> (Client, Arc<Mutex<Vec<String>>>) {
-        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let requests = Arc::<Mutex<Vec<String>>>::default();
         let seen = requests.clone();
-        tokio::spawn(async move {
-            while let Some((request, send)) = handle.next_request().await {
-                let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
-                seen.lock().unwrap().push(format!("{} {path}", request.method()));
-                let node =
-                    |name: &str| json!({"metadata": {"name": name}, "status": {"capacity": {"cpu": "8"}}});
-                let list = |items: Value, next: &str| {
-                    let metadata = json!({"continue": next});
-                    (200, json!({"apiVersion": "v1", "kind": "List", "metadata": metadata, "items": items}))
-                };
-                let failure = json!({"kind": "Status", "status": "Failure", "message": "no"});
-                let status = |code: u16, reason: &str| {
-                    let mut body = failure.clone();
-                    body["code"] = code.into();
-                    body["reason"] = reason.into();
-                    (code, body)
-                };
-                let (code, body) = match path {
-                    _ if rejects => status(403, "Forbidden"),
-                    "/api/v1/nodes" if query.contains("continue=more") => list(json!([node("b")]), ""),
-                    "/api/v1/nodes" => list(json!([node("a")]), "more"),
-                    "/apis/resource.k8s.io/v1/resourceslices" if has_devices => {
-                        list(json!([{"metadata": {"name": "s"}, "spec": {"driver": "d"}}]), "")
-                    }
-                    "/apis/resource.k8s.io/v1/deviceclasses" if has_devices => list(json!([]), ""),
-                    _ => status(404, "NotFound"),
-                };
-                let body = Body::from(body.to_string().into_bytes());
-                send.send_response(Response::builder().status(code).body(body).unwrap());
+        let client = api_server(move |method, uri, _| {
+            let (path, query) = (uri.path(), uri.query().unwrap_or_default());
+            seen.lock().unwrap().push(format!("{method} {path}"));
+            let node = |name: &str| json!({"metadata": {"name": name}, "status": {"capacity": {"cpu": "8"}}});
+            let list = |items: Value, next: &str| {
+                let metadata = json!({"continue": next});
+                (200, json!({"apiVersion": "v1", "kind": "List", "metadata": metadata, "items": items}))
+            };
+            let failure = json!({"kind": "Status", "status": "Failure", "message": "no"});
+            let status = |code: u16, reason: &str| {
+                let mut body = failure.clone();
+                body["code"] = code.into();
+                body["reason"] = reason.into();
+                (code, body)
+            };
+            match path {
+                _ if rejects => status(403, "Forbidden"),
+                "/api/v1/nodes" if query.contains("continue=more") => list(json!([node("b")]), ""),
+                "/api/v1/nodes" => list(json!([node("a")]), "more"),
+                "/apis/resource.k8s.io/v1/resourceslices" if has_devices => {
+                    list(json!([{"metadata": {"name": "s"}, "spec": {"driver": "d"}}]), "")
+                }
+                "/apis/resource.k8s.io/v1/deviceclasses" if has_devices => list(json!([]), ""),
+                _ => status(404, "NotFound"),
             }
         });
-        (Client::new(service, "default"), requests)
+        (client, requests)
     }
 
     #[tokio::test]

@@ -215,28 +215,21 @@ pub async fn established(client: &Client, name: &str) -> Result<(), ClusterError
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use http::{Request, Response};
-    use kube::client::Body;
-    use tower_test::mock;
-
     use super::*;
+    use crate::testing::api_server;
 
     #[tokio::test]
     async fn finalizers_are_removed_after_the_deletion_request() {
-        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let metadata = json!({"name": "a", "namespace": "n"});
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
-        let answer = object.to_string().into_bytes();
+        let answer = object.clone();
         let requests = Arc::<Mutex<Vec<String>>>::default();
         let seen = requests.clone();
-        tokio::spawn(async move {
-            while let Some((request, send)) = handle.next_request().await {
-                seen.lock().unwrap().push(request.method().to_string());
-                let body = Body::from(answer.clone());
-                send.send_response(Response::builder().status(200).body(body).unwrap());
-            }
+        let client = api_server(move |method, _, _| {
+            seen.lock().unwrap().push(method.to_string());
+            (200, answer.clone())
         });
-        delete_despite_finalizers(&Client::new(service, "default"), &object).await.unwrap();
+        delete_despite_finalizers(&client, &object).await.unwrap();
         assert_eq!(*requests.lock().unwrap(), ["DELETE", "PATCH"]);
     }
 }

@@ -27,6 +27,8 @@ mod served;
 pub mod shared;
 pub mod suite;
 pub mod sweep;
+#[cfg(test)]
+mod testing;
 mod volcano_queue;
 pub mod workers;
 

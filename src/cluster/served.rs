@@ -76,48 +76,38 @@ impl Served {
 
 #[cfg(test)]
 mod tests {
-    use http::{Request, Response};
-    use kube::client::Body;
-    use serde_json::{Value, json};
-    use tower_test::mock;
+    use serde_json::json;
 
     use super::*;
+    use crate::testing::api_server;
 
     /// An API server that serves pods and PodGangs, and grants every right that is not in `denied`.
     fn client(denied: &'static [&'static str]) -> Client {
-        let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
-        tokio::spawn(async move {
-            while let Some((request, send)) = handle.next_request().await {
-                let resources = |group_version: &str, plural: &str, kind: &str| {
-                    json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": [
-                        {"name": plural, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["list"]}]})
-                };
-                let path = request.uri().path().to_owned();
-                let body = match path.as_str() {
-                    "/apis" => json!({"kind": "APIGroupList", "groups": [{"name": "scheduler.grove.io",
-                        "versions": [{"groupVersion": "scheduler.grove.io/v1alpha1", "version": "v1alpha1"}]}]}),
-                    "/api" => {
-                        json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
-                    }
-                    "/api/v1" => resources("v1", "pods", "Pod"),
-                    "/apis/scheduler.grove.io/v1alpha1" => {
-                        resources("scheduler.grove.io/v1alpha1", "podgangs", "PodGang")
-                    }
-                    _ => {
-                        let raw = request.into_body().collect_bytes().await.unwrap();
-                        let mut review: Value = serde_json::from_slice(&raw).unwrap();
-                        let asked = &review["spec"]["resourceAttributes"];
-                        let part = |key: &str| asked[key].as_str().unwrap_or_default();
-                        let words = format!("{} {}/{}", part("verb"), part("resource"), part("subresource"));
-                        review["status"] = json!({"allowed": !denied.contains(&words.as_str())});
-                        review
-                    }
-                };
-                let body = Body::from(body.to_string().into_bytes());
-                send.send_response(Response::builder().status(200).body(body).unwrap());
-            }
-        });
-        Client::new(service, "default")
+        api_server(move |_, uri, mut body| {
+            let resources = |group_version: &str, plural: &str, kind: &str| {
+                json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": [
+                    {"name": plural, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["list"]}]})
+            };
+            let answer = match uri.path() {
+                "/apis" => json!({"kind": "APIGroupList", "groups": [{"name": "scheduler.grove.io",
+                    "versions": [{"groupVersion": "scheduler.grove.io/v1alpha1", "version": "v1alpha1"}]}]}),
+                "/api" => {
+                    json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
+                }
+                "/api/v1" => resources("v1", "pods", "Pod"),
+                "/apis/scheduler.grove.io/v1alpha1" => {
+                    resources("scheduler.grove.io/v1alpha1", "podgangs", "PodGang")
+                }
+                _ => {
+                    let asked = &body["spec"]["resourceAttributes"];
+                    let part = |key: &str| asked[key].as_str().unwrap_or_default();
+                    let words = format!("{} {}/{}", part("verb"), part("resource"), part("subresource"));
+                    body["status"] = json!({"allowed": !denied.contains(&words.as_str())});
+                    body
+                }
+            };
+            (200, answer)
+        })
     }
 
     #[rstest::rstest]

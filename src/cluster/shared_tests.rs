@@ -1,10 +1,9 @@
 use std::sync::{Arc, Mutex};
 
-use http::{Method, Request, Response};
-use kube::client::Body;
-use tower_test::mock;
+use http::Method;
 
 use super::*;
+use crate::testing::api_server;
 
 const KEY: &str = "conformance.grove.io/run";
 
@@ -62,18 +61,7 @@ fn without_version(patch: &Value) -> Value {
 }
 
 fn client(server: Arc<Mutex<Server>>) -> Client {
-    let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
-    tokio::spawn(async move {
-        while let Some((request, send)) = handle.next_request().await {
-            let method = request.method().clone();
-            let raw = request.into_body().collect_bytes().await.unwrap();
-            let body = serde_json::from_slice(&raw).unwrap_or_default();
-            let (code, answer) = server.lock().unwrap().answer(&method, &body);
-            let answer = Body::from(answer.to_string().into_bytes());
-            send.send_response(Response::builder().status(code).body(answer).unwrap());
-        }
-    });
-    Client::new(service, "default")
+    api_server(move |method, _, body| server.lock().unwrap().answer(method, &body))
 }
 
 fn binding() -> Value {

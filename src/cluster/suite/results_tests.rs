@@ -1,55 +1,43 @@
 use std::sync::{Arc, Mutex};
 
-use http::{Method, Request, Response};
-use kube::client::Body;
+use http::Method;
 use rstest::rstest;
 use serde_json::{Value, json};
-use tower_test::mock;
 
 use super::*;
+use crate::testing::api_server;
 
 type Maps = Arc<Mutex<BTreeMap<String, Value>>>;
 
 /// An API server that stores ConfigMaps. As in a real one, creating a ConfigMap of more than 1 MiB fails.
 fn client(maps: Maps) -> Client {
-    let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
-    tokio::spawn(async move {
-        while let Some((request, send)) = handle.next_request().await {
-            let name = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
-            let method = request.method().clone();
-            let raw = request.into_body().collect_bytes().await.unwrap();
-            let mut maps = maps.lock().unwrap();
-            let missing = json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": ""});
-            let (code, answer) = match method {
-                Method::POST => {
-                    let created: ConfigMap = serde_json::from_slice(&raw).unwrap();
-                    let bytes: usize =
-                        created.binary_data.iter().flatten().map(|(_, bytes)| bytes.0.len()).sum();
-                    assert!(bytes < 1024 * 1024, "{bytes}");
-                    let created = serde_json::to_value(created).unwrap();
-                    let name = created["metadata"]["name"].as_str().unwrap().to_owned();
-                    assert!(maps.insert(name, created.clone()).is_none(), "the ConfigMap existed");
-                    (201, created)
-                }
-                Method::DELETE => match maps.remove(&name) {
-                    Some(_) => (200, json!({"kind": "Status", "status": "Success"})),
-                    None => (404, missing),
-                },
-                _ if name == "configmaps" => {
-                    let heads = maps.values().filter(|map| map["metadata"]["labels"][HEAD] == "head");
-                    let heads: Vec<_> = heads.cloned().collect();
-                    (
-                        200,
-                        json!({"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {}, "items": heads}),
-                    )
-                }
-                _ => maps.get(&name).map_or((404, missing), |map| (200, map.clone())),
-            };
-            let body = Body::from(answer.to_string().into_bytes());
-            send.send_response(Response::builder().status(code).body(body).unwrap());
+    api_server(move |method, uri, body| {
+        let name = uri.path().rsplit('/').next().unwrap_or_default().to_owned();
+        let mut maps = maps.lock().unwrap();
+        let missing =
+            json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": ""});
+        match *method {
+            Method::POST => {
+                let created: ConfigMap = serde_json::from_value(body).unwrap();
+                let bytes: usize = created.binary_data.iter().flatten().map(|(_, bytes)| bytes.0.len()).sum();
+                assert!(bytes < 1024 * 1024, "{bytes}");
+                let created = serde_json::to_value(created).unwrap();
+                let name = created["metadata"]["name"].as_str().unwrap().to_owned();
+                assert!(maps.insert(name, created.clone()).is_none(), "the ConfigMap existed");
+                (201, created)
+            }
+            Method::DELETE => match maps.remove(&name) {
+                Some(_) => (200, json!({"kind": "Status", "status": "Success"})),
+                None => (404, missing),
+            },
+            _ if name == "configmaps" => {
+                let heads = maps.values().filter(|map| map["metadata"]["labels"][HEAD] == "head");
+                let heads: Vec<_> = heads.cloned().collect();
+                (200, json!({"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {}, "items": heads}))
+            }
+            _ => maps.get(&name).map_or((404, missing), |map| (200, map.clone())),
         }
-    });
-    Client::new(service, "default")
+    })
 }
 
 fn archive(bytes: usize, seed: u8) -> Vec<u8> {

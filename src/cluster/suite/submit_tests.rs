@@ -1,11 +1,10 @@
 use std::sync::{Arc, Mutex};
 
-use http::{Method, Request, Response};
-use kube::client::Body;
+use http::Method;
 use serde_json::{Value, json};
-use tower_test::mock;
 
 use super::*;
+use crate::testing::api_server;
 
 /// Grants every right except `denied`, and refuses to grant a ClusterRole if it is `strict`.
 fn client(
@@ -14,40 +13,30 @@ fn client(
     namespaces: Vec<Value>,
     log: Arc<Mutex<Vec<String>>>,
 ) -> Client {
-    let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
-    tokio::spawn(async move {
-        while let Some((request, send)) = handle.next_request().await {
-            let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-            let query = request.uri().query().unwrap_or_default().to_owned();
-            let raw = request.into_body().collect_bytes().await.unwrap();
-            let mut body: Value = serde_json::from_slice(&raw).unwrap_or_default();
-            let (mut code, mut answer) = (200, json!({}));
-            if path.ends_with("selfsubjectaccessreviews") {
-                let asked = &body["spec"]["resourceAttributes"];
-                let words =
-                    format!("{} {}", asked["verb"].as_str().unwrap(), asked["resource"].as_str().unwrap());
-                body["status"] = json!({"allowed": words != denied});
-                answer = body;
-            } else if method == Method::GET {
-                answer =
-                    json!({"kind": "NamespaceList", "apiVersion": "v1", "metadata": {}, "items": namespaces});
-            } else if query.contains("dryRun=All") && strict {
-                code = 403;
-                answer = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403,
-                    "message": "user is attempting to grant RBAC permissions not currently held"});
-            } else {
-                let dry = if query.contains("dryRun=All") { " (dry run)" } else { "" };
-                let name = body["metadata"]["name"].as_str().unwrap_or_default();
-                log.lock()
-                    .unwrap()
-                    .push(format!("{} {name}{dry}", body["kind"].as_str().unwrap_or_default()));
-                answer.clone_from(&body);
-            }
-            let body = Body::from(answer.to_string().into_bytes());
-            send.send_response(Response::builder().status(code).body(body).unwrap());
+    api_server(move |method, uri, mut body| {
+        let query = uri.query().unwrap_or_default();
+        let (mut code, mut answer) = (200, json!({}));
+        if uri.path().ends_with("selfsubjectaccessreviews") {
+            let asked = &body["spec"]["resourceAttributes"];
+            let words =
+                format!("{} {}", asked["verb"].as_str().unwrap(), asked["resource"].as_str().unwrap());
+            body["status"] = json!({"allowed": words != denied});
+            answer = body;
+        } else if method == Method::GET {
+            answer =
+                json!({"kind": "NamespaceList", "apiVersion": "v1", "metadata": {}, "items": namespaces});
+        } else if query.contains("dryRun=All") && strict {
+            code = 403;
+            answer = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403,
+                "message": "user is attempting to grant RBAC permissions not currently held"});
+        } else {
+            let dry = if query.contains("dryRun=All") { " (dry run)" } else { "" };
+            let name = body["metadata"]["name"].as_str().unwrap_or_default();
+            log.lock().unwrap().push(format!("{} {name}{dry}", body["kind"].as_str().unwrap_or_default()));
+            answer.clone_from(&body);
         }
-    });
-    Client::new(service, "default")
+        (code, answer)
+    })
 }
 
 fn run(leased_nodes: Option<&str>) -> SuiteRun {

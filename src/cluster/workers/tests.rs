@@ -1,36 +1,30 @@
-use http::{Method, Request, Response};
-use kube::client::Body;
+use http::Method;
 use serde_json::{Value, json};
-use tower_test::mock;
 
 use super::*;
+use crate::testing::api_server;
 
 /// Pods never leave the `occupied` nodes, and writes to the `broken` nodes fail.
 fn workers(names: &[&str], occupied: &'static [&'static str], broken: &'static [&'static str]) -> Workers {
-    let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
-    tokio::spawn(async move {
-        while let Some((request, send)) = handle.next_request().await {
-            let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
-            let name = path.rsplit('/').next().unwrap_or_default();
-            let node = json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}});
-            let (code, body) = if request.method() == Method::GET && path.contains("/nodes/") {
-                (200, node)
-            } else if request.method() == Method::GET {
-                let left = occupied.iter().any(|node| query.ends_with(&format!("spec.nodeName%3D{node}")));
-                let items: &[Value] = if left { &[json!({"metadata": {"name": "p"}})] } else { &[] };
-                (200, json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}))
-            } else if broken.iter().any(|node| path.contains(node)) {
-                (500, json!({"kind": "Status", "status": "Failure", "code": 500, "message": "broken"}))
-            } else {
-                (200, node)
-            };
-            let body = Body::from(body.to_string().into_bytes());
-            send.send_response(Response::builder().status(code).body(body).unwrap());
+    let client = api_server(move |method, uri, _| {
+        let (path, query) = (uri.path(), uri.query().unwrap_or_default());
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let node = json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}});
+        if method == Method::GET && path.contains("/nodes/") {
+            (200, node)
+        } else if method == Method::GET {
+            let left = occupied.iter().any(|node| query.ends_with(&format!("spec.nodeName%3D{node}")));
+            let items: &[Value] = if left { &[json!({"metadata": {"name": "p"}})] } else { &[] };
+            (200, json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}))
+        } else if broken.iter().any(|node| path.contains(node)) {
+            (500, json!({"kind": "Status", "status": "Failure", "code": 500, "message": "broken"}))
+        } else {
+            (200, node)
         }
     });
     let worker = |name: &&str| Worker { name: (*name).into(), before: NodeState::default() };
     Workers {
-        client: Client::new(service, "default"),
+        client,
         real: None,
         size: watch::Sender::new(names.len()),
         permits: Arc::new(Semaphore::new(names.len())),
