@@ -28,8 +28,7 @@ impl Build<'_> {
         let suite = std::env::current_exe().unwrap_or_default();
         let target = suite.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
         if self.with_faults {
-            // Programs with faults must not replace those of the usual build. Both share compiled
-            // dependencies.
+            // Programs with faults must not replace those of the usual build.
             let target = target.map_or_else(|| sources().join("target"), Path::to_path_buf);
             cargo.arg("--target-dir").arg(target.join("mutants")).env("CARGO_BUILD_BUILD_DIR", target);
             cargo.env("RUSTC_WORKSPACE_WRAPPER", sources().join(WRAPPER));

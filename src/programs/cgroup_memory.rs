@@ -1,5 +1,4 @@
-//! The memory that the limits of control groups leave to this process. A container on a large machine may
-//! have little.
+//! The memory that control groups leave to this process: little in some containers.
 
 use std::path::{Path, PathBuf};
 

@@ -31,8 +31,7 @@ pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String 
     )
 }
 
-/// Uses `given` if it is static, and otherwise the file with all reference programs, so that their images
-/// share a layer.
+/// Without a static `given`, uses the file with all reference programs: their images share a layer.
 pub async fn of_reference(
     program: &str,
     given: Option<&Path>,

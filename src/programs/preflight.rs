@@ -1,5 +1,4 @@
-//! Checks whether this machine has everything that a run needs, and reports all problems together, before the
-//! builds.
+//! Checks whether this machine has everything that a run needs, and reports all problems together.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -11,8 +11,7 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// The idle share since the last call, from 0 to 1. `None` on the first call, and without data in
-    /// `/proc`.
+    /// The idle share since the last call, from 0 to 1. `None` on the first call.
     pub fn idle(&mut self) -> Option<f64> {
         let now = (Instant::now(), busy(&std::fs::read_to_string("/proc/stat").ok()?)?);
         let (since, before) = self.before.replace(now)?;

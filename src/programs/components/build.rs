@@ -15,8 +15,7 @@ const SPARE_MIB: u64 = 1024;
 /// The linker drops DWARF anyway (`-s -w`). A compiler that does not write it saves an eighth of the time.
 pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
 
-/// With fewer processors, Go compiles each package in one thread: parallel packages keep all of them busy.
-/// The output is the same.
+/// With fewer processors, Go compiles each package in one thread: parallel packages keep all busy.
 const ONE_THREAD_BELOW: usize = 5;
 
 /// Heap in MiB before a compiler collects garbage. Below the lower bound, Go's default applies.
@@ -135,8 +134,7 @@ pub(super) fn names(programs: &[Target<'_>]) -> String {
     programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Late garbage collection saves an eighth of the time. None if the share is small or the user has set a
-/// variable.
+/// Late garbage collection saves an eighth of the time. The user's own variables win.
 fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'static str, String)> {
     const VARIABLES: [&str; 2] = ["GOGC", "GOMEMLIMIT"];
     // One compiler runs per processor. Half of the memory is left to other programs and the file cache.

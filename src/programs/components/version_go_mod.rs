@@ -14,8 +14,7 @@ pub(super) fn go_mod(component: &Component, version: &str, own: &str) -> String 
     lines.join("\n") + "\n"
 }
 
-/// The amended module, if the repository of this version has a copy of that module, as the pinned version
-/// has.
+/// The amended module, if the repository of this version has a copy of that module.
 pub(super) fn kept_amendment(component: &Component, version: &str, own: &str) -> Option<&'static Amendment> {
     let amendment = component.module.amendment?;
     let is_copied = directives(own, "replace")
