@@ -41,8 +41,7 @@ impl GivenTrainer {
         }
     }
 
-    /// The manifests have the layout of the trainer's repository. Of several programs or folders, the one
-    /// nearest to `path` is used.
+    /// The layout is that of the trainer's repository. Of several, the one nearest to `path` is used.
     pub fn in_folder(path: &Path) -> Result<Self, InstallError> {
         let files = Files::below(path, FOLDER)?;
         let is_base = |folder: &PathBuf| MANIFESTS.iter().all(|file| folder.join(file).is_file());

@@ -11,8 +11,7 @@ pub struct Upgrade {
     pub to: Option<Arc<Operator>>,
     /// Faults of the reference operator after the upgrade. Only mutants use this.
     pub faults: Vec<String>,
-    /// The old control plane in the specification of a run, the new one in that of a cluster before its
-    /// upgrade.
+    /// The old one in the specification of a run, the new one in that of a cluster before its upgrade.
     pub control_plane: Option<ControlPlane>,
 }
 

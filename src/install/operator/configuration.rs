@@ -6,8 +6,7 @@ use super::template::{Configuration, Values, fill_value};
 use crate::controller_spec::ControllerSpec;
 
 impl Operator {
-    /// In the order of the spec, without the External profile, which the harness enables only for the
-    /// reference operator.
+    /// In the order of the spec, without External, which is only for the reference operator.
     pub(super) fn enabled(&self, spec: &ControllerSpec) -> Vec<String> {
         let profiles = spec.configuration["scheduler"]["profiles"].as_array().into_iter().flatten();
         let names = profiles.filter_map(|profile| profile["name"].as_str());

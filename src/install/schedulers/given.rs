@@ -1,5 +1,4 @@
-//! Programs that replace those of the pinned module, from a folder ([`super::folder`]) or a working tree
-//! ([`super::source`]).
+//! Programs that replace those of the pinned module ([`super::folder`], [`super::source`]).
 
 use std::collections::BTreeMap;
 use std::path::Path;

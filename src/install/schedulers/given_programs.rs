@@ -56,8 +56,7 @@ impl Install {
         process.optional.filter(|_| self.missing(spec).is_none() && !has_process)
     }
 
-    /// The version, or the digest of a given program with an unknown version. `None` if the toolbox lacks the
-    /// program.
+    /// The version, or the digest if it is unknown. `None` if the toolbox lacks the program.
     pub fn version(&self, spec: &ClusterSpec, toolbox: &Toolbox) -> Option<String> {
         let given = self.given(spec).next();
         if given.is_none() && matches!(self.programs, ProgramSource::Given(_)) {

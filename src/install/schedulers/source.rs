@@ -1,5 +1,4 @@
-//! A scheduler from a checkout of its repository: `--component NAME=src:DIR`. Its recipe is
-//! `schedulers/NAME.yaml`.
+//! A scheduler from a checkout: `--component NAME=src:DIR`. Its recipe is `schedulers/NAME.yaml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

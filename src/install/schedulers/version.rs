@@ -1,5 +1,4 @@
-//! `--component NAME=version:V`. Its linker flags, CRDs and unknown flags come from its recipe and its
-//! module.
+//! `--component NAME=version:V`. Linker flags, CRDs and unknown flags come from recipe and module.
 
 use std::collections::BTreeMap;
 
