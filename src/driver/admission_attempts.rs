@@ -128,8 +128,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// The operator may first have to detect a change. The marks record the last responses, also after a
-    /// timeout.
+    /// The operator may first have to detect a change. The marks record the last responses.
     pub async fn retry_creates_until(
         &self,
         base: &Value,

@@ -62,8 +62,7 @@ impl std::fmt::Debug for TestContext {
 }
 
 impl TestContext {
-    /// Waits until enough nodes are free for all steps. After an error the caller must return the added
-    /// nodes.
+    /// Waits until enough nodes are free. After an error the caller must return the added nodes.
     pub async fn begin(
         case: &'static Case,
         target: Target,

@@ -1,5 +1,4 @@
-//! Devices that pods share by ResourceClaims. The harness acts as the DRA driver. Nothing prepares the
-//! devices.
+//! Devices that pods share by ResourceClaims. The harness acts as the DRA driver.
 
 use conformance_cluster::{ClusterError, deploy};
 use http::Method;

@@ -1,5 +1,4 @@
-//! The component restarts behind a proxy and keeps its identity. [`super::control_plane::restored`] removes
-//! the proxies.
+//! The component keeps its identity. [`super::control_plane::restored`] removes the proxies.
 
 use std::time::Instant;
 

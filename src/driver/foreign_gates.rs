@@ -11,8 +11,7 @@ const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
                          object.metadata.ownerReferences.exists(owner, owner.kind == 'PodClique')";
 
 impl TestContext {
-    /// Gates every new pod of any PodClique, or of `clique`, in the test's namespace, until the cluster is
-    /// deleted.
+    /// Gates every new pod of any PodClique, or of `clique`, in the test's namespace.
     pub async fn add_foreign_gate(&self, clique: Option<&str>) -> Result<(), Stop> {
         self.local()?;
         let mutation = format!(

@@ -1,5 +1,4 @@
-//! A case's history does not cover the operator's namespace, so each version becomes a mark
-//! ([`SharedMark::Lease`]).
+//! A case's history lacks the operator's namespace, so each version becomes a [`SharedMark::Lease`].
 
 use std::time::Instant;
 

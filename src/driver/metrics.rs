@@ -9,8 +9,7 @@ use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::REACTION;
 
 impl TestContext {
-    /// Reads until the metrics agree with the history, or until the timeout. The operator must have no work
-    /// left.
+    /// Reads until the metrics agree with the history, or times out. The operator must be idle.
     pub async fn read_metrics(&self) -> Result<(), Stop> {
         if !self.target.declares(Feature::Metrics) {
             return Ok(());

@@ -1,5 +1,4 @@
-//! Volcano's own controller, which opens a queue by its status, does not run. So the harness writes the
-//! status.
+//! Volcano's own controller, which opens a queue by its status, does not run. The harness does it.
 
 use conformance_contract::names;
 use conformance_history::SharedMark;

@@ -64,8 +64,7 @@ impl From<Unsettled> for ClusterError {
 }
 
 impl Recorder {
-    /// Returns once every served kind of these schedulers is watched. [`RecorderError::Forbidden`] names all
-    /// missing permissions at once.
+    /// Returns once every served kind is watched. [`RecorderError::Forbidden`] names all missing permissions.
     pub async fn start(
         client: Client,
         schedulers: &BTreeSet<Scheduler>,
@@ -170,8 +169,7 @@ impl Recorder {
         History { header, entries }
     }
 
-    /// Lists each kind, and waits for every difference. A watch that is behind for a quarter of the limit
-    /// restarts.
+    /// Waits for every difference to lists. A watch that is behind for a quarter of the limit restarts.
     pub async fn settle(&self, namespace: &str, limit: Duration) -> Result<(), Unsettled> {
         let mut what = "any object (the list requests got no response)".to_owned();
         let settled = tokio::time::timeout(limit, self.catch_up(namespace, limit / 4, &mut what)).await;

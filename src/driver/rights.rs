@@ -30,8 +30,7 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
 ];
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
-/// On `v1` resources that are not recorded: for the token of an init container, and to limit the pods of a
-/// namespace.
+/// On `v1` resources that are not recorded: for init containers' tokens, and to limit pods.
 const UNRECORDED: [(&str, &str); 4] = [
     ("get", "secrets"),
     ("impersonate", "serviceaccounts"),

@@ -143,8 +143,7 @@ impl Speed {
         self.reads.too_slow_since(begin).map(|(_, evidence)| evidence)
     }
 
-    /// Extended by the API server's speed. It restarts after a moment when the machine was too slow to
-    /// decide.
+    /// A limit restarts after a moment when the machine was too slow to decide.
     pub fn extended(&self, length: Duration, begin: Instant) -> Duration {
         self.reads.extended(length, begin)
     }

@@ -6,8 +6,7 @@ use crate::context::{Answer, Awaited, Stop, TestContext};
 use crate::limits::{Limit, SCHEDULING};
 
 impl TestContext {
-    /// An operator need not support updates: if the API server refuses, this records a mark and returns
-    /// false.
+    /// An operator need not support updates: a refusal adds a mark and returns false.
     pub async fn change_templates(&self, set: &str, change: impl Fn(&mut Value)) -> Result<bool, Stop> {
         let pcs = self.look(|live| live.get("PodCliqueSet", set).cloned()).ok_or_else(|| Stop::Refused {
             action: format!("change the templates of PodCliqueSet {set}"),

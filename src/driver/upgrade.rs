@@ -76,8 +76,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Kills the new operator after it has written `writes` objects in the namespace, or earlier if it stops
-    /// writing.
+    /// Kills the new operator after it has written `writes` objects, or earlier if it stops writing.
     pub async fn kill_operator_after_writes(&self, writes: usize) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = changes(&self.history());

@@ -19,8 +19,7 @@ use crate::limits::{self, Limit};
 use crate::recorder::Unsettled;
 
 impl TestContext {
-    /// Ends at the earliest after all changes of the case: watches may still show an earlier state in which
-    /// the condition was true.
+    /// Ends after all changes of the case: watches may still show a state before them.
     pub async fn until(
         &self,
         condition: impl Into<Awaited<'_>>,

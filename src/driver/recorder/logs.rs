@@ -12,8 +12,7 @@ use tokio::sync::watch;
 
 pub(super) type Belongs = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// May remove unused fields, and returns `false` to skip the version. The last argument is the version
-/// recorded before.
+/// May remove unused fields. Returns `false` to skip the version. The last argument is the version before.
 pub type Keep = fn(Change, &mut Value, Option<&Value>) -> bool;
 
 struct Log {
