@@ -1,6 +1,5 @@
-//! A pool is the nodes of one case, which have its label. Simulated nodes are created for it, and real ones
-//! ([`Workers`]) leased. A case reserves all nodes that it will need before it starts, so that two cases
-//! never wait for each other's nodes.
+//! A pool is the nodes of one case, which have its label. A case reserves all nodes that it will need before
+//! it starts, so that two cases never wait for each other's nodes.
 
 use futures::future::try_join_all;
 use futures::stream::{self, TryStreamExt};

@@ -88,8 +88,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         Err("the operator's metrics are only read if the harness started it: pass --provider local")
     }
 
-    /// If cases can no longer use the cluster, a case ends in an infrastructure error, whatever its checks
-    /// found.
+    /// If cases can no longer use the cluster, a case ends in an infrastructure error.
     async fn healthy(&self) -> Result<(), ClusterError> {
         let answer = tokio::time::timeout(Duration::from_secs(5), self.client().apiserver_version()).await;
         match answer {

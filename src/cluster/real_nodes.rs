@@ -30,8 +30,7 @@ const TRIES: u32 = 5;
 pub struct LeasedNodes {
     /// `KEY=VALUE`.
     pub selector: String,
-    /// The index of this run's share, from 0, and the number of shares. Nodes are assigned round-robin, by
-    /// name.
+    /// The index of this run's share, from 0, and the number of shares. Nodes are assigned by name.
     pub share: Option<(usize, usize)>,
 }
 
@@ -42,8 +41,7 @@ pub(crate) struct RealNodes {
 }
 
 impl RealNodes {
-    /// Finds free nodes of this share. The node with the fewest GPUs is for canaries, and this returns the
-    /// others.
+    /// Finds free nodes of this share. The one with the fewest GPUs is for canaries, and is not returned.
     pub(crate) async fn take(
         client: Client,
         LeasedNodes { selector, share }: &LeasedNodes,

@@ -54,8 +54,7 @@ impl Served {
         granted(client, self.needed(needed)).await
     }
 
-    /// Kinds of schedulers that are not installed need no rights. The run lists every namespaced kind to find
-    /// leftovers.
+    /// Kinds of schedulers that are not installed need no rights. The search for leftovers lists all.
     pub(crate) fn needed(&self, needed: Vec<Right>) -> BTreeSet<Right> {
         let mut rights = BTreeSet::new();
         for (group, plural, is_namespaced) in &self.listed {

@@ -153,8 +153,7 @@ impl Left {
         self.kind == "Node" && (annotations.contains_key(PREVIOUS) || !annotations.contains_key(SIMULATED))
     }
 
-    /// Without waiting. From a leased node, removes only what the run has added. A shared object stays if
-    /// another run holds it.
+    /// From a leased node, removes only what the run has added. Another run may hold a shared object.
     pub async fn remove(&self) -> Result<(), ClusterError> {
         let name = self.object.name_any();
         let failed = |source| ClusterError::api(format!("remove {} {name}", self.kind), source);

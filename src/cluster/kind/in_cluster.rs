@@ -50,8 +50,7 @@ pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), Clu
     .await
 }
 
-/// The block and rack are in kind's configuration. Only a kubelet reads it, and may not set those labels
-/// itself.
+/// The block and rack are in kind's configuration. A kubelet may not set those labels itself.
 pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let found = nodes.list(&ListParams::default()).await;

@@ -52,8 +52,7 @@ pub struct KindCluster {
 }
 
 impl KindCluster {
-    /// Succeeds even if a scheduler other than kube-scheduler does not become ready. After a failure, nothing
-    /// is left.
+    /// A scheduler other than kube-scheduler may fail to become ready. Any other failure leaves nothing.
     pub async fn create(name: &str, spec: &KindSpec) -> Result<Self, ClusterError> {
         let home = ClusterHome::take(name)?;
         let name = format!("{PREFIX}{name}");

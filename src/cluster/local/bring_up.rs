@@ -1,6 +1,5 @@
-//! The order of a control plane's start. A scheduler waits indefinitely for missing CRDs, so all CRDs are
-//! installed first. The garbage collector looks for new kinds only every 30 s, so kube-controller-manager
-//! starts after that.
+//! A scheduler waits indefinitely for missing CRDs, so all CRDs are installed first. The garbage collector
+//! looks for new kinds only every 30 s, so kube-controller-manager starts after that.
 
 use std::time::{Duration, Instant};
 

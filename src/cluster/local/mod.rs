@@ -257,8 +257,7 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// Like [`LocalCluster::restart_controller`]. If the operator exits first, returns how, and it counts as
-    /// stopped.
+    /// If the operator exits before it is ready, returns how. The operator then counts as stopped.
     pub async fn restart_controller_or_exit(
         &self,
         spec: ControllerSpec,

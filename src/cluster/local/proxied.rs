@@ -1,5 +1,4 @@
-//! Fault proxies between parts and the API server, one per part and so per identity. A proxy keeps its rules
-//! when the part is restarted.
+//! One fault proxy per part and so per identity. It keeps its rules when the part is restarted.
 
 use std::collections::btree_map::Entry;
 use std::fmt::Display;

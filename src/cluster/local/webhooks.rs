@@ -15,8 +15,7 @@ use crate::plain_http::NoAnswer;
 const LIMIT: Duration = Duration::from_secs(15);
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Retries until all answer. Otherwise returns the URL of the first that does not, and the last error. Stops
-/// early if `has_exited`.
+/// Retries until all answer, or `has_exited`. Returns the URL of the first that does not, and the error.
 pub(super) async fn silent_webhook(
     operator: &Operator,
     home: &OperatorHome,

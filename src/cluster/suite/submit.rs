@@ -71,8 +71,7 @@ pub async fn submit(client: &Client, run: &SuiteRun) -> Result<(), ClusterError>
     deploy::create_unless_exists(client, &run.job()?).await
 }
 
-/// The older run wins, because each would lease all nodes. If two runs have the same age in seconds, the name
-/// decides.
+/// The older run wins, because each would lease all nodes. The name decides between runs of the same age.
 async fn check_nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let Some(label) = &run.leased_nodes else { return Ok(()) };
     let namespaces: Api<Namespace> = Api::all(client.clone());

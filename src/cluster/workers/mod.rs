@@ -115,8 +115,7 @@ impl Workers {
         *self.size.borrow()
     }
 
-    /// Served in order, so a large reservation cannot starve. Fails as soon as fewer than `count` nodes can
-    /// be leased.
+    /// Served in order, so a large reservation cannot starve. Fails once fewer nodes can be leased.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         let mut size = self.size.subscribe();
         let wanted = u32::try_from(count).unwrap_or(u32::MAX);
@@ -200,8 +199,7 @@ impl Workers {
     }
 }
 
-/// If an error or a cancelled future drops this early, the remaining nodes are never leased again, and their
-/// permits are removed.
+/// If an error or a cancelled future drops this early, the remaining nodes are never leased again.
 struct Returning<'a> {
     to: &'a Workers,
     permits: OwnedSemaphorePermit,
