@@ -23,7 +23,6 @@ pub struct Figure {
     pub unit: String,
 }
 
-/// Why an observation has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoAnswer(pub String);
@@ -48,7 +47,6 @@ impl Answer {
         self.figure(name, count as f64, unit)
     }
 
-    /// Adds a duration, if the event happened.
     #[must_use]
     pub(crate) fn seconds(self, name: &str, seconds: Option<f64>) -> Self {
         match seconds {

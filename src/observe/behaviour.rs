@@ -1,6 +1,5 @@
-//! The document of all answers, `behaviour.json`. Its JSON Schema is committed as
-//! `docs/behaviour.schema.json`. To update it: `UPDATE_SCHEMA=1 cargo test -p conformance-observe
-//! published_schema`.
+//! The document of all answers, `behaviour.json`. `UPDATE_SCHEMA=1 cargo test -p conformance-observe
+//! published_schema` updates its schema, `docs/behaviour.schema.json`.
 
 use std::collections::BTreeMap;
 
@@ -103,12 +102,9 @@ pub struct Evidence {
 }
 
 impl Behaviour {
-    /// The version of the format that this suite writes.
     pub const API_VERSION: &str = "conformance.grove.io/v1alpha1";
-    /// The kind of the document.
     pub const KIND: &str = "Behaviour";
 
-    /// Reads a document. The error is a fragment for a message that names the file.
     pub fn read(json: &str) -> Result<Self, serde_json::Error> {
         let read: Self = serde_json::from_str(json)?;
         if (read.api_version.as_str(), read.kind.as_str()) == (Self::API_VERSION, Self::KIND) {
@@ -121,12 +117,10 @@ impl Behaviour {
         )))
     }
 
-    /// The document as JSON with a final newline.
     pub fn write(&self) -> Result<String, serde_json::Error> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// All cells, each with its question.
     pub fn cells(&self) -> impl Iterator<Item = (&Question, &Cell)> {
         self.questions.iter().flat_map(|question| question.cells.iter().map(move |cell| (question, cell)))
     }
@@ -138,7 +132,6 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A document with one question and one scheduler.
     pub(crate) fn document(outcome: Outcome, answer: Option<&str>) -> Behaviour {
         let cell = Cell {
             backend: "volcano".into(),

@@ -12,14 +12,11 @@ use crate::observation::Observation;
 use crate::plain_gang::PlainGang;
 use crate::{reports, seen, steps};
 
-/// The gang that waits. Its minimum is 3.
 pub(crate) const GANG: PlainGang = PlainGang::new("waiting", 3);
 
-/// Why the gang waits.
 pub(crate) struct Cause {
     drive: Drive,
     nodes: &'static [Nodes],
-    /// Schedulers that do not know the cause.
     not_on: &'static [(Scheduler, &'static str)],
 }
 
@@ -51,19 +48,16 @@ pub(crate) const MISSING_SIBLING: Cause = Cause {
 /// Koordinator's annotation with all gang resources whose gangs are bound together.
 const SIBLINGS: &str = "gang.scheduling.koordinator.sh/groups";
 
-/// One pod less than the minimum exists.
 pub(crate) async fn too_few_pods(test: &mut TestContext) -> Result<(), Stop> {
     steps::submit(test, &GANG, GANG.minimum - 1).await?;
     test.scheduler_passes().await
 }
 
-/// All pods exist, and the nodes have room for one pod less.
 pub(crate) async fn too_little_room(test: &mut TestContext) -> Result<(), Stop> {
     steps::submit(test, &GANG, GANG.minimum).await?;
     test.scheduler_passes().await
 }
 
-/// The gang fits, and its queue does not exist.
 async fn missing_queue(test: &mut TestContext) -> Result<(), Stop> {
     let edit = |resource: &mut Value| resource["spec"]["queue"] = "missing".into();
     steps::create_resource(test, &GANG, edit).await?;
@@ -71,7 +65,6 @@ async fn missing_queue(test: &mut TestContext) -> Result<(), Stop> {
     test.scheduler_passes().await
 }
 
-/// The gang fits, and its gang resource names a sibling that does not exist.
 async fn missing_sibling(test: &mut TestContext) -> Result<(), Stop> {
     let namespace = test.namespace.clone();
     let edit = |resource: &mut Value| {
@@ -83,20 +76,17 @@ async fn missing_sibling(test: &mut TestContext) -> Result<(), Stop> {
     test.scheduler_passes().await
 }
 
-/// What the pods report.
 pub(crate) const fn on_pods(cause: &Cause, question: &'static str) -> Observation {
     let answer = |history: &History| reports::on_pods(&seen::passed(history)?, &GANG);
     cause.observation(question, answer).answers(reports::ON_PODS)
 }
 
-/// What the gang resource reports.
 pub(crate) const fn on_resource(cause: &Cause, question: &'static str) -> Observation {
     let answer =
         |history: &History| reports::on_resource(&seen::passed(history)?, history.header.target, &GANG);
     cause.observation(question, answer).answers(reports::ON_RESOURCE)
 }
 
-/// What events are about.
 pub(crate) const fn in_events(cause: &Cause, question: &'static str) -> Observation {
     let answer =
         |history: &History| reports::in_events(&seen::passed(history)?, history.header.target, &GANG);

@@ -3,12 +3,10 @@
 
 use crate::behaviour::{Behaviour, Cell, Outcome, Question};
 
-/// What differs between two documents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Difference {
     /// A line for each changed answer.
     pub changed: Vec<String>,
-    /// The answers that the new document lacks.
     pub lost: Vec<Loss>,
 }
 
@@ -17,7 +15,6 @@ pub struct Difference {
 pub struct Loss {
     /// The question and the scheduler.
     pub place: String,
-    /// Why there is no answer.
     pub reason: String,
 }
 

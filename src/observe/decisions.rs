@@ -5,7 +5,6 @@ use serde::Deserialize;
 
 use crate::behaviour::{Behaviour, Cell, Outcome};
 
-/// The decisions, as JSON.
 const DECISIONS: &str = include_str!("decisions.json");
 
 /// A decision and the answer on which it rests.
@@ -31,7 +30,6 @@ impl Decision {
         })
     }
 
-    /// The contradiction to an answer.
     fn contradiction(&self, cell: &Cell) -> Option<String> {
         let found = match cell.outcome {
             Outcome::Answered => cell.answer.as_deref()?,
@@ -53,8 +51,7 @@ fn decisions() -> Result<Vec<Decision>, serde_json::Error> {
     serde_json::from_str(DECISIONS)
 }
 
-/// A line for each decision of the reference operator that an answer of the document contradicts. An answer
-/// that is missing contradicts none.
+/// A line for each decision that an answer of the document contradicts. A missing answer contradicts none.
 pub fn contradicted_decisions(document: &Behaviour) -> Result<Vec<String>, serde_json::Error> {
     let mut lines = Vec::new();
     for decision in decisions()?.iter().filter(|decision| decision.is_about(&document.kubernetes)) {

@@ -47,12 +47,10 @@ pub use rounds::cell;
 
 include!(concat!(env!("OUT_DIR"), "/cases.rs"));
 
-/// Every observation, group by group.
 pub fn all() -> impl Iterator<Item = &'static Observation> {
     OBSERVATIONS.iter()
 }
 
-/// The observation with that id.
 pub fn observation(id: &str) -> Option<&'static Observation> {
     all().find(|observation| observation.id() == id)
 }

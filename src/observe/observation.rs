@@ -44,7 +44,6 @@ pub enum Asked {
 pub struct Observation {
     /// The case that produces the history. It has no checks and judges no clause.
     pub case: Case,
-    /// Every possible answer.
     pub answers: &'static [&'static str],
     pub asked: Asked,
     /// Schedulers to which the question does not apply, each with the reason.
@@ -58,7 +57,6 @@ impl Observation {
         Self { case, answers: &[], asked: Asked::Always, not_on: &[], answer }
     }
 
-    /// Sets the id and the manifest, which the build script derives from the file names.
     pub(crate) const fn registered(self, id: &'static str, manifest: &'static str) -> Self {
         Self { case: self.case.registered(id, manifest), ..self }
     }

@@ -8,7 +8,6 @@ use serde_json::Value;
 pub(crate) struct PlainGang {
     /// The value of the label [`names::GANG`]. The names of the objects start with it.
     pub name: &'static str,
-    /// The minimum in the gang resource.
     pub minimum: usize,
     /// GPUs per pod.
     pub gpus: u32,
@@ -35,7 +34,6 @@ impl PlainGang {
         text(&object["metadata"]["labels"][names::GANG]) == self.name
     }
 
-    /// Whether a pod is the one at this index.
     pub(crate) fn has(&self, pod: Pod<'_>, index: usize) -> bool {
         let found: Option<usize> = name(pod.0).rsplit_once('-').and_then(|(_, index)| index.parse().ok());
         self.owns(pod.0) && found == Some(index)

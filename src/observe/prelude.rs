@@ -1,5 +1,3 @@
-//! The names that the observations import.
-
 pub(crate) use conformance_contract::scheduler::Scheduler;
 pub(crate) use conformance_driver::case::{Isolation, nodes};
 pub(crate) use conformance_driver::context::{Stop, TestContext};

@@ -12,7 +12,7 @@ use crate::answer::{Answer, Answered, NoAnswer};
 use crate::plain_gang::PlainGang;
 use crate::seen;
 
-/// The length of a quoted message.
+/// Characters of a quoted message.
 const QUOTED: usize = 160;
 
 /// The possible answers about the PodScheduled conditions of the pods, by their reason.
@@ -28,10 +28,8 @@ pub(crate) const ON_PODS: &[&str] = &[
     "differs-by-pod",
 ];
 
-/// The possible answers about the status of the gang resource.
 pub(crate) const ON_RESOURCE: &[&str] = &["nothing", "phase-only", "condition-without-refusal", "refusal"];
 
-/// The possible answers about events, by the objects that they are about.
 pub(crate) const IN_EVENTS: &[&str] = &["none", "on-pods", "on-gang-resource", "on-both"];
 
 /// The PodScheduled condition of a pod, while it is False.
@@ -39,7 +37,6 @@ fn refused(pod: Pod<'_>) -> Option<&Value> {
     pod.condition("PodScheduled").filter(|condition| condition["status"] == "False")
 }
 
-/// The answer of [`ON_PODS`] for the pods of a gang.
 pub(crate) fn on_pods(live: &Live, gang: &PlainGang) -> Answered {
     let pods = seen::pods(live, gang);
     let reasons: BTreeSet<&str> =
@@ -70,7 +67,6 @@ pub(crate) fn names_gpus(pod: Pod<'_>) -> bool {
     refused(pod).is_some_and(|condition| text(&condition["message"]).to_ascii_lowercase().contains("gpu"))
 }
 
-/// The different PodScheduled conditions of the pods, quoted.
 pub(crate) fn pod_messages(live: &Live, gang: &PlainGang) -> BTreeSet<String> {
     let conditions = seen::pods(live, gang).into_iter().filter_map(refused);
     conditions
@@ -78,7 +74,6 @@ pub(crate) fn pod_messages(live: &Live, gang: &PlainGang) -> BTreeSet<String> {
         .collect()
 }
 
-/// The first of two words if the pods at these indices are bound, else the second.
 pub(crate) fn by_binding(
     history: &History,
     gang: &PlainGang,
@@ -104,13 +99,11 @@ fn conditions(resource: &Value) -> impl Iterator<Item = &Value> {
     list(&status["conditions"]).iter().chain(list(&status["schedulingConditions"]))
 }
 
-/// Whether a gang resource reports that the gang cannot be scheduled.
 pub(crate) fn refuses(target: Target, resource: &Value) -> bool {
     conditions(resource).any(|condition| schedulers::of(target).is_refusal(condition))
 }
 
-/// What a gang resource reports of a gang that was scheduled: the types of its True conditions, and its
-/// phase.
+/// What a gang resource claims of a scheduled gang: the types of its True conditions, and its phase.
 pub(crate) fn claims(target: Target, resource: &Value) -> BTreeSet<String> {
     let expectations = schedulers::of(target);
     let positive = conditions(resource)
@@ -121,7 +114,6 @@ pub(crate) fn claims(target: Target, resource: &Value) -> BTreeSet<String> {
     positive.chain(phase).collect()
 }
 
-/// The answer of [`ON_RESOURCE`] for the gang resource of a gang.
 pub(crate) fn on_resource(live: &Live, target: Target, gang: &PlainGang) -> Answered {
     let resource = seen::resource(live, target, gang)
         .ok_or_else(|| NoAnswer(format!("the gang resource of gang {} does not exist", gang.name)))?;
@@ -140,7 +132,6 @@ pub(crate) fn on_resource(live: &Live, target: Target, gang: &PlainGang) -> Answ
     Ok(Answer::new(word).notes(quotes.chain(phase)))
 }
 
-/// The answer of [`IN_EVENTS`] for the pods and the gang resource of a gang.
 pub(crate) fn in_events(live: &Live, target: Target, gang: &PlainGang) -> Answered {
     let pods = seen::pods(live, gang);
     let resource = seen::resource(live, target, gang).map(name);

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use crate::answer::Answered;
 use crate::behaviour::{Cell, Evidence, Outcome};
 
-/// The cell of a scheduler after these rounds, each with its history if there is one.
 pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence>)>) -> Cell {
     let mut cell = Cell {
         backend: backend.into(),

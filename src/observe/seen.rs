@@ -13,8 +13,7 @@ marks! {
     pub(crate) CHANGED = "changed";
     /// The API server's response to that change: `{"refusal"}`, which is null if it accepted the change.
     pub(crate) REPLIED = "replied";
-    /// The state that the question is about exists, or the scheduler has made a full pass without reaching
-    /// it.
+    /// The state of the question exists, or the scheduler has made a full pass without reaching it.
     pub(crate) OBSERVED = "observed";
 }
 
@@ -24,31 +23,26 @@ pub(crate) fn gang_kind(target: Target) -> Option<&'static str> {
     parts.into_iter().map(|(kind, _)| kind).find(|kind| *kind != "Pod")
 }
 
-/// The objects at the moment that the question is about.
 pub(crate) fn observed(history: &History) -> Result<Live, NoAnswer> {
     let (place, _) = history.reached(OBSERVED)?;
     Ok(history.before(place))
 }
 
-/// The objects after the scheduler has made a full pass.
 pub(crate) fn passed(history: &History) -> Result<Live, NoAnswer> {
     let (place, _) = history.reached(SharedMark::SchedulerPassed)?;
     Ok(history.before(place))
 }
 
-/// The objects just before the driver's change.
 pub(crate) fn before_change(history: &History) -> Result<Live, NoAnswer> {
     let (place, _) = history.reached(CHANGED)?;
     Ok(history.before(place))
 }
 
-/// Why the API server refused the driver's change; `None` if it accepted it.
 pub(crate) fn refusal(history: &History) -> Result<Option<String>, NoAnswer> {
     let (_, mark) = history.reached(REPLIED)?;
     Ok(mark.detail["refusal"].as_str().map(str::to_owned))
 }
 
-/// The pods of a gang, by name.
 pub(crate) fn pods<'a>(live: &'a Live, gang: &PlainGang) -> Vec<Pod<'a>> {
     live.pods().filter(|pod| gang.owns(pod.0)).collect()
 }
@@ -58,18 +52,15 @@ pub(crate) fn bound(live: &Live, gang: &PlainGang) -> usize {
     pods(live, gang).into_iter().filter(|pod| pod.node().is_some() && !pod.is_terminating()).count()
 }
 
-/// Whether the pod at this index is bound.
 pub(crate) fn is_bound(live: &Live, gang: &PlainGang, index: usize) -> bool {
     live.pods().any(|pod| gang.has(pod, index) && pod.node().is_some())
 }
 
-/// The gang resource of a gang.
 pub(crate) fn resource<'a>(live: &'a Live, target: Target, gang: &PlainGang) -> Option<&'a Value> {
     let kind = gang_kind(target)?;
     live.of(kind).find(|object| gang.owns(object))
 }
 
-/// What happened to a deleted gang resource.
 pub(crate) fn fate(live: &Live, target: Target, gang: &PlainGang) -> String {
     let fate = match resource(live, target, gang) {
         None => "is deleted",

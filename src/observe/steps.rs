@@ -17,13 +17,11 @@ const GATE: &str = names::FOREIGN_GATE;
 /// The label of a pod with its index, for affinity.
 pub(crate) const MEMBER: &str = "conformance.grove.io/member";
 
-/// Creates the gang resource, then this number of pods.
 pub(crate) async fn submit(test: &TestContext, gang: &PlainGang, pods: usize) -> Result<(), Stop> {
     create_resource(test, gang, |_| {}).await?;
     create_pods(test, gang, 0..pods).await
 }
 
-/// Creates several gangs like one, each with the pods of its minimum.
 pub(crate) async fn submit_copies(test: &TestContext, gang: &PlainGang, copies: usize) -> Result<(), Stop> {
     for copy in 0..copies {
         submit(test, &gang.copy(copy), gang.minimum).await?;
@@ -31,13 +29,11 @@ pub(crate) async fn submit_copies(test: &TestContext, gang: &PlainGang, copies: 
     Ok(())
 }
 
-/// Creates a gang that fits, and waits until all its pods are bound.
 pub(crate) async fn submit_bound(test: &TestContext, gang: &PlainGang, pods: usize) -> Result<(), Stop> {
     submit(test, gang, pods).await?;
     until_bound(test, gang, pods).await
 }
 
-/// Creates the gang resource after an edit.
 pub(crate) async fn create_resource(
     test: &TestContext,
     gang: &PlainGang,
@@ -49,7 +45,6 @@ pub(crate) async fn create_resource(
     test.create(kind, &resource).await.map(drop)
 }
 
-/// Creates the pods at these indices.
 pub(crate) async fn create_pods(
     test: &TestContext,
     gang: &PlainGang,
@@ -61,7 +56,6 @@ pub(crate) async fn create_pods(
     Ok(())
 }
 
-/// Creates the pod at an index after an edit.
 pub(crate) async fn create_pod(
     test: &TestContext,
     gang: &PlainGang,
@@ -84,12 +78,10 @@ pub(crate) async fn create_pod(
     test.create(kind, &pod).await.map(drop)
 }
 
-/// Adds a scheduling gate to a pod that is created.
 pub(crate) fn gated(pod: &mut Value) {
     pod["spec"]["schedulingGates"] = json!([{"name": GATE}]);
 }
 
-/// Removes the scheduling gate of the pod at an index.
 pub(crate) async fn remove_gate(test: &TestContext, gang: &PlainGang, index: usize) -> Result<(), Stop> {
     let change = json!({"spec": {"schedulingGates": null}});
     test.patch("Pod", &pod_name(test, gang, index), change).await.map(drop)
@@ -100,13 +92,12 @@ pub(crate) async fn lose_pod(test: &TestContext, gang: &PlainGang, index: usize)
     test.force_delete_pod(&pod_name(test, gang, index)).await
 }
 
-/// Deletes the gang resource.
 pub(crate) async fn delete_resource(test: &TestContext, gang: &PlainGang) -> Result<(), Stop> {
     let (kind, _) = part(test, gang, |kind| kind != "Pod")?;
     test.delete(kind, &own_name(test, gang)).await
 }
 
-/// Changes the minimum in the gang resource, and records whether the API server accepted the change.
+/// Records whether the API server accepts the change.
 pub(crate) async fn change_minimum(test: &TestContext, gang: &PlainGang, minimum: usize) -> Result<(), Stop> {
     let (kind, resource) = part(test, &PlainGang { minimum, ..*gang }, |kind| kind != "Pod")?;
     changed(test);
@@ -169,7 +160,6 @@ pub(crate) async fn settle(
     test.scheduler_passes().await
 }
 
-/// Waits until a state is reached, or until the limit has passed without it.
 pub(crate) async fn try_until(
     test: &TestContext,
     state: &str,
@@ -197,8 +187,7 @@ pub(crate) async fn observe(
     Ok(())
 }
 
-/// Waits until the gang of the pods at these indices is bound, and sets the mark at which the question is
-/// answered.
+/// Like [`observe`], for the state that the pods at these indices are bound.
 pub(crate) async fn observe_bound(
     test: &mut TestContext,
     gang: &PlainGang,

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use crate::observation::Observation;
 use crate::plain_gang::PlainGang;
 
-/// The names that tests of observations import.
 pub(crate) mod prelude {
     pub(crate) use conformance_history::testing::Story;
     pub(crate) use serde_json::{Value, json};
@@ -25,7 +24,6 @@ pub(crate) fn story() -> Story {
     Story::on(TARGET)
 }
 
-/// A pod of a gang, bound if `node` is given.
 pub(crate) fn pod(gang: &PlainGang, index: usize, node: Option<&str>) -> Value {
     json!({
         "kind": "Pod",
@@ -34,7 +32,6 @@ pub(crate) fn pod(gang: &PlainGang, index: usize, node: Option<&str>) -> Value {
     })
 }
 
-/// An unbound pod whose PodScheduled condition has this reason and message.
 pub(crate) fn refused(gang: &PlainGang, index: usize, reason: &str, message: &str) -> Value {
     let mut pod = pod(gang, index, None);
     pod["status"]["conditions"] =
@@ -42,12 +39,10 @@ pub(crate) fn refused(gang: &PlainGang, index: usize, reason: &str, message: &st
     pod
 }
 
-/// The first `count` pods of a gang, unbound.
 pub(crate) fn waiting(gang: &PlainGang, count: usize) -> Vec<Value> {
     (0..count).map(|index| pod(gang, index, None)).collect()
 }
 
-/// Binds the pods at these indices.
 pub(crate) fn bind(story: Story, gang: &PlainGang, indices: Range<usize>) -> Story {
     indices.fold(story, |story, index| story.modified(pod(gang, index, Some("n"))))
 }

@@ -9,7 +9,6 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(3).gpus(8)]);
 
 const GANG: PlainGang = PlainGang::new("undone", 2);
-/// The index of the replacement.
 const REPLACEMENT: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

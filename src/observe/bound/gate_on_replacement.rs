@@ -10,7 +10,6 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(3).gpus(8)]);
 
 const GANG: PlainGang = PlainGang::new("replaced", 2);
-/// The index of the replacement with the gate.
 const GATED: usize = 3;
 /// The index of the replacement without a gate.
 const FREE: usize = 4;

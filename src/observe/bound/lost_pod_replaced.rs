@@ -8,7 +8,6 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(3).gpus(8)]);
 
 const GANG: PlainGang = PlainGang::new("losing", 3);
-/// The index of the replacement.
 const REPLACEMENT: usize = 3;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -8,7 +8,6 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(4).gpus(8)]);
 
 const GANG: PlainGang = PlainGang::new("raised", 2);
-/// The index of the replacement.
 const REPLACEMENT: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -10,7 +10,6 @@ pub(crate) const OBSERVATION: Observation =
 
 const GANG: PlainGang = PlainGang::new("holder", 2);
 const FILLER: PlainGang = PlainGang::new("filler", 1);
-/// The index of the replacement.
 const REPLACEMENT: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -25,7 +25,6 @@ const YOUNGER: PlainGang = PlainGang::new("younger", 1);
 const MINUTE: Duration = Duration::from_secs(60);
 
 marks! {
-    /// What the scheduler used before any gang exists.
     UNUSED = "no gang exists";
     CREATED = "all gangs created";
     WAITED = "all gangs waited";

@@ -14,7 +14,6 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(3).gpus(8)]);
 
 pub(super) const GANG: PlainGang = PlainGang::new("finished", 2);
-/// The index of the pod that is created later.
 const LATER: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -31,7 +30,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     steps::observe_bound(test, &GANG, LATER..LATER + 1).await
 }
 
-/// Waits until all pods of the gang are in a phase.
 async fn until_phase(test: &TestContext, phase: &str) -> Result<(), Stop> {
     let state = Awaited::of_harness(format!("the pods {phase}"));
     let is_in_phase = |live: &Live| {

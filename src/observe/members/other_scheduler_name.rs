@@ -8,7 +8,6 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(3).gpus(8)]);
 
 pub(super) const GANG: PlainGang = PlainGang::new("mixed", 3);
-/// The index of the pod that names another scheduler.
 const OTHER: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

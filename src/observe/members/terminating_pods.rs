@@ -13,7 +13,6 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(3).gpus(8)]);
 
 pub(super) const GANG: PlainGang = PlainGang::new("terminating", 2);
-/// The index of the pod that is created later.
 const LATER: usize = 2;
 const FINALIZER: &str = "example.com/keep";
 

@@ -17,9 +17,7 @@ const WITHOUT_PREEMPTION: &[(Scheduler, &str)] = &[
     (Scheduler::KAI, "the suite runs it without preemption"),
 ];
 
-/// The gang that runs on all nodes.
 const GANG: PlainGang = PlainGang::new("running", 2);
-/// A gang of one pod with a higher priority.
 const URGENT: PlainGang = PlainGang::new("urgent", 1);
 
 async fn preempt(test: &mut TestContext) -> Result<(), Stop> {

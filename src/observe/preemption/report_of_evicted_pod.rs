@@ -13,7 +13,6 @@ pub(crate) const OBSERVATION: Observation =
         .not_on(WITHOUT_PREEMPTION)
         .nodes(&[nodes(2).gpus(8)]);
 
-/// The reason of events about evicted pods.
 const PREEMPTED: &str = "Preempted";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -14,7 +14,6 @@ pub(crate) mod on_pods_only;
 
 const ANSWERS: &[&str] = &["bound", "waits"];
 
-/// The places that name the priority class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Named {
     on_resource: bool,
@@ -22,7 +21,6 @@ struct Named {
     on_pods: usize,
 }
 
-/// Creates a gang that fits, with a priority class in these places, and waits until it is bound.
 async fn drive_with(test: &mut TestContext, gang: &PlainGang, named: Named) -> Result<(), Stop> {
     let class = steps::priority_class(test).await?;
     let name_if = |is_named: bool, object: &mut Value| {

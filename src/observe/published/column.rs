@@ -31,7 +31,6 @@ pub(super) fn title(column: &Behaviour) -> String {
     format!("{backend} {version}, Kubernetes {}", column.kubernetes)
 }
 
-/// The cell of a column for the question with this id.
 pub(super) fn cell<'a>(column: &'a Behaviour, id: &str) -> Option<&'a Cell> {
     let found = column.questions.iter().find(|question| question.id == id)?;
     found.cells.first()
@@ -50,7 +49,6 @@ pub fn sort(columns: &mut [Behaviour]) {
     columns.sort_by_cached_key(|column| {
         let (backend, version) = scheduler(column);
         let rank = AI_CONFORMANCE_TARGETS.iter().position(|target| target.backend() == backend);
-        // An unknown scheduler comes last.
         let rank = rank.unwrap_or(usize::MAX);
         (rank, numbers(&column.kubernetes), numbers(version), version.to_owned())
     });

@@ -37,9 +37,7 @@ const FIELDS: &[&str] = &[
 const LABELS: [&str; 2] = [names::GANG, names::CANARY];
 /// The lists of conditions; KAI has the second one.
 const CONDITIONS: [&str; 2] = ["conditions", "schedulingConditions"];
-/// The fields of conditions that stay.
 const OF_CONDITION: [&str; 4] = ["type", "status", "reason", "message"];
-/// The conditions of pods that stay.
 const ON_PODS: [&str; 2] = ["PodScheduled", "DisruptionTarget"];
 /// The length of messages, in characters. It is longer than any quotation in an answer.
 const MESSAGE: usize = 200;
@@ -76,7 +74,7 @@ fn shorter_if(proves: Proves<'_>, history: History, shorter: History) -> History
     if proves(&shorter) { shorter } else { history }
 }
 
-/// The size of a history's file.
+/// Bytes of the history's file.
 fn size(history: &History) -> usize {
     let mut bytes = Vec::new();
     match history.write(&mut bytes) {
@@ -85,7 +83,6 @@ fn size(history: &History) -> usize {
     }
 }
 
-/// The versions of objects, each with its index.
 fn versions(history: &History) -> impl Iterator<Item = (usize, &Recorded)> {
     history.entries.iter().enumerate().filter_map(|(index, entry)| match &entry.what {
         What::Object(recorded) => Some((index, recorded)),
@@ -101,7 +98,6 @@ fn is_of_gang(object: &Value) -> bool {
     object["metadata"]["labels"][names::GANG].is_string() && !is_of_canary(object)
 }
 
-/// Changes every version of an object.
 fn with_objects(history: &History, change: fn(&Value) -> Value) -> History {
     let entry = |entry: &Entry| {
         let what = match &entry.what {
@@ -202,7 +198,6 @@ fn shrink(history: History, proves: Proves<'_>) -> History {
     shorter_if(proves, found, shorter)
 }
 
-/// The versions that repeat the one before of their object.
 fn repetitions(history: &History) -> BTreeSet<usize> {
     let mut last = BTreeMap::new();
     let mut repeated = BTreeSet::new();
@@ -277,7 +272,6 @@ mod tests {
         crate::observation(id).unwrap()
     }
 
-    /// A replacement that waits, with many versions of it and of other objects.
     fn noisy(versions: usize) -> Story {
         let created = story().added(node("n", 8)).all_added(waiting(&GANG, 3)).added(canary("c", Some("n")));
         let bound = (0..3).fold(created, |story, index| story.modified(pod(&GANG, index, Some("n"))));

@@ -14,7 +14,7 @@ const HEAD: &str = "# Observed behaviour\n\n\
     Each answer links an excerpt of\nits history, from which `grove-conformance replay` gives the same \
     answer.\n";
 
-/// The page of these columns, in their order. Links are relative to the folder that has `behaviour`.
+/// Links are relative to the folder that has `behaviour`.
 pub fn page(columns: &[Behaviour]) -> String {
     // Writing to a String does not fail.
     let mut text = String::from(HEAD);
@@ -39,7 +39,6 @@ fn questions(columns: &[Behaviour]) -> Vec<(&str, &str)> {
     by_id.into_iter().collect()
 }
 
-/// The text of a cell of the table.
 fn shown(column: &Behaviour, id: &str) -> String {
     let Some(cell) = cell(column, id) else { return "not asked".into() };
     let link = |word: &str, evidence: Option<&Evidence>| match evidence {
@@ -66,7 +65,6 @@ fn shown(column: &Behaviour, id: &str) -> String {
     }
 }
 
-/// The reasons of cells without an answer.
 fn reasons(text: &mut String, columns: &[Behaviour]) {
     let mut lines = String::new();
     for column in columns {
@@ -88,7 +86,6 @@ fn reason(cell: &Cell) -> Option<&str> {
     }
 }
 
-/// What changed between neighbouring columns of the same scheduler.
 fn changes(text: &mut String, columns: &[Behaviour]) {
     for step in version_changes(columns) {
         let found = step.difference;
@@ -105,7 +102,6 @@ fn changes(text: &mut String, columns: &[Behaviour]) {
     }
 }
 
-/// Date, command and digests of each column.
 fn evidence(text: &mut String, columns: &[Behaviour]) {
     for column in columns {
         let rounds = match column.rounds {

@@ -9,9 +9,7 @@ use crate::comparison::{Difference, differences};
 /// The step from a column to the next one of the same scheduler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionChange {
-    /// The earlier scheduler and version.
     pub from: String,
-    /// The later scheduler and version.
     pub to: String,
     pub difference: Difference,
 }
@@ -25,7 +23,6 @@ pub fn version_changes(columns: &[Behaviour]) -> Vec<VersionChange> {
     of_one_scheduler.map(step).collect()
 }
 
-/// One line, for a row about the later version.
 impl fmt::Display for VersionChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, difference } = self;

@@ -10,7 +10,6 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(3).gpus(8)]);
 
 const GANG: PlainGang = PlainGang::new("gated", 2);
-/// The index of the pod with the gate.
 const GATED: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

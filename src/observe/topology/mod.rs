@@ -25,13 +25,10 @@ const WITHOUT_LEVELS: &[(Scheduler, &str)] = &[
 
 const ANSWERS: &[&str] = &["waits", "bound-in-one-domain", "bound-outside"];
 
-/// A gang that fits on two nodes.
 const GANG: PlainGang = PlainGang::new("level", 2);
 
-/// The label of a level that no node has.
 const MISSING: &str = "example.com/missing-level";
 
-/// Creates the gang with a required level.
 async fn submit(test: &TestContext, level: &str) -> Result<(), Stop> {
     let edit = |resource: &mut Value| {
         resource["spec"]["schedulingConstraints"] = json!({"topology": [{"key": level}]});
@@ -50,7 +47,6 @@ fn require_level(live: &Live, history: &History) -> Result<(), NoAnswer> {
     Err(NoAnswer("the gang resource has no field schedulingConstraints".into()))
 }
 
-/// No node has the label of the required level.
 async fn missing_label(test: &mut TestContext) -> Result<(), Stop> {
     submit(test, MISSING).await?;
     test.scheduler_passes().await
@@ -114,7 +110,6 @@ mod tests {
         json!({"kind": "Node", "metadata": {"name": name, "labels": labels}})
     }
 
-    /// Nodes a and b are in one rack, c is in another one, and d in none.
     fn created(group: Value) -> Story {
         let racks = [("a", Some("r")), ("b", Some("r")), ("c", Some("s")), ("d", None)];
         let nodes = racks.map(|(name, rack)| node(name, rack));

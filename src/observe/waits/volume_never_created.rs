@@ -12,7 +12,6 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(2).gpus(8)]);
 
 const GANG: PlainGang = PlainGang::new("claiming", 2);
-/// The index of the pod with the claim.
 const CLAIMING: usize = 1;
 const CLAIM: &str = "data";
 
@@ -24,7 +23,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     steps::observe_bound(test, &GANG, 0..CLAIMING).await
 }
 
-/// Creates the pod at an index, and its claim.
 pub(super) async fn create_claiming_pod(
     test: &TestContext,
     gang: &PlainGang,
