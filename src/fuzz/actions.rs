@@ -111,7 +111,6 @@ impl Table {
         moments.get(&cell.moment).or_else(|| self.moments.get(&cell.moment)).copied()
     }
 
-    /// Every cell of the actions in the table.
     fn cells(&self) -> impl Iterator<Item = Cell> {
         self.actions.keys().flat_map(|action| {
             KINDS.into_iter().flat_map(move |kind| {

@@ -120,7 +120,6 @@ fn operation_of(mark: &Mark) -> Option<Operation> {
     serde_json::from_value(mark.detail["operation"].clone()).ok()
 }
 
-/// The operations that started in a history, each with the index of its mark.
 fn operations(history: &History) -> Vec<(usize, Operation)> {
     let marks = history.marks(PENDING_OPERATION).chain(history.marks(OPERATION));
     marks.filter_map(|(index, mark)| Some((index, operation_of(mark)?))).collect()
@@ -132,7 +131,6 @@ fn operation_before(history: &History, index: usize) -> Option<Operation> {
     started.pop().map(|(_, operation)| operation)
 }
 
-/// Whether nothing but its operation changed pods and gang resources at this mark.
 fn is_undisturbed(history: &History, index: usize) -> bool {
     operation_before(history, index).is_none_or(|operation| operation.is_undisturbed())
 }
@@ -297,7 +295,6 @@ impl Checks<'_> {
         (ends, Err(Broken::NotReached(missing)))
     }
 
-    /// Applies a check at each point where the PodCliqueSet should have converged.
     fn at_each_convergence(&self, check: impl Fn(&History, &Live, &[Gang]) -> Ruling) -> Ruling {
         self.where_converged(|_| true, check)
     }
@@ -343,7 +340,6 @@ impl Checks<'_> {
         self.at_each_convergence(|_, live, all| queue(self.history, live, pcs, all))
     }
 
-    /// Checks that at least one unit is incomplete after the scheduler's pass.
     fn one_pod_short(&self) -> Ruling {
         let (barrier, _) = self.history.reached(SharedMark::SchedulerPassed)?;
         let gangs = scaling::gangs(self.history, self.history.submitted(self.pcs)?, barrier);

@@ -43,8 +43,6 @@ pub(crate) fn one_in(rng: &mut Rng, count: u32) -> bool {
     rng.u32(0..count) == 0
 }
 
-/// Draws a PodCliqueSet with up to four cliques, up to two scaling groups of one or two cliques, and at most
-/// one topology constraint.
 fn pcs(rng: &mut Rng, name: &str) -> Value {
     let names = &["a", "b", "c", "d"][..rng.usize(1..=4)];
     let mut cliques: Vec<Value> = names.iter().map(|name| clique(rng, name)).collect();

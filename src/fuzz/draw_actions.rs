@@ -155,7 +155,6 @@ fn lose_pod(
     Some(Operation::LosePod { clique: group.clique, number: rng.usize(0..group.replicas), by })
 }
 
-/// Changes the template of a standalone clique, or of a member of a scaling group.
 fn change(rng: &mut Rng, pcs: &Value, kind: Kind, field: TemplateField) -> Option<Operation> {
     let template = &pcs["spec"]["template"];
     let groups = list(&template["podCliqueScalingGroups"]);
@@ -237,7 +236,6 @@ mod tests {
         SEEDS.take(count).map(workload)
     }
 
-    /// The cell of an operation of a workload, after the operations before it.
     fn cell_of(workload: &GeneratedWorkload, operation: &Operation, state: &ExpectedState<'_>) -> Cell {
         let groups = list(&workload.pcs["spec"]["template"]["podCliqueScalingGroups"]);
         let is_member =

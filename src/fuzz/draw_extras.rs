@@ -67,7 +67,6 @@ impl Extra {
         Self::Queue,
     ];
 
-    /// Whether admission refuses the PodCliqueSet on every target.
     fn is_refused(self) -> bool {
         matches!(self, Self::SameNames | Self::Dot)
     }
@@ -251,7 +250,6 @@ mod tests {
     use super::*;
     use crate::surroundings::has_volumes;
 
-    /// The extras that a workload has.
     fn extras(workload: &GeneratedWorkload) -> BTreeSet<Extra> {
         let template = &workload.pcs["spec"]["template"];
         let has =

@@ -108,7 +108,6 @@ fn detail(number: usize, operation: &Operation) -> Value {
     json!({"number": number, "operation": serde_json::to_value(operation).unwrap_or_default()})
 }
 
-/// Waits until all PodCliqueSets and their gang resources are complete and the operator has no writes left.
 async fn until_at_rest(test: &TestContext, workload: &GeneratedWorkload) -> Result<(), Stop> {
     let sets: Vec<_> = workload.sets().collect();
     test.until_all_converged(&sets).await?;

@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::workload::{GeneratedWorkload, Moment, Operation};
 
-/// The expected state of a PodCliqueSet after some operations.
 #[derive(Clone)]
 pub(crate) struct ExpectedState<'a> {
     pcs: &'a Value,
@@ -32,7 +31,6 @@ impl<'a> ExpectedState<'a> {
         state
     }
 
-    /// The state before the first operation.
     pub(crate) fn at_start(workload: &'a GeneratedWorkload) -> Self {
         Self { is_pending: workload.begins_short, ..Self::of_pcs(&workload.pcs) }
     }
@@ -49,7 +47,6 @@ impl<'a> ExpectedState<'a> {
         self.sizes.gangs()
     }
 
-    /// Number of pods in all hard gangs of the submitted PodCliqueSet, before any operation.
     pub(crate) fn minimum_pods(&self) -> u32 {
         let gangs = Sizes::of(self.pcs).gangs();
         u32::try_from(gangs.iter().map(Gang::minimum).sum::<usize>()).unwrap_or(u32::MAX)
@@ -63,7 +60,6 @@ impl<'a> ExpectedState<'a> {
         u32::try_from(self.max_pods).unwrap_or(u32::MAX)
     }
 
-    /// Applies an operation if it is valid, and returns whether it is.
     pub(crate) fn apply(&mut self, operation: &Operation) -> bool {
         let is_valid = self.is_valid(operation);
         if is_valid {
@@ -72,7 +68,6 @@ impl<'a> ExpectedState<'a> {
         is_valid
     }
 
-    /// Applies a valid operation.
     pub(crate) fn perform(&mut self, operation: &Operation) {
         self.is_pending &= operation.moment() == Moment::Pending;
         match operation {
@@ -141,7 +136,6 @@ impl<'a> ExpectedState<'a> {
         }
     }
 
-    /// Whether an operation can be performed at this moment.
     fn allows(&self, moment: Moment, operation: &Operation) -> bool {
         match moment {
             Moment::Pending => self.is_pending,
@@ -160,7 +154,6 @@ impl<'a> ExpectedState<'a> {
         u32::try_from(self.sizes.replicas).unwrap_or(u32::MAX)
     }
 
-    /// The submitted PodCliqueSet with the replicas and scale configurations that it should have now.
     pub(crate) fn expected_pcs(&self) -> Value {
         let mut pcs = self.pcs.clone();
         pcs["spec"]["replicas"] = self.sizes.replicas.into();
@@ -170,7 +163,6 @@ impl<'a> ExpectedState<'a> {
         pcs
     }
 
-    /// The parts that can be scaled: the PodCliqueSet itself, its scaling groups and its standalone cliques.
     pub(crate) fn scalable(&self) -> Vec<Scalable> {
         let name = text(&self.pcs["metadata"]["name"]);
         let replicas = usize::try_from(self.sizes.replicas).unwrap_or(usize::MAX);
@@ -211,7 +203,6 @@ impl<'a> ExpectedState<'a> {
     }
 }
 
-/// The scale configuration of a clique or scaling group of a PodCliqueSet.
 pub(crate) fn scale_config<'a>(pcs: &'a Value, part: &str) -> Option<&'a Value> {
     let template = &pcs["spec"]["template"];
     let named = |key: &str| list(&template[key]).iter().find(|found| found["name"] == part);
@@ -220,7 +211,6 @@ pub(crate) fn scale_config<'a>(pcs: &'a Value, part: &str) -> Option<&'a Value> 
     clique.into_iter().chain(group).find(|config| config.is_object())
 }
 
-/// Sets `maxReplicas` of a clique or scaling group in the template of a PodCliqueSet.
 pub(crate) fn set_max_replicas(template: &mut Value, part: &str, max_replicas: u32) {
     for key in ["cliques", "podCliqueScalingGroups"] {
         for found in template[key].as_array_mut().into_iter().flatten() {

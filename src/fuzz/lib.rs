@@ -55,7 +55,6 @@ impl GeneratedWorkload {
         draw::workload(seed)
     }
 
-    /// Smaller workloads that can be run, largest reduction first.
     pub fn smaller(&self) -> Vec<Self> {
         shrink::candidates(self)
     }
@@ -80,7 +79,6 @@ impl GeneratedWorkload {
     }
 }
 
-/// The case with this id, `generated/<seed>`.
 pub fn case(id: &str) -> Option<&'static Case> {
     static KNOWN: LazyLock<Mutex<BTreeMap<u64, &'static Case>>> = LazyLock::new(Mutex::default);
     let name = id.strip_prefix(GROUP)?.strip_prefix('/')?;
@@ -89,7 +87,6 @@ pub fn case(id: &str) -> Option<&'static Case> {
     Some(known.entry(seed).or_insert_with(|| GeneratedWorkload::of_seed(seed).case(name)))
 }
 
-/// The case of a history, from the workload in it.
 pub fn replayed(history: &History) -> Option<&'static Case> {
     let name = history.header.case.strip_prefix(GROUP)?.strip_prefix('/')?;
     let mark = history.marks(drive::WORKLOAD).next()?.1;

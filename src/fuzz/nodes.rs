@@ -90,7 +90,6 @@ impl GeneratedWorkload {
         all
     }
 
-    /// The GPUs that the hard gangs need.
     fn minimum_gpus(&self) -> u32 {
         let gangs = ExpectedState::of_pcs(&self.pcs).gangs();
         gpus(&self.pcs, &gangs, |gang| {

@@ -18,13 +18,10 @@ pub(crate) const EDITED: MarkName = MarkName::of_case("gang resource edited");
 /// The step at which the first operation adds a node. Step 1 adds the nodes that a workload lacks at first.
 pub(crate) const FIRST_JOIN: u32 = 2;
 
-/// What the driver knows about the workload while it performs the operations.
 pub(crate) struct Progress<'a> {
     pub(crate) workload: &'a GeneratedWorkload,
     pub(crate) state: ExpectedState<'a>,
-    /// The step of the next node that joins.
     pub(crate) next_join: u32,
-    /// Number of operations performed.
     pub(crate) performed: usize,
     /// Whether an operation on the pending gang has started an update.
     pub(crate) is_updating: bool,
@@ -92,7 +89,6 @@ impl<'a> Progress<'a> {
         Ok(is_admitted)
     }
 
-    /// Performs the operation, and returns whether it starts an update.
     async fn act(&mut self, test: &mut TestContext, operation: &Operation) -> Result<bool, Stop> {
         match operation {
             Operation::Scale { kind, name, replicas } => test.scale(kind, name, *replicas).await?,
@@ -132,7 +128,6 @@ fn gangs(test: &TestContext, workload: &GeneratedWorkload) -> Vec<Gang> {
     scaling::gangs(&history, &workload.pcs, history.entries.len())
 }
 
-/// Kind and name of the first gang resource of a PodGang.
 fn gang_resource(
     test: &TestContext,
     workload: &GeneratedWorkload,
@@ -265,7 +260,6 @@ async fn edit_gang_resource(
     .await
 }
 
-/// One changed value of a gang resource.
 struct Edit {
     pointer: String,
     before: Value,

@@ -113,7 +113,6 @@ fn simpler(workload: &GeneratedWorkload, operation: &Operation) -> Vec<Operation
     }
 }
 
-/// Adds a workload without each of the surroundings, and without each field that they or the nodes serve.
 fn fewer_extras(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
     let mut with = |change: &dyn Fn(&mut GeneratedWorkload)| {
         let mut smaller = workload.clone();
@@ -152,8 +151,6 @@ fn each_pod(workload: &mut GeneratedWorkload, change: impl Fn(&mut Value)) {
     }
 }
 
-/// Adds a workload for each part of the PodCliqueSet that can be removed, and for each count that can be
-/// lowered.
 fn smaller_pcs(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) {
     let mut with = |change: &dyn Fn(&mut Value)| {
         let mut smaller = workload.clone();
@@ -219,7 +216,6 @@ fn without(spec: &mut Value, key: &str, name: &str) {
     }
 }
 
-/// Removes a clique, and its scaling group if that has no other clique.
 fn without_clique(spec: &mut Value, name: &str) {
     without(spec, "cliques", name);
     let groups = spec["template"].get_mut("podCliqueScalingGroups").and_then(Value::as_array_mut);
@@ -262,7 +258,6 @@ mod tests {
         workload.text().len() * 1000 + ExpectedState::of(workload).max_pods() as usize
     }
 
-    /// Shrinks a workload as long as `fails` is true for a candidate.
     fn shrunk(workload: GeneratedWorkload, fails: impl Fn(&GeneratedWorkload) -> bool) -> GeneratedWorkload {
         let mut now = workload;
         while let Some(next) = candidates(&now).into_iter().find(&fails) {
@@ -297,7 +292,6 @@ mod tests {
         }
     }
 
-    /// A failure that needs only the kind of its operation and the moment.
     #[test]
     fn an_operation_at_its_moment_is_shrunk_to_few_pods() {
         for workload in SEEDS.step_by(4).take(20).map(GeneratedWorkload::of_seed) {
@@ -320,7 +314,6 @@ mod tests {
         }
     }
 
-    /// A PodCliqueSet of these cliques, and a scaling group of `b` if it has replicas.
     fn pcs(replicas: u32, cliques: &[(&str, u32, u32)], group: Option<u32>) -> Value {
         let clique = |(name, replicas, min): &(&str, u32, u32)| {
             let pod = json!({"containers": [{"name": "main", "image": "i"}]});

@@ -79,7 +79,6 @@ pub(crate) fn asks_admission(pcs: &Value) -> bool {
     refused_name(pcs).is_some() || has_several_priorities(pcs)
 }
 
-/// Whether pods have volumes, of which some are claims.
 pub(crate) fn has_volumes(pcs: &Value) -> bool {
     list(&pcs["spec"]["template"]["cliques"])
         .iter()

@@ -22,7 +22,6 @@ const PART_NOT_NAMED: Code = Code::new("part-not-named");
 const WRONG_ANSWER: Code = Code::new("unexpected-answer");
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
-/// The clauses about the answer of admission.
 pub(crate) const OF_ADMISSION: [&str; 3] = ["ADM-15", "ADM-24", "KUBE-22"];
 
 /// The answer of admission; `None` if it was not asked.
@@ -31,7 +30,6 @@ pub(crate) fn answer(history: &History) -> Option<Reply> {
     serde_json::from_value(mark.detail.clone()).ok()
 }
 
-/// Decides one of [`OF_ADMISSION`].
 pub(crate) fn admission(history: &History, pcs: &Value, clause: &str) -> Ruling {
     let not_asked = || Broken::NotReached("admission was not asked".into());
     let reply = answer(history).ok_or_else(not_asked)?;
@@ -72,7 +70,6 @@ fn one_priority(history: &History, pcs: &Value, reply: &Reply) -> Ruling {
     })
 }
 
-/// Each gang resource has the queue of the submitted PodCliqueSet.
 pub(crate) fn queue(history: &History, live: &Live, pcs: &Value, all: &[Gang]) -> Ruling {
     let target = history.header.target;
     let used = QUEUES.into_iter().find(|(of, ..)| of.scheduler() == target.scheduler());

@@ -15,13 +15,12 @@ use crate::surroundings::Surroundings;
 const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 const KIND: &str = "Operations";
 
-/// A PodCliqueSet, its surroundings, and the operations on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratedWorkload {
     pub pcs: Value,
     /// Whether the nodes lack room for one pod of the hard gangs until the scheduler has made a full pass.
     pub begins_short: bool,
-    /// The operations, in order. The driver performs each one on a converged PodCliqueSet.
+    /// In order. Each starts when the PodCliqueSet has converged, or at its own moment.
     pub operations: Vec<Operation>,
     pub(crate) surroundings: Surroundings,
 }
@@ -29,7 +28,6 @@ pub struct GeneratedWorkload {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Operation {
-    /// Sets the replicas of the PodCliqueSet, a scaling group or a PodClique.
     Scale {
         /// PodCliqueSet, PodCliqueScalingGroup or PodClique.
         kind: String,
@@ -42,7 +40,6 @@ pub enum Operation {
         number: usize,
         by: LossCause,
     },
-    /// Deletes the first gang resource of a PodGang.
     DeleteGangResource {
         /// Position of the PodGang: by replica, base PodGangs first.
         number: usize,
@@ -53,7 +50,6 @@ pub enum Operation {
     NodeJoins,
     /// Drains and removes the node that joined last.
     NodeLeaves,
-    /// Changes the template of one clique.
     ChangeTemplate {
         /// The name of the clique in the PodCliqueSet.
         clique: String,
@@ -61,19 +57,16 @@ pub enum Operation {
         /// The new value, different from all former ones.
         revision: u32,
     },
-    /// Sets `maxReplicas` in the scale configuration of a clique or scaling group.
     ChangeScaleConfig {
         /// The name of the clique or scaling group in the PodCliqueSet.
         part: String,
         max_replicas: u32,
     },
     DeletePodGang {
-        /// Position of the PodGang: by replica, base PodGangs first.
         number: usize,
     },
     /// Edits the first gang resource of a PodGang as another client.
     EditGangResource {
-        /// Position of the PodGang: by replica, base PodGangs first.
         number: usize,
         part: EditedPart,
     },
@@ -85,7 +78,6 @@ pub enum Operation {
     },
 }
 
-/// The part of a clique template that an operation changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TemplateField {
@@ -95,7 +87,6 @@ pub enum TemplateField {
     Annotations,
 }
 
-/// The part of a gang resource that an operation edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EditedPart {
@@ -103,7 +94,6 @@ pub enum EditedPart {
     ListEntry,
 }
 
-/// The state of a PodCliqueSet when an operation starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Moment {
@@ -126,7 +116,6 @@ impl Operation {
         }
     }
 
-    /// The operation without its moment.
     pub(crate) fn inner(&self) -> &Self {
         match self {
             Self::At { operation, .. } => operation,
@@ -146,7 +135,6 @@ impl Operation {
         matches!(self.moment(), Moment::Pending | Moment::AtRest)
     }
 
-    /// Whether a rolling update starts.
     pub(crate) fn updates(&self) -> bool {
         self.moment() == Moment::DuringUpdate || matches!(self.inner(), Self::ChangeTemplate { .. })
     }
@@ -208,7 +196,6 @@ pub enum Unreadable {
     Empty,
 }
 
-/// The part of a PodCliqueSet that has a topology constraint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConstrainedPart {
     None,
@@ -244,7 +231,6 @@ impl GeneratedWorkload {
         Ok(workload)
     }
 
-    /// The manifest and the operations, as a file that can be run again.
     pub fn text(&self) -> String {
         let operations = Operations {
             api_version: API_VERSION.into(),
@@ -285,7 +271,6 @@ impl GeneratedWorkload {
         }
     }
 
-    /// Whether pods have init containers of the manifest or of an operation.
     pub(crate) fn waits_in_init_containers(&self) -> bool {
         let cliques = list(&self.pcs["spec"]["template"]["cliques"]);
         let is_added = |operation: &Operation| {

@@ -120,13 +120,9 @@ fn is_allowed(pod: &Value, node: &Value) -> bool {
     is_selected && is_required && !elements(&node["spec"]["taints"]).iter().any(keeps_out)
 }
 
-/// A pair as numbers.
 struct Problem {
-    /// Requests of the pods of each clique.
     requests: Vec<Amounts>,
-    /// Whether a pod of each clique may run on each node.
     allowed: Vec<Vec<bool>>,
-    /// Pods of each clique, of all replicas.
     counts: Vec<usize>,
     nodes: Vec<Amounts>,
     /// The domain of each node. One domain must hold all pods. Without a constraint, all nodes have the same
@@ -173,7 +169,6 @@ impl Problem {
         }
     }
 
-    /// Whether pods in these numbers fit.
     fn fits(&self, counts: &[usize]) -> bool {
         let domains: BTreeSet<&String> = self.domains.iter().collect();
         domains.into_iter().any(|domain| {

@@ -9,11 +9,8 @@ use super::nodes::{Node, holding, split};
 use super::pods::{Request, Resource, amounts, pod, some_resources, starting_pod};
 use super::rules::{self, Rule};
 
-/// A PodCliqueSet and nodes.
 pub(super) struct Drawn {
-    /// `spec.template` of the PodCliqueSet.
     pub(super) template: Value,
-    /// `spec.replicas` of the PodCliqueSet.
     pub(super) replicas: u64,
     pub(super) nodes: Vec<Node>,
 }
@@ -59,7 +56,6 @@ fn clique(name: &str, pods: u64, pod: Value) -> Value {
     json!({"name": name, "spec": {"roleName": name, "replicas": pods, "podSpec": pod}})
 }
 
-/// A PodCliqueSet of one clique.
 fn one_clique(pods: u64, pod: Value, nodes: Vec<Node>) -> Drawn {
     Drawn { template: json!({"cliques": [clique("worker", pods, pod)]}), replicas: 1, nodes }
 }
@@ -86,7 +82,6 @@ fn of_requests(rng: &mut Rng, fits: bool, pod: Value, requests: &[Request]) -> D
     one_clique(pods, pod, nodes)
 }
 
-/// Nodes whose maximum number of pods is the limit.
 fn of_pods_per_node(rng: &mut Rng, fits: bool) -> Drawn {
     let resources = some_resources(rng);
     let requests = amounts(rng, &resources);
@@ -101,7 +96,6 @@ fn of_pods_per_node(rng: &mut Rng, fits: bool) -> Drawn {
     one_clique(pods, pod, nodes)
 }
 
-/// A rule that excludes nodes, although they have room.
 fn with_rule(rng: &mut Rng, fits: bool, rule: Rule) -> Drawn {
     let resources = some_resources(rng);
     let requests = amounts(rng, &resources);
@@ -151,9 +145,7 @@ struct Kind {
     name: &'static str,
     resource: Resource,
     requested: u64,
-    /// Pods of one PodClique.
     pods: u64,
-    /// The number of PodCliques.
     copies: u64,
 }
 

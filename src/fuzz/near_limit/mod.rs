@@ -21,7 +21,6 @@ use serde_json::{Value, json};
 
 use self::draw::Drawn;
 
-/// The name of the PodCliqueSet of every pair.
 pub const NAME: &str = "w";
 
 /// What decides whether the pods of a pair fit.
@@ -92,15 +91,12 @@ impl fmt::Display for Shape {
     }
 }
 
-/// A manifest, and nodes that hold exactly its pods, or all but one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
     pub shape: Shape,
     /// Whether it was drawn to fit.
     pub fits: bool,
-    /// One PodCliqueSet, as a YAML document.
     pub manifest: String,
-    /// The Nodes, as YAML documents.
     pub nodes: String,
 }
 

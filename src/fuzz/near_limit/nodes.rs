@@ -45,7 +45,6 @@ impl Node {
         self.allocatable.insert("pods".to_owned(), pods.to_string().into());
     }
 
-    /// Adds a label, unless its value is empty.
     pub(super) fn label(&mut self, key: &str, value: &str) {
         if !value.is_empty() {
             self.labels.insert(key.to_owned(), value.into());
@@ -56,7 +55,6 @@ impl Node {
         self.taints.push(json!({"key": key, "value": value, "effect": effect}));
     }
 
-    /// The Node, as in a file of `workload --nodes`.
     pub(super) fn object(&self, index: usize) -> Value {
         json!({
             "apiVersion": "v1", "kind": "Node",
@@ -73,7 +71,6 @@ pub(super) fn holding(rng: &mut Rng, requests: &[Request], pods: u64) -> Vec<Nod
     parts.into_iter().map(|part| Node::with_room(rng, requests, part)).collect()
 }
 
-/// Numbers from 1 to 4 with this sum.
 pub(super) fn split(rng: &mut Rng, sum: u64) -> Vec<u64> {
     let (mut parts, mut left) = (Vec::new(), sum);
     while left > 0 {

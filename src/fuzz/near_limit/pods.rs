@@ -19,7 +19,6 @@ pub(super) enum Resource {
     Fpga,
 }
 
-/// A resource and the requested amount.
 pub(super) type Request = (Resource, u64);
 
 impl Resource {
@@ -36,7 +35,6 @@ impl Resource {
         }
     }
 
-    /// Draws the amount that one container requests.
     fn drawn(self, rng: &mut Rng) -> u64 {
         match self {
             Self::Cpu => 50 * rng.u64(1..=60),
@@ -45,7 +43,6 @@ impl Resource {
         }
     }
 
-    /// A quantity with this amount, in a spelling that is drawn.
     pub(super) fn quantity(self, rng: &mut Rng, amount: u64) -> String {
         let is_short = rng.bool();
         match self {
@@ -59,12 +56,10 @@ impl Resource {
     }
 }
 
-/// Draws what one container requests of these resources.
 pub(super) fn amounts(rng: &mut Rng, resources: &[Resource]) -> Vec<Request> {
     resources.iter().map(|resource| (*resource, resource.drawn(rng))).collect()
 }
 
-/// One to three of the resources.
 pub(super) fn some_resources(rng: &mut Rng) -> Vec<Resource> {
     let mut all = vec![Resource::Cpu, Resource::Memory, Resource::Gpu, Resource::Nic];
     rng.shuffle(&mut all);
@@ -72,7 +67,6 @@ pub(super) fn some_resources(rng: &mut Rng) -> Vec<Resource> {
     all
 }
 
-/// A pod with one container.
 pub(super) fn pod(rng: &mut Rng, requests: &[Request]) -> Value {
     json!({"containers": [container(rng, "main", requests)]})
 }

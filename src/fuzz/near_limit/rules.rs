@@ -77,7 +77,6 @@ pub(super) fn require(rng: &mut Rng, pod: &mut Value, allowed: &mut [Node], excl
     }
 }
 
-/// A taint: key, value and effect.
 type Taint = (&'static str, &'static str, &'static str);
 
 static BLUE: [Taint; 1] = [(TEAM, "blue", "NoSchedule")];
