@@ -30,7 +30,6 @@ const SERVICE: &str = "Service";
 /// How many gangs are created concurrently, and how many pods of each.
 const GANGS: usize = 8;
 const PODS: usize = 8;
-/// Interval between two checks.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// The objects for the scheduler, as JSON text. Parsed values would take ten times as much memory.
@@ -45,11 +44,9 @@ pub(super) struct Load {
 struct GangObjects {
     /// Gang resources with their kinds, parents first.
     resources: Vec<(&'static str, String)>,
-    /// Pods with their names.
     pods: Vec<(String, String)>,
 }
 
-/// What the scheduler did without an operator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SchedulerAlone {
     pub(super) begin: Timestamp,
@@ -99,7 +96,6 @@ impl Load {
         Self { namespace: to, shared, gangs: gangs.into_values().collect() }
     }
 
-    /// Creates all objects, and waits until all pods are bound or the limit has passed.
     pub(super) async fn measure(self, test: &TestContext, limit: Limit) -> Result<SchedulerAlone, Stop> {
         let recorder = &test.test_cluster.recorder;
         let namespace = self.namespace.clone();
@@ -132,7 +128,6 @@ impl Load {
 }
 
 impl GangObjects {
-    /// Creates the gang resources and the gated pods, and then releases the pods.
     async fn create(self, recorder: &Recorder, namespace: &str) -> Result<(), ClusterError> {
         let client = recorder.client();
         let path = |kind: &str| recorder.kind(kind).map(|kind| (kind.path(Some(namespace)), kind.kind()));
@@ -158,7 +153,6 @@ fn with_kind(object: &str, kind: &str) -> String {
     object.to_string()
 }
 
-/// A copy without status, owners and metadata of the API server.
 fn without_status(object: &Value) -> Value {
     let metadata = &object["metadata"];
     json!({

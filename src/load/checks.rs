@@ -14,13 +14,10 @@ use conformance_history::{History, Live, MarkName, SharedMark, What};
 
 use super::shapes;
 
-/// The clauses that are checked for each converged PodCliqueSet.
 const CONVERGED_CLAUSES: [&str; 7] =
     ["GANG-01", "GANG-02", "GANG-03", "GANG-20", "GANG-08", "GANG-23", "AON-01"];
-/// The clauses that are checked for each updated PodCliqueSet.
 const UPDATE_CLAUSES: [&str; 10] =
     ["UPD-02", "UPD-03", "UPD-04", "UPD-07", "UPD-08", "UPD-18", "UPD-27", "UPD-29", "UPD-30", "UPD-31"];
-/// The clauses that are checked for all PodCliqueSets together, during the update and afterwards.
 const WRITE_LOOP_CLAUSES: [&str; 2] = ["STAT-08", "GANG-11"];
 const DELETION_CLAUSE: &str = "DEL-01";
 
@@ -96,7 +93,6 @@ struct SplitHistory {
     all: Vec<PcsHistory>,
 }
 
-/// The part of a history that is about one PodCliqueSet.
 struct PcsHistory {
     name: String,
     part: History,

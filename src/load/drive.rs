@@ -25,7 +25,6 @@ use super::checks::UPDATED;
 use super::figures::{Bindings, Figures, Stage, processor_of_all};
 use super::shapes::pcs_of;
 
-/// Minimum interval between two checks of a condition.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// An API server that uses less processor time per second is idle: it only serves leases. The warm-up ends
@@ -43,11 +42,9 @@ pub(super) fn limit(pods: usize) -> Limit {
     Limit { name: "scale", length: Duration::from_secs(60) + Duration::from_millis(100) * pods }
 }
 
-/// The gangs of each submitted PodCliqueSet, by its name.
 type GangsByPcs = BTreeMap<String, Vec<Gang>>;
 
-/// The time limit for an update: that for all pods, and the update steps of the PodCliqueSet with the most
-/// steps.
+/// The limit for all pods, and the update steps of the PodCliqueSet with the most steps.
 fn limit_of_update(submitted: &GangsByPcs, for_pods: Limit) -> Limit {
     let steps = submitted.values().map(|gangs| update_steps(gangs)).max().unwrap_or_default();
     let steps = u32::try_from(steps).unwrap_or(u32::MAX);
@@ -161,7 +158,6 @@ async fn update(
     test.watch_while_idle(QUIET).await
 }
 
-/// Waits until each PodCliqueSet and its status are complete, and then adds a mark.
 async fn converge(
     test: &TestContext,
     submitted: &GangsByPcs,

@@ -13,7 +13,6 @@ use serde_json::{Map, Number, Value};
 
 use super::alone::SchedulerAlone;
 
-/// When the pods of a history were bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bindings {
     last: Timestamp,
@@ -49,7 +48,6 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
     to.duration_since(from).as_secs_f64().max(0.0)
 }
 
-/// The processor time that this process and all components of the cluster have used so far.
 pub(super) fn processor_of_all(cluster: &LocalCluster) -> Duration {
     let parts = cluster.parts().into_iter().map(|part| Usage::of(cluster, part).processor).sum::<Duration>();
     parts + processor_time::of_process(std::process::id()).unwrap_or_default()
@@ -57,7 +55,6 @@ pub(super) fn processor_of_all(cluster: &LocalCluster) -> Duration {
 
 /// A stage of the load test: from the harness's first request until all pods have converged.
 pub(super) struct Stage {
-    /// The prefix of the names of the stage's figures.
     name: &'static str,
     pub(super) begin: Timestamp,
     before: Usage,
@@ -81,7 +78,6 @@ impl Figures {
         Self { pods, found }
     }
 
-    /// Adds the time until the last binding, and what the operator used, at the end of a stage.
     pub(super) fn add_stage(&mut self, stage: &Stage, bindings: Option<Bindings>, cluster: &LocalCluster) {
         if let Some(bindings) = bindings {
             self.put_seconds(stage.name, bindings.seconds_since(stage.begin));
@@ -104,7 +100,6 @@ impl Figures {
         self.put(&format!("{}WritesPerPod", stage.name), writes.len() as f64 / self.pods.max(1) as f64);
     }
 
-    /// Adds the figures of the history until the first convergence.
     pub(super) fn add_history(&mut self, history: &History, bindings: Option<Bindings>) {
         self.put("recordedVersions", history.versions().count() as f64);
         if let Some(bindings) = bindings {
@@ -122,7 +117,6 @@ impl Figures {
         }
     }
 
-    /// Adds the time of the deletion, and the peak memory of each component.
     pub(super) fn add_deletion(&mut self, took: Option<Duration>, first: &Stage, cluster: &LocalCluster) {
         if let Some(took) = took {
             self.put("deletionSeconds", took.as_secs_f64());
@@ -154,13 +148,11 @@ impl Figures {
         self.put("apiServerPeakMegabytesAfterBoth", megabytes(apiserver));
     }
 
-    /// Adds the time in which the gangs of high priority were bound, and numbers of gangs.
     pub(super) fn add_preemption(&mut self, took: Duration, gangs: [(&str, usize); 4]) {
         self.put("preemptionSeconds", took.as_secs_f64());
         self.found.extend(gangs.map(|(name, count)| (name.to_owned(), count.into())));
     }
 
-    /// Adds the reason why the scheduler alone was not measured.
     pub(super) fn add_scheduler_failure(&mut self, reason: &str) {
         self.found.insert("schedulerAloneFailed".into(), reason.into());
     }
@@ -169,7 +161,6 @@ impl Figures {
         self.found.clone().into()
     }
 
-    /// Adds the time for all pods, and the pods per second.
     fn put_seconds(&mut self, prefix: &str, seconds: f64) {
         self.put(&format!("{prefix}Seconds"), seconds);
         self.put(&format!("{prefix}PodsPerSecond"), self.pods as f64 / seconds.max(0.001));

@@ -73,7 +73,6 @@ pub(super) fn reduce(change: Change, object: &mut Value, known: Option<&Value>) 
     true
 }
 
-/// Records only the bindings and the deletion of pods.
 pub(super) fn bindings(_: Change, object: &mut Value, _: Option<&Value>) -> bool {
     if object["kind"] != "Pod" {
         return false;
@@ -82,7 +81,6 @@ pub(super) fn bindings(_: Change, object: &mut Value, _: Option<&Value>) -> bool
     true
 }
 
-/// Keeps an object's kind, these fields of its metadata, and its node.
 fn keep_place(object: &mut Value, metadata: &[&str]) {
     only(object, &["kind", "apiVersion", "metadata", "spec"]);
     only(&mut object["metadata"], metadata);
@@ -119,7 +117,6 @@ fn is_terminating(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string()
 }
 
-/// Removes unused fields of all containers.
 fn reduce_containers(spec: &mut Value) {
     for key in ["containers", "initContainers"] {
         for container in spec.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {

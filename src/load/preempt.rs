@@ -103,7 +103,6 @@ async fn submit(test: &mut TestContext, documents: Vec<Value>) -> Result<Vec<Gan
     Ok(gangs)
 }
 
-/// The gangs of the workload of which some pods are bound, and not all.
 fn gangs_in_part(live: &Live) -> usize {
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     for pod in live.pods().filter(|pod| pod.node().is_some() && !pod.is_terminating()) {
@@ -114,7 +113,6 @@ fn gangs_in_part(live: &Live) -> usize {
     bound.into_values().filter(|count| *count < GANG).count()
 }
 
-/// The gangs that lost a bound pod after the others arrived.
 fn gangs_evicted(history: &History) -> usize {
     let Some((arrived, _)) = history.marks(ARRIVED).next() else { return 0 };
     let (before, end) = (history.before(arrived), history.end());

@@ -20,11 +20,8 @@ type Clique = (&'static str, u32, u32, bool);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// One clique without surplus.
     Workers,
-    /// Two cliques, one with surplus.
     Routed,
-    /// A clique and a scaling group of two replicas, and therefore one scaled PodGang.
     Grouped,
     Wide,
     /// One clique with this many pods, for the pods that fit no other shape.
@@ -46,7 +43,6 @@ impl Shape {
         }
     }
 
-    /// The cliques in the scaling group, and the replicas of the group.
     fn group(self) -> (&'static [&'static str], u32) {
         match self {
             Self::Grouped => (&["prefill", "decode"], 2),
@@ -54,7 +50,6 @@ impl Shape {
         }
     }
 
-    /// Sums a number over all cliques of all replicas of the scaling group.
     fn sum(self, number: impl Fn(Clique) -> u32) -> u32 {
         let (members, replicas) = self.group();
         let copies = |clique: Clique| if members.contains(&clique.0) { replicas } else { 1 };
@@ -111,13 +106,11 @@ fn pod_clique_sets(pods: u32) -> Vec<(Shape, u32)> {
     all
 }
 
-/// The GPUs that this many pods request.
 pub(super) fn gpus(pods: u32) -> u64 {
     let gpus = |(shape, replicas): (Shape, u32)| u64::from(shape.gpus()) * u64::from(replicas);
     pod_clique_sets(pods).into_iter().map(gpus).sum()
 }
 
-/// PodCliqueSets with this many pods in total, one document each.
 pub(super) fn manifest(pods: u32) -> String {
     let document = |(number, (shape, replicas)): (usize, (Shape, u32))| {
         let pcs = json!({
@@ -142,7 +135,6 @@ pub(super) fn contenders(pods: u32) -> [(&'static str, u32); 2] {
     [(LOW, low), (HIGH, low.div_ceil(10))]
 }
 
-/// PodCliqueSets with this many pods of low priority, and then those of high priority.
 pub(super) fn manifest_of_contenders(pods: u32) -> String {
     let mut documents = Vec::new();
     for (class, gangs) in contenders(pods) {

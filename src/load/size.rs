@@ -7,9 +7,7 @@ use conformance_cluster::nodes::PODS;
 
 use super::shapes;
 
-/// Suffix of the id of a run with an update.
 const UPDATE: &str = "-update";
-/// Suffix of the id of a run with preemption.
 const PREEMPT: &str = "-preempt";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +92,6 @@ impl fmt::Display for Size {
     }
 }
 
-/// The text is not a size, or its pods do not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoSize;
 
