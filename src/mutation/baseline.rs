@@ -45,18 +45,15 @@ impl Baseline {
         self.cases.iter().filter(|case| case.passed)
     }
 
-    /// How many of the cases that pass execute a mutation.
     pub fn executing(&self, number: u32) -> usize {
         self.passed().filter(|case| case.executed.contains(&number)).count()
     }
 
-    /// The mutations that some passed case executes.
     pub fn executed(&self) -> BTreeSet<u32> {
         self.passed().flat_map(|case| case.executed.iter().copied()).collect()
     }
 }
 
-/// Reads the numbers that the operator has written.
 pub fn executed(file: &Path) -> BTreeSet<u32> {
     // The operator creates the file with its first mutation.
     let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -83,7 +80,6 @@ impl JsonLines {
         if let Some(parent) = self.0.parent() {
             std::fs::create_dir_all(parent).map_err(MutationError::file(parent))?;
         }
-        // Remove a last line that was cut off.
         let mut text = std::fs::read_to_string(&self.0).unwrap_or_default();
         text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
         for value in values {

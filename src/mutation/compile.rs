@@ -16,27 +16,22 @@ use crate::population::Population;
 use crate::rewrite::Rewritten;
 use crate::workspace::{WRAPPER, Workspace};
 
-/// The package and its program.
 const OPERATOR: &str = "grove-backend-controller";
 /// Each attempt drops all mutations that the errors name. rustc reports type errors, borrow errors and unset
 /// variables in separate passes, and only for one crate at a time.
 const MOST_ROUNDS: usize = 40;
-/// The file with the result of a build.
 const RESULT_FILE: &str = "built.json";
 /// At most one in this many mutations of a kind may be dropped.
 const MOST_DROPPED: usize = 4;
 
-/// The rewritten operator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Built {
     pub program: PathBuf,
-    /// The mutations that the program contains.
     pub mutations: Vec<Mutation>,
     pub dropped: Vec<Dropped>,
 }
 
-/// A mutation that does not compile.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dropped {
@@ -46,15 +41,13 @@ pub struct Dropped {
 
 #[derive(Debug)]
 pub struct BuildFolders<'a> {
-    /// The workspace whose operator is copied.
     pub root: &'a Path,
-    /// The folder of the copy.
     pub copy: &'a Path,
     /// The target folder for compiled dependencies, which the usual build shares.
     pub dependencies: Option<&'a Path>,
 }
 
-/// Copies, rewrites and builds the operator. `progress` gets a line for each attempt.
+/// `progress` gets a line for each attempt.
 pub fn build(
     population: &Population,
     folders: &BuildFolders<'_>,
@@ -125,7 +118,6 @@ impl Built {
         }
     }
 
-    /// The result of an earlier build in this folder.
     pub fn read(folder: &Path) -> Result<Self, MutationError> {
         let path = folder.join(RESULT_FILE);
         let text = std::fs::read_to_string(&path).map_err(MutationError::file(&path))?;
@@ -141,7 +133,6 @@ impl Built {
         Err(MutationError::OtherSources(folder.into()))
     }
 
-    /// Identifies the mutations and their numbers.
     pub fn digest(&self) -> String {
         let mut digest = Sha256::new();
         for mutation in &self.mutations {
@@ -164,7 +155,6 @@ impl Built {
         losses
     }
 
-    /// The kinds that lose more than a quarter of their mutations.
     pub fn incomplete_kinds(&self) -> Vec<Kind> {
         let too_many = |(_, (lost, all)): &(Kind, (usize, usize))| lost * MOST_DROPPED > *all;
         self.losses().into_iter().filter(too_many).map(|(kind, _)| kind).collect()
@@ -181,7 +171,6 @@ fn earlier_drops(population: &Population, folder: &Path) -> BTreeMap<u32, String
     earlier.dropped.into_iter().map(|one| (one.mutation.number, one.error)).collect()
 }
 
-/// The messages of a cargo command.
 struct Messages {
     lines: Vec<Value>,
     has_succeeded: bool,
@@ -232,7 +221,6 @@ impl Messages {
     }
 }
 
-/// A place of an error in a rewritten file.
 struct Place<'a> {
     file: &'a Rewritten,
     bytes: Range<usize>,

@@ -18,7 +18,6 @@ fn file(source: &str) -> BTreeMap<String, Rewritten> {
     [("src/a.rs".to_owned(), rewrite(source, &mutations))].into()
 }
 
-/// A place of the first occurrence of a text.
 fn span(files: &BTreeMap<String, Rewritten>, text: &str, is_primary: bool) -> Value {
     let start = files["src/a.rs"].text.find(text).unwrap();
     let end = start + text.len();

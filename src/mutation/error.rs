@@ -1,5 +1,3 @@
-//! Errors of the mutation tool.
-
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]

@@ -29,9 +29,7 @@ mod workspace;
 
 pub use error::MutationError;
 
-/// Names the number of the mutation that is turned on.
 pub const VARIABLE: &str = "GROVE_MUTATION";
-/// Names the file for the numbers of executed mutations.
 pub const SITES_VARIABLE: &str = "GROVE_MUTATION_SITES";
 /// Mutations that change nothing that a clause promises, each with the reason ([`score::equivalents`]).
 pub const EQUIVALENT: &str = include_str!("equivalent.txt");

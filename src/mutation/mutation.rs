@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The operators that change the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -17,7 +16,6 @@ pub enum Kind {
     Boolean,
     /// `+` and `-`, `*` and `/`, `min` and `max`.
     Arithmetic,
-    /// A statement is not executed.
     RemovedStatement,
     /// A function, or a field, has the default of its type.
     DefaultValue,
@@ -64,11 +62,9 @@ pub(crate) struct Wrap {
     pub after: String,
 }
 
-/// Stands for the condition that the mutation is turned on.
 pub(crate) const SWITCH: &str = "\u{1}";
 
 impl Wrap {
-    /// Another expression instead of the original.
     pub(crate) fn instead(replacement: &str) -> Self {
         Self { before: format!("(if {SWITCH} {{ {replacement} }} else {{ "), after: " })".into() }
     }
@@ -87,7 +83,6 @@ impl Wrap {
     }
 }
 
-/// A mutation as found in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub kind: Kind,
@@ -99,7 +94,6 @@ pub(crate) struct Found {
     pub change: String,
 }
 
-/// A numbered mutation of the operator's source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mutation {
@@ -112,11 +106,9 @@ pub struct Mutation {
     pub function: String,
     pub kind: Kind,
     pub line: usize,
-    /// What is different, in one line.
     pub change: String,
 }
 
-/// Numbers what was found in each file, in order.
 pub(crate) fn numbered<'a>(found: impl IntoIterator<Item = (&'a str, &'a [Found])>) -> Vec<Mutation> {
     let mut ordinals: BTreeMap<(String, String, Kind), u32> = BTreeMap::new();
     let mut all = Vec::new();

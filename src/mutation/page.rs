@@ -7,23 +7,18 @@ use std::fmt::Write;
 use crate::score::{Score, Share, score};
 use crate::trial::{Trial, TrialVerdict};
 
-/// A sample that was drawn, and its finished trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     pub seed: String,
-    /// The number of mutations that were drawn.
     pub size: usize,
     pub trials: Vec<Trial>,
-    /// The part of the population that no case executes.
     pub not_executed: Share,
 }
 
-/// No case executes at most a tenth of the population, and a twentieth of a sample is equivalent. With more,
-/// the score says little about the suite.
+/// With more mutations that no case executes, or more equivalent ones, the score says little about the suite.
 const MOST_NOT_EXECUTED: f64 = 0.1;
 const MOST_EQUIVALENT: f64 = 0.05;
 
-/// What makes the score of a sample unreliable.
 pub fn reservations(measured: &Measured, equivalents: &BTreeMap<String, String>) -> Vec<String> {
     let Measured { seed, size, trials, not_executed } = measured;
     let mut all = Vec::new();
@@ -47,7 +42,6 @@ pub fn reservations(measured: &Measured, equivalents: &BTreeMap<String, String>)
     all
 }
 
-/// The samples in the order in which they are given, as Markdown.
 pub fn page(samples: &[Measured], equivalents: &BTreeMap<String, String>) -> String {
     let mut page = String::from(
         "# Machine-made mutations\n\nA mutation that no case executes counts as survived. Trivial and \
@@ -121,7 +115,6 @@ fn survivor(sample: &Measured, trial: &Trial, equivalents: &BTreeMap<String, Str
     Some(format!("{}: `{}`, {} ({how})", sample.seed, trial.id, trial.change))
 }
 
-/// Each code of a violation that killed a mutation, with its clauses and the number of mutations.
 fn codes(samples: &[Measured]) -> Vec<String> {
     let mut codes: BTreeMap<&str, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
     for trial in samples.iter().flat_map(|sample| &sample.trials) {

@@ -8,7 +8,6 @@ use crate::mutation::{Found, Mutation, numbered};
 use crate::rewrite::{Rewritten, rewrite};
 use crate::{MutationError, sources};
 
-/// The mutations of one version of the operator.
 #[derive(Debug)]
 pub struct Population {
     pub mutations: Vec<Mutation>,
@@ -25,7 +24,6 @@ struct MutatedFile {
 }
 
 impl Population {
-    /// Finds all mutations in the operator below the root of a workspace.
     pub fn read(root: &Path) -> Result<Self, MutationError> {
         let read = sources::read(root)?;
         let declarations = Declarations::of(read.iter().map(|file| &file.syntax));
@@ -41,7 +39,6 @@ impl Population {
         Ok(Self { mutations, files })
     }
 
-    /// Each file that has mutations, rewritten with all of them but the dropped ones.
     pub(crate) fn rewritten(&self, dropped: &BTreeSet<u32>) -> BTreeMap<String, Rewritten> {
         let mut all = BTreeMap::new();
         for file in &self.files {
@@ -53,7 +50,6 @@ impl Population {
         all
     }
 
-    /// The mutations without the dropped ones.
     pub fn without(&self, dropped: &BTreeSet<u32>) -> Vec<Mutation> {
         self.mutations.iter().filter(|one| !dropped.contains(&one.number)).cloned().collect()
     }

@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use crate::mutation::{Found, SWITCH};
 
-/// The first words of statements that leave their block.
 const LEAVING: [&str; 3] = ["break", "continue", "return"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,11 +15,9 @@ pub(crate) struct Rewritten {
     pub text: String,
     /// The pieces of the text that the tool wrote, in order, each with the number of its mutation.
     pub written: Vec<(Range<usize>, u32)>,
-    /// The whole text of each mutation.
     pub spans: Vec<(Range<usize>, u32)>,
 }
 
-/// One text that is inserted into the source.
 struct Insertion<'a> {
     at: usize,
     /// At one position, texts after a node come first, then those between nodes, then those before a node.
@@ -86,7 +83,6 @@ impl Rewritten {
         found
     }
 
-    /// The statement that a mutation removes.
     fn removed(&self, own: &Range<usize>) -> Option<&str> {
         let (condition, statement) = self.text[own.clone()].split_once("{ ")?;
         condition.starts_with("if !crate::mutation_switch").then_some(statement)
@@ -105,14 +101,12 @@ impl Rewritten {
         last.map(|(_, number)| *number)
     }
 
-    /// The smallest removed statement that contains the span.
     pub(crate) fn removed_around(&self, span: &Range<usize>) -> Option<u32> {
         let contains = |own: &Range<usize>| own.start <= span.start && span.end <= own.end;
         let all = self.spans.iter().filter(|(own, _)| contains(own) && self.removed(own).is_some());
         all.min_by_key(|(own, _)| own.len()).map(|(_, number)| *number)
     }
 
-    /// The mutations whose text is inside the span.
     pub(crate) fn inside(&self, span: &Range<usize>) -> Vec<u32> {
         let is_inside = |(own, _): &&(Range<usize>, u32)| span.start <= own.start && own.end <= span.end;
         self.spans.iter().filter(is_inside).map(|(_, number)| *number).collect()

@@ -57,7 +57,6 @@ pub fn equivalents(text: &str) -> BTreeMap<String, String> {
     entries.map(|(id, reason)| (id.to_owned(), reason.trim().to_owned())).collect()
 }
 
-/// The figures of a sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
     /// Killed mutations. One that is not executed counts as survived. Trivial and equivalent ones do not
@@ -71,7 +70,6 @@ pub struct Score {
     pub median_seconds: f64,
 }
 
-/// The score of these trials.
 pub fn score(trials: &[Trial], equivalents: &BTreeMap<String, String>) -> Score {
     let is_equivalent = |trial: &&Trial| {
         // A mutation that a case kills is not equivalent, whatever the list says.
@@ -99,7 +97,6 @@ pub fn score(trials: &[Trial], equivalents: &BTreeMap<String, String>) -> Score 
     }
 }
 
-/// For each folder with mutations that no case executes, how many there are.
 fn not_executed_by_folder<'a>(
     population: &'a [Mutation],
     executed: &BTreeSet<u32>,
@@ -114,7 +111,6 @@ fn not_executed_by_folder<'a>(
     folders
 }
 
-/// The lines that a run prints at its end.
 pub fn summary(
     trials: &[Trial],
     equivalents: &BTreeMap<String, String>,

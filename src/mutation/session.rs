@@ -6,7 +6,6 @@ use crate::baseline::Baseline;
 use crate::mutation::Mutation;
 use crate::trial::{Subject, Trial, TrialOptions, TrialVerdict, Unusable, try_mutation};
 
-/// Trials between two controls.
 const BETWEEN_CONTROLS: usize = 8;
 
 /// Tries all mutations. `finished` gets the trials that a control has confirmed.

@@ -8,10 +8,8 @@ use crate::find::is_left_out;
 /// The crates of the operator. `grove-yaml` also belongs to the suite, and `logging` only formats log lines,
 /// so neither is mutated.
 pub(crate) const SUBJECTS: [&str; 3] = ["reference/api", "reference/operator", "reference/webhook"];
-/// The file of a crate that declares its modules.
 pub(crate) const LIBRARY: &str = "src/lib.rs";
 
-/// A file of the operator.
 pub(crate) struct SourceFile {
     /// From the root of the workspace.
     pub path: String,
@@ -19,7 +17,6 @@ pub(crate) struct SourceFile {
     pub syntax: syn::File,
 }
 
-/// Reads all files of the operator, in the order of their paths.
 pub(crate) fn read(root: &Path) -> Result<Vec<SourceFile>, MutationError> {
     let mut files = Vec::new();
     for subject in SUBJECTS {
@@ -74,7 +71,6 @@ fn read_modules(
     Ok(())
 }
 
-/// The path in `#[path = "…"]`.
 fn given_path(attributes: &[syn::Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| match &attribute.meta {
         syn::Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {

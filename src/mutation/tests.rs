@@ -22,7 +22,6 @@ fn rewritten(source: &str, kind: Kind) -> String {
     rewrite(source, &mutations).text.replace("crate::mutation_switch::", "")
 }
 
-/// A function with this body, and the body with the mutations of one kind.
 fn body(kind: Kind, body: &str) -> String {
     let text = rewritten(&format!("fn f() -> X {{ {body} }}"), kind);
     text.strip_prefix("fn f() -> X { ").and_then(|rest| rest.strip_suffix(" }")).unwrap().to_owned()

@@ -19,7 +19,6 @@ const PANEL: usize = 5;
 #[error("{0}")]
 pub struct Unusable(pub String);
 
-/// A control plane whose operator is mutated.
 pub trait Subject {
     /// Restarts the operator with a mutation; 0 is none. Returns whether it became ready.
     fn turn_on(&self, number: u32) -> impl Future<Output = Result<bool, Unusable>>;
@@ -28,18 +27,14 @@ pub trait Subject {
     fn renew(&self) -> impl Future<Output = Result<(), Unusable>>;
 }
 
-/// How a case ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CaseEnd {
     /// Whether the case did not pass, for whatever reason.
     pub has_failed: bool,
-    /// The clause that failed with a violation code.
     pub kill: Option<Kill>,
-    /// Whether the operator exited.
     pub operator_ended: bool,
 }
 
-/// What has detected a mutation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kill {
@@ -53,15 +48,12 @@ pub struct Kill {
 pub enum TrialVerdict {
     /// A clause failed with a violation code.
     Killed,
-    /// No clause did.
     Survived,
-    /// No case executes the mutation.
     NotExecuted,
     /// The operator exits, or more than half of the cases fail.
     Trivial,
 }
 
-/// The result of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trial {
@@ -72,12 +64,10 @@ pub struct Trial {
     pub verdict: TrialVerdict,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kill: Option<Kill>,
-    /// The cases that ran with the mutation.
     pub cases: usize,
     pub seconds: f64,
 }
 
-/// How mutations are tried.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialOptions {
     /// How many cases run at once, after the first ones.

@@ -9,14 +9,10 @@ use super::*;
 use crate::baseline::BaselineCase;
 use crate::session::try_all;
 
-/// What mutations do to cases.
 #[derive(Default)]
 struct Fake {
-    /// The end of a case under a mutation; cases pass otherwise.
     ends: BTreeMap<(u32, &'static str), CaseEnd>,
-    /// Mutations with which the operator does not start.
     unstartable: BTreeSet<u32>,
-    /// The mutation that breaks the control plane.
     poisonous: Option<u32>,
     state: RefCell<State>,
 }

@@ -177,7 +177,6 @@ impl Workspace {
     }
 }
 
-/// The module that turns mutations on.
 fn switch(mutations: usize) -> String {
     // Number 0 is no mutation.
     SWITCH_MODULE.replace("MUTATIONS", &(mutations + 1).to_string())

@@ -73,7 +73,6 @@ impl Declarations {
         declarations
     }
 
-    /// The types of a function's arguments.
     pub(super) fn arguments(&self, name: &str) -> Option<&[String]> {
         self.arguments.get(name)?.as_deref()
     }
@@ -87,7 +86,6 @@ impl Declarations {
         self.fields.get(&(owner.to_owned(), field.to_owned())).copied().flatten().unwrap_or(false)
     }
 
-    /// The default of a type as an expression, if the type is known to have one.
     pub(super) fn default_of(&self, of: &syn::Type) -> Option<String> {
         match of {
             syn::Type::Tuple(tuple) => {
@@ -159,7 +157,6 @@ impl Declarations {
     }
 }
 
-/// The text of a type, for comparisons.
 fn normal(of: &syn::Type) -> String {
     struct Words(Vec<String>);
     impl<'ast> Visit<'ast> for Words {

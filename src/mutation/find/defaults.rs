@@ -6,7 +6,6 @@ use syn::{Expr, ReturnType};
 use super::{Finder, range};
 use crate::mutation::{Kind, SWITCH, Wrap};
 
-/// Whether an expression is a default already.
 fn is_default(text: &str) -> bool {
     let text: String = text.split_whitespace().collect();
     let constructors = ["::new()", "::default()"];
@@ -46,7 +45,6 @@ impl Finder<'_> {
         }
     }
 
-    /// Replaces each field of a struct expression by its default.
     pub(super) fn fields(&mut self, node: &syn::ExprStruct) {
         let last = node.path.segments.last().map_or_else(String::new, |last| last.ident.to_string());
         let owner = match (last.as_str(), self.owners.last()) {

@@ -6,7 +6,6 @@ use syn::{BinOp, Expr};
 use super::{Finder, range};
 use crate::mutation::{Kind, Wrap};
 
-/// Methods whose value is a condition.
 pub(super) fn is_predicate(method: &str) -> bool {
     ["is_", "has_"].iter().any(|prefix| method.starts_with(prefix))
         || ["all", "any", "contains", "contains_key", "starts_with", "ends_with"].contains(&method)
@@ -55,7 +54,6 @@ fn is_text(expression: &Expr) -> bool {
     }
 }
 
-/// The operators to use instead of a comparison.
 fn other_comparisons(operator: BinOp) -> &'static [(Kind, &'static str)] {
     match operator {
         BinOp::Eq(_) => &[(Kind::Comparison, "!=")],
@@ -237,7 +235,6 @@ impl Finder<'_> {
     }
 }
 
-/// Methods whose closure returns a condition.
 fn takes_condition(method: &str) -> bool {
     [
         "all",

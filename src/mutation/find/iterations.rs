@@ -35,7 +35,6 @@ fn first() -> String {
 }
 
 impl Finder<'_> {
-    /// The elements of a `for` loop.
     pub(super) fn elements_of_loop(&mut self, iterated: &Expr) {
         let text = self.text(iterated).to_owned();
         for (kind, change) in [(Kind::SkippedElement, skip()), (Kind::FirstOnly, first())] {
@@ -44,7 +43,6 @@ impl Finder<'_> {
         }
     }
 
-    /// The elements of an iterator that this call consumes.
     pub(super) fn elements_of_chain(&mut self, call: &syn::ExprMethodCall) {
         let name = call.method.to_string();
         let consumer = CONSUMERS.iter().find(|(known, args, _)| *known == name && *args == call.args.len());

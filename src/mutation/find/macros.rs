@@ -32,7 +32,6 @@ impl Finder<'_> {
         }
     }
 
-    /// A JSON value: an object, an array, or an expression.
     fn json(&mut self, tokens: TokenStream) {
         if let [TokenTree::Group(group)] = tokens.clone().into_iter().collect::<Vec<_>>().as_slice() {
             match group.delimiter() {
@@ -76,7 +75,6 @@ impl Finder<'_> {
     }
 }
 
-/// The parts between commas.
 fn separated(tokens: TokenStream) -> Vec<TokenStream> {
     let mut parts = vec![TokenStream::new()];
     for token in tokens {

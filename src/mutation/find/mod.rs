@@ -24,7 +24,6 @@ use syn::visit::{self, Visit};
 pub(crate) use self::declarations::{Declarations, is_left_out};
 use crate::mutation::{Found, Kind, Wrap};
 
-/// Finds the mutations of a file, in the order of the source.
 pub(crate) fn mutations(source: &str, file: &syn::File, declarations: &Declarations) -> Vec<Found> {
     let (owners, path) = (Vec::new(), Vec::new());
     let mut finder = Finder { source, declarations, owners, path, found: Vec::new() };
@@ -38,14 +37,11 @@ pub(crate) fn mutations(source: &str, file: &syn::File, declarations: &Declarati
 struct Finder<'a> {
     source: &'a str,
     declarations: &'a Declarations,
-    /// The types whose implementations contain the current place.
     owners: Vec<String>,
-    /// The functions that contain the current place.
     path: Vec<String>,
     found: Vec<Found>,
 }
 
-/// The bytes of a node.
 fn range(node: &impl Spanned) -> Range<usize> {
     node.span().byte_range()
 }
@@ -66,7 +62,6 @@ impl Finder<'_> {
         self.found.push(Found { kind, function, line, range, wrap, change: short(&change) });
     }
 
-    /// Records another expression instead of this one.
     fn instead(&mut self, kind: Kind, node: &impl Spanned, replacement: &str) {
         let change = format!("{replacement} instead of {}", self.text(node));
         self.add(kind, range(node), Wrap::instead(replacement), change);

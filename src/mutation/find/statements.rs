@@ -6,7 +6,6 @@ use syn::{Expr, Stmt};
 use super::{Finder, is_left_out, range};
 use crate::mutation::{Kind, Wrap};
 
-/// Whether an expression, as a statement, can be left out.
 fn is_removable(expression: &Expr) -> bool {
     match expression {
         Expr::MethodCall(_) | Expr::Call(_) | Expr::Assign(_) | Expr::Await(_) | Expr::Try(_) => true,
