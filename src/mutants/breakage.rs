@@ -103,7 +103,6 @@ impl Breakage {
         spec
     }
 
-    /// An upgrade of the reference operator, or of Kubernetes under it.
     fn upgrade(&self, old: Kubernetes) -> Option<Upgrade> {
         if let Some(faults) = self.kubernetes_upgrade.clone() {
             return Some(Upgrade { faults, ..Upgrade::of_kubernetes(old, None) });

@@ -13,14 +13,12 @@ use crate::{MUTANTS, MutantTier, TableError};
 /// The gang scope in which a default run judges lifecycle cases.
 pub const DEFAULT: Target = Target::KUBE_POD_GANG;
 
-/// Why `cargo test` runs a case on a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The target is the default one, or the case decides a clause here that it does not decide there.
     Default,
     /// The case decides a clause on which the scheduler or its gang resources have an effect.
     Backend,
-    /// A mutant of the target runs the case.
     Mutant,
 }
 
@@ -49,7 +47,6 @@ pub fn reason(case: &Case, target: Target) -> Result<Option<Reason>, TableError>
     Ok(is_of_target.then_some(Reason::Mutant))
 }
 
-/// Whether a mutant of the target runs the case.
 pub fn has_mutant(case: &Case, target: Target) -> Result<bool, TableError> {
     let all = MUTANTS.as_ref().map_err(Clone::clone)?;
     Ok(all

@@ -30,7 +30,6 @@ pub use breakage::{Breakage, Given};
 pub use outcome::{MutantResult, MutantVerdict, RunFindings};
 pub use ratio::{StoredResult, ratios, report};
 
-/// The provider of the clusters on which a mutant runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MutantTier {
     Local,
@@ -148,7 +147,6 @@ fn kube() -> Target {
     Target::KUBE_POD_GROUP
 }
 
-/// At least one of these clauses must fail.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub struct AnyOf(pub Vec<String>);
@@ -165,7 +163,6 @@ impl From<String> for AnyOf {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Unproven {
     pub clauses: Vec<String>,
-    /// A part of the error's reason.
     pub because: String,
 }
 
@@ -208,7 +205,6 @@ impl Mutant {
         self.by.spec(self.target, given)
     }
 
-    /// Whether the user must provide this scheduler.
     pub fn needs(&self, scheduler: Scheduler) -> bool {
         self.given && self.target.scheduler() == scheduler
     }

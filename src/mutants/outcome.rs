@@ -99,7 +99,6 @@ impl MutantVerdict {
         matches!(self, Self::Killed | Self::Equivalent)
     }
 
-    /// The worse of two verdicts.
     fn max(self, other: Self) -> Self {
         if matches!(self, Self::Wrong) || other == Self::Killed { self } else { other }
     }
