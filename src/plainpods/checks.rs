@@ -54,7 +54,6 @@ pub(crate) fn never(history: &History, gang: &PlainGang, until: Option<usize>) -
     Ok(())
 }
 
-/// The entry of this mark, or the end of the history.
 fn place(history: &History, mark: SharedMark) -> usize {
     history.marks(mark).next().map_or(history.entries.len(), |(place, _)| place)
 }

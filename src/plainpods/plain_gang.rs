@@ -52,7 +52,6 @@ mod tests {
         assert_eq!(PlainGang::of(&json!({"metadata": {"name": "one"}})).pods, 1);
     }
 
-    /// The gang resource contains the minimum; the pod names the gang resource and its scheduler.
     #[test]
     fn every_target_has_a_plain_gang_of_a_gang_resource_and_a_pod() {
         for target in AI_CONFORMANCE_TARGETS {
