@@ -20,7 +20,6 @@ pub(crate) trait TrainJobSteps {
     async fn until_considered(&self, clause: &'static str, train_job: &str, count: usize)
     -> Result<(), Stop>;
 
-    /// Waits until at least `count` pods of a TrainJob are bound. A timeout violates `clause`.
     async fn until_bound_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
     /// Waits until `count` pods of a TrainJob are bound. The scheduler has already tried them, so the limit

@@ -26,7 +26,6 @@ pub(super) fn pod(job: &str, index: usize, node: Option<&str>) -> Value {
         "spec": {"nodeName": node, "schedulerName": "s"}})
 }
 
-/// The 3 pods of `node`, of which the first `bound` are bound.
 pub(super) fn pods(bound: usize) -> impl Iterator<Item = Value> {
     (0..3).map(move |index| pod("node", index, (index < bound).then_some("n")))
 }
