@@ -72,12 +72,13 @@ pub(crate) fn fate(live: &Live, target: Target, gang: &PlainGang) -> String {
     format!("the gang resource {fate}")
 }
 
-/// Seconds from the driver's change until a state was reached; `None` if it never was.
+/// Seconds from the driver's change until a state was reached; `None` if it was not before the answer.
 pub(crate) fn seconds_after_change(history: &History, is_reached: impl Fn(&Live) -> bool) -> Option<f64> {
     let (from, _) = history.marks(CHANGED).next()?;
     let begin = history.entries.get(from)?.at;
+    let end = history.marks(OBSERVED).next().map_or(history.entries.len(), |(index, _)| index);
     let mut live = Live::default();
-    for (index, entry) in history.entries.iter().enumerate() {
+    for (index, entry) in history.entries.iter().enumerate().take(end) {
         if let What::Object(recorded) = &entry.what {
             live.apply(recorded);
         }
@@ -108,11 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_starts_at_the_change() {
+    fn a_duration_starts_at_the_change_and_ends_before_the_answer() {
         let changed = story().all_added(waiting(&GANG, 2)).later(5).mark(CHANGED, Value::Null).later(2);
-        let history = bind(changed, &GANG, 0..2).end();
-        assert_eq!(seconds_after_change(&history, |live| bound(live, &GANG) == 2), Some(2.0));
-        assert_eq!(seconds_after_change(&history, |live| bound(live, &GANG) == 3), None);
+        let first = bind(changed, &GANG, 0..1).later(1).mark(OBSERVED, Value::Null);
+        let history = bind(first, &GANG, 1..2).end();
+        assert_eq!(seconds_after_change(&history, |live| bound(live, &GANG) == 1), Some(2.0));
+        assert_eq!(seconds_after_change(&history, |live| bound(live, &GANG) == 2), None);
     }
 
     #[test]

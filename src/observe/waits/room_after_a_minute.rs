@@ -51,6 +51,7 @@ mod tests {
     ) {
         let changed = story().all_added(waiting(&GANG, 3)).later(60).mark(CHANGED, Value::Null);
         let observed = bind(changed.later(seconds), &GANG, 0..bound).mark(OBSERVED, Value::Null);
-        assert_eq!(word(&OBSERVATION, observed), Ok(wanted));
+        // A binding after the moment of the answer counts no longer.
+        assert_eq!(word(&OBSERVATION, bind(observed, &GANG, bound..3)), Ok(wanted));
     }
 }
