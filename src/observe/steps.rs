@@ -12,8 +12,6 @@ use serde_json::{Value, json};
 use crate::plain_gang::PlainGang;
 use crate::seen::{self, CHANGED, OBSERVED, REPLIED};
 
-/// A gate of a third party, which no scheduler knows.
-const GATE: &str = names::FOREIGN_GATE;
 /// The label of a pod with its index, for affinity.
 pub(crate) const MEMBER: &str = "conformance.grove.io/member";
 
@@ -79,7 +77,7 @@ pub(crate) async fn create_pod(
 }
 
 pub(crate) fn gated(pod: &mut Value) {
-    pod["spec"]["schedulingGates"] = json!([{"name": GATE}]);
+    pod["spec"]["schedulingGates"] = json!([{"name": names::FOREIGN_GATE}]);
 }
 
 pub(crate) async fn remove_gate(test: &TestContext, gang: &PlainGang, index: usize) -> Result<(), Stop> {
@@ -121,7 +119,7 @@ pub(crate) async fn priority_class(test: &TestContext) -> Result<String, Stop> {
     test.apply_companion(object).await?;
     let probe = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": {
-            "priorityClassName": class, "schedulingGates": [{"name": GATE}],
+            "priorityClassName": class, "schedulingGates": [{"name": names::FOREIGN_GATE}],
             "containers": [{"name": "pause", "image": "registry.k8s.io/pause:3.10"}],
         },
     });

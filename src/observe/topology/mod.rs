@@ -155,13 +155,13 @@ mod tests {
         let about = json!({"kind": "Pod", "name": "level-0"});
         let event = json!({"kind": "Event", "metadata": {"name": "e"}, "involvedObject": about});
         let refused = refused(&GANG, 0, "Unschedulable", "");
-        let told = || passed(refused.clone(), refusing.clone());
+        let refusing_gang = || passed(refused.clone(), refusing.clone());
         let with_event = created(constrained()).added(pod(&GANG, 0, None)).added(event);
         let words = [
             word(&missing_label_on_pods::OBSERVATION, silent()),
-            word(&missing_label_on_pods::OBSERVATION, told()),
+            word(&missing_label_on_pods::OBSERVATION, refusing_gang()),
             word(&missing_label_on_resource::OBSERVATION, silent()),
-            word(&missing_label_on_resource::OBSERVATION, told()),
+            word(&missing_label_on_resource::OBSERVATION, refusing_gang()),
             word(&missing_label_in_events::OBSERVATION, silent()),
             word(
                 &missing_label_in_events::OBSERVATION,
