@@ -29,7 +29,7 @@ pub enum DoesNotFit {
     Gpus { pods: u32, requested: u64, available: u64 },
     #[error("{pods} pods do not fit, the nodes can run {capacity} ({PODS} each)")]
     Pods { pods: u32, capacity: u64 },
-    #[error("{pods} pods are no gangs of 8")]
+    #[error("{pods} pods are not a multiple of 8, the size of each gang")]
     NoGangs { pods: u32 },
     #[error(
         "gangs of high priority request {requested} GPUs, and {free} of {available} are free, so nothing is preempted"
@@ -142,7 +142,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case::whole(1000, 8_000, "")]
-    #[case::no_gangs(1000, 7_999, "no gangs of 8")]
+    #[case::no_gangs(1000, 7_999, "not a multiple of 8")]
     #[case::too_many(999, 8_000, "8000 pods request 8000 GPUs, and the nodes have 7992")]
     #[case::too_few(1000, 7_200, "720 GPUs, and 800 of 8000 are free")]
     fn gangs_of_high_priority_must_preempt(#[case] nodes: u32, #[case] pods: u32, #[case] why: &str) {
