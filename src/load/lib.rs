@@ -29,39 +29,38 @@ pub const GROUP: &str = "scale";
 
 impl Size {
     pub fn case(self) -> &'static Case {
-        if self.preempts {
+        let (case, clauses, manifest) = if self.preempts {
             let case = Case::new(
                 "Gangs of high priority are bound, and no evicted gang stays bound in part",
                 |test| Box::pin(preempt::drive(test)),
                 preempt::check,
             );
-            let created = CreatedCase {
-                id: format!("{GROUP}/{self}"),
-                manifest: shapes::manifest_of_contenders(self.pods),
-                clauses: preempt::CLAUSES.to_vec(),
-                nodes: vec![nodes(self.nodes).gpus(self.gpus)],
+            let manifest = shapes::manifest_of_contenders(self.pods);
+            (case.isolation(Isolation::Dedicated), preempt::CLAUSES.to_vec(), manifest)
+        } else {
+            let case = if self.updates {
+                Case::new(
+                    "Many gangs of mixed shapes are bound whole, updated step by step and completely deleted",
+                    |test| Box::pin(drive::drive(test, true)),
+                    |history| checks::check(history, true),
+                )
+            } else {
+                Case::new(
+                    "Many gangs of mixed shapes are bound whole and completely deleted",
+                    |test| Box::pin(drive::drive(test, false)),
+                    |history| checks::check(history, false),
+                )
             };
-            return created.case(case.isolation(Isolation::Dedicated).keeping(keep::reduce));
-        }
-        let case = match self.updates {
-            false => Case::new(
-                "Many gangs of mixed shapes are bound whole and completely deleted",
-                |test| Box::pin(drive::drive(test, false)),
-                |history| checks::check(history, false),
-            ),
-            true => Case::new(
-                "Many gangs of mixed shapes are bound whole, updated step by step and completely deleted",
-                |test| Box::pin(drive::drive(test, true)),
-                |history| checks::check(history, true),
-            ),
+            let manifest = shapes::manifest(self.pods);
+            (case.isolation(Isolation::Exclusive), checks::clauses(self.updates), manifest)
         };
         let created = CreatedCase {
             id: format!("{GROUP}/{self}"),
-            manifest: shapes::manifest(self.pods),
-            clauses: checks::clauses(self.updates),
+            manifest,
+            clauses,
             nodes: vec![nodes(self.nodes).gpus(self.gpus)],
         };
-        created.case(case.isolation(Isolation::Exclusive).keeping(keep::reduce))
+        created.case(case.keeping(keep::reduce))
     }
 }
 
