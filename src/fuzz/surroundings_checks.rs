@@ -169,6 +169,7 @@ mod tests {
         let story = Story::flat().submitted(one_clique("w", 1)).submitted(one_clique("w-0", 1));
         let history = story.workers("w", 1, 1).end();
         assert!(neighbors_are_bound(&history, &history.end(), "w").is_err());
-        assert_eq!(neighbors_are_bound(&Story::flat().end(), &history.end(), "w"), Ok(()));
+        let alone = Story::flat().submitted(one_clique("w", 1)).end();
+        assert_eq!(neighbors_are_bound(&alone, &alone.end(), "w"), Ok(()), "it is no neighbor of its own");
     }
 }
