@@ -299,8 +299,7 @@ impl Checks<'_> {
         self.where_converged(|_| true, check)
     }
 
-    /// Applies a check at each convergence before the PodCliqueSet is deleted. Later objects have the same
-    /// names, because they belong to a new PodCliqueSet.
+    /// Later objects have the same names, because they belong to a new PodCliqueSet.
     fn before_deletion(&self, check: impl Fn(&History, &Live, &[Gang]) -> Ruling) -> Ruling {
         let is_pcs = |mark: &Mark| mark.detail["kind"] == "PodCliqueSet";
         let deleted = self.history.marks(SharedMark::Deleted).find(|(_, mark)| is_pcs(mark));
@@ -359,8 +358,7 @@ impl Checks<'_> {
         })
     }
 
-    /// Checks that the cliques of each part are in one rack. `parts` returns the parts of a PodGang that come
-    /// from the constrained template.
+    /// `parts` returns the parts of a PodGang that come from the constrained template.
     fn parts_share_rack(&self, parts: impl Fn(&str, &Gang) -> Vec<Vec<String>>) -> Ruling {
         let template = &self.history.submitted(self.pcs)?["spec"]["template"];
         let all = ["podCliqueScalingGroups", "cliques"].into_iter();

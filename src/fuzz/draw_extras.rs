@@ -26,7 +26,6 @@ const CLASS_OF_CLIQUE: &str = "system-node-critical";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extra {
-    /// Pods request an extended resource and select the label of a node.
     Accelerators,
     /// Pods have a claim of the manifest, a claim of their own, and a ConfigMap.
     Claims,

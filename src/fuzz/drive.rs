@@ -25,7 +25,6 @@ pub(crate) const PENDING_OPERATION: MarkName = MarkName::of_case("operation whil
 /// The reply of admission to a PodCliqueSet that it may have to refuse.
 pub(crate) const ADMISSION: MarkName = MarkName::of_case("admission asked");
 
-/// For workloads that restart the operator.
 pub(crate) async fn drive_on_own_control_plane(test: &mut TestContext) -> Result<(), Stop> {
     restored(test, |test| Box::pin(drive(test))).await
 }

@@ -2,8 +2,7 @@
 //!
 //! Hand-written cases only test situations that somebody thought of. Generated workloads test others, and
 //! [`conformance_expect`] calculates the expected result. After every operation the PodCliqueSet must match
-//! it, and every invariant must be satisfied throughout. A workload is run, checked and replayed like any
-//! other case.
+//! it, and every invariant must be satisfied throughout.
 //!
 //! - [`workload`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
 //! - `actions`: the table of actions, kinds and moments, and which of them are drawn. `draw_actions` creates

@@ -72,7 +72,6 @@ fn starting(rng: &mut Rng, fits: bool, has_sidecars: bool) -> Drawn {
     of_requests(rng, fits, pod, &requests)
 }
 
-/// One clique of this pod, and nodes that limit it by these requests.
 fn of_requests(rng: &mut Rng, fits: bool, pod: Value, requests: &[Request]) -> Drawn {
     let (pods, room) = size(rng, fits);
     let mut nodes = holding(rng, requests, room);

@@ -23,7 +23,6 @@ use self::draw::Drawn;
 
 pub const NAME: &str = "w";
 
-/// What decides whether the pods of a pair fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
     Gpus,

@@ -4,18 +4,13 @@ use conformance_contract::names::GPU;
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-/// A resource. The comment is the unit of its amounts.
+/// Amounts are thousandths of a processor, MiB, or devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resource {
-    /// Thousandths of a processor.
     Cpu,
-    /// MiB.
     Memory,
-    /// Devices.
     Gpu,
-    /// Devices.
     Nic,
-    /// Devices.
     Fpga,
 }
 
