@@ -51,8 +51,7 @@ fn limit_of_update(submitted: &GangsByPcs, for_pods: Limit) -> Limit {
     Limit { length: for_pods.length + UPDATE_STEP * steps, ..for_pods }
 }
 
-/// The maximum number of update steps of a PodCliqueSet: the sum of the pods in the largest clique of each
-/// gang.
+/// The sum of the pods in the largest clique of each gang.
 fn update_steps(gangs: &[Gang]) -> usize {
     gangs.iter().filter_map(|gang| gang.groups.iter().map(|group| group.replicas).max()).sum()
 }

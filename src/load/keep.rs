@@ -31,8 +31,7 @@ const UNUSED_POD_FIELDS: [&str; 14] = [
     "terminationGracePeriodSeconds",
     "volumes",
 ];
-/// Further fields that are omitted after the creation. Placement constraints are checked in the first
-/// version.
+/// Further fields that are omitted after the creation: checks read them in the first version.
 const UNUSED_LATER_POD_FIELDS: [&str; 3] = ["affinity", "nodeSelector", "tolerations"];
 /// Fields of a container. Of the variables in `env`, the revision of the template is kept.
 const UNUSED_CONTAINER_FIELDS: [&str; 6] = [

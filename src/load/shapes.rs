@@ -85,7 +85,6 @@ impl Shape {
     }
 }
 
-/// Shapes and replicas of PodCliqueSets that have this many pods in total.
 fn pod_clique_sets(pods: u32) -> Vec<(Shape, u32)> {
     let mut left = pods;
     let mut all = Vec::new();

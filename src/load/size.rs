@@ -38,8 +38,7 @@ pub enum DoesNotFit {
 }
 
 impl Size {
-    /// Returns an error if the pods do not fit on the nodes. A pod requests at most one GPU, so it is enough
-    /// to compare the totals.
+    /// A pod requests at most one GPU, so it is enough to compare the totals.
     pub fn new(nodes: u32, gpus: u32, pods: u32) -> Result<Self, DoesNotFit> {
         let on_all_nodes = |per_node: u32| u64::from(nodes) * u64::from(per_node);
         let (requested, available) = (shapes::gpus(pods), on_all_nodes(gpus.min(PODS)));
@@ -56,15 +55,13 @@ impl Size {
         Ok(Self { nodes, gpus, pods, updates: false, preempts: false })
     }
 
-    /// Sets whether the pods are updated. An update needs no more capacity, because a pod is deleted before
-    /// it is replaced.
+    /// An update needs no more capacity, because a pod is deleted before it is replaced.
     #[must_use]
     pub const fn updating(self, updates: bool) -> Self {
         Self { updates, ..self }
     }
 
-    /// Gives all pods one GPU and low priority. Returns an error if they do not fit, or if the gangs of high
-    /// priority fit as well.
+    /// Gives all pods one GPU and low priority. The gangs of high priority must not fit as well.
     pub fn preempting(self) -> Result<Self, DoesNotFit> {
         let pods = self.pods;
         let available = u64::from(self.nodes) * u64::from(self.gpus.min(PODS));
