@@ -14,7 +14,6 @@ use crate::MutationError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BaselineCase {
-    /// A case of the suite, or a generated workload.
     pub id: String,
     /// Includes the restart.
     pub seconds: f64,

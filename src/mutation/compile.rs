@@ -124,7 +124,6 @@ impl Built {
         serde_json::from_str(&text).map_err(MutationError::json(&path))
     }
 
-    /// Fails unless the program has the mutations of these sources.
     pub fn check_sources(&self, population: &Population, folder: &Path) -> Result<(), MutationError> {
         let dropped: BTreeSet<u32> = self.dropped.iter().map(|one| one.mutation.number).collect();
         if population.without(&dropped) == self.mutations {

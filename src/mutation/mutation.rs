@@ -19,7 +19,6 @@ pub enum Kind {
     RemovedStatement,
     /// A function, or a field, has the default of its type.
     DefaultValue,
-    /// Two arguments of the same type change places.
     SwappedArguments,
     /// An iteration leaves out its first element.
     SkippedElement,

@@ -19,7 +19,6 @@ struct MutatedFile {
     path: String,
     text: String,
     found: Vec<Found>,
-    /// The number of the first mutation.
     first: u32,
 }
 

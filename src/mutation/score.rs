@@ -21,7 +21,6 @@ impl Share {
         if self.whole == 0 { 0.0 } else { self.part as f64 / self.whole as f64 }
     }
 
-    /// The interval that contains the share of the population with a probability of 95 %.
     pub fn interval(self) -> (f64, f64) {
         if self.whole == 0 {
             return (0.0, 1.0);

@@ -48,7 +48,6 @@ async fn try_batch(
     Ok(trials)
 }
 
-/// Replaces the control plane, and fails if a case fails there too.
 async fn renew(subject: &impl Subject, baseline: &Baseline) -> Result<(), Unusable> {
     subject.renew().await?;
     if passes_without_mutation(subject, baseline, None).await? {
@@ -70,7 +69,6 @@ async fn control_passes(
     passes_without_mutation(subject, baseline, killing).await
 }
 
-/// Whether a case passes without a mutation: this one, or else the shortest.
 async fn passes_without_mutation(
     subject: &impl Subject,
     baseline: &Baseline,

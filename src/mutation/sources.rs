@@ -28,7 +28,6 @@ pub(crate) fn read(root: &Path) -> Result<Vec<SourceFile>, MutationError> {
     Ok(files)
 }
 
-/// Reads a file, and those of its modules, which are in `folder`.
 fn read_module(
     root: &Path,
     path: &Path,

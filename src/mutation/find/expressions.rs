@@ -35,7 +35,6 @@ fn is_fault(expression: &Expr) -> bool {
     }
 }
 
-/// Whether a chain of conditions has a `let`.
 fn has_let(expression: &Expr) -> bool {
     match expression {
         Expr::Let(_) => true,
@@ -202,7 +201,6 @@ impl Finder<'_> {
         visit::visit_expr_method_call(self, node);
     }
 
-    /// Swaps each argument with the next one of the same type.
     fn swaps(
         &mut self,
         call: &impl syn::spanned::Spanned,
