@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::draw::{clique, one_in, small_pcs, with_operations};
 use crate::nodes::{ACCELERATOR, FABRIC};
 use crate::surroundings::{QUEUES, Surroundings};
-use crate::workload::{GeneratedWorkload, one_rack};
+use crate::workload::{GeneratedWorkload, cliques_mut, one_rack};
 
 /// Consecutive seeds have consecutive extras, and each further extra with a probability of a quarter.
 pub(crate) const SEEDS: Range<u64> = 2_000_000..3_000_000;
@@ -122,7 +122,7 @@ impl Extra {
             }
             Self::Labels => {
                 pcs["metadata"]["labels"]["app.kubernetes.io/name"] = "mine".into();
-                for clique in cliques(pcs) {
+                for clique in cliques_mut(pcs) {
                     clique["labels"] = json!({
                         "app.kubernetes.io/name": "mine", "app.kubernetes.io/component": "server",
                         "app.kubernetes.io/part-of": "platform", "app.kubernetes.io/version": "1",
@@ -130,7 +130,9 @@ impl Extra {
                 }
             }
             Self::Queue => {
-                QUEUES.iter().for_each(|(_, place, key)| pcs["metadata"][*place][*key] = "team".into())
+                for (_, place, key) in QUEUES {
+                    pcs["metadata"][place][key] = "team".into();
+                }
             }
         }
         true
@@ -164,14 +166,10 @@ pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
     }
 }
 
-fn cliques(pcs: &mut Value) -> impl Iterator<Item = &mut Value> {
-    pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten()
-}
-
 /// Changes the pod templates of the first or of all cliques.
 fn some_pods(rng: &mut Rng, pcs: &mut Value, change: impl Fn(&mut Value)) {
     let count = if rng.bool() { 1 } else { usize::MAX };
-    for clique in cliques(pcs).take(count) {
+    for clique in cliques_mut(pcs).take(count) {
         change(&mut clique["spec"]["podSpec"]);
     }
 }
@@ -227,7 +225,7 @@ fn similar_names(rng: &mut Rng, pcs: &mut Value) -> bool {
 }
 
 fn rename_clique(pcs: &mut Value, old: &str, new: &str) {
-    for clique in cliques(pcs).filter(|clique| clique["name"] == old) {
+    for clique in cliques_mut(pcs).filter(|clique| clique["name"] == old) {
         clique["name"] = new.into();
         clique["spec"]["roleName"] = new.into();
     }

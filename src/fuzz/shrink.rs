@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::expected_state::ExpectedState;
 use crate::nodes::FABRIC;
-use crate::workload::{GeneratedWorkload, LossCause, Operation};
+use crate::workload::{GeneratedWorkload, LossCause, Operation, cliques_mut};
 
 /// Smaller workloads, the largest reduction first: without half of the operations, without one operation,
 /// without a part of the PodCliqueSet, then with smaller numbers.
@@ -136,17 +136,17 @@ fn fewer_extras(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkload>) 
     with(&|workload| each_pod(workload, |pod| without_field(pod, "priorityClassName")));
     with(&|workload| without_field(&mut workload.pcs["spec"]["template"], "priorityClassName"));
     with(&|workload| {
-        ["labels", "annotations"]
-            .iter()
-            .for_each(|field| without_field(&mut workload.pcs["metadata"], field));
-        for clique in workload.pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+        for field in ["labels", "annotations"] {
+            without_field(&mut workload.pcs["metadata"], field);
+        }
+        for clique in cliques_mut(&mut workload.pcs) {
             without_field(clique, "labels");
         }
     });
 }
 
 fn each_pod(workload: &mut GeneratedWorkload, change: impl Fn(&mut Value)) {
-    for clique in workload.pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
+    for clique in cliques_mut(&mut workload.pcs) {
         change(&mut clique["spec"]["podSpec"]);
     }
 }

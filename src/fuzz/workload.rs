@@ -332,6 +332,10 @@ impl GeneratedWorkload {
     }
 }
 
+pub(crate) fn cliques_mut(pcs: &mut Value) -> impl Iterator<Item = &mut Value> {
+    pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten()
+}
+
 pub(crate) fn one_rack() -> Value {
     json!({"topologyName": "conformance-topology", "pack": {"required": "rack"}})
 }
