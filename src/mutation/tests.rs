@@ -16,9 +16,13 @@ fn found(source: &str) -> Vec<Found> {
 
 /// The source with the mutations of one kind. `on(N)` stands for the switch.
 fn rewritten(source: &str, kind: Kind) -> String {
+    rewritten_with(source, |one| one.kind == kind)
+}
+
+fn rewritten_with(source: &str, is_wanted: impl Fn(&Found) -> bool) -> String {
     let found = found(source);
-    let of_kind = found.iter().filter(|one| one.kind == kind);
-    let mutations: Vec<_> = (1..).zip(of_kind).collect();
+    let wanted = found.iter().filter(|one| is_wanted(one));
+    let mutations: Vec<_> = (1..).zip(wanted).collect();
     rewrite(source, &mutations).text.replace("crate::mutation_switch::", "")
 }
 
@@ -141,9 +145,7 @@ fn a_field_without_a_default_is_kept() {
 #[test]
 fn nested_mutations_are_independent() {
     let source = "fn f() -> X { if a == b && c { d.push(e < f); } }";
-    let found = found(source);
-    let mutations: Vec<_> = (1..).zip(&found).collect();
-    let text = rewrite(source, &mutations).text.replace("crate::mutation_switch::", "");
+    let text = rewritten_with(source, |_| true);
     assert_eq!(
         text,
         "fn f() -> X { if (if on(1) { (a == b) || (c) } else { (if on(2) { (a) != (b) } else { a == b }) && \
@@ -156,9 +158,7 @@ fn nested_mutations_are_independent() {
 #[test]
 fn all_mutations_of_one_piece_are_independent() {
     let source = "fn f() -> bool { for a in b { c(); } }";
-    let found = found(source);
-    let mutations: Vec<_> = (1..).zip(&found).collect();
-    let text = rewrite(source, &mutations).text.replace("crate::mutation_switch::", "");
+    let text = rewritten_with(source, |_| true);
     assert_eq!(
         text,
         "fn f() -> bool { if on(1) { return false; } if on(2) { return true; } for a in ((b).into_iter()\
