@@ -84,10 +84,4 @@ mod tests {
         let figure = Figure { name: "to binding".into(), value: 1.235, unit: "s".into() };
         assert_eq!(answer.figures, [figure]);
     }
-
-    #[test]
-    fn a_step_that_was_not_reached_is_the_reason_for_no_answer() {
-        let reason = NoAnswer::from(Broken::NotReached("the case did not reach \"observed\"".into()));
-        assert_eq!(reason.to_string(), "the case did not reach \"observed\"");
-    }
 }
