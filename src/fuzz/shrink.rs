@@ -201,7 +201,7 @@ fn without_field(part: &mut Value, field: &str) {
 }
 
 fn part<'a>(spec: &'a mut Value, key: &str, name: &str) -> Option<&'a mut Value> {
-    spec["template"][key].as_array_mut()?.iter_mut().find(|part| part["name"] == name)
+    spec["template"].get_mut(key)?.as_array_mut()?.iter_mut().find(|part| part["name"] == name)
 }
 
 fn without(spec: &mut Value, key: &str, name: &str) {
