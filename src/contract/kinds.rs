@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::scheduler::Scheduler;
-pub use crate::targets::{KINDS, TRAIN_JOB_KINDS};
+pub use crate::targets::{AI_CONFORMANCE_KINDS, KINDS, TRAIN_JOB_KINDS};
 
 /// A kind of Kubernetes object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,11 @@ const CLAIMS_GROUP: &str = "resource.k8s.io/";
 
 pub(crate) const fn kind(api_version: &'static str, name: &'static str, plural: &'static str) -> Kind {
     Kind { name, api_version, older: &[], plural, namespaced: true, scheduler: None }
+}
+
+/// The kinds of every workload's histories.
+fn every() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().chain(&TRAIN_JOB_KINDS).chain(&AI_CONFORMANCE_KINDS)
 }
 
 impl Kind {
@@ -86,7 +91,7 @@ impl Kind {
 
     /// The kind with that name in histories.
     pub fn named(name: &str) -> Option<&'static Self> {
-        KINDS.iter().chain(&TRAIN_JOB_KINDS).find(|kind| kind.name == name)
+        every().find(|kind| kind.name == name)
     }
 
     /// The kind of an object as the API server returns it.
@@ -95,7 +100,7 @@ impl Kind {
             let known = std::iter::once(&kind.api_version).chain(kind.older);
             object["kind"] == kind.kind() && known.into_iter().any(|version| object["apiVersion"] == *version)
         };
-        KINDS.iter().chain(&TRAIN_JOB_KINDS).find(is_of)
+        every().find(is_of)
     }
 
     /// The kind without its group.

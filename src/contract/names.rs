@@ -52,6 +52,10 @@ pub const CONTROLLER_LEASE: &str = "grove-backend-controller";
 
 /// Label and taint of the nodes of one case.
 pub const POOL: &str = "conformance.grove.io/pool";
+/// The ClusterQueue of Kueue that the harness creates, in which all gangs and canaries wait.
+pub const CLUSTER_QUEUE: &str = "conformance";
+/// Label of every simulated node.
+pub const SIMULATED: &str = "conformance.grove.io/simulated";
 /// Label of the pods of a gang that the harness creates itself, without an operator: the gang.
 pub const GANG: &str = "conformance.grove.io/gang";
 /// Annotation of a pod in a case's manifest: the number of such pods in a gang.

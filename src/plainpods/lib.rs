@@ -10,7 +10,7 @@ mod steps;
 
 use conformance_check::invariants;
 use conformance_contract::clauses::Workload;
-use conformance_contract::kinds::KINDS;
+use conformance_contract::kinds::{AI_CONFORMANCE_KINDS, KINDS};
 use conformance_contract::ruling::Ruling;
 use conformance_contract::target::AI_CONFORMANCE_TARGETS;
 use conformance_driver::case::Case;
@@ -23,7 +23,10 @@ pub static SUITE: Suite = Suite {
     workload: Workload::PlainPods,
     cases: CASES,
     targets: &AI_CONFORMANCE_TARGETS,
-    kinds: || KINDS.iter().filter(|kind| !kind.is_of_grove()).copied().collect(),
+    kinds: || {
+        let others = KINDS.iter().filter(|kind| !kind.is_of_grove());
+        others.chain(&AI_CONFORMANCE_KINDS).copied().collect()
+    },
     invariants: Invariants {
         clauses: |_| INVARIANTS.map(|(clause, _)| clause).to_vec(),
         broken: |history, _| invariants::violated(INVARIANTS.map(|(clause, check)| (clause, check(history)))),

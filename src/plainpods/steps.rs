@@ -69,7 +69,11 @@ impl PlainGangSteps for TestContext {
         for name in gang.pod_names() {
             self.delete("Pod", &name).await?;
         }
-        for (kind, _) in schedulers::of(self.target).plain_gang(&gang.name, gang.pods) {
+        let scheduler = schedulers::of(self.target);
+        if let Some(kind) = scheduler.kind_of_plain_gang() {
+            self.delete(kind, &gang.name).await?;
+        }
+        for (kind, _) in scheduler.plain_gang(&gang.name, gang.pods) {
             if kind != "Pod" {
                 self.delete(kind, &gang.name).await?;
             }

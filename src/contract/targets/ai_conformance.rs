@@ -1,6 +1,7 @@
 //! Plain pods in the scheduler's own gang resource, as the Kubernetes AI conformance programme requires.
 
 use crate::clauses::Workload;
+use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
 use crate::target::{ReportedVersion, Target, TargetDescription};
 
@@ -13,14 +14,28 @@ impl Target {
     pub const AI_CONFORMANCE_KOORDINATOR: Self = Self::of(&KOORDINATOR);
     /// Plain pods on KAI.
     pub const AI_CONFORMANCE_KAI: Self = Self::of(&KAI);
+    /// Plain pods on kube-scheduler, admitted by Kueue. It is Kueue's only target.
+    pub const AI_CONFORMANCE_KUEUE: Self = Self::of(&KUEUE);
 }
 
+impl Scheduler {
+    /// Kueue. It admits gangs, and kube-scheduler binds their pods, so no pod has this `schedulerName`.
+    pub const KUEUE: Self = Self::named("kueue");
+}
+
+/// The kinds that only histories of plain pods contain.
+pub static KINDS: [Kind; 2] = [
+    kind("kueue.x-k8s.io/v1beta2", "LocalQueue", "localqueues").of_scheduler(Scheduler::KUEUE),
+    kind("kueue.x-k8s.io/v1beta2", "Workload.kueue.x-k8s.io", "workloads").of_scheduler(Scheduler::KUEUE),
+];
+
 /// Every target, in the order of the report.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 5] = [
     Target::AI_CONFORMANCE_KUBE,
     Target::AI_CONFORMANCE_VOLCANO,
     Target::AI_CONFORMANCE_KOORDINATOR,
     Target::AI_CONFORMANCE_KAI,
+    Target::AI_CONFORMANCE_KUEUE,
 ];
 
 const fn described(id: &'static str, scheduler: Scheduler, program: &'static str) -> TargetDescription {
@@ -46,3 +61,4 @@ static VOLCANO: TargetDescription = described("ai-conformance-volcano", Schedule
 static KOORDINATOR: TargetDescription =
     described("ai-conformance-koordinator", Scheduler::KOORDINATOR, "koord-scheduler");
 static KAI: TargetDescription = described("ai-conformance-kai", Scheduler::KAI, "kai-scheduler");
+static KUEUE: TargetDescription = described("ai-conformance-kueue", Scheduler::KUEUE, "kueue");

@@ -12,7 +12,7 @@ mod volcano;
 use crate::kinds::{self, Kind};
 use crate::target::{Target, TargetDescription};
 
-pub use ai_conformance::TARGETS as AI_CONFORMANCE_TARGETS;
+pub use ai_conformance::{KINDS as AI_CONFORMANCE_KINDS, TARGETS as AI_CONFORMANCE_TARGETS};
 pub(crate) use external::{CONFORMANCE_EXTERNAL, why_not_of_an_external_profile};
 pub use kube::KUBE;
 pub use train_job::{KINDS as TRAIN_JOB_KINDS, TARGETS as TRAIN_JOB_TARGETS};

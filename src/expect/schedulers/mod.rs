@@ -7,6 +7,7 @@ pub mod kai;
 pub mod koordinator;
 pub mod kube;
 mod kube_tree;
+pub mod kueue;
 mod name;
 pub mod volcano;
 mod without_gangs;
@@ -198,6 +199,12 @@ pub trait Expectations: Sync {
     /// membership fields. Empty if only an operator can create such a gang.
     fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)>;
 
+    /// A kind of which the scheduler creates one object for a plain gang, under the gang's name. The gang's
+    /// pods remain until this object is deleted.
+    fn kind_of_plain_gang(&self) -> Option<&'static str> {
+        None
+    }
+
     fn canary(&self, name: &str) -> Vec<(&'static str, Value)> {
         self.plain_gang(name, 1)
     }
@@ -215,8 +222,14 @@ pub trait Expectations: Sync {
 
 type Targets = &'static [(Target, &'static dyn Expectations)];
 
-static ALL: [Targets; 5] =
-    [kube::TARGETS, volcano::TARGETS, koordinator::TARGETS, kai::TARGETS, coscheduling::TARGETS];
+static ALL: [Targets; 6] = [
+    kube::TARGETS,
+    volcano::TARGETS,
+    koordinator::TARGETS,
+    kai::TARGETS,
+    coscheduling::TARGETS,
+    kueue::TARGETS,
+];
 
 fn all() -> impl Iterator<Item = (Target, &'static dyn Expectations)> {
     ALL.into_iter().flatten().copied()
@@ -304,7 +317,7 @@ mod tests {
 
     #[test]
     fn every_target_has_expectations() {
-        for target in TARGETS.into_iter().chain([Target::COSCHEDULING]) {
+        for target in TARGETS.into_iter().chain([Target::COSCHEDULING, Target::AI_CONFORMANCE_KUEUE]) {
             let described = all().filter(|(of, _)| *of == target).count();
             assert_eq!(described, usize::from(target.external().is_none()), "{target}");
             for kind in of(target).kinds().iter().copied().chain(of(target).topology_kind()) {

@@ -1,0 +1,91 @@
+//! Kueue admits a gang as a whole, and kube-scheduler binds its pods. PodCliqueSets have no backend for it,
+//! so no gang resources are expected for PodGangs.
+
+use conformance_contract::names;
+use conformance_contract::target::Target;
+use conformance_history::Pod;
+use serde_json::{Value, json};
+
+use super::{CreatedGang, Expectations, Name, Resource, Targets, list};
+use crate::{Gang, Group};
+
+const LOCAL_QUEUE: &str = "LocalQueue";
+/// Kueue creates it for a pod group, under the group's name.
+const WORKLOAD: &str = "Workload.kueue.x-k8s.io";
+const QUEUE: &str = "kueue.x-k8s.io/queue-name";
+const GROUP: &str = "kueue.x-k8s.io/pod-group-name";
+/// Annotation of a pod: the number of pods in its group.
+pub const GROUP_SIZE: &str = "kueue.x-k8s.io/pod-group-total-count";
+
+pub(super) static TARGETS: Targets = &[(Target::AI_CONFORMANCE_KUEUE, &Kueue)];
+
+#[derive(Debug)]
+pub struct Kueue;
+
+impl Expectations for Kueue {
+    fn kinds(&self) -> &'static [&'static str] {
+        &[LOCAL_QUEUE, WORKLOAD]
+    }
+
+    fn resources(&self, _pod_gang: &str, _podgroups: &[(String, usize)]) -> Vec<Resource> {
+        Vec::new()
+    }
+
+    /// A LocalQueue has no size.
+    fn size(&self, resource: &Value) -> Option<u64> {
+        let sets = list(&resource["spec"]["podSets"]);
+        (!sets.is_empty()).then(|| sets.iter().filter_map(|set| set["count"].as_u64()).sum())
+    }
+
+    fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn joins(&self, _gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
+        None
+    }
+
+    fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
+        pod.label(GROUP)
+    }
+
+    fn assign(&self, _pcs: &mut Value) {}
+
+    fn writers(&self) -> &[&'static str] {
+        &["kueue", "kueue-admission", "kube-scheduler"]
+    }
+
+    /// The LocalQueue is the gang's own, and the ClusterQueue is common to all gangs and canaries. A canary is
+    /// a group too, so that Kueue handles it after the gang.
+    fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
+        let queue = json!({
+            "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": LOCAL_QUEUE, "metadata": {"name": name},
+            "spec": {"clusterQueue": names::CLUSTER_QUEUE},
+        });
+        let pod = json!({
+            "metadata": {
+                "labels": {QUEUE: name, GROUP: name},
+                "annotations": {GROUP_SIZE: pods.to_string()},
+            },
+            "spec": {"schedulerName": "default-scheduler"},
+        });
+        vec![(LOCAL_QUEUE, queue), ("Pod", pod)]
+    }
+
+    /// Kueue's finalizer keeps the pods of a group until its Workload is deleted.
+    fn kind_of_plain_gang(&self) -> Option<&'static str> {
+        Some(WORKLOAD)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_a_workload_is_that_of_its_pod_sets() {
+        let workload = json!({"spec": {"podSets": [{"count": 2}, {"count": 1}]}});
+        assert_eq!(Kueue.size(&workload), Some(3));
+        assert_eq!(Kueue.size(&json!({"spec": {"clusterQueue": names::CLUSTER_QUEUE}})), None);
+    }
+}
