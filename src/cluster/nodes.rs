@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use conformance_contract::names;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -51,6 +52,7 @@ impl NodeSpec {
     pub fn object(&self) -> Value {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/hostname".into(), self.name.clone());
+        labels.insert(names::SIMULATED.into(), "true".into());
         let mut annotations = json!({"kwok.x-k8s.io/node": "fake"});
         let least = [("cpu", "32"), ("memory", "256Gi")].into_iter();
         let mut amount: Map<_, _> = least.map(|(name, amount)| (name.to_owned(), json!(amount))).collect();

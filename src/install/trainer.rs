@@ -2,18 +2,17 @@
 //! process has a user with only its own role. The API server reaches webhooks by URL, and the cluster's CA
 //! signs the serving certificates.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use conformance_programs::components::{Component, Module, ModuleFiles, Purpose, source};
 use conformance_programs::own_program::{OwnProgram, TRAINER_PLUGIN};
 use conformance_programs::{ProgramError, module};
-use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use crate::given_trainer::{BASE, GivenTrainer, MANIFESTS};
 use crate::manifests::read;
-use crate::schedulers::{Command, ProcessHome, SchedulerProcess, StartSettings};
+use crate::schedulers::{Command, ProcessHome, SchedulerProcess, StartSettings, WebhookServer};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainerSpec {
@@ -97,12 +96,6 @@ pub(crate) fn module_files() -> [ModuleFiles; 2] {
 }
 
 const READY: Option<&str> = Some("/readyz");
-/// The folder of the serving certificate below the folder of temporary files, as in controller-runtime.
-const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
-
-pub fn certificates(home: &ProcessHome) -> [PathBuf; 2] {
-    ["tls.crt", "tls.key"].map(|name| home.folder.join(CERTIFICATES).join(name))
-}
 
 fn start_trainer(home: &ProcessHome, _: &StartSettings<'_>) -> Result<Command, ProgramError> {
     let config = home.write("config.yaml", &trainer_configuration(home))?;
@@ -113,7 +106,7 @@ fn start_trainer(home: &ProcessHome, _: &StartSettings<'_>) -> Result<Command, P
     })
 }
 
-/// The trainer has no setting for the folder of its certificates: it uses [`CERTIFICATES`] below TMPDIR.
+/// The trainer has no setting for the folder of its certificates. It uses controller-runtime's, below TMPDIR.
 pub(crate) fn trainer_configuration(home: &ProcessHome) -> Value {
     json!({
         "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
@@ -138,7 +131,7 @@ fn start_job_set(home: &ProcessHome, _: &StartSettings<'_>) -> Result<Command, P
 }
 
 pub(crate) fn job_set_configuration(home: &ProcessHome) -> Value {
-    let folder = home.folder.join(CERTIFICATES);
+    let folder = home.certificate_folder();
     json!({
         "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
         "kind": "Configuration",
@@ -151,7 +144,7 @@ pub(crate) fn job_set_configuration(home: &ProcessHome) -> Value {
 }
 
 fn start_plugin(home: &ProcessHome, _: &StartSettings<'_>) -> Result<Command, ProgramError> {
-    let [certificate, key] = certificates(home);
+    let [certificate, key] = home.certificates();
     let args = vec![
         "run".into(),
         format!("--kubeconfig={}", home.kubeconfig.display()),
@@ -226,24 +219,6 @@ async fn objects_in(
     Ok(crds)
 }
 
-#[derive(Clone, Copy)]
-struct WebhookServer<'a> {
-    port: u16,
-    ca_bundle: &'a str,
-}
-
-impl WebhookServer<'_> {
-    fn set_in(self, configuration: &mut Value) {
-        let bundle = ByteString(self.ca_bundle.as_bytes().to_vec());
-        let webhooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
-        for webhook in webhooks.into_iter().flatten() {
-            let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap_or_default();
-            let url = format!("https://127.0.0.1:{}{path}", self.port);
-            webhook["clientConfig"] = json!({"url": url, "caBundle": bundle});
-        }
-    }
-}
-
 fn role(path: &Path, name: &str, user: &str) -> Result<Vec<Value>, ProgramError> {
     let mut objects = read(path)?;
     for role in &mut objects {
@@ -292,18 +267,6 @@ mod tests {
     use crate::cluster_spec::ClusterSpec;
     use crate::part::Part;
 
-    #[test]
-    fn webhooks_have_a_url_instead_of_a_service() {
-        let service = json!({"name": "s", "namespace": "n", "path": "/validate", "port": 443});
-        let mut configuration = json!({"webhooks": [{"name": "a", "clientConfig": {"service": service}}]});
-        WebhookServer { port: 4711, ca_bundle: "PEM" }.set_in(&mut configuration);
-        let client = json!({"url": "https://127.0.0.1:4711/validate", "caBundle": "UEVN"});
-        assert_eq!(configuration["webhooks"][0], json!({"name": "a", "clientConfig": client}));
-        let mut other = json!({"kind": "Namespace"});
-        WebhookServer { port: 1, ca_bundle: "" }.set_in(&mut other);
-        assert_eq!(other, json!({"kind": "Namespace"}));
-    }
-
     /// Needs Go, which downloads the two modules once.
     #[tokio::test]
     async fn a_release_has_every_manifest_that_is_read() {
@@ -333,7 +296,7 @@ mod tests {
             assert_eq!(configuration["health"]["healthProbeBindAddress"], "127.0.0.1:1");
             assert_eq!(configuration["leaderElection"], json!({"leaderElect": false}));
         }
-        let folder = format!("/f/{CERTIFICATES}");
+        let folder = "/f/k8s-webhook-server/serving-certs";
         assert_eq!(job_set_configuration(&home)["webhook"]["certDir"], folder);
         let spec = ClusterSpec::default();
         let plugin = start_plugin(&home, &spec.start_settings(Part::TRAINER_PLUGIN)).unwrap().args;

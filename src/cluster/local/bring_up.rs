@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use conformance_contract::scheduler::Scheduler;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::part::Part;
-use conformance_install::schedulers::installation;
+use conformance_install::schedulers::{WebhookServer, installation};
 use conformance_install::trainer;
 use conformance_programs::ProgramError;
 use conformance_programs::home::{self, ClusterHome};
@@ -118,7 +118,11 @@ impl LocalCluster {
             let install = installation(scheduler);
             let mut objects = install.crds(install.given_scheduler(&spec)).await?;
             objects.extend(install.roles());
-            deploy::install(&self.client(), &objects).await
+            if let (Some(add_webhooks), Some(part)) = (install.webhooks, spec.parts_of(scheduler).next()) {
+                let port = self.layout.home(part)?.other;
+                add_webhooks(&mut objects, WebhookServer { port, ca_bundle: &self.layout.ca_bundle });
+            }
+            deploy::install(&self.client(), &altered(objects, &spec)).await
         };
         if let Err(error) = install.await {
             self.give_up(scheduler, error).await;
@@ -127,7 +131,7 @@ impl LocalCluster {
 
     async fn start_scheduler(&self, scheduler: Scheduler) {
         let spec = self.spec();
-        let objects = (installation(scheduler).objects)();
+        let objects = altered((installation(scheduler).objects)(), &spec);
         let started = async {
             let client = self.client();
             try_join_all(objects.iter().map(|object| deploy::apply_when_served(&client, object))).await?;

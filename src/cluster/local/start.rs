@@ -7,7 +7,6 @@ use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::operator::{Operator, OperatorHome};
 use conformance_install::part::Part;
 use conformance_install::schedulers::{Command, ProcessHome};
-use conformance_install::trainer;
 use conformance_programs::components::{Program, Toolbox};
 use conformance_programs::own_program::OwnProgram;
 use conformance_programs::ports::{self, Port};
@@ -102,10 +101,9 @@ impl Layout {
                 other: ports[1].number,
             };
             home::create_folder(&home.folder)?;
-            if part.is_of_trainer() {
-                for (file, from) in
-                    trainer::certificates(&home).iter().zip([&serving.certificate, &serving.key])
-                {
+            let has_webhooks = part.described().is_some_and(|(install, _)| install.webhooks.is_some());
+            if part.is_of_trainer() || has_webhooks {
+                for (file, from) in home.certificates().iter().zip([&serving.certificate, &serving.key]) {
                     home::write(file, std::fs::read(from).map_err(ClusterError::file(from))?)?;
                 }
             }

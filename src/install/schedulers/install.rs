@@ -11,6 +11,7 @@ use super::deployed::{Deployed, Deployment};
 use super::given::GivenScheduler;
 use super::package::Package;
 use super::rbac::{self, Right};
+use super::webhook_server::WebhookServer;
 use crate::gates::Gates;
 use crate::manifests;
 
@@ -21,9 +22,12 @@ pub struct Install {
     pub processes: &'static [SchedulerProcess],
     pub(crate) programs: ProgramSource,
     pub(super) recipe: Recipe,
-    /// Posts `pods/binding`, unless kube-scheduler stands in ([`crate::cluster_spec::ClusterSpec::binder`]).
+    /// Posts `pods/binding`, unless kube-scheduler stands in ([`crate::cluster_spec::ClusterSpec::binder`]). It is
+    /// kube-scheduler's user if the program only admits pods.
     pub user: &'static str,
     pub(super) crds: Crds,
+    /// Adds the webhooks of the first process to the CRDs and roles, for a local control plane.
+    pub webhooks: Option<fn(&mut Vec<Value>, WebhookServer<'_>)>,
     /// Custom resources that must exist before the scheduler starts, some with their status.
     pub objects: fn() -> Vec<Value>,
     /// Where the scheduler runs in a cluster with real nodes, unless a chart installed it.
@@ -210,7 +214,19 @@ pub struct ProcessHome {
     pub other: u16,
 }
 
+/// The folder of the serving certificate below the folder of temporary files, as in controller-runtime.
+const CERTIFICATES: &str = "k8s-webhook-server/serving-certs";
+
 impl ProcessHome {
+    pub(crate) fn certificate_folder(&self) -> PathBuf {
+        self.folder.join(CERTIFICATES)
+    }
+
+    /// The files of the serving certificate and its key, for a process with webhooks.
+    pub fn certificates(&self) -> [PathBuf; 2] {
+        ["tls.crt", "tls.key"].map(|name| self.certificate_folder().join(name))
+    }
+
     /// JSON is valid YAML.
     pub(crate) fn write(&self, name: &str, configuration: &Value) -> Result<PathBuf, ProgramError> {
         let path = self.folder.join(name);

@@ -39,6 +39,7 @@ pub(crate) static INSTALL: Install = Install {
     recipe: recipe!("koord-scheduler"),
     user: USER,
     crds: Crds::Module(CRDS),
+    webhooks: None,
     objects,
     deployed: Deployed::alone("koordinator-system", &[SCHEDULER.name()]),
     package: Some(&PACKAGE),

@@ -27,6 +27,7 @@ pub(crate) static INSTALL: Install = Install {
     recipe: recipe!("kube-scheduler"),
     user: USER,
     crds: Crds::None,
+    webhooks: None,
     objects: Vec::new,
     // A static pod of the control plane, in a namespace with many others.
     deployed: Deployed { namespace: "kube-system", labels: "component=kube-scheduler", deployments: &[] },

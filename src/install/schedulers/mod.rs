@@ -1,6 +1,7 @@
 //! The schedulers that a cluster can have: one file with one description ([`Install`]) each. [`kai`] comes
 //! from a [`folder`] that the user names, or from its [`source`]; otherwise kube-scheduler binds its pods.
-//! The others come with Kubernetes, or from pinned modules. A [`configuration`] of the user, a working tree,
+//! The others come with Kubernetes, or from pinned modules. `kueue` only admits plain pods, which kube-scheduler
+//! binds. A [`configuration`] of the user, a working tree,
 //! or another [`version`] may replace the suite's. With real nodes, the programs run as Deployments
 //! ([`in_cluster`]), or from the chart ([`helm`]). Each scheduler has its own user, so that the audit log
 //! shows which one bound a pod, and only the rights in its file ([`rbac`]).
@@ -17,12 +18,14 @@ mod install;
 pub mod kai;
 pub mod koord_scheduler;
 pub mod kube_scheduler;
+mod kueue;
 mod package;
 mod rbac;
 pub mod scheduler_plugins;
 mod source;
 mod version;
 pub mod volcano;
+mod webhook_server;
 
 pub use self::configuration::{ConfigurationFile, SchedulerConfiguration};
 pub(crate) use self::descriptions::components;
@@ -33,6 +36,7 @@ pub use self::given::GivenScheduler;
 pub use self::install::{Command, Install, ProcessHome, SchedulerProcess, StartSettings};
 pub use self::source::{SchedulerSource, names as sources};
 pub(crate) use self::version::SchedulerVersion;
+pub use self::webhook_server::WebhookServer;
 
 /// In start order, which reports use too. kube-scheduler must be first.
 pub(crate) static ALL: &[&Install] = &[
@@ -41,6 +45,7 @@ pub(crate) static ALL: &[&Install] = &[
     &koord_scheduler::INSTALL,
     &kai::INSTALL,
     &scheduler_plugins::INSTALL,
+    &kueue::INSTALL,
 ];
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ pub(crate) static INSTALL: Install = Install {
     recipe: recipe!("scheduler-plugins-scheduler"),
     user: USER,
     crds: Crds::Module(CRDS),
+    webhooks: None,
     objects: Vec::new,
     deployed: Deployed::alone("scheduler-plugins", &[SCHEDULER.name()]),
     package: None,

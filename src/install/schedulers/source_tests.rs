@@ -49,9 +49,14 @@ fn every_recipe_matches_the_processes_of_its_scheduler() {
         }
     }
     // Users pass these names.
-    for name in
-        ["kube-scheduler", "vc-scheduler", "koord-scheduler", "kai-scheduler", "scheduler-plugins-scheduler"]
-    {
+    for name in [
+        "kube-scheduler",
+        "vc-scheduler",
+        "koord-scheduler",
+        "kai-scheduler",
+        "scheduler-plugins-scheduler",
+        "kueue",
+    ] {
         assert!(names().contains(&name), "{name}");
     }
 }

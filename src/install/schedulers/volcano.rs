@@ -41,6 +41,7 @@ pub(crate) static INSTALL: Install = Install {
     recipe: recipe!("vc-scheduler"),
     user: USER,
     crds: Crds::Module(CRDS),
+    webhooks: None,
     objects,
     deployed: Deployed::alone("volcano-system", &[SCHEDULER.name()]),
     package: Some(&PACKAGE),

@@ -86,6 +86,7 @@ pub(crate) static INSTALL: Install = Install {
     recipe: recipe!("kai-scheduler"),
     user: BINDER,
     crds: Crds::Written(include_str!("crds.yaml")),
+    webhooks: None,
     objects,
     deployed: Deployed::alone(NAMESPACE, &["kai-scheduler", "kai-binder", "kai-podgrouper"]),
     package: Some(&PACKAGE),
