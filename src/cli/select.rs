@@ -4,6 +4,7 @@
 use conformance_contract::clauses::{CLAUSES, EXTERNAL, Feature, Workload, clause};
 use conformance_contract::external_scheduler::DECLARABLE;
 use conformance_contract::kubernetes::Kubernetes;
+use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_run::environment::choose_lifecycle_scope;
@@ -119,6 +120,16 @@ pub(crate) fn targets_of(workload: Workload, what: &str, backend: &str) -> Resul
         return Err(unknown::name(what, backend, &all, ""));
     }
     Ok(found)
+}
+
+/// These targets without Kueue's, for a run that does not support it. Fails if no other is selected.
+pub(crate) fn without_kueue(targets: Vec<Target>, reason: &str) -> Result<Vec<Target>, Failure> {
+    let (kueue, others): (Vec<_>, Vec<_>) =
+        targets.into_iter().partition(|target| *target == Target::AI_CONFORMANCE_KUEUE);
+    match (kueue.as_slice(), others.is_empty()) {
+        ([_, ..], true) => Err(Failure::Usage(format!("--backend {}: {reason}", Scheduler::KUEUE.name()))),
+        _ => Ok(others),
+    }
 }
 
 pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>, Failure> {
@@ -345,9 +356,18 @@ mod tests {
         };
         assert_eq!(of("koord-scheduler").unwrap(), ["ai-conformance-koordinator"]);
         assert_eq!(of("ai-conformance-kai").unwrap(), ["ai-conformance-kai"]);
+        assert_eq!(of("kueue").unwrap(), ["ai-conformance-kueue"]);
         assert_eq!(of("all").unwrap().len(), suites::of(Workload::PlainPods).targets.len());
         let failure = of("external").unwrap_err().to_string();
         assert!(failure.starts_with("unknown backend of plain pods"), "{failure}");
+    }
+
+    #[test]
+    fn kueue_is_left_out_of_several_targets_but_not_of_one() {
+        let (kueue, other) = (Target::AI_CONFORMANCE_KUEUE, Target::AI_CONFORMANCE_KUBE);
+        assert_eq!(without_kueue(vec![other, kueue], "why").unwrap(), [other]);
+        assert_eq!(without_kueue(vec![kueue], "why").unwrap_err().to_string(), "--backend kueue: why");
+        assert!(without_kueue(Vec::new(), "why").unwrap().is_empty());
     }
 
     #[test]

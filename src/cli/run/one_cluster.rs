@@ -33,6 +33,9 @@ use crate::{
     Failure, accept, baseline, cluster_spec, generated, operator, provider, run_id, select, trainer,
 };
 
+const KUEUE_IS_LOCAL: &str =
+    "the harness starts Kueue on a control plane of its own: omit --cluster and --provider existing";
+
 impl Run<'_> {
     pub(super) async fn on_one_cluster(
         &self,
@@ -102,6 +105,9 @@ impl Run<'_> {
         baseline::check(request, &plan.targets)?;
         let is_existing = request.cluster.provider == ProviderName::Existing;
         select::external_needs_existing(&plan.targets, is_existing)?;
+        if is_existing || request.cluster.name.is_some() {
+            plan.targets = select::without_kueue(std::mem::take(&mut plan.targets), KUEUE_IS_LOCAL)?;
+        }
         let begin = Instant::now();
         let built = build(kubernetes, request, operators, &plan.targets, console).await?;
         let (origin, programs) =

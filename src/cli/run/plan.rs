@@ -7,6 +7,9 @@ use conformance_run::workload;
 use crate::request::{Cases, Request};
 use crate::{Failure, generated, load, select};
 
+const NOT_OBSERVED: &str =
+    "`observe` asks about schedulers, and Kueue only admits gangs: pass another backend";
+
 /// Generated workloads, load tests and the user's own workload are planned without the suite's cases. A plan
 /// of observations has targets only.
 pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan, Failure> {
@@ -28,6 +31,7 @@ pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan,
         }
         Cases::Observations => {
             let targets = select::targets_of(Workload::PlainPods, "backend of plain pods", &subject.backend)?;
+            let targets = select::without_kueue(targets, NOT_OBSERVED)?;
             Ok(RunPlan {
                 targets: select::on(kubernetes, targets, None)?,
                 chosen: Vec::new(),
@@ -98,6 +102,13 @@ mod tests {
         assert!(plan.chosen.iter().all(|case| case.isolation == Isolation::Upgrade));
         assert!(plan.chosen.iter().any(|case| case.id == "mig/live-gangs"));
         assert!(plan.left_out.iter().any(|case| case.id == "aon/one-clique-too-large"));
+    }
+
+    #[test]
+    fn observations_leave_kueue_out() {
+        let plan = planned("observe --backend all").unwrap();
+        assert!(!plan.targets.is_empty() && !plan.targets.contains(&Target::AI_CONFORMANCE_KUEUE));
+        assert!(planned("observe --backend kueue").is_err());
     }
 
     #[test]
