@@ -156,6 +156,7 @@ mod tests {
     #[case("vc-scheduler", "1.14.1", "volcano")]
     #[case("koord-scheduler", "1.7.0", "koordinator")]
     #[case("scheduler-plugins-scheduler", "0.34.7", "scheduler-plugins")]
+    #[case("kueue", "0.16.1", "kueue")]
     fn a_version_is_built_like_the_pin_of_its_minor(
         #[case] name: &str,
         #[case] version: &str,

@@ -227,8 +227,8 @@ impl TrainJobsArgs {
     mut_arg("scope", |arg| arg.hide(true)),
     mut_arg("depth", |arg| arg.hide(true)),
     mut_arg("backend", |arg| arg.help(
-        "Judge this scheduler (default-scheduler, volcano, koord-scheduler, kai-scheduler), or all of them \
-         [default: default-scheduler]"
+        "Judge this scheduler (default-scheduler, volcano, koord-scheduler, kai-scheduler, kueue), or all of \
+         them [default: default-scheduler]"
     ))
 )]
 pub(crate) struct AiConformanceArgs {
