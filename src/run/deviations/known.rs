@@ -265,7 +265,7 @@ const fn kube_counts_empty_label(target: Target, version: &'static str) -> Devia
     }
 }
 
-/// As in `del/shared-claims`; to be confirmed by a run of this case.
+/// As in `del/shared-claims`; not seen in this case.
 const fn kube_keeps_claim_pending(target: Target) -> Deviation {
     Deviation {
         target,
@@ -280,7 +280,6 @@ const fn kube_keeps_claim_pending(target: Target) -> Deviation {
     }
 }
 
-/// From the issue; to be confirmed by a run.
 const fn kube_binds_away_from_device(target: Target) -> Deviation {
     Deviation {
         target,
@@ -329,7 +328,7 @@ const fn koordinator_remembers_name(case: &'static str) -> Deviation {
     }
 }
 
-/// Read in `onPodDelete` and `onPodGroupDelete` of 1.8.0; to be confirmed by a run.
+/// See `onPodDelete` and `onPodGroupDelete` of 1.8.0.
 const fn koordinator_drops_tombstones(clause: &'static str, shows: &'static [Code]) -> Deviation {
     Deviation {
         target: Target::KOORDINATOR,
