@@ -19,6 +19,7 @@ use crate::surroundings::QUEUES;
 
 const PODS_MISSING: Code = Code::new("admitted-without-pods");
 const PART_NOT_NAMED: Code = Code::new("part-not-named");
+const COLLISION_ADMITTED: Code = Code::new("collision-admitted");
 const WRONG_ANSWER: Code = Code::new("unexpected-answer");
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
@@ -40,6 +41,10 @@ pub(crate) fn admission(history: &History, pcs: &Value, clause: &str) -> Ruling 
                 none(parts.iter().filter(|part| !reply.mentions(part)).map(|part| {
                     violation(PART_NOT_NAMED, format!("the refusal does not name {part:?}: {reply}"))
                 }))
+            }
+            Some(Refusal::SameName(parts)) => {
+                let message = format!("{} lead to objects of one name: {reply}", parts.join(" and "));
+                Err(violation(COLLISION_ADMITTED, message).into())
             }
             _ => Err(Broken::NotAsked("no PodCliqueSet was refused for names that collide".into())),
         },
@@ -122,6 +127,7 @@ mod tests {
     #[case::refused("ADM-15", 422, "m-0-worker and worker", &[])]
     #[case::admitted("ADM-15", 201, "", &["admitted-without-pods"])]
     #[case::both_named("ADM-24", 422, "m-0-worker and worker", &[])]
+    #[case::collision_admitted("ADM-24", 201, "", &["collision-admitted"])]
     #[case::one_named("ADM-24", 422, "PodClique w-0-m-0-worker exists", &["part-not-named"; 2])]
     fn cliques_of_one_name_are_refused_with_both_names(
         #[case] clause: &str,
