@@ -207,7 +207,7 @@ fn parts(pcs: &Value) -> Option<(String, String, String)> {
 /// almost like a member or a replica of it.
 fn similar_names(rng: &mut Rng, pcs: &mut Value) -> bool {
     let Some((_, member, standalone)) = parts(pcs) else { return false };
-    let groups = pcs["spec"]["template"]["podCliqueScalingGroups"].as_array_mut();
+    let groups = pcs["spec"]["template"].get_mut("podCliqueScalingGroups").and_then(Value::as_array_mut);
     for (group, name) in groups.into_iter().flatten().zip(["w", "w-w"]) {
         group["name"] = name.into();
     }

@@ -213,7 +213,7 @@ pub(crate) fn scale_config<'a>(pcs: &'a Value, part: &str) -> Option<&'a Value> 
 
 pub(crate) fn set_max_replicas(template: &mut Value, part: &str, max_replicas: u32) {
     for key in ["cliques", "podCliqueScalingGroups"] {
-        for found in template[key].as_array_mut().into_iter().flatten() {
+        for found in template.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
             let is_part = found["name"] == part;
             let config = match key {
                 "cliques" => found["spec"].get_mut("autoScalingConfig"),

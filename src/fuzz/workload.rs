@@ -293,7 +293,7 @@ impl GeneratedWorkload {
             |part: &mut Value| part.as_object_mut().map(|fields| fields.remove("topologyConstraint"));
         remove(template);
         for key in ["podCliqueScalingGroups", "cliques"] {
-            for part in template[key].as_array_mut().into_iter().flatten() {
+            for part in template.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
                 remove(part);
             }
         }
