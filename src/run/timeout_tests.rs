@@ -69,6 +69,19 @@ fn a_clause_that_a_known_deviation_leaves_undecided_is_announced() {
     assert_eq!((deviation.0, deviation.1), ("GANG-26", Verdict::KnownDeviation));
 }
 
+/// AON-03 has a known deviation of its own in this case, which did not occur.
+#[test]
+fn a_violated_precondition_excuses_a_clause_that_may_deviate_too() {
+    let case = suites::case("aon/device-elsewhere").unwrap();
+    let waits = Story::flat().submitted(one_clique("paired", 2)).added(object("Workload", "g"));
+    let in_part = waits.added(object("PodGroup", "g")).workers("paired", 2, 1);
+    let history = in_part.mark(MarkName::of_case("the scheduler has tried the gang"), Value::Null).end();
+    let judged = judgements(case, Target::KUBE_POD_GROUP, &history, &(case.check)(&history), None);
+    let verdicts: Vec<_> =
+        judged.iter().map(|of| (of.clause.as_str(), of.outcome.verdict, of.outcome.announced)).collect();
+    assert_eq!(verdicts, [("AON-02", Verdict::KnownDeviation, false), ("AON-03", Verdict::NotRun, true)]);
+}
+
 /// Koordinator binds one of four pods of a gang that reuses a name, and the driver times out.
 #[test]
 fn a_known_race_that_stops_a_case_leaves_its_other_clauses_to_the_next_attempt() {

@@ -91,10 +91,10 @@ pub fn judgements(
                 !blamed.is_empty() && blamed.into_iter().all(is_deviation)
             };
             let outcome = match is_known(clause, &violations) {
-                Some(known) => outcome.of_known_deviation(known.reason, known.occurs == Occurs::Always),
-                None if outcome.verdict == Verdict::NotRun && is_excused() => {
+                _ if outcome.verdict == Verdict::NotRun && is_excused() => {
                     Outcome { announced: true, ..outcome }
                 }
+                Some(known) => outcome.of_known_deviation(known.reason, known.occurs == Occurs::Always),
                 None => outcome,
             };
             Judgement { clause: clause.into(), outcome, violations }
