@@ -118,7 +118,8 @@ pub fn precondition(clause: &'static str, ruling: Ruling) -> Ruling {
     })
 }
 
-/// The most important failure: violations, broken preconditions, `NotReached`, `NotAsked`.
+/// Returns the most important failure. The order is: violations, broken preconditions, `NotReached`,
+/// `NotAsked`.
 pub fn all(rulings: impl IntoIterator<Item = Ruling>) -> Ruling {
     let broken = rulings.into_iter().filter_map(Result::err);
     broken.min_by_key(Broken::rank).map_or(Ok(()), Err)

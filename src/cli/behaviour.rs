@@ -182,8 +182,11 @@ fn read_columns(results: &Path) -> Result<Vec<Behaviour>, Failure> {
     Ok(columns)
 }
 
-/// Finds a page that its documents do not give, an excerpt that is too large or gives another answer, and
-/// files that no document names.
+/// Lists the problems of a folder of results:
+///
+/// - a page that differs from the page generated from its documents
+/// - an excerpt that is too large, or that leads to another answer
+/// - a file that no document names
 fn problems(results: &Path) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     let columns = read_columns(results)?;

@@ -22,7 +22,7 @@ impl<T: 'static> Arena<T> {
         Self { first: OnceLock::new(), end: Mutex::new(None) }
     }
 
-    /// Adds a value.
+    /// Adds a value at the end, and returns a reference that is valid until the program exits.
     pub fn add(&'static self, value: T) -> &'static T {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = end.unwrap_or(&self.first);

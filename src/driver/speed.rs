@@ -143,7 +143,8 @@ impl Speed {
         self.reads.too_slow_since(begin).map(|(_, evidence)| evidence)
     }
 
-    /// A limit restarts after a moment when the machine was too slow to decide.
+    /// Returns the limit, adjusted to the machine's speed. If the machine was too slow to decide, the limit
+    /// starts again after that moment.
     pub fn extended(&self, length: Duration, begin: Instant) -> Duration {
         self.reads.extended(length, begin)
     }

@@ -39,7 +39,8 @@ fn names(template: &Value) -> impl Iterator<Item = &str> {
     parts.map(|part| text(&part["name"]))
 }
 
-/// Two cliques of which some replica of a scaling group has the same PodClique, also a later replica.
+/// Returns two cliques whose PodCliques would have the same name. Includes the replicas of a scaling group
+/// that a later scale-out creates.
 fn same_name(template: &Value) -> Option<[String; 2]> {
     // If two names with different replicas are equal, each replica is also a word of the other's names.
     let words = names(template).flat_map(|name| name.split('-')).chain(["0"]);

@@ -30,7 +30,7 @@ pub struct Attempt {
 #[derive(Debug, Clone, Copy)]
 pub enum Edit {
     By(fn(&mut Value)),
-    /// Values at JSON pointers, for tables; `null` removes a field.
+    /// Sets values at JSON pointers; `null` removes a field. A [`Row`] of a table is such an edit.
     Set(&'static [(String, Value)]),
 }
 

@@ -11,7 +11,8 @@ pub struct Upgrade {
     pub to: Option<Arc<Operator>>,
     /// Faults of the reference operator after the upgrade. Only mutants use this.
     pub faults: Vec<String>,
-    /// The old one in the specification of a run, the new one in that of a cluster before its upgrade.
+    /// The other control plane of the upgrade: the old one in the specification of a run, and the new one in
+    /// the specification of a cluster before its upgrade.
     pub control_plane: Option<ControlPlane>,
 }
 

@@ -47,8 +47,8 @@ pub(super) fn check(history: &History, with_update: bool) -> Vec<Finding> {
         DELETION_CLAUSE => cleanup::nothing_left(history),
         clause if CONVERGED_CLAUSES.contains(&clause) => {
             converged.ruling(history, clause)?;
-            // After an update, the gang resources of a replaced gang may have new names. UPD-07 covers the
-            // others.
+            // GANG-08 is not checked after an update, because the gang resources of a replaced gang may have
+            // new names. UPD-07 covers gangs that are not replaced.
             match &updated {
                 Some(updated) if clause != "GANG-08" => updated.ruling(history, clause),
                 _ => Ok(()),

@@ -88,7 +88,7 @@ mod tests {
         assert!(observation("waits/nothing").is_none());
     }
 
-    /// The quotation of an answer: the id, and the words of the second cell.
+    /// Parses a table row that quotes answers: returns the observation's id and the answers in backticks.
     fn quoted(row: &str) -> Option<(&str, Vec<&str>)> {
         let mut cells = row.strip_prefix("| `")?.split(" | ");
         let id = cells.next()?.strip_suffix('`')?;

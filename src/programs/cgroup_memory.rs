@@ -37,7 +37,8 @@ fn available_below(root: &Path) -> Option<u64> {
             _ if controllers.split(',').any(|controller| controller == "memory") => VERSION_1,
             _ => continue,
         };
-        // In a container, the path may be the host's path while the mount shows the container's own group.
+        // In a container, the path may be the host's path, but the mount shows the container's own group. So
+        // every parent of the path is tried.
         for group in Path::new(group.trim_start_matches('/')).ancestors() {
             available.extend(files.available_in(&root.join(files.mount).join(group)));
         }

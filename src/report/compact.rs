@@ -350,7 +350,8 @@ fn is_merged(report: &Report) -> bool {
     words.find(|word| !word.starts_with('-')) == Some("report")
 }
 
-/// The folder of the report does not affect the verdicts. A quoted folder stays.
+/// Removes the report's folder from a command, because it does not affect the verdicts. Keeps a quoted
+/// folder, which may contain spaces.
 fn without_output(command: &str) -> String {
     let mut words = command.split(' ');
     let mut kept = Vec::new();

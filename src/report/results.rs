@@ -92,7 +92,8 @@ impl ResultsFile {
     }
 }
 
-/// The report is incomplete even if every case had ended, because the run skipped its final steps.
+/// Builds the report of a killed run. It is incomplete even if every case had ended, because the run skipped
+/// its final steps.
 pub fn recover(folder: &Path) -> Result<Report, StoreError> {
     let path = folder.join(RESULTS);
     let text =

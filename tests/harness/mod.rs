@@ -35,8 +35,9 @@ impl Progress for Lines {
     }
 }
 
-/// Names a file. If it is set, a case that fails is retried once. If it then passes, the test passes and the
-/// file records it. Only a CI gate sets it, to stop broken changes but not rare failures.
+/// Environment variable: the file that lists flaky tests. If it is set, a failed case is retried once. If the
+/// retry passes, the test passes and the file lists it. Only CI sets it, so that rare failures do not block a
+/// change.
 const FLAKY: &str = "GROVE_CONFORMANCE_FLAKY";
 
 pub(crate) fn retries() -> u32 {

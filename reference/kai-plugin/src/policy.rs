@@ -1,4 +1,5 @@
-//! Read from raw JSON, because the trainer's types lack the field.
+//! The field `podGroupPolicy.kaiScheduler` of a training runtime. It is read from raw JSON, because the
+//! trainer's types lack it.
 
 use serde_json::Value;
 use webhook_server::{FieldError, Validation};

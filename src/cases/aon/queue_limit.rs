@@ -1,5 +1,6 @@
 //! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs in a queue that may hold 24 GPUs. The nodes have room for
-//! both gangs, the queue for the first and one pod of the second. Then the first gang is deleted.
+//! both gangs. The queue has room for the first gang and one pod of the second. Then the first gang is
+//! deleted.
 
 use conformance_expect::schedulers;
 

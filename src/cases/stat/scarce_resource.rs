@@ -9,7 +9,8 @@ pub(crate) const CASE: Case = case!("A pending gang reports the resource that it
     .clauses(&[STAT_16])
     .nodes(&[nodes(2).gpus(8)]);
 
-/// Of kube-scheduler's framework, and of KAI for nodes that are full and for nodes that are too small.
+/// The names of the resource in messages: of kube-scheduler's framework, of KAI if the nodes are full, and of
+/// KAI if the nodes are too small.
 const GPUS: Why = Why::Lack(&["nvidia.com/gpu", "GPUs", "Max GPU resources available"]);
 const CPUS: Why = Why::Lack(&["cpu", "CPU cores", "Max CPU resources available"]);
 

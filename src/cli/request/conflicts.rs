@@ -36,6 +36,7 @@ fn name_of(cases: &Cases) -> &'static str {
     }
 }
 
+/// Returns the reason if an option does not apply to the command `name`.
 fn of_subject(request: &Request, name: &str) -> Option<String> {
     let Request { subject, operator, cluster, execution, output, .. } = request;
     let has_operator = operator.source != OperatorSource::Reference || operator.upgrade_from.is_some();

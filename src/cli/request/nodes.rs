@@ -29,7 +29,7 @@ pub(crate) enum NodesSource {
 }
 
 impl NodesSource {
-    /// In the report's folder.
+    /// The file in the report's folder that contains the copy of a cluster's nodes.
     pub(crate) const COPY: &'static str = "nodes.yaml";
 }
 

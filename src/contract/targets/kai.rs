@@ -11,7 +11,7 @@ impl Target {
 }
 
 impl Scheduler {
-    /// KAI-Scheduler.
+    /// The scheduler of the KAI-Scheduler project.
     pub const KAI: Self = Self::named("kai-scheduler");
 }
 

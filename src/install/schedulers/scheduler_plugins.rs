@@ -46,7 +46,8 @@ pub(crate) static INSTALL: Install = Install {
 
 static MODULE: Module = module!(
     "scheduler-plugins",
-    // The version of the embedded kube-scheduler determines the feature gates, without build metadata.
+    // The embedded kube-scheduler derives its feature gates from this version. It ignores the build metadata
+    // after `+`.
     "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.4+scheduler-plugins.v0.35.4-devel \
      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
 );

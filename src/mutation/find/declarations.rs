@@ -54,7 +54,7 @@ pub(super) fn type_name(of: &syn::Type) -> String {
 pub(crate) struct Declarations {
     /// The types of the arguments, without `self`, by the function's name with and without its type.
     arguments: BTreeMap<String, Option<Vec<String>>>,
-    /// Whether a field has a default, by its struct or variant, and its name.
+    /// Whether a field has a default. The key is the struct or variant, and the field's name.
     fields: BTreeMap<(String, String), Option<bool>>,
     structs: BTreeSet<String>,
     with_default: BTreeSet<String>,

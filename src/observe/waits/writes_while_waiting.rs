@@ -1,4 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: room for one pod less. It is watched for 20 s.
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one short. The run watches the gang for 20 s.
 
 use std::time::Duration;
 

@@ -324,7 +324,7 @@ impl Environment {
 }
 
 async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
-    // After a panic, only the watches and the cleanup use the case's state.
+    // `AssertUnwindSafe` is correct: after a panic, only the watches and the cleanup use the case's state.
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.unwrap_or_else(|panic| Err(Stop::Cluster(defect(what, &*panic))))
 }

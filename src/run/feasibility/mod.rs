@@ -63,6 +63,8 @@ pub struct Decision {
     pub hard_gangs: Vec<u32>,
 }
 
+/// Rejects a PodCliqueSet only if no scheduler could place all pods. With [`Knowledge::OfHarness`], a reason
+/// that depends on unknown labels, taints, resources or objects makes the result undecided instead.
 pub fn decide(pcs: &Value, gangs: &[Gang], objects: &[Value], knowledge: Knowledge) -> Decision {
     let is_slice = |object: &&Value| object["spec"]["driver"].is_string();
     let has_devices = objects.iter().any(|object| is_slice(&object));

@@ -40,7 +40,8 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The result is by node. The error is the first field that excludes the last nodes.
+/// Returns for each node whether the pods may run on it. If no node is left, the error names the field that
+/// excluded the last one.
 pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>, Misfit> {
     let mut left: Vec<usize> = (0..nodes.len()).collect();
     let selector = shape.spec["nodeSelector"].as_object().into_iter().flatten();

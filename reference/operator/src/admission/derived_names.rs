@@ -55,6 +55,8 @@ fn collision(earlier: &Source, later: &Source, name: &str) -> FieldError {
     invalid(path, value.as_str(), &message)
 }
 
+/// Lists the parts of a PodCliqueSet from which the controller derives names of PodCliques, autoscalers and
+/// ResourceClaims.
 fn sources(pcs: &PodCliqueSet) -> Vec<Source> {
     let template = &pcs.spec.template;
     let of_replica = || NamePattern::of(pcs_name(pcs)).index();

@@ -41,7 +41,7 @@ pub async fn validate_update(
     Ok(findings)
 }
 
-/// For example, if only finalizers or owners have changed.
+/// True if only fields that no rule reads have changed, for example finalizers or owners.
 fn is_unchanged_for_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
     old.spec == new.spec
         && old.metadata.labels == new.metadata.labels

@@ -34,7 +34,7 @@ pub(crate) struct Caches {
     pub resource_claims: Informer<ResourceClaim>,
     pub topologies: Informer<ClusterTopologyBinding>,
     pub gang_resources: Vec<Informer<DynamicObject>>,
-    /// Regardless of owner.
+    /// Includes the topology resources of other owners.
     pub topology_resources: Vec<Informer<DynamicObject>>,
     /// Names and labels of the nodes; only if an enabled backend has topology resources.
     pub nodes: Option<Informer<Node>>,

@@ -31,6 +31,9 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::controller;
 use crate::cache::pods::{is_bound, is_live, is_ready, waits_for_a_node};
 
+/// Registers the handler of every watch. When an object is deleted, its handler also discards what the
+/// context stores for its UID. If a PodClique is deleted without a scale-in, the handler stores its replicas
+/// for the PodClique that replaces it.
 pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let Context { queues, caches, .. } = &**context;
     let (to, from) = (queues.clone(), Arc::clone(context));
