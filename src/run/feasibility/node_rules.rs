@@ -85,7 +85,7 @@ pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>
             let (key, value, effect) = (text(&taint["key"]), text(&taint["value"]), text(&taint["effect"]));
             Err(Misfit {
                 path: format!("{}.tolerations", shape.path),
-                asks: format!("PodClique {} does not tolerate taints of all nodes", shape.clique),
+                asks: format!("PodClique {} does not tolerate the taints of any node", shape.clique),
                 has: format!("a node has the taint {key}={value}:{effect}"),
                 remedy: "add a toleration".into(),
             })

@@ -181,7 +181,7 @@ pub(crate) async fn touch_workload(client: &Client, pod_gang: &PodGang) {
     let touched =
         workload_of(client, pod_gang).patch(&pod_gang.name_any(), &PatchParams::default(), &patch).await;
     if let Err(error) = touched {
-        tracing::debug!(%error, "fault: the Workload is not touched");
+        tracing::debug!(%error, "fault: failed to annotate the Workload");
     }
 }
 
