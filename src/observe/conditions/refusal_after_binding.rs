@@ -1,4 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: room for one pod less. Then a third node joins.
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. Then a third node joins.
 
 use conformance_contract::target::Target;
 use conformance_history::SharedMark;

@@ -1,4 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: room for one pod less. After a minute a third node joins.
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. After a minute a third node joins.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: room for one pod less.
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short.
 
 use crate::causes::{TOO_LITTLE_ROOM, in_events};
 use crate::observation::Observation;
