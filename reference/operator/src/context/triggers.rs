@@ -260,8 +260,9 @@ fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) 
         pcs.inspect(|pcs| to.gang_terminations.wake(namespace.as_deref(), pcs));
         pcsg.inspect(|pcsg| to.scaling_group_status.wake(namespace.as_deref(), pcsg));
         let is_updating = is_clique_updating(pclq);
-        // During an update, the status of the PodCliqueSet also reads the grouped PodCliques.
-        if pcsg.is_none() || is_updating {
+        // The status of the PodCliqueSet reads the grouped PodCliques during an update, and after a scale-in
+        // until the last one is deleted.
+        if pcsg.is_none() || is_updating || change.new.is_none() {
             pcs.inspect(|pcs| to.pod_clique_set_status.wake(namespace.as_deref(), pcs));
         }
         if is_updating {

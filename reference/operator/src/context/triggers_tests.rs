@@ -115,6 +115,22 @@ async fn a_gang_resource_wakes_its_pod_gang_also_on_deletion() {
     assert_eq!(drain(&mut world.inboxes.pod_gangs), ["wl-0"]);
 }
 
+/// It may be the last object that a scale-in deletes.
+#[tokio::test]
+async fn the_deletion_of_a_grouped_pod_clique_wakes_the_status_of_its_pod_clique_set() {
+    let mut world = world();
+    let labels = json!({"app.kubernetes.io/part-of": "wl", "grove.io/podcliquescalinggroup": "wl-0-sg"});
+    let member = json!({
+        "metadata": {"name": "wl-0-sg-0-m", "namespace": "ns", "uid": "m", "labels": labels},
+        "spec": {"podSpec": {}, "replicas": 1},
+    });
+    let member: PodClique = serde_json::from_value(member).unwrap();
+    world.feeds.pod_cliques.take(Event::Apply(member.clone()));
+    drain(&mut world.inboxes.pod_clique_set_status);
+    world.feeds.pod_cliques.take(Event::Delete(member));
+    assert_eq!(drain(&mut world.inboxes.pod_clique_set_status), ["wl"]);
+}
+
 #[tokio::test]
 async fn a_failure_that_a_pod_gang_reports_wakes_the_status_of_its_pod_clique_set() {
     let mut world = world();
