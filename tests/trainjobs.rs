@@ -3,7 +3,8 @@
 //! coscheduling of scheduler-plugins would show the same and takes three minutes to build. `trainjobs`
 //! runs all of them.
 //!
-//! Plain pods, on a control plane without an operator, use the cases of `ai-conformance`.
+//! Plain pods, on a control plane without an operator, use the cases of `ai-conformance`. Kueue takes minutes
+//! to build, so only `ai-conformance` in `ci/full` judges it.
 
 mod harness;
 #[path = "harness/kai.rs"]
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
             cases: AI_CONFORMANCE_TARGETS
                 .into_iter()
                 .filter(|target| *target != Target::AI_CONFORMANCE_KAI || has_kai())
+                .filter(|target| *target != Target::AI_CONFORMANCE_KUEUE)
                 .flat_map(|target| on_target(target, &OF_PLAIN_PODS))
                 .collect(),
             is_left_out: |_, _| false,

@@ -114,6 +114,13 @@ pub const DEVIATIONS: &[Deviation] = &[
     koordinator_loses_retried_gang("AON-03", "aon/one-pod-short", NOT_WHOLE),
     koordinator_loses_retried_gang("AON-07", "aon/scaled-gang-short", TOO_FEW),
     koordinator_loses_retried_gang("AON-18", "aon/binding-refused", NOT_WHOLE),
+    koordinator_loses_retried_gang("WAKE-01", "wake/koordinator", NOT_WHOLE),
+    koordinator_loses_retried_gang("WAKE-02", "wake/koordinator", NOT_WHOLE),
+    koordinator_loses_retried_gang("WAKE-03", "wake/koordinator", NOT_WHOLE),
+    koordinator_loses_retried_gang("WAKE-04", "wake/koordinator", NOT_WHOLE),
+    koordinator_loses_retried_gang("WAKE-05", "wake/koordinator", NOT_WHOLE),
+    koordinator_loses_retried_gang("WAKE-09", "wake/koordinator", NOT_WHOLE),
+    koordinator_loses_retried_gang("WAKE-14", "wake/koordinator", NOT_WHOLE),
     Deviation {
         target: Target::KOORDINATOR,
         clause: "AUTO-14",
