@@ -1,5 +1,6 @@
 //! Node a x 8 GPUs with a device, and node b x 16 GPUs without; a gang of 2 pods x 8 GPUs, which share a
-//! device by one claim. Neither node has both, until node b gets a device.
+//! device by one claim. Node a lacks the GPUs for the second pod, and node b the device. Then node b gets a
+//! device. Node a is cordoned, because a scheduler that places pods one by one may choose it for the first pod.
 
 use conformance_check::lifecycle::claims;
 use conformance_expect::scopes::replicas;
@@ -32,6 +33,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if test.look(|live| live.bound() > 0) {
         return Ok(());
     }
+    let node = test.nodes[0].name.clone();
+    test.cordon(&node, true).await?;
     test.publish_devices(1).await?;
     let bound = Awaited::demanded_by(AON_03, "the gang bound to the node with room and a device");
     test.until(bound, SCHEDULING, |live| live.bound() == PODS).await?;
