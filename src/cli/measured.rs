@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn doctor_shows_the_measured_run() {
         let wanted =
-            "3.1 GB at the peak, 2.9 min, on two cores that need 7.8 s for `sha256sum` of 2 GB of zeros";
+            "2.8 GB at the peak, 3.0 min, on two cores that need 6.6 s for `sha256sum` of 2 GB of zeros";
         assert_eq!(of_run(1).as_deref(), Some(wanted));
         assert!(of_run(3).is_some_and(|found| found.starts_with("5.3 GB at the peak, 10.5 min")));
         assert_eq!(of_run(2), None);
