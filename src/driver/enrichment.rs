@@ -55,7 +55,7 @@ impl Enrichment {
 /// To find the feature on which a failure depends, remove some from this list.
 const ENABLED: &[Enrichment] = &Enrichment::ALL;
 
-/// The features of which each clique has one.
+/// Each clique has one of these.
 const SMALL: [Enrichment; 7] = [
     Enrichment::Labels,
     Enrichment::Annotations,

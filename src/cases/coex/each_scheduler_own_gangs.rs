@@ -1,6 +1,6 @@
 //! 2 nodes x 32 GPUs, shared by all schedulers of the cluster; a gang of 2 pods x 4 GPUs for each of up to 4
 //! schedulers: every node has room for all of them, so no two schedulers can promise the same GPU. Then 8
-//! pods x 8 GPUs of the target, of which at most 6 fit. The audit log shows who bound a pod.
+//! pods x 8 GPUs of the target; at most 6 of them fit. The audit log shows which scheduler bound a pod.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! `read`, 2 + 3 pods, selects a scheduler that would read the PodGang itself, and of which no process runs.
+//! `read`, 2 + 3 pods, selects a scheduler that would read the PodGang itself. No process of it runs.
 
 use conformance_check::{backends, pods};
 

@@ -1,4 +1,4 @@
-//! 2 nodes x 8 GPUs, of which only one is in rack a; a gang of 2 pods x 8 GPUs in one rack: one short.
+//! 2 nodes x 8 GPUs, only one of them in rack a; a gang of 2 pods x 8 GPUs in one rack: one short.
 
 use super::Reason;
 use crate::prelude::*;

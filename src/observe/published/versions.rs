@@ -16,8 +16,8 @@ pub struct VersionChange {
 
 /// The steps between neighbouring columns, which are [sorted](super::sort).
 pub fn version_changes(columns: &[Behaviour]) -> Vec<VersionChange> {
-    let neighbours = columns.iter().zip(columns.iter().skip(1));
-    let of_one_scheduler = neighbours.filter(|(old, new)| scheduler(old).0 == scheduler(new).0);
+    let adjacent = columns.iter().zip(columns.iter().skip(1));
+    let of_one_scheduler = adjacent.filter(|(old, new)| scheduler(old).0 == scheduler(new).0);
     let step =
         |(old, new)| VersionChange { from: title(old), to: title(new), difference: differences(old, new) };
     of_one_scheduler.map(step).collect()

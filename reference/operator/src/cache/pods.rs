@@ -25,7 +25,7 @@ pub(crate) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
     named_pods(caches, pclq).iter().any(|pod| is_earlier(pod, pclq))
 }
 
-/// A pod of another owner with these labels is none of the PodClique's pods (STAT-19).
+/// A pod of another owner does not count, even if it has these labels (STAT-19).
 fn is_earlier(pod: &Pod, pclq: &PodClique) -> bool {
     is_live(pod) && is_of_namesake(pod, pclq) && !is_controlled_by(pod, pclq)
 }

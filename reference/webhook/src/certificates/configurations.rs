@@ -22,7 +22,7 @@ impl Configurations {
         Self(all)
     }
 
-    /// In a fixed order. `None` stands for a configuration that is not installed.
+    /// In a fixed order; `None` if a configuration is not installed.
     pub(super) async fn read(&self) -> Result<Vec<Option<DynamicObject>>, CertificateError> {
         let mut found = Vec::with_capacity(self.0.len());
         for &Named { ref api, name } in &self.0 {
