@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::{deviates, none, violation};
 
-const BOUND_TOO_LATE: Code = Code::new("bound-too-late");
+pub const BOUND_TOO_LATE: Code = Code::new("bound-too-late");
 
 /// The time that the clauses of WAKE allow.
 const LIMIT: SignedDuration = SignedDuration::from_secs(10);

@@ -124,6 +124,28 @@ mod tests {
     }
 
     #[test]
+    fn koordinator_does_not_retry_a_gang_whose_reason_has_ended() {
+        let known = DEVIATIONS.iter().filter(|known| known.case == "wake/koordinator").map(|known| known.clause);
+        let sets = [
+            ("WAKE-01", "waits-for-a-node"),
+            ("WAKE-02", "waits-for-an-uncordon"),
+            ("WAKE-03", "waits-for-a-taint"),
+            ("WAKE-04", "waits-for-a-deletion"),
+            ("WAKE-05", "waits-for-a-scale-in"),
+            ("WAKE-09", "waits-for-an-end"),
+            ("WAKE-14", "waits-for-a-volume"),
+        ];
+        assert_eq!(known.collect::<Vec<_>>(), sets.map(|(clause, _)| clause));
+        for (clause, set) in sets {
+            let of_set = || json!({"set": set});
+            let story = submitted_on(Target::KOORDINATOR, &[(set, 2)]).workers(set, 2, 0);
+            let ended = story.mark(MarkName::of_case("the reason ends"), of_set()).workers(set, 0, 1);
+            let waited = MarkName::of_case("its pods are bound, or the wait for them has timed out");
+            assert!(is_known("wake/koordinator", clause, ended.mark(waited, of_set()).later(1)));
+        }
+    }
+
+    #[test]
     fn koordinator_does_not_retry_a_pod_when_capacity_is_added() {
         let story = submitted_on(Target::KOORDINATOR, &[("short", 5)]).workers("short", 5, 0);
         let story = story.mark(SharedMark::SchedulerPassed, Value::Null);

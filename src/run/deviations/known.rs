@@ -5,6 +5,7 @@ use conformance_check::binding::{
 };
 use conformance_check::placement::EMPTY_LABEL;
 use conformance_check::preemption::{EVICTED_BY_NEVER, EVICTED_FOR_SURPLUS};
+use conformance_check::wake_up::BOUND_TOO_LATE;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_trainjobs::EVICTED;
@@ -18,6 +19,7 @@ const IN_PART: &[Code] = &[BOUND_IN_PART];
 const NOT_WHOLE: &[Code] = &[NOT_BOUND_WHOLE];
 const UNBOUND: &[Code] = &[PODS_UNBOUND];
 const TOO_FEW: &[Code] = &[WRONG_NUMBER_OF_WHOLE_GANGS, PODS_UNBOUND];
+const TOO_LATE: &[Code] = &[BOUND_TOO_LATE];
 const LATE: &[Code] = &[DID_NOT_HAPPEN];
 const EVICTED_ONLY: &[Code] = &[EVICTED];
 const EVICTED_FOR_NEVER: &[Code] = &[EVICTED_BY_NEVER];
@@ -114,13 +116,13 @@ pub const DEVIATIONS: &[Deviation] = &[
     koordinator_loses_retried_gang("AON-03", "aon/one-pod-short", NOT_WHOLE),
     koordinator_loses_retried_gang("AON-07", "aon/scaled-gang-short", TOO_FEW),
     koordinator_loses_retried_gang("AON-18", "aon/binding-refused", NOT_WHOLE),
-    koordinator_loses_retried_gang("WAKE-01", "wake/koordinator", NOT_WHOLE),
-    koordinator_loses_retried_gang("WAKE-02", "wake/koordinator", NOT_WHOLE),
-    koordinator_loses_retried_gang("WAKE-03", "wake/koordinator", NOT_WHOLE),
-    koordinator_loses_retried_gang("WAKE-04", "wake/koordinator", NOT_WHOLE),
-    koordinator_loses_retried_gang("WAKE-05", "wake/koordinator", NOT_WHOLE),
-    koordinator_loses_retried_gang("WAKE-09", "wake/koordinator", NOT_WHOLE),
-    koordinator_loses_retried_gang("WAKE-14", "wake/koordinator", NOT_WHOLE),
+    koordinator_loses_retried_gang("WAKE-01", "wake/koordinator", TOO_LATE),
+    koordinator_loses_retried_gang("WAKE-02", "wake/koordinator", TOO_LATE),
+    koordinator_loses_retried_gang("WAKE-03", "wake/koordinator", TOO_LATE),
+    koordinator_loses_retried_gang("WAKE-04", "wake/koordinator", TOO_LATE),
+    koordinator_loses_retried_gang("WAKE-05", "wake/koordinator", TOO_LATE),
+    koordinator_loses_retried_gang("WAKE-09", "wake/koordinator", TOO_LATE),
+    koordinator_loses_retried_gang("WAKE-14", "wake/koordinator", TOO_LATE),
     Deviation {
         target: Target::KOORDINATOR,
         clause: "AUTO-14",
