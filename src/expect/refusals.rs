@@ -4,6 +4,8 @@ use conformance_contract::target::Target;
 use conformance_history::{list, text};
 use serde_json::Value;
 
+use crate::scaling::is_index;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// Two cliques lead to PodCliques of one name (ADM-15, ADM-24).
@@ -44,8 +46,7 @@ fn names(template: &Value) -> impl Iterator<Item = &str> {
 fn same_name(template: &Value) -> Option<[String; 2]> {
     // If two names with different replicas are equal, each replica is also a word of the other's names.
     let words = names(template).flat_map(|name| name.split('-')).chain(["0"]);
-    let is_index = |word: &&str| word.parse::<u64>().is_ok_and(|index| index.to_string() == *word);
-    let indices: BTreeSet<&str> = words.filter(is_index).collect();
+    let indices: BTreeSet<&str> = words.filter(|word| is_index(word)).collect();
     let groups = list(&template["podCliqueScalingGroups"]);
     let mut known: BTreeMap<String, &str> = BTreeMap::new();
     for clique in list(&template["cliques"]) {

@@ -110,7 +110,13 @@ fn replica(pcs: &Value, set: &str, index: u64, own: &OwnReplicas) -> Vec<Gang> {
 
 /// The replica index of an object named `<set>-<index>-…`.
 pub fn index_in(set: &str, name: &str) -> Option<u64> {
-    name.strip_prefix(set)?.strip_prefix('-')?.split('-').next()?.parse().ok()
+    let index = name.strip_prefix(set)?.strip_prefix('-')?.split('-').next()?;
+    index.parse().ok().filter(|_| is_index(index))
+}
+
+/// Whether this part of a name can be the index of a replica. A clique may be called `<group>-00-a`.
+pub fn is_index(part: &str) -> bool {
+    part.parse::<u64>().is_ok_and(|index| index.to_string() == part)
 }
 
 /// The name in the template of an object named `<set>-<index>-<name>`. `""` for another object.

@@ -7,6 +7,8 @@ use conformance_contract::names;
 use conformance_history::{Pod, count, list, text};
 use serde_json::Value;
 
+use crate::scaling::is_index;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetReplica {
     pub set: String,
@@ -85,8 +87,7 @@ pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option
     let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
     let in_group = |group: &Value| {
         let (index, clique) = rest.strip_prefix(text(&group["name"]))?.strip_prefix('-')?.split_once('-')?;
-        let is_member = index.parse::<usize>().is_ok()
-            && list(&group["cliqueNames"]).iter().any(|member| member == clique);
+        let is_member = is_index(index) && list(&group["cliqueNames"]).iter().any(|member| member == clique);
         is_member.then(|| clique.to_owned())
     };
     let clique = list(&template["podCliqueScalingGroups"]).iter().find_map(in_group);
@@ -203,9 +204,10 @@ mod tests {
     #[case("w-2-sg-12-b", Some("b"))]
     #[case("w-0-sg-0-a", None)]
     #[case("w-0-c", None)]
+    #[case("w-0-sg-00-b", Some("sg-00-b"))]
     fn the_template_of_a_clique_is_found_by_its_name(#[case] clique: &str, #[case] wanted: Option<&str>) {
         let template = json!({
-            "cliques": [{"name": "a"}, {"name": "b"}],
+            "cliques": [{"name": "a"}, {"name": "b"}, {"name": "sg-00-b"}],
             "podCliqueScalingGroups": [{"name": "sg", "cliqueNames": ["b"]}],
         });
         let found = clique_template(&template, "w", clique).map(|found| text(&found["name"]));

@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use conformance_expect::scaling::is_index;
 use conformance_expect::scopes::replicas;
 use conformance_facts::generations::terminations;
 use conformance_history::{Change, History, Version, controller, count, text};
@@ -69,8 +70,7 @@ impl<'a> Idle<'a> {
         let is_member = |group: &&str| {
             let rest = clique.strip_prefix(*group).and_then(|rest| rest.strip_prefix('-'));
             let index = rest.and_then(|rest| rest.split_once('-')).map(|(index, _)| index);
-            // A standalone clique may be called `<group>-00-a`.
-            index.is_some_and(|index| index.parse::<usize>().is_ok_and(|number| number.to_string() == index))
+            index.is_some_and(is_index)
         };
         self.cliques.contains(clique) || self.groups.iter().any(is_member)
     }
