@@ -22,15 +22,15 @@ pub struct ChangedFigure {
     pub name: String,
     /// The older value.
     pub old: f64,
-    /// The newer value.
-    pub new: f64,
+    /// The newer value; `None` if the newer run did not measure it.
+    pub new: Option<f64>,
 }
 
 impl ChangedFigure {
     /// More pods (per second) are better, and less of everything else.
     pub fn is_worse(&self) -> bool {
         let is_better_if_more = self.name.ends_with("PerSecond") || self.name.ends_with("Bound");
-        (self.new > self.old) != is_better_if_more
+        self.new.is_none_or(|new| (new > self.old) != is_better_if_more)
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn case_before<'a>(old: &'a TargetReport, case: &CaseResult) -> Optio
     })
 }
 
-/// The numbers that changed by more than this percentage of the older one.
+/// The numbers that changed by more than this percentage of the older one, or that the newer run lacks.
 pub(super) fn changed_figures(
     title: &str,
     old: &TargetReport,
@@ -55,10 +55,10 @@ pub(super) fn changed_figures(
 
 fn of_case(title: &str, before: &CaseResult, case: &CaseResult, percent: u32) -> Vec<ChangedFigure> {
     let mut changed = Vec::new();
-    for (name, figure) in &case.figures {
-        let former = before.figures.get(name).and_then(serde_json::Value::as_f64);
-        let (Some(old), Some(new)) = (former, figure.as_f64()) else { continue };
-        if SIZES.contains(&name.as_str()) || (new - old).abs() * 100.0 <= old.abs() * f64::from(percent) {
+    for (name, figure) in &before.figures {
+        let Some(old) = figure.as_f64().filter(|_| !SIZES.contains(&name.as_str())) else { continue };
+        let new = case.figures.get(name).and_then(serde_json::Value::as_f64);
+        if new.is_some_and(|new| (new - old).abs() * 100.0 <= old.abs() * f64::from(percent)) {
             continue;
         }
         let (target, case) = (title.to_owned(), case.label());
@@ -90,7 +90,8 @@ mod tests {
     #[case::from_nothing(json!({"gangsInPart": 0}), json!({"gangsInPart": 1}), Some(true))]
     #[case::other_load(json!({"pods": 100}), json!({"pods": 1000}), None)]
     #[case::no_number(json!({"peakMegabytes": {"etcd": 1}}), json!({"peakMegabytes": {"etcd": 9}}), None)]
-    #[case::not_measured(json!({}), json!({"ratio": 9}), None)]
+    #[case::not_measured_before(json!({}), json!({"ratio": 9}), None)]
+    #[case::no_longer_measured(json!({"ratio": 1}), json!({}), Some(true))]
     fn changes_beyond_the_threshold_are_listed(
         #[case] old: serde_json::Value,
         #[case] new: serde_json::Value,
