@@ -26,7 +26,7 @@ use self::health::Health;
 pub use self::health::RecorderError;
 pub use self::logs::{Keep, Tracked};
 use self::logs::{Listed, Logs};
-use self::served_kind::ServedKind;
+use self::served_kind::{ANSWER, ServedKind};
 use self::watching::{Watching, first_api_versions, list};
 
 const LIST_RETRIES: usize = 3;
@@ -103,10 +103,15 @@ impl Recorder {
         self.kinds.iter().map(ServedKind::get).find(|kind| kind.name == name)
     }
 
-    pub async fn look_up_versions(&self) {
+    /// After an upgrade of the API server. A list of a version that is no longer served would look empty.
+    pub async fn look_up_versions(&self) -> Result<(), ClusterError> {
         for kind in &self.kinds {
-            kind.look_up(&self.client).await;
+            if !kind.look_up(&self.client).await {
+                let (what, last) = ("the list of served API versions".into(), "no response".into());
+                return Err(ClusterError::NotReady { what, seconds: ANSWER.as_secs(), last });
+            }
         }
+        Ok(())
     }
 
     pub fn restart_watches(&self, kinds: &[&str]) {

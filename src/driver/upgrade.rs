@@ -72,8 +72,7 @@ impl TestContext {
             self.caught_up().await?;
         }
         cluster.begin_upgrade().await?;
-        self.test_cluster.recorder.look_up_versions().await;
-        Ok(())
+        Ok(self.test_cluster.recorder.look_up_versions().await?)
     }
 
     /// Kills the new operator after it has written `writes` objects, or earlier if it stops writing.

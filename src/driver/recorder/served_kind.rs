@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 
 /// Clients have no read timeout, because watches stay open for minutes.
-const ANSWER: Duration = Duration::from_secs(30);
+pub(super) const ANSWER: Duration = Duration::from_secs(30);
 
 /// A watched kind, in the version that the API server serves. An upgrade of the control plane changes it.
 #[derive(Debug, Clone)]
@@ -23,16 +23,17 @@ impl ServedKind {
         *self.0.lock()
     }
 
-    /// Keeps the last version if there is no answer.
-    pub(super) async fn look_up(&self, client: &Client) {
+    /// Whether the API server answered. Keeps the last version if it did not.
+    pub(super) async fn look_up(&self, client: &Client) -> bool {
         let known: Vec<Kind> = self.get().versions().collect();
         if known.len() < 2 {
-            return;
+            return true;
         }
-        let Ok(Ok(served)) = timeout(ANSWER, api_versions(client)).await else { return };
+        let Ok(Ok(served)) = timeout(ANSWER, api_versions(client)).await else { return false };
         if let Some(now) = known.into_iter().find(|kind| served.contains(kind.api_version)) {
             *self.0.lock() = now;
         }
+        true
     }
 }
 
@@ -76,7 +77,7 @@ mod tests {
         });
         let old = Kind::named(kind).unwrap().versions().last().unwrap();
         let watched = ServedKind::new(old);
-        watched.look_up(&Client::new(service, "default")).await;
+        assert!(watched.look_up(&Client::new(service, "default")).await);
         assert_eq!(watched.get().api_version, expected);
     }
 
@@ -85,7 +86,7 @@ mod tests {
         let (service, _handle) = mock::pair::<Request<Body>, Response<Body>>();
         let known = *Kind::named("PodGroup").unwrap();
         let watched = ServedKind::new(known);
-        watched.look_up(&Client::new(service, "default")).await;
+        assert!(!watched.look_up(&Client::new(service, "default")).await);
         assert_eq!(watched.get().api_version, known.api_version);
     }
 }
