@@ -32,6 +32,11 @@ impl ChangedFigure {
         let is_better_if_more = self.name.ends_with("PerSecond") || self.name.ends_with("Bound");
         self.new.is_none_or(|new| (new > self.old) != is_better_if_more)
     }
+
+    /// The newer value as text.
+    pub fn new_text(&self) -> String {
+        self.new.map_or("not measured".into(), |new| new.to_string())
+    }
 }
 
 /// The same case in an older report.

@@ -101,7 +101,7 @@ fn write_figures(out: &mut String, comparison: &Comparison<'_>) -> fmt::Result {
     write_row(out, ["figure", "case", "target", "old", "new"])?;
     write_rule(out, 5)?;
     for figure in &comparison.figures {
-        let new = figure.new.map_or("not measured".into(), |new| new.to_string());
+        let new = figure.new_text();
         let new = if figure.is_worse() { format!("**{new}**") } else { new };
         let case = format!("`{}`", figure.case);
         write_row(out, [figure.name.clone(), case, figure.target.clone(), figure.old.to_string(), new])?;
