@@ -28,6 +28,7 @@ use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_expect::{Expected, Gang, hyper_nodes, schedulers};
 use conformance_history::{Header, History, Live, MarkName, SharedMark};
+use conformance_install::schedulers::installation;
 
 use super::case::Case;
 use crate::recorder::Tracked;
@@ -157,7 +158,10 @@ impl TestContext {
     pub fn history(&self) -> History {
         let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
         let slowness = self.test_cluster.speed.slowest_since(self.started);
-        let header = Header { slowness, ..header };
+        // Elsewhere, the scheduler may run with other flags.
+        let local = self.local().ok();
+        let cycle_millis = local.and_then(|_| installation(self.target.scheduler()).cycle_millis);
+        let header = Header { slowness, cycle_millis, ..header };
         self.test_cluster.recorder.history(header)
     }
 }

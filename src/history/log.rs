@@ -34,6 +34,9 @@ pub struct Header {
     /// The factor by which time limits are extended, if the machine was slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowness: Option<f64>,
+    /// The length of a cycle of a scheduler that looks at all gangs in each cycle, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle_millis: Option<u32>,
 }
 
 impl Header {
@@ -47,6 +50,7 @@ impl Header {
             namespace: namespace.into(),
             submitted,
             slowness: None,
+            cycle_millis: None,
         }
     }
 }

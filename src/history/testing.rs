@@ -29,6 +29,7 @@ impl Story {
             namespace: "ns".into(),
             submitted: BTreeMap::new(),
             slowness: None,
+            cycle_millis: None,
         };
         Self { history: History { header, entries: Vec::new() }, now: Timestamp::UNIX_EPOCH }
     }

@@ -36,6 +36,8 @@ pub struct Install {
     pub package: Option<&'static Package>,
     /// The flags that select the suite's configuration. `None` if its programs have no defaults of their own.
     pub(crate) configured_by: Option<&'static [&'static str]>,
+    /// The period of a scheduler that looks at all gangs in each cycle. `None` if events trigger its attempts.
+    pub cycle_millis: Option<u32>,
 }
 
 #[derive(Debug)]

@@ -45,6 +45,7 @@ pub(crate) static INSTALL: Install = Install {
     package: Some(&PACKAGE),
     // Its gang plugin is off unless a configuration enables it.
     configured_by: None,
+    cycle_millis: None,
 };
 
 static MODULE: Module = module!(

@@ -33,6 +33,7 @@ pub(crate) static INSTALL: Install = Install {
     deployed: Deployed { namespace: "kube-system", labels: "component=kube-scheduler", deployments: &[] },
     package: None,
     configured_by: Some(&[]),
+    cycle_millis: None,
 };
 
 /// The role of this user is built into Kubernetes.

@@ -51,6 +51,7 @@ pub(crate) static INSTALL: Install = Install {
     deployed: Deployed::alone(NAMESPACE, &["kueue-controller-manager"]),
     package: None,
     configured_by: None,
+    cycle_millis: None,
 };
 
 static MODULE: Module = module!("kueue", "-s -w -X sigs.k8s.io/kueue/pkg/version.GitVersion=v0.17.0");

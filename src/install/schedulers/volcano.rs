@@ -46,7 +46,11 @@ pub(crate) static INSTALL: Install = Install {
     deployed: Deployed::alone("volcano-system", &[SCHEDULER.name()]),
     package: Some(&PACKAGE),
     configured_by: Some(CONFIGURED_BY),
+    cycle_millis: Some(CYCLE_MILLIS),
 };
+
+/// By default one second.
+const CYCLE_MILLIS: u32 = 200;
 
 /// Without the first flag, the scheduler uses its built-in configuration, unless the second forbids that.
 const CONFIGURED_BY: &[&str] = &["--scheduler-conf=", "--disable-default-scheduler-config="];
@@ -184,7 +188,7 @@ pub fn flags(configuration: &Path, health: &str) -> Vec<String> {
         format!("--scheduler-conf={}", configuration.display()),
         "--disable-default-scheduler-config=true".into(),
         "--leader-elect=false".into(),
-        "--schedule-period=200ms".into(),
+        format!("--schedule-period={CYCLE_MILLIS}ms"),
         "--kube-api-qps=500".into(),
         "--kube-api-burst=1000".into(),
         "--enable-healthz=true".into(),
@@ -221,7 +225,7 @@ fn values() -> Value {
             "scheduler_kube_api_qps": 500,
             "scheduler_kube_api_burst": 1000,
             "scheduler_log_level": 2,
-            "scheduler_schedule_period": "200ms",
+            "scheduler_schedule_period": format!("{CYCLE_MILLIS}ms"),
         },
     })
 }

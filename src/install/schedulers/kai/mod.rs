@@ -91,7 +91,11 @@ pub(crate) static INSTALL: Install = Install {
     deployed: Deployed::alone(NAMESPACE, &["kai-scheduler", "kai-binder", "kai-podgrouper"]),
     package: Some(&PACKAGE),
     configured_by: Some(CONFIGURED_BY),
+    cycle_millis: Some(CYCLE_MILLIS),
 };
+
+/// By default one second.
+const CYCLE_MILLIS: u32 = 200;
 
 const CONFIGURED_BY: &[&str] = &["--scheduler-conf="];
 
@@ -228,7 +232,7 @@ fn scheduler_flags(configuration: &Path, address: &str, health: u16, other: u16)
         "--partition-label-value=".into(),
         "--queue-label-key=kai.scheduler/queue".into(),
         "--resource-reservation-app-label=kai-resource-reservation".into(),
-        "--schedule-period=200ms".into(),
+        format!("--schedule-period={CYCLE_MILLIS}ms"),
         "--qps=500".into(),
         "--burst=1000".into(),
         format!("--listen-address={address}:{health}"),
@@ -300,7 +304,7 @@ fn values() -> Value {
                 "stalegangeviction": off(),
             },
             // Flags of the shard's scheduler. All values must be strings.
-            "args": {"schedule-period": "200ms", "qps": "500", "burst": "1000", "v": "2"},
+            "args": {"schedule-period": format!("{CYCLE_MILLIS}ms"), "qps": "500", "burst": "1000", "v": "2"},
         },
     })
 }
