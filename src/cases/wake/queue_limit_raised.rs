@@ -9,7 +9,8 @@ const SET: &str = "over-its-limit";
 
 pub(crate) const CASE: Case = case!("A waiting gang is bound soon after the limit of its queue is raised")
     .clauses(&[WAKE_13])
-    .nodes(&[nodes(2).gpus(8)]);
+    .nodes(&[nodes(2).gpus(8)])
+    .on(Scheduler::KAI);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let queue = test.domain("queue");
