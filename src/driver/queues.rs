@@ -61,6 +61,15 @@ impl TestContext {
         self.open_volcano_queue(name, &spec).await
     }
 
+    pub async fn limit_volcano_queue(&self, name: &str, gpus: u32) -> Result<(), Stop> {
+        let capability = json!({names::GPU: gpus.to_string()});
+        self.patch(QUEUE, name, json!({"spec": {"capability": capability}})).await.map(drop)
+    }
+
+    pub async fn open_queue(&self, name: &str) -> Result<(), Stop> {
+        self.set_queue_state(name, "Open").await
+    }
+
     pub async fn close_queue(&self, name: &str) -> Result<(), Stop> {
         self.mark(SharedMark::QueueClosed, json!({"name": name}));
         self.set_queue_state(name, "Closed").await

@@ -1,7 +1,7 @@
 //! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends.
 //!
 //! kube-scheduler has its default flush interval here, five minutes. Volcano and KAI look at every gang in
-//! each session, every 200 ms. koord-scheduler flushes every 5 s, which would hide an event that has no
+//! each cycle, every 200 ms. koord-scheduler flushes every 5 s, which would hide an event that has no
 //! effect, except in `wake/koordinator`.
 
 pub(crate) mod claim_freed;
@@ -19,6 +19,7 @@ pub(crate) mod rack_completed;
 pub(crate) mod rack_joins;
 pub(crate) mod scaling_group_scaled_in;
 pub(crate) mod taint_removed;
+pub(crate) mod volcano_queue;
 pub(crate) mod volume_created;
 
 use conformance_check::wake_up;
