@@ -1,5 +1,5 @@
 use conformance_expect::Gang;
-use conformance_history::{Live, event_about, event_note};
+use conformance_history::{Live, event_about, event_note, list, text};
 use serde_json::Value;
 
 pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool {
@@ -11,6 +11,13 @@ pub fn is_warning(event: &Value, pod_gang: &str, set: &str, about: &str) -> bool
 
 pub fn has_warning(live: &Live, gang: &Gang, about: &str) -> bool {
     live.of("Event").any(|event| is_warning(event, &gang.name, &gang.set, about))
+}
+
+/// In a condition of a PodGang or PodCliqueSet.
+pub fn is_in_conditions(live: &Live, words: &str) -> bool {
+    let all = live.of("PodGang").chain(live.of("PodCliqueSet"));
+    all.flat_map(|object| list(&object["status"]["conditions"]))
+        .any(|found| text(&found["message"]).contains(words))
 }
 
 #[cfg(test)]
@@ -37,5 +44,20 @@ mod tests {
         let gang = Gang { set: "w".into(), ..Gang::named_only("w-0") };
         assert_eq!(has_warning(&live, &gang, "zone"), counts);
         assert!(!has_warning(&live, &gang, "rack"));
+    }
+
+    #[rstest::rstest]
+    #[case::of_a_pod_gang("PodGang", "no layer for zone", true)]
+    #[case::of_a_set("PodCliqueSet", "no layer for zone", true)]
+    #[case::of_another_kind("PodClique", "no layer for zone", false)]
+    #[case::with_other_words("PodGang", "no layer", false)]
+    fn conditions_of_pod_gangs_and_pod_clique_sets_count(
+        #[case] kind: &str,
+        #[case] message: &str,
+        #[case] counts: bool,
+    ) {
+        let status = json!({"conditions": [{"type": "Refused", "message": message}]});
+        let object = json!({"kind": kind, "metadata": {"name": "w"}, "status": status});
+        assert_eq!(is_in_conditions(&Story::flat().added(object).end().end(), "zone"), counts);
     }
 }

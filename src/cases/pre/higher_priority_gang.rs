@@ -7,7 +7,7 @@ use conformance_check::preemption::EVICTED_FOR_EQUAL;
 use conformance_expect::resolver::resolved;
 use conformance_facts::preemption::report_of_eviction;
 
-use super::{HIGH, LOW, begin, remove, submit, submit_and_bind, submit_and_wait, until_whole, victim};
+use super::{HIGH, LOW, begin, submit, submit_and_bind, submit_and_wait, until_whole, victim};
 use crate::prelude::*;
 
 marks! {
@@ -44,7 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
     submit_and_wait(test, EQUAL, &LOW).await?;
     test.mark(EQUAL_WAITED, Value::Null);
-    remove(test, EQUAL).await?;
+    test.remove_set(EQUAL).await?;
 
     test.mark(ARRIVED, Value::Null);
     submit_and_bind(test, PREEMPTOR, &HIGH).await?;

@@ -73,16 +73,6 @@ async fn until_whole(test: &TestContext, awaited: Awaited<'_>, gang: &Gang) -> R
     test.until(awaited, SCHEDULING, |live| not_fully_bound(live, &units).next().is_none()).await
 }
 
-async fn remove(test: &TestContext, set: &str) -> Result<(), Stop> {
-    test.delete("PodCliqueSet", set).await?;
-    let deleted = Awaited::demanded_by(DEL_01, format!("PodCliqueSet {set} and its pods deleted"));
-    test.until(deleted, limits::CLEANUP, |live| {
-        let has_pods = live.pods().any(|pod| pod.label(names::PART_OF) == Some(set));
-        !has_pods && live.get("PodCliqueSet", set).is_none()
-    })
-    .await
-}
-
 /// All of its pods were bound at the mark.
 fn victim<'a>(history: &'a History, set: &str, arrived: MarkName) -> Result<Victim<'a>, Broken> {
     let (since, _) = history.reached(arrived)?;

@@ -3,6 +3,7 @@
 use conformance_check::lifecycle::reasons;
 use conformance_driver::limits::RECOVERY;
 use conformance_expect::schedulers;
+use conformance_facts::warnings::is_in_conditions;
 use conformance_history::{Kind, event_note, list, text};
 use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb};
@@ -37,7 +38,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
     test.submit(SET).await?;
     let reported = Awaited::demanded_by(STAT_10, "the refusal reported");
-    test.until(reported, REACTION, |live| is_reported(live) && live.of("Event").any(is_warning)).await?;
+    test.until(reported, REACTION, |live| {
+        is_in_conditions(live, REFUSED) && live.of("Event").any(is_warning)
+    })
+    .await?;
     test.until_applied(&proxy, rule, TIMES, "retried creates of gang resources", RECOVERY).await?;
     proxy.release(rule);
     let faults = proxy.faults();
@@ -49,15 +53,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     test.mark(CREATED, Value::Null);
     let over = Awaited::demanded_by(STAT_10, "the refusal no longer reported");
-    test.until(over, REACTION, |live| !is_reported(live)).await?;
+    test.until(over, REACTION, |live| !is_in_conditions(live, REFUSED)).await?;
     test.mark(OVER, Value::Null);
     Ok(())
-}
-
-fn is_reported(live: &Live) -> bool {
-    let all = live.of("PodGang").chain(live.of("PodCliqueSet"));
-    all.flat_map(|object| list(&object["status"]["conditions"]))
-        .any(|found| text(&found["message"]).contains(REFUSED))
 }
 
 fn is_warning(event: &Value) -> bool {

@@ -48,18 +48,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             driven => driven?,
         }
         test.mark(WAITED, json!({"set": set}));
-        remove(test, set).await?;
+        test.remove_set(set).await?;
     }
     gang_resource_created::drive(test).await
-}
-
-async fn remove(test: &TestContext, set: &str) -> Result<(), Stop> {
-    test.delete("PodCliqueSet", set).await?;
-    let deleted = Awaited::demanded_by(DEL_01, format!("the pods of PodCliqueSet {set} deleted"));
-    test.until(deleted, limits::CLEANUP, |live| {
-        !live.pods().any(|pod| pod.label(names::PART_OF) == Some(set))
-    })
-    .await
 }
 
 fn check(history: &History) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 //! refuses its pods. Then the PriorityClass is created.
 
 use conformance_check::wake_up;
-use conformance_history::{list, text};
+use conformance_facts::warnings::is_in_conditions;
 
 use super::{BOUND, ENDED, mark_end, until_bound};
 use crate::prelude::*;
@@ -23,7 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     pcs["spec"]["template"]["priorityClassName"] = class.clone().into();
     test.submit_value(pcs).await?;
     let reported = Awaited::demanded_by(STAT_09, "the missing PriorityClass reported");
-    test.until(reported, REACTION, is_reported).await?;
+    test.until(reported, REACTION, |live| is_in_conditions(live, REFUSED)).await?;
     mark_end(test, SET);
     // KAI requires a quota for values of 100 or more.
     let object = json!({
@@ -32,12 +32,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     });
     test.apply_companion(object).await?;
     until_bound(test, SET).await
-}
-
-fn is_reported(live: &Live) -> bool {
-    let all = live.of("PodGang").chain(live.of("PodCliqueSet"));
-    all.flat_map(|object| list(&object["status"]["conditions"]))
-        .any(|found| text(&found["message"]).contains(REFUSED))
 }
 
 fn check(history: &History) -> Vec<Finding> {

@@ -1,4 +1,5 @@
 use conformance_cluster::ClusterError;
+use conformance_contract::clauses::ids::DEL_01;
 use conformance_contract::names;
 use conformance_history::{Kind, Pod, SharedMark, revision};
 use serde_json::{Value, json};
@@ -124,6 +125,17 @@ impl TestContext {
             .await?
             .accepted(format!("delete {kind} {name}"))
             .map(drop)
+    }
+
+    /// Waits until its pods are gone, too.
+    pub async fn remove_set(&self, set: &str) -> Result<(), Stop> {
+        self.delete("PodCliqueSet", set).await?;
+        let removed = Awaited::demanded_by(DEL_01, format!("PodCliqueSet {set} and its pods deleted"));
+        self.until(removed, limits::CLEANUP, |live| {
+            let has_pods = live.pods().any(|pod| pod.label(names::PART_OF) == Some(set));
+            !has_pods && live.get("PodCliqueSet", set).is_none()
+        })
+        .await
     }
 
     /// Deletes a pod without grace, as if its node had disappeared.
