@@ -30,6 +30,7 @@ const NOT_RESTORED: Code = Code::new("not-restored");
 const RESTORED_DIFFERENTLY: Code = Code::new("restored-differently");
 const NO_WARNING: Code = Code::new("no-warning");
 const WRONG_PRIORITY: Code = Code::new("wrong-priority");
+const PRIORITY_NOT_READ: Code = Code::new("priority-not-read");
 const PRIORITY_ADMITTED: Code = Code::new("priority-admitted-without-effect");
 const PRIORITY_REFUSED: Code = Code::new("priority-wrongly-refused");
 
@@ -206,7 +207,7 @@ pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str
 
 /// Pods are not checked.
 pub fn with_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
-    none(gangs_without_priority(history, live, gangs, class, kept))
+    none(without_priority(history, live, gangs, class, kept).map(|object| wrong_priority(object, class)))
 }
 
 /// On PodGangs, gang resources and, for some schedulers, pods (PRE-16).
@@ -217,7 +218,15 @@ pub fn priority_reaches_scheduler(
     class: &str,
     kept: bool,
 ) -> Ruling {
-    with_priority(history, live, gangs, class, kept)?;
+    let not_read = |object: &Value| {
+        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        violation(
+            PRIORITY_NOT_READ,
+            format!("the scheduler finds no priority class {class} in {kind} {name}"),
+        )
+        .shown_by_object("observed", object)
+    };
+    none(without_priority(history, live, gangs, class, kept).map(not_read))?;
     if !schedulers::of(history.header.target).reads_priority_of_pods() {
         return Ok(());
     }
@@ -228,18 +237,18 @@ pub fn priority_reaches_scheduler(
             return Err(Broken::NotReached(format!("PodClique {} lacks pods", group.clique)));
         }
         let without = pods.into_iter().filter(|pod| pod.0["spec"]["priorityClassName"] != class);
-        violations.extend(without.map(|pod| without_priority(pod.0, class)));
+        violations.extend(without.map(|pod| not_read(pod.0)));
     }
     none(violations)
 }
 
-fn gangs_without_priority<'a>(
+fn without_priority<'a>(
     history: &History,
     live: &'a Live,
     gangs: &'a [Gang],
     class: &'a str,
     kept: bool,
-) -> impl Iterator<Item = Violation> + use<'a> {
+) -> impl Iterator<Item = &'a Value> + use<'a> {
     let expectations = schedulers::of(history.header.target);
     let has_it = move |object: &Value| match text(&object["kind"]) {
         "PodGang" => {
@@ -248,10 +257,10 @@ fn gangs_without_priority<'a>(
         }
         _ => !kept || !is_gang_resource(object) || expectations.has_priority(object, class),
     };
-    live.all().filter(move |object| !has_it(object)).map(move |object| without_priority(object, class))
+    live.all().filter(move |object| !has_it(object))
 }
 
-fn without_priority(object: &Value, class: &str) -> Violation {
+fn wrong_priority(object: &Value, class: &str) -> Violation {
     let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
     violation(WRONG_PRIORITY, format!("{kind} {name} does not have priority class {class}"))
         .shown_by_object("observed", object)
