@@ -105,7 +105,8 @@ mod tests {
         page.push_str(&row("| all |", &CLAUSES.iter().collect::<Vec<_>>()));
         page.push_str(
             "\n- [Former core clauses that are recommended now](levels.md)\n\
-             - [Which clauses cover upstream's e2e tests](upstream-tests.md)\n",
+             - [Which clauses cover upstream's e2e tests](upstream-tests.md)\n\
+             - [Contention by scheduler](contention.md)\n",
         );
         page
     }

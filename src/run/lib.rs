@@ -20,6 +20,8 @@
 pub mod admission;
 mod artifacts;
 mod attempts;
+#[cfg(test)]
+mod contention_page;
 pub mod contract_pages;
 pub mod deviations;
 mod domain_selectors;

@@ -60,7 +60,12 @@ static KAI: TargetDescription = TargetDescription {
             Feature::FreshGang,
             "all generations of a gang share one PodGroup, which also counts pods that do not terminate",
         ),
-        (Feature::Claims, "KAI has not been tried with claims that the pods of a gang share"),
+        (
+            Feature::Claims,
+            "KAI's default configuration ignores claims \
+             (https://github.com/kai-scheduler/KAI-Scheduler/blob/v0.17.0/docs/dra/README.md), and KAI has not been tried \
+             with claims that the pods of a gang share",
+        ),
     ],
     properties: &[
         Property::CustomResources,

@@ -71,7 +71,9 @@ static VOLCANO: TargetDescription = TargetDescription {
         ),
         (
             Feature::Claims,
-            "Volcano's default configuration ignores claims, so the backend refuses shared claims",
+            "Volcano's default configuration ignores claims \
+             (https://github.com/volcano-sh/volcano/blob/v1.15.1/docs/user-guide/how_to_enable_dra.md), so the backend refuses \
+             shared claims",
         ),
     ],
     properties: &[
