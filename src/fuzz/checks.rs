@@ -14,6 +14,7 @@ use conformance_expect::{Gang, scaling};
 use conformance_history::{History, Live, Mark, MarkName, SharedMark, text};
 use serde_json::Value;
 
+use crate::contention;
 use crate::drive::{OPERATION, PENDING_OPERATION, WORKLOAD};
 use crate::expected_state::ExpectedState;
 use crate::operate::EDITED;
@@ -90,7 +91,9 @@ pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
         ("VOL-03", has_queue),
         ("KAI-04", has_queue),
     ];
-    shown.into_iter().filter(|(_, is_shown)| *is_shown).map(|(clause, _)| clause).collect()
+    let of_preemption = contention::CLAUSES.map(|clause| (clause, workload.preempts()));
+    let shown = shown.into_iter().chain(of_preemption);
+    shown.filter(|(_, is_shown)| *is_shown).map(|(clause, _)| clause).collect()
 }
 
 pub(crate) fn check(history: &History) -> Vec<Finding> {
@@ -277,8 +280,16 @@ impl Checks<'_> {
                 history.reached(SharedMark::LeftOver)?;
                 cleanup::nothing_left(history)
             }
+            _ if contention::CLAUSES.contains(&clause) => self.preempted(clause),
             other => Err(Broken::NotReached(format!("clause {other} has no check here"))),
         }
+    }
+
+    fn preempted(&self, clause: &str) -> Ruling {
+        self.history.reached(contention::ARRIVED)?;
+        self.after_each(contention::ARRIVED, |since, _, until| {
+            contention::ruling(self.history, self.pcs, clause, since, until)
+        })
     }
 
     /// The points at which the steps ended: where the operator became idle, and the last timeout. The ruling
@@ -301,7 +312,7 @@ impl Checks<'_> {
 
     /// Later objects have the same names, because they belong to a new PodCliqueSet.
     fn before_deletion(&self, check: impl Fn(&History, &Live, &[Gang]) -> Ruling) -> Ruling {
-        let is_pcs = |mark: &Mark| mark.detail["kind"] == "PodCliqueSet";
+        let is_pcs = |mark: &Mark| mark.detail["kind"] == "PodCliqueSet" && mark.detail["name"] == self.pcs;
         let deleted = self.history.marks(SharedMark::Deleted).find(|(_, mark)| is_pcs(mark));
         self.where_converged(|end| deleted.is_none_or(|(index, _)| end < index), check)
     }

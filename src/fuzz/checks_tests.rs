@@ -4,7 +4,7 @@ use conformance_history::testing::{Story, object, one_clique};
 use serde_json::json;
 
 use super::*;
-use crate::{draw_actions, draw_extras};
+use crate::{draw_actions, draw_contention, draw_extras};
 
 #[test]
 fn a_workload_that_is_one_pod_short_is_not_bound_whole() {
@@ -92,6 +92,7 @@ fn the_deletion_is_not_judged_after_a_timeout_before_it() {
 #[test]
 fn every_clause_of_a_workload_has_a_check() {
     let seeds = (0..200).chain(draw_actions::SEEDS.take(200)).chain(draw_extras::SEEDS.take(200));
+    let seeds = seeds.chain(draw_contention::SEEDS.take(20));
     for workload in seeds.map(GeneratedWorkload::of_seed) {
         for id in clauses(&workload) {
             assert!(clause(id).is_some(), "{id}");

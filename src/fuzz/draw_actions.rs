@@ -282,6 +282,7 @@ mod tests {
                 (Action::EditListEntry, Kind::GangResource)
             }
             Operation::RestartOperator => (Action::Restart, Kind::Operator),
+            Operation::Preempt => panic!("draw_contention draws it"),
             Operation::At { .. } => panic!("{operation:?} has two moments"),
         };
         Cell { action, kind, moment: operation.moment() }

@@ -35,6 +35,9 @@ pub(crate) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         .map_err(|error| Stop::Refused { action: action(), reason: error.to_string() })?
         .restricted_to(test.target);
     test.mark(WORKLOAD, test.case.manifest.into());
+    if workload.preempts() {
+        test.enable_preemption().await?;
+    }
     workload.surroundings.create(test, &workload.pcs).await?;
     if has_volumes(&workload.pcs) {
         let provisioner = test.provisioner(BTreeSet::new()).await?;

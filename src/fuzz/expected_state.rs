@@ -101,7 +101,8 @@ impl<'a> ExpectedState<'a> {
             | Operation::ChangeTemplate { .. }
             | Operation::DeletePodGang { .. }
             | Operation::EditGangResource { .. }
-            | Operation::RestartOperator => {}
+            | Operation::RestartOperator
+            | Operation::Preempt => {}
         }
         self.max_pods = self.max_pods.max(self.pods());
     }
@@ -123,6 +124,8 @@ impl<'a> ExpectedState<'a> {
             | Operation::EditGangResource { number, .. } => *number < self.gangs().len(),
             Operation::Recreate | Operation::NodeJoins | Operation::RestartOperator => true,
             Operation::NodeLeaves => self.joined > 0,
+            // Otherwise the priority of the workload may not be lower.
+            Operation::Preempt => self.pcs["spec"]["template"]["priorityClassName"].is_null(),
             Operation::ChangeTemplate { clique, .. } => {
                 let cliques = list(&self.pcs["spec"]["template"]["cliques"]);
                 cliques.iter().any(|found| found["name"] == *clique)
@@ -130,6 +133,7 @@ impl<'a> ExpectedState<'a> {
             Operation::ChangeScaleConfig { part, .. } => scale_config(self.pcs, part).is_some(),
             Operation::At { moment, operation } => {
                 self.allows(*moment, operation)
+                    && **operation != Operation::Preempt
                     && operation.moment() == Moment::AtRest
                     && self.is_valid(operation)
             }

@@ -9,6 +9,8 @@
 //!   a workload for each drawn cell.
 //! - `draw_extras`: adds to a drawn workload what user manifests have, such as sidecars, claims or similar
 //!   names. `surroundings`: what is then created besides its PodCliqueSet. `nodes`: its nodes.
+//! - `draw_contention`: adds a PodCliqueSet of higher priority that needs every GPU. `contention` submits it,
+//!   and checks that the workload is evicted and returns.
 //! - `expected_state`: the effect of operations, and whether they are valid.
 //! - `drive`, `operate`, `checks`, `surroundings_checks`: the driver and the checks. `shrink`: smaller
 //!   workloads that reduce a failure.
@@ -17,8 +19,10 @@
 
 mod actions;
 mod checks;
+mod contention;
 mod draw;
 mod draw_actions;
+mod draw_contention;
 mod draw_extras;
 mod drive;
 mod expected_state;
@@ -51,6 +55,9 @@ impl GeneratedWorkload {
         if draw_extras::SEEDS.contains(&seed) {
             return draw_extras::workload(seed);
         }
+        if draw_contention::SEEDS.contains(&seed) {
+            return draw_contention::workload(seed);
+        }
         draw::workload(seed)
     }
 
@@ -70,7 +77,8 @@ impl GeneratedWorkload {
             |test| Box::pin(drive::drive(test)),
             checks::check,
         );
-        if self.operations.iter().any(|one| *one.inner() == workload::Operation::RestartOperator) {
+        let restarts = |one: &workload::Operation| *one.inner() == workload::Operation::RestartOperator;
+        if self.preempts() || self.operations.iter().any(restarts) {
             case.drive = |test| Box::pin(drive::drive_on_own_control_plane(test));
             case = case.isolation(Isolation::Dedicated);
         }

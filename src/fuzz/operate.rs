@@ -8,6 +8,7 @@ use conformance_expect::{Gang, scaling, schedulers};
 use conformance_history::{Live, MarkName, list, revision};
 use serde_json::{Value, json};
 
+use crate::contention::preempt;
 use crate::expected_state::{ExpectedState, set_max_replicas};
 use crate::surroundings::prepared;
 use crate::workload::{EditedPart, GeneratedWorkload, LossCause, Moment, Operation, TemplateField};
@@ -116,6 +117,7 @@ impl<'a> Progress<'a> {
                 let spec = test.local()?.spec().controller;
                 test.restart_controller(spec).await?;
             }
+            Operation::Preempt => preempt(test, self.workload).await?,
             // `ExpectedState` admits no operation at two moments.
             Operation::At { .. } => {}
         }

@@ -14,6 +14,7 @@ use conformance_facts::cliques::cliques_lacking_pods;
 use conformance_history::{History, Live, SharedMark, text};
 use serde_json::Value;
 
+use crate::contention::preemptor_of;
 use crate::drive::ADMISSION;
 use crate::surroundings::QUEUES;
 
@@ -93,7 +94,8 @@ pub(crate) fn queue(history: &History, live: &Live, pcs: &Value, all: &[Gang]) -
 
 /// The other PodCliqueSets have their base PodGangs, and all their pods are bound.
 pub(crate) fn neighbors_are_bound(history: &History, live: &Live, pcs: &str) -> Ruling {
-    for (name, neighbor) in history.header.submitted.iter().filter(|(name, _)| *name != pcs) {
+    let is_neighbor = |name: &str| name != pcs && name != preemptor_of(pcs);
+    for (name, neighbor) in history.header.submitted.iter().filter(|(name, _)| is_neighbor(name)) {
         let all = resolved(live, expect::gangs(neighbor));
         gangs::base(live, name, &all)?;
         binding::all(live, &all)?;

@@ -71,6 +71,9 @@ pub enum Operation {
         part: EditedPart,
     },
     RestartOperator,
+    /// Submits a PodCliqueSet of higher priority that needs every GPU. Deletes it when it is bound and the
+    /// evicted pods are replaced.
+    Preempt,
     /// Performs an operation at a moment at which the PodCliqueSet is not at rest.
     At {
         moment: Moment,
@@ -283,6 +286,10 @@ impl GeneratedWorkload {
             || self.operations.iter().any(is_added)
     }
 
+    pub(crate) fn preempts(&self) -> bool {
+        self.operations.contains(&Operation::Preempt)
+    }
+
     pub(crate) fn is_racked(&self) -> bool {
         self.constrained_part() != ConstrainedPart::None
     }
@@ -325,6 +332,7 @@ impl GeneratedWorkload {
             // Other gang resources wait for their pods, so nothing replaces them while the pods run.
             Operation::DeletePodGang { .. } => is_resizable,
             Operation::ChangeScaleConfig { .. } => target.declares(Feature::Autoscaling),
+            Operation::Preempt => target.declares(Feature::Preemption),
             _ => true,
         };
         workload.operations.retain(is_declared);
@@ -347,6 +355,7 @@ mod tests {
     #[test]
     fn a_written_workload_is_read_back() {
         let seeds = (0..100).chain(crate::draw_actions::SEEDS.take(100));
+        let seeds = seeds.chain(crate::draw_contention::SEEDS.take(20));
         for seed in seeds.chain(crate::draw_extras::SEEDS.take(100)) {
             let workload = GeneratedWorkload::of_seed(seed);
             assert_eq!(GeneratedWorkload::read(&workload.text()).unwrap(), workload, "{}", workload.text());
