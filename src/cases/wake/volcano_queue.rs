@@ -61,19 +61,21 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::both([2, 2], [&[], &[]])]
-    #[case::limit_ignored([1, 2], [&["bound-too-late"], &[]])]
-    #[case::opening_ignored([2, 0], [&[], &["bound-too-late"]])]
+    #[case::both(2, 2, &[], &[])]
+    #[case::limit_ignored(1, 2, &["bound-too-late"], &[])]
+    #[case::opening_ignored(2, 0, &[], &["bound-too-late"])]
     fn each_gang_is_bound_after_the_change_of_its_queue(
-        #[case] bound: [usize; 2],
-        #[case] wanted: [&[&str]; 2],
+        #[case] limited: usize,
+        #[case] closed: usize,
+        #[case] of_limited: &[&str],
+        #[case] of_closed: &[&str],
     ) {
         let mut story = Story::on(Target::VOLCANO);
-        for (set, bound) in [LIMITED, CLOSED].into_iter().zip(bound) {
+        for (set, bound) in [(LIMITED, limited), (CLOSED, closed)] {
             story = story.submitted(one_clique(set, 2)).workers(set, 2, 0).mark(ENDED, json!({"set": set}));
             story = story.workers(set, 0, bound).mark(BOUND, Value::Null).later(20);
         }
-        let found = check(&story.end()).into_iter().map(|finding| codes(finding.ruling));
-        assert!(found.eq(wanted), "{bound:?}");
+        let found: Vec<_> = check(&story.end()).into_iter().map(|finding| codes(finding.ruling)).collect();
+        assert_eq!(found, [of_limited, of_closed]);
     }
 }
