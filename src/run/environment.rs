@@ -3,6 +3,7 @@
 //! A cluster starts when the first case needs it. After an interruption no case and no cluster is started;
 //! [`Environment::close`] ends the existing clusters.
 
+mod cancellation;
 mod closing;
 mod execute;
 mod held;
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+pub use self::cancellation::Cancellation;
 pub use self::execute::Observed;
 pub use self::held::HeldCase;
 use self::held::HeldCases;

@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 
 pub use self::observe::Observed;
 use super::seats::Seat;
-use super::{ClusterSlot, Environment, Origin};
+use super::{Cancellation, ClusterSlot, Environment, Origin};
 use crate::artifacts::Artifacts;
 use crate::attempts::{of_attempts, tries_of_races};
 use crate::environment::requirements::{scheduler_failed, too_small};
@@ -37,7 +37,16 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Environment {
     pub async fn execute(&self, case: &'static Case, target: Target) -> CaseResult {
-        let result = self.execute_for(case, target, self.first_failure.as_deref()).await;
+        self.execute_unless(case, target, &Cancellation::default()).await
+    }
+
+    pub async fn execute_unless(
+        &self,
+        case: &'static Case,
+        target: Target,
+        cancelled: &Cancellation,
+    ) -> CaseResult {
+        let result = self.execute_for(case, target, self.first_failure.as_deref(), cancelled).await;
         verdict::with_excluded(case, target, result)
     }
 
@@ -46,6 +55,7 @@ impl Environment {
         case: &'static Case,
         target: Target,
         first_failure: Option<&FirstFailure>,
+        cancelled: &Cancellation,
     ) -> CaseResult {
         let clauses = verdict::checked_clauses(case, target);
         let interrupted = || verdict::result_without_run(case, target, &conformance_report::interrupted());
@@ -58,7 +68,8 @@ impl Environment {
             return match as_if {
                 // An undeclared feature that the operator lacks is no failure.
                 Some(target) => {
-                    verdict::probed(unsupported, Box::pin(self.execute_for(case, target, None)).await)
+                    let probed = Box::pin(self.execute_for(case, target, None, cancelled));
+                    verdict::probed(unsupported, probed.await)
                 }
                 None => unsupported,
             };
@@ -84,7 +95,7 @@ impl Environment {
                 let begin = Instant::now();
                 self.end_if_broken(slot, case.isolation, target).await;
                 let cluster = self.test_cluster_at(slot, case.isolation, target).await;
-                let result = self.attempt(case, target, attempts.len(), cluster.clone()).await;
+                let result = self.attempt(case, target, attempts.len(), cluster.clone(), cancelled).await;
                 self.end_of_attempt(case, cluster).await;
                 // The slots of an environment do not move.
                 self.stays.add(case.id, target, std::ptr::from_ref(slot).addr(), begin);
@@ -150,6 +161,7 @@ impl Environment {
         target: Target,
         attempt: usize,
         cluster: Result<Arc<TestCluster>, Arc<ClusterError>>,
+        cancelled: &Cancellation,
     ) -> CaseResult {
         let failed = |error: &dyn std::fmt::Display| {
             let clauses = verdict::checked_clauses(case, target);
@@ -198,6 +210,7 @@ impl Environment {
         let stop = tokio::select! {
             biased;
             () = self.interruption.requested() => return self.interrupted(test, &artifacts, begin).await,
+            () = cancelled.ends(case.isolation) => return self.cancelled(&test, begin).await,
             ended = caught("the case's driver", (case.drive)(&mut test)) => ended.err(),
             error = component_failure(&test_cluster, target) => Some(Stop::Cluster(error)),
         };
@@ -283,6 +296,16 @@ impl Environment {
         if let Origin::Up(_) | Origin::Existing { .. } = self.settings.origin {
             let _ = self.clean(&test).await;
         }
+        result.duration_seconds = Seconds::from(begin.elapsed());
+        result
+    }
+
+    /// No clause is decided, and no artifacts are kept.
+    async fn cancelled(&self, test: &TestContext, begin: Instant) -> CaseResult {
+        let judgements = verdict::interrupted(test.case, test.target);
+        let mut result = CaseResult::new(test.case.id, test.case.title, judgements);
+        // An error is in the log.
+        let _ = self.clean(test).await;
         result.duration_seconds = Seconds::from(begin.elapsed());
         result
     }
