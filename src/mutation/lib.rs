@@ -7,7 +7,8 @@
 //!   number is in `GROVE_MUTATION`, and appends the number of each executed mutation once to the file in
 //!   `GROVE_MUTATION_SITES`.
 //! - [`baseline`] is what each case executes without a mutation, [`trial`] tries one mutation, [`session`]
-//!   many on one control plane, and [`score`] counts the results. The caller provides the control plane.
+//!   many on one control plane or several, and [`score`] counts the results. `order` chooses the cases of a
+//!   mutation. The caller provides the control planes.
 //! - [`page`] publishes the results of several samples.
 
 pub mod baseline;
@@ -15,6 +16,7 @@ pub mod compile;
 mod error;
 mod find;
 pub mod mutation;
+mod order;
 pub mod page;
 pub mod population;
 mod rewrite;

@@ -130,6 +130,11 @@ pub(crate) fn numbered<'a>(found: impl IntoIterator<Item = (&'a str, &'a [Found]
     all
 }
 
+/// The file in the id of a mutation.
+pub(crate) fn file_of(id: &str) -> &str {
+    id.split(':').next().unwrap_or_default()
+}
+
 impl Mutation {
     /// The folder of the file, by which a sample is stratified.
     pub fn folder(&self) -> &str {

@@ -25,6 +25,12 @@ pub fn reservations(measured: &Measured, equivalents: &BTreeMap<String, String>)
     if trials.len() < *size {
         all.push(format!("sample {seed} is incomplete: {} of {size} mutations were tried", trials.len()));
     }
+    let incomplete = trials.iter().filter(|trial| trial.is_incomplete(None)).count();
+    if incomplete > 0 {
+        all.push(format!(
+            "sample {seed}: the share is a lower bound: not tried on all cases: {incomplete} survivors"
+        ));
+    }
     if not_executed.value() > MOST_NOT_EXECUTED {
         let (part, whole, percent) = (not_executed.part, not_executed.whole, 100.0 * not_executed.value());
         all.push(format!(
@@ -109,6 +115,9 @@ fn survivor(sample: &Measured, trial: &Trial, equivalents: &BTreeMap<String, Str
     let how = match (trial.verdict, equivalents.get(&trial.id)) {
         (TrialVerdict::Killed | TrialVerdict::Trivial, _) => return None,
         (_, Some(reason)) => format!("equivalent: {reason}"),
+        (TrialVerdict::Survived, None) if trial.left_out > 0 => {
+            format!("survived {} cases, {} left out", trial.cases, trial.left_out)
+        }
         (TrialVerdict::Survived, None) => format!("survived {} cases", trial.cases),
         (TrialVerdict::NotExecuted, None) => "not executed".to_owned(),
     };
@@ -144,7 +153,18 @@ mod tests {
             code: "bound-in-part".into(),
         });
         let change = "&& instead of ||".into();
-        Trial { id: id.into(), number: 1, kind: Kind::Boolean, change, verdict, kill, cases: 9, seconds: 8.0 }
+        Trial {
+            id: id.into(),
+            number: 1,
+            kind: Kind::Boolean,
+            change,
+            verdict,
+            kill,
+            cases: 9,
+            timeouts: 0,
+            left_out: 0,
+            seconds: 8.0,
+        }
     }
 
     fn measured(seed: &str, killed: usize, others: &[(&str, TrialVerdict)]) -> Measured {
@@ -191,6 +211,13 @@ mod tests {
             reservations(&incomplete, &nothing),
             ["sample a is incomplete: 21 of 30 mutations were tried"]
         );
+        let mut limited = good.clone();
+        limited.trials[18].left_out = 7;
+        assert_eq!(
+            reservations(&limited, &nothing),
+            ["sample a: the share is a lower bound: not tried on all cases: 1 survivors"]
+        );
+        assert!(page(&[limited], &nothing).contains("(survived 9 cases, 7 left out)"));
         let unreached = Measured { not_executed: Share { part: 11, whole: 100 }, ..good.clone() };
         assert!(reservations(&unreached, &nothing)[0].contains("no case executes 11 of 100"));
         let excused: BTreeMap<String, String> =

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
+
 use crate::find::{self, Declarations};
 use crate::mutation::{Found, Mutation, numbered};
 use crate::rewrite::{Rewritten, rewrite};
@@ -36,6 +38,15 @@ impl Population {
         }
         let mutations = numbered(files.iter().map(|file| (file.path.as_str(), file.found.as_slice())));
         Ok(Self { mutations, files })
+    }
+
+    /// Identifies the sources from which the mutations have their numbers.
+    pub fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for file in &self.files {
+            digest.update(format!("{}\0{}\0", file.path, file.text));
+        }
+        digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     pub(crate) fn rewritten(&self, dropped: &BTreeSet<u32>) -> BTreeMap<String, Rewritten> {

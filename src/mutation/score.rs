@@ -190,6 +190,8 @@ mod tests {
             verdict,
             kill: None,
             cases: 1,
+            timeouts: 0,
+            left_out: 0,
             seconds,
         }
     }

@@ -1,80 +1,128 @@
-//! Many trials on one control plane. A mutation may break the control plane for those after it, so after some
-//! trials a case runs without a mutation. If it fails, the control plane is replaced, and the trials are
-//! repeated.
+//! Many trials on one control plane, or on several at once. A mutation may break the control plane for those
+//! after it, so after some trials the cases that killed run without a mutation. If one fails, the control
+//! plane is replaced, and the trials are repeated. A kill by a case that then still fails does not count.
+
+use std::collections::BTreeSet;
+
+use futures::stream::{FuturesUnordered, StreamExt};
 
 use crate::baseline::Baseline;
 use crate::mutation::Mutation;
+use crate::order::Killers;
 use crate::trial::{Subject, Trial, TrialOptions, TrialVerdict, Unusable, try_mutation};
 
 const BETWEEN_CONTROLS: usize = 8;
 
-/// Tries all mutations. `finished` gets the trials that a control has confirmed.
+#[derive(Debug, Clone, Copy)]
+pub struct Session<'a> {
+    pub mutations: &'a [Mutation],
+    pub baseline: &'a Baseline,
+    /// The trials of earlier runs: cases that killed other mutations of a file are tried first.
+    pub earlier: &'a [Trial],
+    pub options: TrialOptions,
+}
+
+/// Tries all mutations, on each subject one at a time. `finished` gets the trials that a control has
+/// confirmed.
 pub async fn try_all<E: From<Unusable>>(
-    subject: &impl Subject,
-    mutations: &[Mutation],
-    baseline: &Baseline,
-    options: TrialOptions,
+    subjects: &[impl Subject],
+    session: Session<'_>,
     mut finished: impl FnMut(&[Trial]) -> Result<(), E>,
 ) -> Result<(), E> {
-    for batch in mutations.chunks(BETWEEN_CONTROLS) {
-        let mut trials = try_batch(subject, batch, baseline, options).await?;
-        if !control_passes(subject, baseline, &trials).await? {
-            renew(subject, baseline).await?;
-            // One at a time, to find the mutation that breaks the control plane.
-            trials.clear();
-            for mutation in batch {
-                let one = try_batch(subject, std::slice::from_ref(mutation), baseline, options).await?;
-                if !control_passes(subject, baseline, &one).await? {
-                    renew(subject, baseline).await?;
-                }
-                trials.extend(one);
-            }
+    let mut killers = Killers::default();
+    killers.add(session.earlier);
+    let mut batches = session.mutations.chunks(BETWEEN_CONTROLS);
+    let mut idle: Vec<_> = subjects.iter().collect();
+    let mut running = FuturesUnordered::new();
+    loop {
+        while let Some(subject) = idle.pop() {
+            let Some(batch) = batches.next() else { break };
+            let killers = killers.clone();
+            running.push(async move {
+                let on = On { subject, baseline: session.baseline, killers, options: session.options };
+                (subject, on.try_confirmed(batch).await)
+            });
         }
+        let Some((subject, trials)) = running.next().await else { return Ok(()) };
+        let trials = trials?;
+        killers.add(&trials);
         finished(&trials)?;
+        idle.push(subject);
     }
-    Ok(())
 }
 
-async fn try_batch(
-    subject: &impl Subject,
-    batch: &[Mutation],
-    baseline: &Baseline,
+struct On<'a, S> {
+    subject: &'a S,
+    baseline: &'a Baseline,
+    killers: Killers,
     options: TrialOptions,
-) -> Result<Vec<Trial>, Unusable> {
-    let mut trials = Vec::new();
-    for mutation in batch {
-        trials.push(try_mutation(subject, mutation, baseline, options).await?);
-    }
-    Ok(trials)
 }
 
-async fn renew(subject: &impl Subject, baseline: &Baseline) -> Result<(), Unusable> {
-    subject.renew().await?;
-    if passes_without_mutation(subject, baseline, None).await? {
-        return Ok(());
+impl<S: Subject> On<'_, S> {
+    async fn try_confirmed(&self, batch: &[Mutation]) -> Result<Vec<Trial>, Unusable> {
+        let trials = self.try_batch(batch).await?;
+        if self.control_passes(&trials).await? {
+            return Ok(trials);
+        }
+        self.renew().await?;
+        // One at a time, to find the mutation that breaks the control plane.
+        let mut trials = Vec::new();
+        for mutation in batch {
+            let mut one = self.try_batch(std::slice::from_ref(mutation)).await?;
+            if !self.control_passes(&one).await? {
+                self.renew().await?;
+                if !self.control_passes(&one).await? {
+                    one.iter_mut().for_each(Trial::revoke_kill);
+                }
+            }
+            trials.extend(one);
+        }
+        Ok(trials)
     }
-    Err(Unusable("a case fails on a new control plane without a mutation".into()))
-}
 
-/// Whether the case that detected the last killed mutation passes without one, or else the shortest case.
-async fn control_passes(
-    subject: &impl Subject,
-    baseline: &Baseline,
-    trials: &[Trial],
-) -> Result<bool, Unusable> {
-    if trials.iter().all(|trial| trial.verdict == TrialVerdict::NotExecuted) {
-        return Ok(true);
+    async fn try_batch(&self, batch: &[Mutation]) -> Result<Vec<Trial>, Unusable> {
+        let On { subject, baseline, killers, options } = self;
+        let mut trials = Vec::new();
+        for mutation in batch {
+            trials.push(try_mutation(*subject, mutation, baseline, killers, *options).await?);
+        }
+        Ok(trials)
     }
-    let killing = trials.iter().rev().find_map(|trial| Some(trial.kill.as_ref()?.case.as_str()));
-    passes_without_mutation(subject, baseline, killing).await
-}
 
-async fn passes_without_mutation(
-    subject: &impl Subject,
-    baseline: &Baseline,
-    case: Option<&str>,
-) -> Result<bool, Unusable> {
-    let shortest = baseline.passed().min_by(|one, other| one.seconds.total_cmp(&other.seconds));
-    let Some(case) = case.or(shortest.map(|case| case.id.as_str())) else { return Ok(true) };
-    Ok(subject.turn_on(0).await? && !subject.run(case).await?.has_failed)
+    async fn renew(&self) -> Result<(), Unusable> {
+        self.subject.renew().await?;
+        if self.pass_without_mutation(&BTreeSet::new()).await? {
+            return Ok(());
+        }
+        Err(Unusable("a case fails on a new control plane without a mutation".into()))
+    }
+
+    /// Whether the cases that killed pass without a mutation.
+    async fn control_passes(&self, trials: &[Trial]) -> Result<bool, Unusable> {
+        if trials.iter().all(|trial| trial.verdict == TrialVerdict::NotExecuted) {
+            return Ok(true);
+        }
+        let killing: BTreeSet<_> =
+            trials.iter().filter_map(|trial| Some(trial.kill.as_ref()?.case.as_str())).collect();
+        self.pass_without_mutation(&killing).await
+    }
+
+    /// Without any, the shortest case.
+    async fn pass_without_mutation(&self, cases: &BTreeSet<&str>) -> Result<bool, Unusable> {
+        let mut chosen: Vec<_> =
+            self.baseline.passed().filter(|case| cases.contains(case.id.as_str())).collect();
+        if chosen.is_empty() {
+            chosen.extend(self.baseline.passed().min_by(|one, other| one.seconds.total_cmp(&other.seconds)));
+        }
+        if !self.subject.turn_on(0).await? {
+            return Ok(false);
+        }
+        let mut running: FuturesUnordered<_> =
+            chosen.into_iter().map(|case| self.subject.run(&case.id, case.limit())).collect();
+        let mut all_pass = true;
+        while let Some(end) = running.next().await {
+            all_pass &= !end?.has_failed;
+        }
+        Ok(all_pass)
+    }
 }

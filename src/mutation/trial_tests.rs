@@ -2,17 +2,21 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::poll_fn;
+use std::task::Poll;
 
 use futures::executor::block_on;
 
 use super::*;
 use crate::baseline::BaselineCase;
-use crate::session::try_all;
+use crate::session::{Session, try_all};
 
 #[derive(Default)]
 struct Fake {
     ends: BTreeMap<(u32, &'static str), CaseEnd>,
     unstartable: BTreeSet<u32>,
+    /// Cases that end only if they are cancelled.
+    endless: BTreeSet<&'static str>,
     poisonous: Option<u32>,
     state: RefCell<State>,
 }
@@ -22,6 +26,9 @@ struct State {
     active: u32,
     is_poisoned: bool,
     ran: Vec<(u32, String)>,
+    running: usize,
+    most_running: usize,
+    cancelled: usize,
     renewed: usize,
 }
 
@@ -33,15 +40,33 @@ impl Subject for Fake {
         Ok(!self.unstartable.contains(&number))
     }
 
-    async fn run(&self, case: &str) -> Result<CaseEnd, Unusable> {
-        let mut state = self.state.borrow_mut();
-        let active = state.active;
-        state.ran.push((active, case.to_owned()));
-        if state.is_poisoned {
-            return Ok(killed(case));
-        }
+    fn run(&self, case: &str, _: Duration) -> impl Future<Output = Result<CaseEnd, Unusable>> {
+        let is_endless = self.endless.contains(case);
+        let (active, cancelled) = {
+            let mut state = self.state.borrow_mut();
+            let (active, cancelled) = (state.active, state.cancelled);
+            state.ran.push((active, case.to_owned()));
+            state.running += 1;
+            state.most_running = state.most_running.max(state.running);
+            (active, cancelled)
+        };
         let end = self.ends.iter().find(|((number, of), _)| *number == active && *of == case);
-        Ok(end.map(|(_, end)| end.clone()).unwrap_or_default())
+        let end = end.map(|(_, end)| end.clone()).unwrap_or_default();
+        let end = if self.state.borrow().is_poisoned { killed(case) } else { end };
+        poll_fn(move |context| {
+            let mut state = self.state.borrow_mut();
+            let is_cancelled = state.cancelled > cancelled;
+            if is_endless && !is_cancelled {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            state.running -= 1;
+            Poll::Ready(Ok(if is_cancelled { without_result() } else { end.clone() }))
+        })
+    }
+
+    fn cancel(&self) {
+        self.state.borrow_mut().cancelled += 1;
     }
 
     async fn renew(&self) -> Result<(), Unusable> {
@@ -54,7 +79,11 @@ impl Subject for Fake {
 
 fn killed(case: &str) -> CaseEnd {
     let kill = Kill { case: case.into(), clause: "AON-02".into(), code: "AON-02/bound-in-part".into() };
-    CaseEnd { has_failed: true, kill: Some(kill), operator_ended: false }
+    CaseEnd { has_failed: true, kill: Some(kill), ..CaseEnd::default() }
+}
+
+fn without_result() -> CaseEnd {
+    CaseEnd { has_no_result: true, ..timed_out() }
 }
 
 fn timed_out() -> CaseEnd {
@@ -77,6 +106,7 @@ fn mutation(number: u32) -> Mutation {
 fn baseline() -> Baseline {
     let case = |number: u32| BaselineCase {
         id: format!("a/{number}"),
+        operator: String::new(),
         seconds: f64::from(number),
         passed: true,
         executed: if number < 3 { [1, 2].into() } else { [1].into() },
@@ -84,18 +114,46 @@ fn baseline() -> Baseline {
     Baseline { cases: (0..10).map(case).collect() }
 }
 
-const OPTIONS: TrialOptions = TrialOptions { side_by_side: 2, whole: true };
+const OPTIONS: TrialOptions = TrialOptions { side_by_side: 2, most_cases: None };
 
 fn tried(fake: &Fake, number: u32, options: TrialOptions) -> Trial {
-    block_on(try_mutation(fake, &mutation(number), &baseline(), options)).unwrap()
+    block_on(try_mutation(fake, &mutation(number), &baseline(), &Killers::default(), options)).unwrap()
 }
 
 #[test]
 fn no_case_starts_after_the_first_kill() {
     let fake = Fake { ends: [((2, "a/1"), killed("a/1"))].into(), ..Fake::default() };
-    let trial = tried(&fake, 2, OPTIONS);
+    let trial = tried(&fake, 2, TrialOptions { side_by_side: 1, ..OPTIONS });
     assert_eq!((trial.verdict, trial.cases), (TrialVerdict::Killed, 2));
     assert_eq!(trial.kill.unwrap().case, "a/1");
+    assert_eq!(fake.state.borrow().ran.len(), 2);
+}
+
+#[test]
+fn the_first_kill_ends_the_other_cases() {
+    let ends = [((2, "a/1"), killed("a/1"))].into();
+    let fake = Fake { ends, endless: ["a/0", "a/2"].into(), ..Fake::default() };
+    let trial = tried(&fake, 2, TrialOptions { side_by_side: 3, ..OPTIONS });
+    assert_eq!((trial.verdict, trial.cases, trial.timeouts), (TrialVerdict::Killed, 1, 0));
+    assert_eq!(fake.state.borrow().ran.len(), 3);
+}
+
+#[test]
+fn a_few_cases_start_at_once_and_more_after_some_have_ended() {
+    let fake = Fake::default();
+    tried(&fake, 1, TrialOptions { side_by_side: 6, ..OPTIONS });
+    assert_eq!(fake.state.borrow().most_running, 6);
+    let endless: BTreeSet<_> = ["a/1", "a/2", "a/3", "a/4"].into();
+    let fake = Fake { ends: [((2, "a/0"), killed("a/0"))].into(), endless, ..Fake::default() };
+    assert_eq!(tried(&fake, 2, TrialOptions { side_by_side: 6, ..OPTIONS }).cases, 1);
+    assert_eq!(fake.state.borrow().most_running, 4);
+}
+
+#[test]
+fn a_case_that_exceeds_its_limit_decides_nothing() {
+    let fake = Fake { ends: [((2, "a/1"), without_result())].into(), ..Fake::default() };
+    let trial = tried(&fake, 2, TrialOptions { most_cases: Some(3), ..OPTIONS });
+    assert_eq!((trial.verdict, trial.cases, trial.timeouts), (TrialVerdict::Survived, 2, 1));
 }
 
 #[test]
@@ -109,8 +167,21 @@ fn a_survivor_sees_all_cases() {
     let fake = Fake::default();
     let trial = tried(&fake, 2, OPTIONS);
     assert_eq!((trial.verdict, trial.cases), (TrialVerdict::Survived, 10));
-    let trial = tried(&fake, 2, TrialOptions { whole: false, ..OPTIONS });
-    assert_eq!((trial.verdict, trial.cases), (TrialVerdict::Survived, 3));
+    let trial = tried(&fake, 2, TrialOptions { most_cases: Some(5), ..OPTIONS });
+    assert_eq!((trial.verdict, trial.cases, trial.left_out), (TrialVerdict::Survived, 3, 0));
+}
+
+#[test]
+fn a_survivor_of_a_part_of_the_cases_is_tried_again_on_more() {
+    let fake = Fake::default();
+    let trial = tried(&fake, 1, TrialOptions { most_cases: Some(4), ..OPTIONS });
+    assert_eq!((trial.verdict, trial.cases, trial.left_out), (TrialVerdict::Survived, 4, 6));
+    assert!(!trial.is_incomplete(Some(4)));
+    assert!(trial.is_incomplete(Some(5)) && trial.is_incomplete(None));
+    assert!(!tried(&fake, 1, OPTIONS).is_incomplete(None));
+    let killing = Fake { ends: [((1, "a/0"), killed("a/0"))].into(), ..Fake::default() };
+    let trial = tried(&killing, 1, TrialOptions { most_cases: Some(4), ..OPTIONS });
+    assert_eq!((trial.verdict, trial.left_out), (TrialVerdict::Killed, 0));
 }
 
 #[test]
@@ -157,12 +228,45 @@ fn trials_after_a_mutation_that_breaks_the_control_plane_are_repeated() {
     let mutations = [mutation(1), mutation(2)];
     let baseline = baseline();
     let mut finished = Vec::new();
-    let all = try_all(&fake, &mutations, &baseline, OPTIONS, |trials| {
+    let fake = [fake];
+    let session = Session { mutations: &mutations, baseline: &baseline, earlier: &[], options: OPTIONS };
+    let all = try_all(&fake, session, |trials| {
         finished.extend(trials.to_vec());
         Ok::<_, Unusable>(())
     });
     block_on(all).unwrap();
     let verdicts: Vec<_> = finished.iter().map(|trial| (trial.number, trial.verdict)).collect();
     assert_eq!(verdicts, [(1, TrialVerdict::Trivial), (2, TrialVerdict::Survived)]);
-    assert_eq!(fake.state.borrow().renewed, 2);
+    assert_eq!(fake[0].state.borrow().renewed, 2);
+}
+
+#[test]
+fn several_control_planes_share_the_mutations() {
+    let fakes = [Fake::default(), Fake::default()];
+    let mutations: Vec<_> = (1..=2).cycle().take(20).map(mutation).collect();
+    let baseline = baseline();
+    let session = Session { mutations: &mutations, baseline: &baseline, earlier: &[], options: OPTIONS };
+    let mut finished = 0;
+    let all = try_all(&fakes, session, |trials| {
+        finished += trials.len();
+        Ok::<_, Unusable>(())
+    });
+    block_on(all).unwrap();
+    assert_eq!(finished, mutations.len());
+    assert!(fakes.iter().all(|fake| !fake.state.borrow().ran.is_empty()));
+}
+
+#[test]
+fn a_kill_by_a_case_that_fails_without_a_mutation_does_not_count() {
+    let ends = [((2, "a/1"), killed("a/1")), ((0, "a/1"), killed("a/1"))].into();
+    let fake = [Fake { ends, ..Fake::default() }];
+    let (mutations, baseline) = ([mutation(2)], baseline());
+    let session = Session { mutations: &mutations, baseline: &baseline, earlier: &[], options: OPTIONS };
+    let mut finished = Vec::new();
+    let all = try_all(&fake, session, |trials| {
+        finished.extend(trials.to_vec());
+        Ok::<_, Unusable>(())
+    });
+    block_on(all).unwrap();
+    assert_eq!(finished.iter().map(|trial| trial.verdict).collect::<Vec<_>>(), [TrialVerdict::Survived]);
 }
