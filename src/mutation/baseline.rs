@@ -17,6 +17,7 @@ use crate::MutationError;
 pub struct BaselineCase {
     pub id: String,
     /// The digest of the operator's sources, to which the numbers belong.
+    #[serde(default)]
     pub operator: String,
     /// Includes the restart.
     pub seconds: f64,

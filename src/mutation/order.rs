@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::baseline::{Baseline, BaselineCase};
 use crate::mutation::{Mutation, file_of};
-use crate::trial::Trial;
 
 /// The number of cases that go first because they killed other mutations of the same file.
 const KILLERS: usize = 4;
@@ -15,13 +14,9 @@ const KILLERS: usize = 4;
 pub(crate) struct Killers(BTreeMap<String, BTreeMap<String, usize>>);
 
 impl Killers {
-    pub(crate) fn add(&mut self, trials: &[Trial]) {
-        for trial in trials {
-            if let Some(kill) = &trial.kill {
-                let of_file = self.0.entry(file_of(&trial.id).to_owned()).or_default();
-                *of_file.entry(kill.case.clone()).or_default() += 1;
-            }
-        }
+    pub(crate) fn add(&mut self, mutation: &str, case: &str) {
+        let of_file = self.0.entry(file_of(mutation).to_owned()).or_default();
+        *of_file.entry(case.to_owned()).or_default() += 1;
     }
 
     fn count(&self, mutation: &Mutation, case: &BaselineCase) -> usize {
@@ -80,7 +75,6 @@ pub(crate) fn tries<'a>(
 mod tests {
     use super::*;
     use crate::mutation::Kind;
-    use crate::trial::{Kill, TrialVerdict};
 
     fn case(id: &str, seconds: f64, executed: &[u32]) -> BaselineCase {
         let executed = executed.iter().copied().collect();
@@ -113,11 +107,6 @@ mod tests {
         }
     }
 
-    fn killed(file: &str, case: &str) -> Trial {
-        let kill = Kill { case: case.into(), clause: "AON-02".into(), code: "bound-in-part".into() };
-        Trial { kill: Some(kill), ..Trial::of(&mutation(file), TrialVerdict::Killed) }
-    }
-
     fn order<'a>(baseline: &'a Baseline, killers: &Killers, most: Option<usize>) -> (Vec<&'a str>, usize) {
         let Tries { cases, left_out } = tries(baseline, &mutation("a.rs"), killers, most);
         (cases.into_iter().map(|case| case.id.as_str()).collect(), left_out)
@@ -137,13 +126,14 @@ mod tests {
     #[test]
     fn cases_that_killed_mutations_of_the_same_file_go_first() {
         let mut killers = Killers::default();
-        killers.add(&[
-            killed("a.rs", "upd/long on a"),
-            killed("a.rs", "aon/longest on a"),
-            killed("a.rs", "aon/longest on a"),
-            killed("b.rs", "aon/short on a"),
-            Trial::of(&mutation("a.rs"), TrialVerdict::Survived),
-        ]);
+        for (file, case) in [
+            ("a.rs", "upd/long on a"),
+            ("a.rs", "aon/longest on a"),
+            ("a.rs", "aon/longest on a"),
+            ("b.rs", "aon/short on a"),
+        ] {
+            killers.add(&mutation(file).id, case);
+        }
         let baseline = baseline();
         let (first, left_out) = order(&baseline, &killers, Some(3));
         assert_eq!((first, left_out), (vec!["aon/longest on a", "upd/long on a", "aon/short on b"], 2));

@@ -30,7 +30,7 @@ pub async fn try_all<E: From<Unusable>>(
     mut finished: impl FnMut(&[Trial]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut killers = Killers::default();
-    killers.add(session.earlier);
+    remember(&mut killers, session.earlier);
     let mut batches = session.mutations.chunks(BETWEEN_CONTROLS);
     let mut idle: Vec<_> = subjects.iter().collect();
     let mut running = FuturesUnordered::new();
@@ -45,9 +45,17 @@ pub async fn try_all<E: From<Unusable>>(
         }
         let Some((subject, trials)) = running.next().await else { return Ok(()) };
         let trials = trials?;
-        killers.add(&trials);
+        remember(&mut killers, &trials);
         finished(&trials)?;
         idle.push(subject);
+    }
+}
+
+fn remember(killers: &mut Killers, trials: &[Trial]) {
+    for trial in trials {
+        if let Some(kill) = &trial.kill {
+            killers.add(&trial.id, &kill.case);
+        }
     }
 }
 

@@ -13,7 +13,9 @@ mod value_parsers;
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::config::ConfigArgs;
-pub(crate) use self::mutate::{MutateArgs, MutateRunArgs, MutateScoreArgs, MutateVerb};
+pub(crate) use self::mutate::{
+    MutateArgs, MutateBaselineArgs, MutateRunArgs, MutateScoreArgs, MutateSuiteArgs, MutateVerb,
+};
 pub(crate) use self::observe::{BehaviourArgs, ObserveArgs};
 pub(crate) use self::offline::{
     CompletionsArgs, ContractArgs, ContractFormat, ContractVerb, ListArgs, ListFormat, ManArgs, ReplayArgs,

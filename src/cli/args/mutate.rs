@@ -29,6 +29,9 @@ pub(crate) enum MutateVerb {
     List,
     /// Rewrite and build a copy of the operator, and list the mutations that do not compile.
     Build,
+    /// Record which mutations each case executes, and how long it takes without a mutation. `run` does this
+    /// too.
+    Baseline(Box<MutateBaselineArgs>),
     /// Draw a sample, and try its mutations.
     Run(Box<MutateRunArgs>),
     /// Print the score of all finished trials.
@@ -37,7 +40,7 @@ pub(crate) enum MutateVerb {
 
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct MutateScoreArgs {
-    /// Folders of several samples, instead of --output.
+    /// Folders of samples, instead of all in --output.
     #[arg(value_name = "DIR")]
     pub folders: Vec<PathBuf>,
     /// Write a page to this file: each sample with its seed, its score and its interval, the mutations that
@@ -47,11 +50,40 @@ pub(crate) struct MutateScoreArgs {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct MutateRunArgs {
+pub(crate) struct MutateSuiteArgs {
     /// Use only these cases, as for `run`; all cases, if there is none. For a first try: such a score says
     /// nothing about the suite.
     #[arg(value_name = "SELECTION")]
     pub words: Vec<String>,
+    /// Backend whose cases are used, as for `run --backend`, or all.
+    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
+    pub backend: String,
+    /// Number of generated workloads that count as cases, for each target.
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub workloads: u64,
+    /// Number of control planes. Each has an operator of its own, and tries one mutation at a time.
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub control_planes: NonZeroUsize,
+    /// Multiply every time limit by this factor.
+    #[arg(long, value_name = "FACTOR", default_value = "0.5")]
+    pub timeout_scale: f64,
+    #[command(flatten)]
+    pub programs: ProgramOptions,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MutateBaselineArgs {
+    #[command(flatten)]
+    pub suite: MutateSuiteArgs,
+    /// Run only the Ith of N shares of the cases.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MutateRunArgs {
+    #[command(flatten)]
+    pub suite: MutateSuiteArgs,
     /// Size of the sample. Each folder of the operator has its share.
     #[arg(long, value_name = "N", default_value = "200")]
     pub sample: usize,
@@ -61,21 +93,14 @@ pub(crate) struct MutateRunArgs {
     /// Try only the Ith of N shares of the sample.
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
-    /// Backend whose cases are used, as for `run --backend`, or all.
-    #[arg(long, value_name = "NAME|all", default_value = "default-scheduler")]
-    pub backend: String,
-    /// Number of generated workloads that count as cases, for each target.
-    #[arg(long, value_name = "N", default_value = "20")]
-    pub workloads: u64,
-    /// Number of cases that run at once. The first two of a mutation run alone.
+    /// Number of cases that run at once on each control plane.
     #[arg(long, value_name = "N", default_value = "6")]
     pub side_by_side: NonZeroUsize,
-    /// Do not run the cases that do not execute a mutation, even if it survives the others.
-    #[arg(long)]
-    pub executing_only: bool,
-    /// Multiply every time limit by this factor.
-    #[arg(long, value_name = "FACTOR", default_value = "0.5")]
-    pub timeout_scale: f64,
-    #[command(flatten)]
-    pub programs: ProgramOptions,
+    /// Try each mutation on at most this many of the cases that execute it. A later run with more cases tries
+    /// the survivors again.
+    #[arg(long, value_name = "N", default_value = "60")]
+    pub most_cases: NonZeroUsize,
+    /// Try each survivor on all cases, including those that do not execute it.
+    #[arg(long, conflicts_with = "most_cases")]
+    pub all_cases: bool,
 }

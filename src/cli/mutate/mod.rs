@@ -1,12 +1,13 @@
 //! `dev mutate`: measures the suite with mutations of the reference operator that a program chose.
 //!
-//! `operator` is the control plane on which the mutations run. `conformance-mutation` finds the mutations,
-//! and decides how each is tried.
+//! `operator` is a control plane on which mutations run, and `samples` the folders with the results.
+//! `conformance-mutation` finds the mutations, and decides how each is tried.
 
 mod operator;
+mod samples;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use conformance_contract::clauses::Workload;
 use conformance_contract::kubernetes::Kubernetes;
@@ -19,17 +20,21 @@ use conformance_mutation::page::{Measured, page, reservations};
 use conformance_mutation::population::Population;
 use conformance_mutation::sample::sample;
 use conformance_mutation::score::{Share, equivalents, summary};
+use conformance_mutation::session::{self, Session};
 use conformance_mutation::trial::{Trial, TrialOptions, TrialVerdict, Unusable};
-use conformance_mutation::{EQUIVALENT, MutationError, session, workspace};
+use conformance_mutation::{EQUIVALENT, MutationError, workspace};
 use conformance_programs::blocking::in_place;
-use conformance_report::Exit;
+use conformance_report::{Exit, Shard};
+use futures::future::try_join_all;
+use parking_lot::Mutex;
 
 use self::operator::{MutatedOperator, TriedCase};
-use crate::args::{MutateArgs, MutateRunArgs, MutateScoreArgs, MutateVerb};
+use self::samples::{SampleFolder, recorded_baseline};
+use crate::args::{
+    MutateArgs, MutateBaselineArgs, MutateRunArgs, MutateScoreArgs, MutateSuiteArgs, MutateVerb,
+};
 use crate::request::{Cases, Selection, Subject};
 use crate::{Failure, output, select};
-
-const SAMPLE_FILE: &str = "sample.json";
 
 impl From<MutationError> for Failure {
     fn from(error: MutationError) -> Self {
@@ -50,6 +55,7 @@ pub(crate) async fn mutate(args: &MutateArgs) -> Result<Exit, Failure> {
     match &args.verb {
         MutateVerb::List => list(),
         MutateVerb::Build => in_place(|| build(&args.folder)).map(|_| Exit::Conformant),
+        MutateVerb::Baseline(baseline_args) => record_baseline(&args.folder, baseline_args).await,
         MutateVerb::Run(run_args) => run(&args.folder, run_args).await,
         MutateVerb::Score(score_args) => score_of(&args.folder, score_args),
     }
@@ -67,7 +73,13 @@ fn copy_of(folder: &Path) -> PathBuf {
     folder.join("operator")
 }
 
-fn build(folder: &Path) -> Result<Built, Failure> {
+struct BuiltOperator {
+    built: Built,
+    /// Their digest.
+    sources: String,
+}
+
+fn build(folder: &Path) -> Result<BuiltOperator, Failure> {
     let copy = copy_of(folder);
     std::fs::create_dir_all(&copy).map_err(|error| Failure::Usage(format!("--output: {error}")))?;
     let copy = copy.canonicalize().map_err(|error| Failure::Usage(format!("--output: {error}")))?;
@@ -87,7 +99,7 @@ fn build(folder: &Path) -> Result<Built, Failure> {
         ));
     }
     match built.incomplete_kinds().as_slice() {
-        [] => Ok(built),
+        [] => Ok(BuiltOperator { built, sources: population.digest() }),
         kinds => {
             let names: Vec<_> = kinds.iter().map(|kind: &Kind| kind.name()).collect();
             Err(Failure::Infrastructure(format!(
@@ -98,47 +110,40 @@ fn build(folder: &Path) -> Result<Built, Failure> {
     }
 }
 
-async fn run(folder: &Path, args: &MutateRunArgs) -> Result<Exit, Failure> {
+async fn record_baseline(folder: &Path, args: &MutateBaselineArgs) -> Result<Exit, Failure> {
     let built = in_place(|| build(folder))?;
-    let drawn = sample(&built.mutations, args.sample, &args.seed);
-    record_sample(folder, args, &built.digest(), &drawn)?;
-    let cases = cases(args)?;
-    let operator = MutatedOperator::prepare(folder, args, &built, &cases).await?;
-    let outcome = try_drawn(folder, args, &drawn, &cases, &operator).await;
-    operator.close().await;
-    outcome?;
-    score_of(folder, &MutateScoreArgs::default())
+    let cases = cases(&args.suite)?;
+    let operators = MutatedOperator::prepare(folder, &args.suite, 1, &built, &cases).await?;
+    let outcome = baseline(folder, &built.sources, &cases, &operators, args.shard).await;
+    close(operators).await;
+    outcome.map(|_| Exit::Conformant)
 }
 
-/// Writes the sample before anything runs. A resumed run must draw the same sample from the same operator,
-/// because the baseline identifies mutations by their numbers.
-fn record_sample(
-    folder: &Path,
-    args: &MutateRunArgs,
-    operator: &str,
-    drawn: &[Mutation],
-) -> Result<(), Failure> {
-    let file = folder.join(SAMPLE_FILE);
-    let ids: Vec<_> = drawn.iter().map(|mutation| &mutation.id).collect();
-    let content = serde_json::json!({
-        "seed": args.seed,
-        "size": drawn.len(),
-        "operator": operator,
-        "mutations": ids,
-    });
-    let text = format!("{content:#}\n");
-    match std::fs::read_to_string(&file) {
-        Ok(earlier) if earlier != text => Err(Failure::Usage(format!(
-            "{}: the folder has results of another sample or another operator: pass another --output",
-            file.display()
-        ))),
-        Ok(_) => Ok(()),
-        Err(_) => std::fs::write(&file, text)
-            .map_err(|error| Failure::Usage(format!("{}: {error}", file.display()))),
+async fn close(operators: Vec<MutatedOperator>) {
+    for operator in operators {
+        operator.close().await;
     }
 }
 
-fn cases(args: &MutateRunArgs) -> Result<Vec<TriedCase>, Failure> {
+async fn run(folder: &Path, args: &MutateRunArgs) -> Result<Exit, Failure> {
+    let operator = in_place(|| build(folder))?;
+    let drawn = sample(&operator.built.mutations, args.sample, &args.seed);
+    let samples = SampleFolder::of(folder, args);
+    samples.record(args, &operator, &drawn)?;
+    let cases = cases(&args.suite)?;
+    let side_by_side = args.side_by_side.get();
+    let operators = MutatedOperator::prepare(folder, &args.suite, side_by_side, &operator, &cases).await?;
+    let outcome = async {
+        let baseline = baseline(folder, &operator.sources, &cases, &operators, None).await?;
+        try_drawn(&samples, args, &drawn, &baseline, &operators).await
+    };
+    let outcome = outcome.await;
+    close(operators).await;
+    outcome?;
+    score_of(folder, &MutateScoreArgs { folders: vec![samples.0], write: None })
+}
+
+fn cases(args: &MutateSuiteArgs) -> Result<Vec<TriedCase>, Failure> {
     let subject = Subject {
         cases: Cases::Suite(Workload::PodCliqueSets),
         backend: args.backend.clone(),
@@ -166,69 +171,89 @@ fn tried_case(case: &'static Case, target: Target) -> TriedCase {
 }
 
 async fn try_drawn(
-    folder: &Path,
+    samples: &SampleFolder,
     args: &MutateRunArgs,
     drawn: &[Mutation],
-    cases: &[TriedCase],
-    operator: &MutatedOperator,
+    baseline: &Baseline,
+    operators: &[MutatedOperator],
 ) -> Result<(), Failure> {
-    let baseline = baseline(folder, cases, operator).await?;
-    let results = JsonLines(folder.join(results_name(args)));
-    let finished: Vec<Trial> = results.read()?;
-    let finished: BTreeSet<_> = finished.into_iter().map(|trial| trial.id).collect();
+    let most_cases = (!args.all_cases).then_some(args.most_cases.get());
+    let earlier = samples.trials()?;
+    let is_finished = |mutation: &Mutation| {
+        earlier.iter().any(|trial| trial.id == mutation.id && !trial.is_incomplete(most_cases))
+    };
     let mut left = Vec::new();
     for (position, mutation) in drawn.iter().enumerate() {
-        let is_here = args.shard.is_none_or(|shard| shard.contains(position));
-        if is_here && !finished.contains(&mutation.id) {
+        if args.shard.is_none_or(|shard| shard.contains(position)) && !is_finished(mutation) {
             left.push(mutation.clone());
         }
     }
-    let options = TrialOptions { side_by_side: args.side_by_side.get(), whole: !args.executing_only };
-    session::try_all(operator, &left, &baseline, options, |trials: &[Trial]| {
+    let results = JsonLines(samples.0.join(file_name("results", args.shard)));
+    let options = TrialOptions { side_by_side: args.side_by_side.get(), most_cases };
+    let begin = Instant::now();
+    let session = Session { mutations: &left, baseline, earlier: &earlier, options };
+    session::try_all(operators, session, |trials: &[Trial]| {
         trials.iter().for_each(say);
         results.append(trials).map_err(Failure::from)
     })
-    .await
+    .await?;
+    if !left.is_empty() {
+        let (count, seconds) = (left.len(), begin.elapsed().as_secs_f64());
+        let each = seconds / count as f64;
+        output::say(&format!("{count} mutations in {seconds:.0} s: {each:.1} s per mutation"));
+    }
+    Ok(())
 }
 
-fn results_name(args: &MutateRunArgs) -> String {
-    match args.shard {
-        Some(shard) => format!("results-{}.jsonl", shard.to_string().replace('/', "-of-")),
-        None => "results.jsonl".into(),
+fn file_name(name: &str, shard: Option<Shard>) -> String {
+    match shard {
+        Some(shard) => format!("{name}-{}.jsonl", shard.to_string().replace('/', "-of-")),
+        None => format!("{name}.jsonl"),
     }
 }
 
-/// Runs each case alone without a mutation, unless an earlier run has.
+/// Runs each case alone without a mutation, unless an earlier run has. Each control plane runs one at a time.
 async fn baseline(
     folder: &Path,
+    sources: &str,
     cases: &[TriedCase],
-    operator: &MutatedOperator,
+    operators: &[MutatedOperator],
+    shard: Option<Shard>,
 ) -> Result<Baseline, Failure> {
-    let lines = JsonLines(folder.join("baseline.jsonl"));
-    let mut known: Vec<BaselineCase> = lines.read()?;
-    for (number, case) in cases.iter().enumerate() {
-        if known.iter().any(|known| known.id == case.id) {
-            continue;
-        }
-        let mut one = operator.baseline(case).await?;
-        if !one.passed {
-            // Repeat the case: one that fails in the baseline is not used.
-            one = operator.baseline(case).await?;
-        }
-        output::say(&format!(
-            "{} of {}: {} {}, {:.1} s, {} mutations executed",
-            number + 1,
-            cases.len(),
-            case.id,
-            if one.passed { "passed" } else { "did not pass" },
-            one.seconds,
-            one.executed.len()
-        ));
-        lines.append(std::slice::from_ref(&one))?;
-        known.push(one);
-    }
+    let mut known = recorded_baseline(folder, sources)?;
     known.retain(|known| cases.iter().any(|case| case.id == known.id));
+    let is_missing = |(position, case): &(usize, &TriedCase)| {
+        shard.is_none_or(|shard| shard.contains(*position)) && !known.iter().any(|known| known.id == case.id)
+    };
+    let missing: Vec<_> = cases.iter().enumerate().filter(is_missing).map(|(_, case)| case).collect();
+    let lines = JsonLines(folder.join(file_name("baseline", shard)));
+    let (queue, recorded) = (Mutex::new(missing.iter()), Mutex::new(Vec::new()));
+    let (queue, recorded, lines, count) = (&queue, &recorded, &lines, missing.len());
+    let recording = operators.iter().map(|operator| async move {
+        loop {
+            let Some(case) = queue.lock().next() else { return Ok::<_, Failure>(()) };
+            let mut one = operator.baseline(case).await?;
+            if !one.passed {
+                // Repeat the case: one that fails in the baseline is not used.
+                one = operator.baseline(case).await?;
+            }
+            lines.append(std::slice::from_ref(&one))?;
+            recorded.lock().push(one.clone());
+            say_recorded(&one, recorded.lock().len(), count);
+        }
+    });
+    try_join_all(recording).await?;
+    known.append(&mut recorded.lock());
     Ok(Baseline { cases: known })
+}
+
+fn say_recorded(one: &BaselineCase, number: usize, count: usize) {
+    let BaselineCase { id, seconds, passed, executed, .. } = one;
+    let outcome = if *passed { "passed" } else { "did not pass" };
+    let executed = executed.len();
+    output::say(&format!(
+        "{number} of {count}: {id} {outcome}, {seconds:.1} s, {executed} mutations executed"
+    ));
 }
 
 fn say(trial: &Trial) {
@@ -240,17 +265,23 @@ fn say(trial: &Trial) {
     };
     let by = trial.kill.as_ref().map(|kill| format!(" by {} ({})", kill.case, kill.code));
     output::say(&format!(
-        "{verdict:<13}{} {} ({} cases, {:.1} s){}",
+        "{verdict:<13}{} {} ({} cases, {} timeouts, {} left out, {:.1} s){}",
         trial.id,
         trial.change,
         trial.cases,
+        trial.timeouts,
+        trial.left_out,
         trial.seconds,
         by.unwrap_or_default()
     ));
 }
 
 fn score_of(folder: &Path, args: &MutateScoreArgs) -> Result<Exit, Failure> {
-    let folders = if args.folders.is_empty() { vec![folder.to_owned()] } else { args.folders.clone() };
+    let folders = if args.folders.is_empty() {
+        SampleFolder::all_in(folder)?
+    } else {
+        args.folders.iter().cloned().map(SampleFolder).collect()
+    };
     let mut samples = Vec::new();
     for folder in &folders {
         samples.push(print_score(folder)?);
@@ -262,16 +293,16 @@ fn score_of(folder: &Path, args: &MutateScoreArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-fn print_score(folder: &Path) -> Result<Measured, Failure> {
-    let (seed, size, trials) = recorded(folder)?;
-    let built = Built::read(&copy_of(folder))?;
-    let cases = JsonLines(folder.join("baseline.jsonl")).read()?;
-    let executed = Baseline { cases }.executed();
+fn print_score(folder: &SampleFolder) -> Result<Measured, Failure> {
+    let (recorded, trials) = (folder.recorded()?, folder.trials()?);
+    let root = folder.root()?;
+    let built = Built::read(&copy_of(&root))?;
+    let executed = Baseline { cases: recorded_baseline(&root, &recorded.sources)? }.executed();
     let is_missed = |mutation: &&Mutation| !executed.contains(&mutation.number);
     let missed = built.mutations.iter().filter(is_missed).count();
     let not_executed = Share { part: missed, whole: built.mutations.len() };
     let equivalents = equivalents(EQUIVALENT);
-    let tried = trials.len();
+    let (seed, size, tried) = (recorded.seed, recorded.mutations.len(), trials.len());
     output::data(&format!("sample: {tried} of {size} mutations tried, seed {seed:?}"));
     output::data(summary(&trials, &equivalents, &built.mutations, &executed).trim_end());
     let measured = Measured { seed, size, trials, not_executed };
@@ -281,28 +312,10 @@ fn print_score(folder: &Path) -> Result<Measured, Failure> {
     Ok(measured)
 }
 
-fn recorded(folder: &Path) -> Result<(String, usize, Vec<Trial>), Failure> {
-    let failed = |error: std::io::Error| Failure::Usage(format!("{}: {error}", folder.display()));
-    let mut trials: Vec<Trial> = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.starts_with("results") && name.ends_with(".jsonl") {
-            trials.extend(JsonLines(path).read::<Trial>()?);
-        }
-    }
-    trials.sort_by_key(|trial| trial.number);
-    trials.dedup_by(|one, other| one.id == other.id);
-    let sample = std::fs::read_to_string(folder.join(SAMPLE_FILE)).map_err(failed)?;
-    let sample: serde_json::Value =
-        serde_json::from_str(&sample).map_err(|error| Failure::Usage(format!("{SAMPLE_FILE}: {error}")))?;
-    let seed = sample["seed"].as_str().unwrap_or_default().to_owned();
-    let size = sample["mutations"].as_array().map_or(0, Vec::len);
-    Ok((seed, size, trials))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use clap::Parser;
 
     use super::*;
@@ -313,51 +326,16 @@ mod tests {
         args: MutateRunArgs,
     }
 
-    fn args(words: &[&str]) -> MutateRunArgs {
-        Line::parse_from(["run"].iter().chain(words)).args
-    }
-
-    #[test]
-    fn a_resumed_run_has_the_same_sample() {
-        let folder = tempfile::tempdir().unwrap();
-        let first = args(&["--seed", "a"]);
-        assert!(record_sample(folder.path(), &first, "1", &[]).is_ok());
-        assert!(record_sample(folder.path(), &first, "1", &[]).is_ok());
-        for (seed, operator) in [("b", "1"), ("a", "2")] {
-            let other = record_sample(folder.path(), &args(&["--seed", seed]), operator, &[]);
-            let failure = other.unwrap_err().to_string();
-            assert!(failure.contains("results of another sample"), "{failure}");
-        }
-    }
-
-    #[test]
-    fn the_results_of_all_shards_count_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-        let line = |id: &str, number: u32| {
-            let trial = serde_json::json!({
-                "id": id, "number": number, "kind": "boolean", "change": "",
-                "verdict": "killed", "cases": 1, "seconds": 1.0,
-            });
-            format!("{trial}\n")
-        };
-        write("results-1-of-2.jsonl", &(line("b", 2) + &line("a", 1)));
-        write("results-2-of-2.jsonl", &line("b", 2));
-        write(SAMPLE_FILE, r#"{"seed": "s", "mutations": ["a", "b", "c"]}"#);
-        let (seed, size, trials) = recorded(folder.path()).unwrap();
-        let ids: Vec<_> = trials.iter().map(|trial| trial.id.as_str()).collect();
-        assert_eq!((seed.as_str(), size, ids), ("s", 3, vec!["a", "b"]));
-    }
-
     #[test]
     fn shards_write_their_own_results() {
-        assert_eq!(results_name(&args(&[])), "results.jsonl");
-        assert_eq!(results_name(&args(&["--shard", "2/4"])), "results-2-of-4.jsonl");
+        assert_eq!(file_name("results", None), "results.jsonl");
+        assert_eq!(file_name("results", "2/4".parse().ok()), "results-2-of-4.jsonl");
     }
 
     #[test]
     fn every_case_on_every_target_has_a_name_of_its_own() {
-        let cases = cases(&args(&["--workloads", "3"])).unwrap();
+        let args = Line::parse_from(["run", "--workloads", "3"]).args;
+        let cases = cases(&args.suite).unwrap();
         let ids: BTreeSet<_> = cases.iter().map(|case| &case.id).collect();
         assert_eq!(ids.len(), cases.len());
         let targets: BTreeSet<_> = cases.iter().map(|case| case.target.to_string()).collect();
