@@ -27,7 +27,7 @@ pub struct BaselineCase {
     pub executed: BTreeSet<u32>,
 }
 
-/// The longest wait of most cases is 15 s with `--timeout-scale 0.5`. Its end is often what shows a violation.
+/// The longest wait of most cases is 15 s with `--timeout-scale 0.5`. Its end often shows a violation.
 const GRACE: Duration = Duration::from_secs(20);
 const SLOWER: f64 = 5.0;
 

@@ -26,8 +26,8 @@ pub struct Unusable(pub String);
 pub trait Subject {
     /// Restarts the operator with a mutation; 0 is none. Returns whether it became ready.
     fn turn_on(&self, number: u32) -> impl Future<Output = Result<bool, Unusable>>;
-    /// After the limit, the case ends without a result. So it does if `cancel` is called after this call, even
-    /// before the future is polled.
+    /// After the limit, the case ends without a result. It also does so if `cancel` is called after this call,
+    /// even before the future is polled.
     fn run(&self, case: &str, limit: Duration) -> impl Future<Output = Result<CaseEnd, Unusable>>;
     /// Ends the running cases without a result.
     fn cancel(&self);

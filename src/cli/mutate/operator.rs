@@ -1,5 +1,5 @@
-//! The control planes on which mutations run. Only the operator of each restarts, with the number of a mutation in its
-//! environment.
+//! The control planes on which mutations run. Only the operator of each restarts, with the number of a
+//! mutation in its environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -111,7 +111,8 @@ impl SampleFolder {
             return Ok(());
         }
         Err(Failure::Usage(format!(
-            "{}: the folder has results of another sample or another operator: remove it, or pass another --output",
+            "{}: the folder has results of another sample or another operator: remove it, or pass another \
+             --output",
             self.0.display()
         )))
     }
