@@ -1,5 +1,6 @@
-//! Sends the objects of a user's workload to admission before the case: namespaced ones as dry runs. Admission
-//! of PodCliqueSets may read cluster-scoped companions, so these exist during the dry runs.
+//! Validates a user's workload at the API server before the case starts. Namespaced objects are sent as dry
+//! runs. Cluster-scoped objects are created, because admission of a PodCliqueSet may read them. A *companion*
+//! is an object of the manifest that is not a PodCliqueSet.
 
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ use crate::workload::WorkloadError;
 
 const NAMESPACE: &str = "default";
 
-/// Companions that this creates are deleted at the end.
+/// Deletes the companions that it has created before it returns.
 pub async fn admitted(
     test_cluster: &TestCluster,
     case: &Case,
@@ -44,7 +45,7 @@ pub async fn admitted(
     accepted
 }
 
-/// Creates a cluster-scoped companion, and dry-runs any other.
+/// Creates a cluster-scoped companion. Sends any other companion as a dry run.
 async fn try_companion(
     test_cluster: &TestCluster,
     companion: &Companion,
@@ -58,7 +59,7 @@ async fn try_companion(
     let no_answer = |error: conformance_cluster::ClusterError| WorkloadError::NoAnswer(error.to_string());
     answer(deploy::dry_run(client, &object).await, &title)?;
     let existing = deploy::find(client, &object).await.map_err(no_answer)?;
-    // The object of the previous target may still be terminating.
+    // An object with this run's label was created for the previous target and may still be terminating.
     if existing.is_some_and(|found| found["metadata"]["labels"][names::RUN] != *test_cluster.run) {
         return Err(WorkloadError::Taken(title));
     }
@@ -90,7 +91,7 @@ async fn try_sets(
     Ok(())
 }
 
-/// With new companions, a rejection is final only after a while: the operator may notice them late.
+/// Retries a rejection for a while if companions are new, because the operator may not have seen them yet.
 async fn try_set(
     test_cluster: &TestCluster,
     set: &Value,

@@ -1,5 +1,5 @@
-//! Writes the artifacts of a case: its history and, for a case that ran to its end and did not pass, files that
-//! help to explain the result.
+//! Writes the artifacts of a case: the history and, unless the case passed or was interrupted, objects,
+//! events and logs.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -52,7 +52,7 @@ impl Artifacts {
         Self { out: out.into(), folder, logs: cluster.logs(target.scheduler()), cluster }
     }
 
-    /// Returns the folder relative to the report; `None` if an error occurred, which is logged.
+    /// Returns the folder, relative to the report. If writing fails, it logs the error and returns `None`.
     pub(crate) async fn keep(
         &self,
         history: &History,
@@ -106,8 +106,8 @@ impl Artifacts {
     }
 }
 
-/// An interrupted case proves nothing, and writing the objects of 1,000 pods takes longer than an interrupted
-/// run may.
+/// Excludes interrupted cases, because writing the objects of 1,000 pods takes longer than an interrupted run
+/// may take.
 fn needs_explanation(result: &CaseResult) -> bool {
     !verdict::is_expected(result.outcome.verdict) && !result.is_interrupted()
 }

@@ -6,7 +6,7 @@ use conformance_report::{CaseResult, Judgement, Seconds};
 
 use super::deviations::{self, Occurs};
 
-/// The number of attempts that a case needs if all so far showed a known race; 0 otherwise.
+/// Returns the number of attempts to make if every attempt so far showed the same known race, otherwise 0.
 pub(crate) fn tries_of_races(attempts: &[CaseResult], target: Target) -> usize {
     let is_shown = |attempt: &CaseResult, clause: &str| {
         let mut found = attempt.clauses.iter().filter(|judgement| judgement.clause == clause);
@@ -26,7 +26,8 @@ fn tries(case: &str, clause: &str, target: Target) -> Option<u32> {
     }
 }
 
-/// A known deviation if one attempt passed, a failure if none of enough attempts did, else `None`.
+/// Decides a known race from its attempts: a known deviation if one attempt passed, a failure if none of at
+/// least `tries` attempts passed, otherwise `None`.
 fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     let shown = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::KnownDeviation);
     let (shown, count) = (shown.collect::<Vec<_>>(), outcomes.len());
@@ -47,21 +48,23 @@ fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     }
 }
 
-/// A known deviation of another clause can leave a clause undecided, as announced. Such an attempt does not
-/// count if another one decided the clause.
+/// Drops the attempts in which a known deviation of another clause left this clause undecided. Keeps them if
+/// no attempt decided this clause.
 fn deciding(outcomes: Vec<Outcome>) -> Vec<Outcome> {
     let is_decided = |outcome: &Outcome| !(outcome.verdict == Verdict::NotRun && outcome.announced);
     if outcomes.iter().any(is_decided) { outcomes.into_iter().filter(is_decided).collect() } else { outcomes }
 }
 
-/// A clause that passed only later is flaky, unless its deviation is a known race.
+/// Combines the attempts of a case into one result. A clause that passed only in a later attempt is flaky,
+/// unless its deviation is a known race.
 pub(crate) fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult {
     let count = attempts.len();
     let Some(mut last) = attempts.pop() else { unreachable!("a case has at least one attempt") };
     if count == 1 {
         return last;
     }
-    // Attempts that do not violate an invariant do not list its clause.
+    // An attempt lists the clause of an invariant only if it violates the invariant. In other attempts the
+    // clause has passed.
     for earlier in attempts.iter().flat_map(|attempt| &attempt.clauses) {
         if last.clauses.iter().all(|judgement| judgement.clause != earlier.clause) {
             let passed = Judgement { outcome: Outcome::pass(), violations: Vec::new(), ..earlier.clone() };

@@ -1,4 +1,5 @@
-//! Clauses as Markdown: the output of `contract show`, and `docs/contract/`, which `UPDATE_DOCS=1` writes.
+//! Renders clauses as Markdown, for `contract show` and for `docs/contract/`, which a test writes with
+//! `UPDATE_DOCS=1`.
 
 use std::fmt::Write as _;
 

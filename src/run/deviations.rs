@@ -1,5 +1,5 @@
-//! Known deviations: clauses that a real scheduler violates, each with its reason. Every report shows them. A
-//! pass where a deviation is certain fails the run, because the entry is then out of date.
+//! Known deviations: clauses that a released scheduler violates, each with its reason. Every report shows
+//! them. If a deviation that always occurs does not occur, the run fails, because the entry is out of date.
 
 mod known;
 
@@ -8,7 +8,7 @@ use conformance_contract::violation::{Code, Violation};
 
 pub use self::known::DEVIATIONS;
 
-/// The code of a timeout that no check explains.
+/// The violation code of a timeout that no check explains.
 pub(crate) const DID_NOT_HAPPEN: Code = Code::new("did-not-happen");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Deviation {
     pub clause: &'static str,
     pub case: &'static str,
     pub version: &'static str,
-    /// A violation with another code is a normal failure.
+    /// A violation whose code is not listed is a normal failure.
     pub shows: &'static [Code],
     pub occurs: Occurs,
     /// The cause, and what it means for a user.
@@ -28,10 +28,11 @@ pub struct Deviation {
 pub enum Occurs {
     /// A pass is unexpected.
     Always,
-    /// A case that shows it is retried until it passes. A case that never passes fails: it is no race.
+    /// The case is retried until it passes, with at most `tries` attempts. If every attempt shows the
+    /// deviation, the case fails, because the deviation is then not a race.
     Race { tries: u32 },
-    /// Depends on the machine's speed and load. The deviation may occur in every attempt on one machine and
-    /// hardly ever on another, so more attempts do not help.
+    /// The deviation depends on the machine's speed and load. It may occur in every attempt on one machine
+    /// and rarely on another, so more attempts do not help.
     ByPace,
 }
 
@@ -119,13 +120,14 @@ mod tests {
         let story =
             mark(submitted_on(Target::KOORDINATOR, &[("serving", 2)]), MarkName::of_case("base bound"));
         let story = mark(story.workers("serving", 2, 1), SharedMark::SchedulerPassed.into());
-        // The check reports this deviation as a scaled gang that is not bound whole, although one must be.
+        // For this deviation, the check reports that no scaled gang is bound whole, although one must be.
         assert!(is_known("aon/scaled-gang-short", "AON-07", story));
     }
 
     #[test]
     fn koordinator_does_not_retry_a_gang_whose_reason_has_ended() {
-        let known = DEVIATIONS.iter().filter(|known| known.case == "wake/koordinator").map(|known| known.clause);
+        let known =
+            DEVIATIONS.iter().filter(|known| known.case == "wake/koordinator").map(|known| known.clause);
         let sets = [
             ("WAKE-01", "waits-for-a-node"),
             ("WAKE-02", "waits-for-an-uncordon"),

@@ -1,12 +1,12 @@
-//! Selectors of racks and blocks in a user's own workload. The names of a case's domains start with its
-//! namespace, so a selector that names a domain gets this prefix as well.
+//! Rewrites the node selectors of a user's workload that name racks or blocks. The suite prefixes the names
+//! of a case's racks and blocks with the case's namespace, so the selectors need the same prefix.
 
 use conformance_contract::names::{BLOCK, RACK};
 use conformance_driver::context::domain;
 use conformance_history::text;
 use serde_json::Value;
 
-/// The namespace of the case, which is not known before it runs.
+/// Stands for the namespace of the case, which is not known before the case runs.
 pub(crate) const ANY_NAMESPACE: &str = "<namespace>";
 
 pub(crate) fn in_domains_of(namespace: &str, mut pcs: Value) -> Value {

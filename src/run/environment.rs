@@ -1,6 +1,7 @@
-//! The clusters of a run: the shared one, and those for dedicated cases. `execute` runs one case.
+//! The clusters of a run: one shared cluster, and control planes of their own for dedicated cases. `execute`
+//! runs one case.
 //!
-//! A cluster starts when the first case needs it. After an interruption no case and no cluster is started;
+//! A cluster starts when the first case needs it. After an interruption, no case and no cluster starts.
 //! [`Environment::close`] ends the existing clusters.
 
 mod cancellation;
@@ -57,7 +58,7 @@ use crate::first_failure::FirstFailure;
 use crate::interruption::Interruption;
 use crate::suites;
 
-/// As a multiple of the initial number of concurrent cases.
+/// The maximum number of concurrent cases, as a multiple of the initial number.
 const MOST_SEATS: u32 = 3;
 const MOST_CONTROL_PLANES: u32 = 6;
 const PACE: Duration = Duration::from_millis(500);
@@ -70,9 +71,10 @@ pub struct Environment {
     shared: ClusterSlot,
     dedicated: BTreeMap<Scheduler, Vec<ClusterSlot>>,
     dedicated_started: AtomicU32,
-    /// Lets one upgrade case run at a time. Each starts its own control plane, which this slot does not keep.
+    /// Limits upgrade cases to one at a time. Each upgrade case starts its own control plane, which is not
+    /// stored in this slot.
     upgrades: ClusterSlot,
-    /// Kept as long as the last upgrade case uses it.
+    /// The control plane of the last upgrade case, for as long as the case uses it.
     upgraded: Mutex<Weak<TestCluster>>,
     cases: AtomicU32,
     stays: Stays,
@@ -146,7 +148,8 @@ impl Environment {
         &self.interruption
     }
 
-    /// Ends when the returned JoinSet is shut down or dropped. Needs a Tokio runtime.
+    /// Runs more cases at once while CPUs are idle, until the returned JoinSet is shut down or dropped. Needs
+    /// a Tokio runtime.
     pub fn grow_in_background(self: &Arc<Self>) -> JoinSet<()> {
         let mut growing = JoinSet::new();
         if self.settings.grows {
@@ -156,7 +159,7 @@ impl Environment {
         growing
     }
 
-    /// CPUs are idle on a machine with more than two cores, or if the cases mostly wait, as with an operator
+    /// CPUs are idle if the machine has more than two cores or if most cases wait, as they do for an operator
     /// that violates many clauses.
     async fn grow(&self) {
         let at_first = u32::try_from(self.settings.concurrency).unwrap_or(u32::MAX);
@@ -172,7 +175,8 @@ impl Environment {
         }
     }
 
-    /// A control plane that fails to start is not retried, and affects no case.
+    /// Starts one more control plane for waiting dedicated cases, if memory allows. A failed start is logged
+    /// and not retried.
     async fn open_control_plane(&self) {
         let in_use = self.settings.dedicated.keys().filter_map(|scheduler| self.dedicated.get(scheduler));
         let open: u32 = in_use.flatten().map(|slot| slot.seats.count()).sum();
@@ -206,8 +210,9 @@ impl Environment {
         }
     }
 
-    /// The first cluster, started on the first call. For an upgrade, each call starts one, which the caller
-    /// must end. Every caller gets the same startup error.
+    /// Returns the first cluster for the isolation and target, and starts it on the first call. For an
+    /// upgrade, each call starts a new cluster, which the caller must end. If the start failed, later calls
+    /// return the same error.
     pub async fn test_cluster(
         &self,
         isolation: Isolation,
@@ -224,12 +229,13 @@ impl Environment {
     ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
         let settings = &self.settings;
         let bring_up = async || {
-            // Boxed: it is moved several times, and each move takes stack in an unoptimised build.
+            // Boxed, because each move of this future takes stack space in an unoptimised build.
             let starting = Box::pin(async {
                 match isolation {
                     Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
                     Isolation::Dedicated => {
-                        // Each cluster has its own folder; earlier folders may be kept.
+                        // A new number for each cluster, because the folder of an earlier cluster may still
+                        // exist.
                         let number = self.dedicated_started.fetch_add(1, Ordering::Relaxed) + 1;
                         let name = dedicated_name(target.scheduler(), number);
                         self.bring_up_local(&name, self.dedicated_spec(target)).await
@@ -244,7 +250,8 @@ impl Environment {
             });
             let started = match settings.origin {
                 Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(starting).await,
-                // In a user's cluster, the setup itself removes partial state.
+                // The setup of a user's cluster handles interruptions itself, because it must delete what it
+                // has created.
                 Origin::Up(_) | Origin::Existing { .. } => Some(starting.await),
             };
             started.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
@@ -259,13 +266,14 @@ impl Environment {
         }
     }
 
-    /// Its watches survive a restart of the API server and changed CRDs.
+    /// Without the watch cache, watches survive a restart of the API server and changes of CRDs.
     fn dedicated_spec(&self, target: Target) -> ClusterSpec {
         let spec = self.settings.spec.clone().narrowed_to(target.scheduler());
         ClusterSpec { watch_cache: false, memory: Memory::Alone, ..spec }
     }
 
-    /// So that the next case gets a new cluster. A cluster that never started is not retried.
+    /// Ends a dedicated cluster with a failed component, so that the next case gets a new cluster. A cluster
+    /// that never started is not retried.
     async fn end_if_broken(&self, slot: &ClusterSlot, isolation: Isolation, target: Target) {
         if isolation != Isolation::Dedicated || !self.held.is_empty() {
             return;
@@ -284,7 +292,7 @@ impl Environment {
 
     async fn bring_up_local(&self, name: &str, spec: ClusterSpec) -> Result<TestCluster, ClusterError> {
         let (run, schedulers) = (&self.settings.run, spec.schedulers.clone());
-        // The operator's description determines its profiles.
+        // The description of the operator under test determines the scheduler profiles.
         let configured_by_others = spec.operator.is_some();
         let programs = self.settings.programs.clone();
         let name = format!("{run}-{name}");
@@ -350,7 +358,7 @@ impl Environment {
         let prepared = self.interruption.unless_requested(prepared).await;
         let prepared = prepared.unwrap_or(Err(ClusterError::Interrupted));
         if prepared.is_err() {
-            // Removes partial state from the user's cluster.
+            // Deletes what was created in the user's cluster.
             existing.end(false).await?;
         }
         prepared
@@ -380,7 +388,7 @@ fn kinds_of(workload: Workload) -> Vec<Kind> {
     (suites::of(workload).kinds)()
 }
 
-/// Does not include the prefix, the run's id. Both together have at most 40 characters.
+/// The caller prepends the run's id. The whole name has at most 40 characters.
 fn dedicated_name(scheduler: Scheduler, number: u32) -> String {
     format!("{}-{number}", scheduler.name())
 }

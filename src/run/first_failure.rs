@@ -6,7 +6,7 @@ use conformance_contract::clauses::{Level, clause};
 use conformance_contract::verdict::Verdict;
 use conformance_report::CaseResult;
 
-/// The control planes of a run share it.
+/// Shared by all control planes of a run.
 #[derive(Debug, Default)]
 pub struct FirstFailure(AtomicBool);
 

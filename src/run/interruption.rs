@@ -1,8 +1,8 @@
-//! Interrupts a run: the first signal ends it in order, the second at once.
+//! Interrupts a run. The first signal ends it gracefully, the second ends it immediately.
 //!
-//! After the first signal no case is started, and running ones are stopped. In a user's cluster, their
-//! objects are removed. On local control planes a case that does not stop soon is abandoned, because killing
-//! the processes removes everything. The second signal is not handled here: the owner drops the run.
+//! After the first signal, no case starts, and running cases are stopped. In a user's cluster, their objects
+//! are deleted. On a local control plane, a case that does not stop soon is abandoned, because killing the
+//! processes deletes everything. The second signal is not handled here: the caller drops the run.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,15 +19,16 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Requests are accepted while the guard exists. At other times a run has nothing to end in order.
+    /// Accepts interruption requests while the returned guard exists. At other times a run has nothing to end
+    /// gracefully.
     #[must_use]
     pub fn accept_requests(&self) -> AcceptingRequests<'_> {
         self.accepts_requests.store(true, Ordering::Relaxed);
         AcceptingRequests(&self.accepts_requests)
     }
 
-    /// Returns the number of running cases; `None` if the run does not accept requests, or there was one
-    /// before.
+    /// Requests the interruption and returns the number of running cases. Returns `None` if the run does not
+    /// accept requests or has already been interrupted.
     pub fn request(&self, cause: &'static str) -> Option<usize> {
         if !self.accepts_requests.load(Ordering::Relaxed) || self.cause.set(cause).is_err() {
             return None;
@@ -55,7 +56,8 @@ impl Interruption {
         tokio::time::sleep(grace).await;
     }
 
-    /// `None` if the end of the run is requested first, which drops `work`.
+    /// Returns the output of `work`. If the interruption is requested first, it drops `work` and returns
+    /// `None`.
     pub(crate) async fn unless_requested<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.token.run_until_cancelled(work).await
     }

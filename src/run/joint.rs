@@ -1,4 +1,4 @@
-//! Whether the pods of all PodCliqueSets of a manifest fit the nodes at the same time.
+//! Decides whether the pods of all PodCliqueSets of a manifest fit the nodes at the same time.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,9 @@ use crate::feasibility::{self, Decision, Feasibility, Knowledge};
 use crate::manifest::Manifest;
 use crate::references::Resolved;
 
-/// Decides whether all pods fit these Nodes, with these ResourceSlices. Racks and blocks of the Nodes are
-/// those of [`ANY_NAMESPACE`]. Paths in the result have the name of the PodCliqueSet if there are several.
+/// `objects` are the Nodes and ResourceSlices. The names of the Nodes' racks and blocks start with
+/// [`ANY_NAMESPACE`]. If there are several PodCliqueSets, each path in the result starts with the name of its
+/// PodCliqueSet.
 pub(crate) fn decide(manifest: &Manifest, objects: &[Value], knowledge: Knowledge) -> Decision {
     let resolve = |set: &Value| {
         let in_domains = in_domains_of(ANY_NAMESPACE, set.clone());
@@ -72,7 +73,7 @@ fn together(
         Feasibility::Undecided(why) => why,
         Feasibility::Fits => Vec::new(),
     };
-    // The reasons about fields are already in the list, with their paths in the manifest.
+    // Reasons that start with a field are already in the list, with the field's path in the manifest.
     undecided.extend(undecided_of_all.into_iter().filter(|why| !why.starts_with("spec.")));
     if resolved.iter().any(|of_set| has_constraint(&of_set.set)) {
         undecided.push("several PodCliqueSets share the nodes, and one has a topology constraint".into());
@@ -80,11 +81,11 @@ fn together(
     undecided_by(Decision { feasibility: Feasibility::Fits, ..all }, undecided)
 }
 
-/// The cliques and gangs of all, without topology constraints.
+/// Merges all PodCliqueSets into one, without topology constraints.
 fn merged(resolved: &[Resolved]) -> (Value, Vec<Gang>) {
     let (mut cliques, mut gangs) = (Vec::new(), Vec::new());
     for Resolved { set, .. } in resolved {
-        // A PodCliqueSet's name has no slash.
+        // The name is unique, because the name of a PodCliqueSet has no slash.
         let unique = |clique: &str| format!("{}/{clique}", text(&set["metadata"]["name"]));
         for clique in list(&set["spec"]["template"]["cliques"]) {
             let spec = &clique["spec"];

@@ -3,17 +3,18 @@
 //!
 //! - [`suites`] lists the suites and their cases.
 //! - [`run_plan`] selects and orders the cases, [`environment`] starts clusters and executes cases on them,
-//!   and [`runner`] executes a whole plan. [`interruption`] ends a run early, and
-//!   [`first_failure`] keeps further cases from starting.
+//!   and [`runner`] executes a whole plan. [`interruption`] ends a run early, and [`first_failure`] stops
+//!   further cases from starting.
 //! - [`verdict`] turns findings into outcomes, `attempts` combines those of several attempts, and
 //!   [`deviations`] lists known violations of real schedulers.
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
-//! - [`workload`] turns a user's own PodCliqueSets into a case, and [`admission`] sends them to admission
-//!   before it. `manifest` reads their documents, and [`node_templates`] nodes like the user's.
-//!   [`feasibility`] decides whether the pods of one PodCliqueSet fit the nodes. `joint` decides it for all
-//!   PodCliqueSets of a manifest, with its `references` and `domain_selectors`.
-//! - [`near_limit`] compares that decision with a scheduler.
+//! - [`workload`] turns a user's own PodCliqueSets into a case, and [`admission`] validates them at the API
+//!   server before the case. `manifest` reads the user's documents, and [`node_templates`] describes nodes
+//!   like those of the user's cluster. [`feasibility`] decides whether the pods of one PodCliqueSet fit the
+//!   nodes. `joint` decides it for all PodCliqueSets of a manifest, and uses `references` and
+//!   `domain_selectors`.
+//! - [`near_limit`] compares the decision of [`feasibility`] with what a scheduler does.
 //! - [`shrink`] finds a smaller generated workload that still fails. [`contract_pages`] renders clauses as
 //!   Markdown.
 

@@ -1,4 +1,5 @@
-//! The manifest of a user's workload: PodCliqueSets and their companions, the other objects that they need.
+//! Reads the manifest of a user's workload: PodCliqueSets and their *companions*, the other objects that the
+//! PodCliqueSets need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +53,9 @@ pub enum DocumentError {
         "spec.volumeName: {claim} names PersistentVolume {volume}, which is not in the manifest: add it, or remove the field"
     )]
     NoVolume { claim: String, volume: String },
-    #[error("PodCliqueSet {0} has no replicas: there is nothing to schedule")]
+    #[error(
+        "PodCliqueSet {0} has no replicas, so there is nothing to schedule: set spec.replicas to at least 1"
+    )]
     NoReplicas(String),
 }
 
@@ -93,7 +96,7 @@ static KINDS: [Kind; 14] = [
     Kind { backend: Some("kai-scheduler"), ..cluster_scoped("scheduling.run.ai", QUEUE) },
 ];
 
-/// A manifest has them if it was exported from a cluster.
+/// Fields that the API server sets. A manifest that was exported from a cluster has them.
 const SET_BY_SERVER: [&str; 5] =
     ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
 
@@ -118,7 +121,7 @@ impl Companion {
         !self.kind.is_namespaced
     }
 
-    /// Other objects of the cluster can conflict with it.
+    /// Whether the object can conflict with objects of other cases.
     fn is_exclusive(&self) -> bool {
         let spec = &self.object["spec"];
         let has_address = spec["clusterIP"].as_str().is_some_and(|address| !["", "None"].contains(&address));
@@ -146,7 +149,8 @@ impl Companion {
             claim.insert("namespace".into(), namespace.into());
         }
         if self.kind.group == VOLCANO_GROUP {
-            // Volcano uses a queue once its own controller, which does not run here, has opened it.
+            // Volcano uses a queue only after Volcano's controller has opened it. That controller does not
+            // run here.
             object["status"] = json!({"state": "Open"});
         }
         object
@@ -168,7 +172,7 @@ impl Manifest {
         for (document, found) in (1..).zip(grove_yaml::documents(manifest)?) {
             for object in items(found) {
                 let refused = |reason: DocumentError| ManifestError::Document { document, reason };
-                // The run replaces the namespace by one of its own.
+                // The run uses a namespace of its own.
                 if object["kind"] == "Namespace" && object["apiVersion"] == "v1" {
                     continue;
                 }
@@ -239,7 +243,7 @@ impl Manifest {
         found.map(|companion| &companion.object["spec"])
     }
 
-    /// `""` for volumes without a class.
+    /// The StorageClasses of the PersistentVolumes; `""` stands for a volume without a class.
     pub(crate) fn classes_of_volumes(&self) -> BTreeSet<String> {
         let class = |volume: &Companion| text(&volume.object["spec"]["storageClassName"]).to_owned();
         self.of_kind("PersistentVolume").map(class).collect()
@@ -322,7 +326,8 @@ fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError
     })
 }
 
-/// Rejects fields that affect other workloads. The harness adds labels, so they must be a map.
+/// Rejects fields that would affect other workloads, and labels that are not a mapping, because the harness
+/// adds labels.
 fn check_fields(kind: &Kind, object: &Value) -> Result<(), DocumentError> {
     let labels = &object["metadata"]["labels"];
     if !labels.is_null() && !labels.is_object() {

@@ -1,9 +1,10 @@
-//! `dev feasibility`: compares the check whether a workload fits its nodes with a scheduler. Each pair of a
-//! manifest and nodes near the limit is a case with nodes of its own. The case submits the manifest even if
-//! the check refuses it.
+//! Implements `dev feasibility`, which compares the suite's feasibility check with a scheduler. A *pair* is a
+//! manifest and nodes whose capacity is close to what the manifest requests. Each pair is a case with nodes
+//! of its own. The case submits the manifest even if the check says that the pods do not fit.
 //!
-//! If the pods fit by the check, all hard gangs must be bound. If not, at least one must be incomplete when
-//! the scheduler has made a full pass. There is no case if the check cannot decide.
+//! If the check says that the pods fit, all hard gangs must be bound. If the check says that they do not fit,
+//! at least one hard gang must be incomplete after the scheduler has made a full pass. If the check cannot
+//! decide, there is no case.
 
 use conformance_check::{Finding, binding, ensure, finding, violation};
 use conformance_contract::violation::Code;
@@ -34,7 +35,7 @@ pub struct Judged {
     pub case: Option<&'static Case>,
 }
 
-/// The nodes have room for exactly what the manifest requests.
+/// These enrichments are left out, because the nodes have room for exactly what the manifest requests.
 const EXACT: [(Enrichment, &str); 2] = [
     (Enrichment::Container, "its requests would not fit the nodes"),
     (Enrichment::InitContainers, "their requests would not fit the nodes"),
@@ -140,7 +141,10 @@ fn not_all_are_bound(history: &History) -> Vec<Finding> {
         let barrier = history.marks(SharedMark::SchedulerPassed).last().map_or(first, |(index, _)| index);
         let units = history.units(NAME)?;
         ensure(binding::whole(&history.before(barrier), &units).is_err(), || {
-            violation(WHOLE_WITHOUT_ROOM, "every hard gang is bound, but by the check the pods do not fit")
+            violation(
+                WHOLE_WITHOUT_ROOM,
+                "every hard gang is bound, but the feasibility check says that the pods do not fit",
+            )
         })
     })]
 }

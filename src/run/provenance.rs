@@ -107,8 +107,8 @@ pub(crate) fn scheduler_version(
     }
 }
 
-/// A cluster that did not start has its planned version. The version of one that does not respond is unknown,
-/// so that earlier results can still be reported.
+/// The Kubernetes version is that of the built kube-apiserver, or else what the API server reports. It is
+/// "unknown" if the API server does not respond, so that earlier results can still be reported.
 pub(crate) async fn provider(environment: &Environment) -> Provider {
     let settings = &environment.settings;
     let (name, gates) = match &settings.origin {

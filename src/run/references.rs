@@ -1,5 +1,6 @@
-//! References of a PodCliqueSet to companions. The feasibility check knows no object except nodes. So this
-//! replaces each satisfied reference before the check, and lists those that only a scheduler can evaluate.
+//! Resolves the references of a PodCliqueSet to other objects of its manifest. The feasibility check knows
+//! only nodes, so each satisfied reference is replaced before the check. References that only a scheduler can
+//! evaluate are listed.
 
 use conformance_history::{list, text};
 use serde_json::{Value, json};
@@ -46,7 +47,8 @@ fn remove_priority(part: &mut Value, manifest: &Manifest) {
     }
 }
 
-/// An emptyDir needs no volume. Returns why only a scheduler can decide where the pods can run, if so.
+/// Replaces a claim of the manifest by an emptyDir, which needs no volume. Returns a reason if only a
+/// scheduler can decide where the pods can run.
 fn replace_claim(volume: &mut Value, manifest: &Manifest, knowledge: Knowledge) -> Option<&'static str> {
     let named = volume["persistentVolumeClaim"]["claimName"].as_str();
     let claim = match named {

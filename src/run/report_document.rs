@@ -15,7 +15,7 @@ use crate::environment::Environment;
 use crate::provenance::{components, own_digest, provider, scheduler_version};
 use crate::run_plan::RunPlan;
 
-/// The name in process statistics.
+/// The name of this program in process statistics.
 pub(crate) const OWN_NAME: &str = "grove-conformance";
 
 pub fn title(target: Target) -> String {
@@ -142,8 +142,8 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
         unsupported: unsupported
             .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
             .collect(),
-        // KUBE-17: the API does not show the scheduler's feature gates. The declared ones are listed until a
-        // clause proves them.
+        // The API does not show the scheduler's feature gates (KUBE-17). Declared gates are listed unless
+        // their clause has passed.
         declared: target
             .gates()
             .iter()

@@ -46,7 +46,7 @@ impl<'a> ResultsWriter<'a> {
         Ok(results)
     }
 
-    /// Writes the report in which every planned case is interrupted.
+    /// Writes the report for a run that is killed now: every planned case counts as interrupted.
     async fn write_run(&mut self) {
         let mut planned = BTreeMap::new();
         self.plan.fill(&mut planned, &conformance_report::interrupted());
@@ -56,7 +56,7 @@ impl<'a> ResultsWriter<'a> {
     }
 
     pub(crate) async fn case(&mut self, target: Target, result: &CaseResult) {
-        // The components of the cluster are known once it has started.
+        // Write the run again, because the cluster's components are known only after the cluster has started.
         if !self.has_cluster && self.environment.shared().is_some() {
             self.has_cluster = true;
             self.write_run().await;

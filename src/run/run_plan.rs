@@ -22,7 +22,7 @@ pub struct RunPlan {
     pub targets: Vec<Target>,
     pub chosen: Vec<&'static Case>,
     pub left_out: Vec<&'static Case>,
-    /// Each with its word of `--skip`.
+    /// Each with the word of `--skip` that it matches.
     pub skipped: Vec<(&'static Case, String)>,
     /// `None` for a whole run.
     pub shard: Option<ShardSelection>,
@@ -52,11 +52,12 @@ impl RunPlan {
         Self { chosen, shard: Some(ShardSelection { shard, elsewhere }), ..self }
     }
 
-    /// Their number at the start, for dedicated cases, which run one at a time on each and mostly wait.
+    /// Returns the initial number of control planes for dedicated cases, by scheduler. A control plane runs
+    /// one such case at a time, and these cases mostly wait.
     ///
-    /// Each scheduler gets one. There are up to three in all, or one more than schedulers. Each extra one
-    /// goes to the scheduler with the longest queue per control plane. It must have at least five cases per
-    /// control plane, to justify the start.
+    /// Each scheduler gets one control plane. There are up to three in all, or one more than there are
+    /// schedulers. Each extra one goes to the scheduler with the longest queue per control plane. That
+    /// scheduler must have at least five cases per control plane, which justifies the start.
     pub fn control_planes(&self, lifecycle_scope: Option<Target>) -> BTreeMap<Scheduler, u32> {
         let lengths_on = |target: Target| {
             let runs_here = move |case: &Case| {
@@ -116,15 +117,15 @@ impl RunPlan {
     }
 }
 
-/// Whether local processes can show a clause of the case that applies to the target. Kubelets, and upgrades,
-/// which need an old operator, have tests of their own.
+/// Whether the case can decide a clause of the target on a local control plane. Cases with kubelets and
+/// upgrades have tests of their own: an upgrade needs an older operator.
 pub fn runs_locally(case: &Case, target: Target) -> bool {
     !checked_clauses(case, target).is_empty()
         && !case.needs.contains(&Need::Kubelets)
         && case.group() != "mig"
 }
 
-/// A case with a known deviation also waits for a timeout.
+/// A case that may show a known deviation may also wait for a timeout.
 fn usual_length(case: &Case, target: Target) -> Duration {
     let timeout =
         if deviations::may_show(case.id, target) { limits::SCHEDULING.length } else { Duration::ZERO };
@@ -132,8 +133,8 @@ fn usual_length(case: &Case, target: Target) -> Duration {
 }
 
 impl RunPlan {
-    /// Adds a result for each case without one. A case that the run leaves out gets the outcome for that, and
-    /// any other case the outcome `lacking`. Sorts all results in the order of the suite.
+    /// Adds a result for each case without one, and sorts all results in the order of the suite. A case that
+    /// the run leaves out gets that reason as its outcome. Any other case gets `lacking`.
     pub(crate) fn fill(&self, results: &mut BTreeMap<Target, Vec<CaseResult>>, lacking: &Outcome) {
         for target in &self.targets {
             let of_target = results.entry(*target).or_default();

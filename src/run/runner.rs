@@ -21,13 +21,13 @@ use crate::run_plan::RunPlan;
 pub trait Observer: Send + Sync {
     /// Not called for cases cancelled before they started.
     fn ended(&self, target: Target, result: &CaseResult);
-    /// A result could not be written for `report recover`. Called once; the run continues.
+    /// Called once, for the first result that cannot be written for `report recover`. The run continues.
     fn unwritten(&self, error: &StoreError);
 }
 
-/// Returns the results of each target in the order of the plan. Each is also written as soon as it is known
-/// ([`ResultsWriter`]). After an interruption, cases that do not end in time are abandoned and count as
-/// interrupted.
+/// Runs all cases of the plan and returns the results by target, in the order of the plan. The writer writes
+/// each result as soon as it is known. After an interruption, cases that do not end in time are abandoned and
+/// count as interrupted.
 pub async fn run_all(
     environment: &Arc<Environment>,
     plan: &RunPlan,
@@ -39,7 +39,7 @@ pub async fn run_all(
     let mut cases = JoinSet::new();
     for (case, target) in plan.in_order() {
         let (environment, observer) = (environment.clone(), observer.clone());
-        // The span has the default log level, so that the log lines of concurrent cases can be told apart.
+        // The span has the default log level, so that each log line of concurrent cases names its case.
         let span = tracing::warn_span!("case", case = case.id, %target);
         let running = async move {
             let result = environment.execute(case, target).await;
@@ -64,7 +64,8 @@ pub async fn run_all(
             () = &mut abandons => break true,
         };
         let Some(ended) = ended else { break false };
-        // A panic in a check is a defect of the suite; the case must not be missing from the report.
+        // A case that panicked has no result yet. [`RunPlan::fill`] adds one below, so that the report lists
+        // the case.
         match ended {
             Ok(Ok((target, result))) => {
                 if !never_started(&result) {
@@ -76,7 +77,7 @@ pub async fn run_all(
             Err(error) => tracing::error!(%error, "a case was aborted"),
         }
     };
-    // A case that blocks its thread, such as one in its check, cannot be cancelled.
+    // A case that blocks its thread, for example in its check, cannot be cancelled.
     cases.detach_all();
     // The background task refers to the environment, which the caller closes next.
     background.shutdown().await;

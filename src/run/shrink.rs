@@ -10,7 +10,7 @@ use futures::future::join_all;
 use crate::environment::Environment;
 
 const BATCH: usize = 6;
-/// Each takes some seconds.
+/// The maximum number of workloads to try. Each try takes some seconds.
 const TRIES: usize = 90;
 
 #[derive(Debug)]
@@ -19,8 +19,8 @@ pub struct Shrunk {
     pub tries: usize,
 }
 
-/// Stops when no smaller workload fails alike or [`TRIES`] were tried. The ids of the cases start with
-/// `name`.
+/// Looks for a smaller workload that fails in the same way. Stops when there is none, or after [`TRIES`]
+/// tries. The ids of the cases start with `name`.
 pub async fn shrink(
     environment: &Environment,
     target: Target,
@@ -53,7 +53,7 @@ pub async fn shrink(
     Shrunk { workload: smallest, tries }
 }
 
-/// Each with the code of its first violation.
+/// Returns the failed clauses, each with the code of its first violation.
 fn failures(result: &CaseResult) -> BTreeSet<(&str, Option<&Code>)> {
     let failed = result.clauses.iter().filter(|judgement| judgement.outcome.verdict == Verdict::Fail);
     failed

@@ -34,7 +34,7 @@ pub fn case(id: &str) -> Option<&'static Case> {
     SUITES.into_iter().find_map(|suite| suite.case(id))
 }
 
-/// On two cores with other cases running; `None` if not measured.
+/// The measured length of the case on two cores, with other cases running. `None` if not measured.
 pub fn usual_seconds(id: &str) -> Option<f64> {
     SUITES.into_iter().find_map(|suite| suite.usual_seconds(id))
 }

@@ -157,7 +157,7 @@ fn judgements_after_timeout(
     judgements(case, target, &history, &findings(case, &history), stop.as_ref())
 }
 
-/// The marks in order, without those that the check requires only in a history with objects.
+/// Returns the marks that the check requires in a history without objects, in order.
 fn required_marks(case: &Case, target: Target) -> Vec<String> {
     let mut marks: Vec<String> = Vec::new();
     loop {
@@ -176,8 +176,8 @@ fn required_marks(case: &Case, target: Target) -> Vec<String> {
     }
 }
 
-/// Returns the judgements of a case that timed out, as text, if they are wrong. `clause` requires the awaited
-/// state; `None` means the case itself.
+/// Returns the judgements of a timed-out case as text if they are wrong. `clause` is the clause that requires
+/// the awaited state; `None` if the wait names no clause.
 fn fault(judgements: &[Judgement], clause: Option<&str>, is_at_start: bool) -> Option<String> {
     let has = |verdict| judgements.iter().any(|judgement| judgement.outcome.verdict == verdict);
     // A violation of another clause may explain the timeout.
@@ -193,8 +193,8 @@ fn fault(judgements: &[Judgement], clause: Option<&str>, is_at_start: bool) -> O
     Some(verdicts.collect::<Vec<_>>().join(", "))
 }
 
-/// The machine is fast enough, so a clause must fail: the one that requires the awaited state. None would
-/// fail if a check passed in spite of the timeout, or required a mark that follows the checked event.
+/// On a fast machine, a timeout must fail the clause that requires the awaited state. No clause would fail if
+/// a check passed despite the timeout, or required a mark that follows the checked event.
 #[test]
 fn a_timeout_fails_a_clause_in_every_case() {
     let mut wrong = Vec::new();

@@ -18,9 +18,10 @@ use super::suites;
 
 const OPERATOR_ENDED: Code = Code::new("operator-ended");
 
+/// The violated clause that stopped the driver, and the message of its violation.
 type Culprit = (&'static str, String);
 
-/// The history ends at the driver's timeout, if any. All violated invariants are included.
+/// Runs the case's check on the history up to the driver's timeout, if any. Adds every violated invariant.
 pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
     let mut findings = (case.check)(&history.until_timeout());
     let on_purpose: Vec<_> = case.breaks.iter().map(|(invariant, _)| *invariant).collect();
@@ -29,10 +30,10 @@ pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
     findings
 }
 
-/// One judgement per clause of the case on the target, and one per other violated clause.
+/// Returns one judgement per clause of the case on the target, and one per other violated clause.
 ///
-/// Another violated clause is an invariant, or a precondition of other clauses, which are then undecided. A
-/// timeout violates the clause that requires the awaited state, unless a check has found the cause.
+/// Such another clause is an invariant, or a precondition of clauses that are then undecided. A timeout
+/// violates the clause that requires the awaited state, unless a check has found the cause.
 pub fn judgements(
     case: &Case,
     target: Target,
@@ -54,7 +55,7 @@ pub fn judgements(
             Some(culprit)
         })
     });
-    // A known deviation of a scheduler does not apply if its gang resources never existed.
+    // A known deviation of a scheduler applies only if gang resources existed.
     let gang_resources_existed =
         || schedulers::of(target).kinds().iter().all(|kind| history.of(kind).next().is_some());
     let is_known = |clause: &str, violations: &[Violation]| {
@@ -85,7 +86,7 @@ pub fn judgements(
             } else {
                 outcome(found, history, stop, culprit.as_ref())
             };
-            // Only known deviations broke the preconditions or stopped the driver.
+            // Whether only known deviations violated the clause's preconditions or stopped the driver.
             let is_excused = || {
                 let blamed = blamed(findings.iter().filter(is_about), culprit.as_ref());
                 !blamed.is_empty() && blamed.into_iter().all(is_deviation)
@@ -102,7 +103,8 @@ pub fn judgements(
         .collect()
 }
 
-/// `None` if the target need not satisfy the clause that requires the awaited state.
+/// Returns the violation of the clause that requires the awaited state. Returns `None` if the target need not
+/// satisfy that clause.
 fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) -> Option<Finding> {
     let is_applicable = |clause: &&&str| {
         !findings
@@ -121,7 +123,7 @@ fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) 
     Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
 }
 
-/// Includes violations that are preconditions of other clauses.
+/// Returns the violations of a clause, including those reported as a violated precondition of another clause.
 fn violations_of<'a>(
     id: &str,
     findings: impl Iterator<Item = &'a Finding>,
@@ -133,7 +135,8 @@ fn violations_of<'a>(
     })
 }
 
-/// The violated preconditions of the clause, or else the clause that stopped the driver.
+/// Returns the clauses that left a clause undecided: its violated preconditions, or else the clause that
+/// stopped the driver.
 fn blamed<'a>(findings: impl Iterator<Item = &'a Finding>, culprit: Option<&Culprit>) -> Vec<&'static str> {
     let preconditions = findings.filter_map(|finding| match &finding.ruling {
         Err(Broken::Precondition { clause, .. }) => Some(*clause),
@@ -155,7 +158,7 @@ fn first_violated<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<Cul
     violated.next()
 }
 
-/// Only of clauses that the target must satisfy.
+/// Turns each violated precondition into a finding of its own clause, if the target must satisfy that clause.
 fn violated_preconditions(target: Target, findings: &[Finding]) -> Vec<Finding> {
     let is_owed = |id: &str| clauses::clause(id).is_some_and(|clause| target.owes(clause));
     let violated = findings.iter().filter_map(|finding| match finding.ruling {
@@ -167,7 +170,7 @@ fn violated_preconditions(target: Target, findings: &[Finding]) -> Vec<Finding> 
     violated.collect()
 }
 
-/// Clauses that the target must satisfy, or is known to violate.
+/// Returns the clauses of the case that the target must satisfy or is known to violate.
 pub fn checked_clauses(case: &Case, target: Target) -> Vec<&'static str> {
     let owed = if case.is_for(target) { case.clauses_on(target) } else { Vec::new() };
     case.clauses
@@ -177,7 +180,8 @@ pub fn checked_clauses(case: &Case, target: Target) -> Vec<&'static str> {
         .collect()
 }
 
-/// The declaration of the operator under test must not exclude the clause.
+/// Whether a known deviation lists the clause. The declaration of the operator under test must not exclude
+/// the clause.
 fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
     let lacks = |feature: Feature| target.lacks_by_declaration(feature);
     let is_excluded = |clause: &Clause| {
@@ -188,7 +192,8 @@ fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
     deviations::of(case.id, id, target).is_some() && !clauses::clause(id).is_some_and(is_excluded)
 }
 
-/// Each clause of the case there gets this outcome. Without a clause the result is *unsupported*.
+/// Gives each clause that the case checks on the target this outcome. If there is no such clause, the result
+/// is *unsupported*.
 pub fn result_without_run(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     let clauses = checked_clauses(case, target);
     if clauses.is_empty() {
@@ -207,7 +212,7 @@ pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
     checked_clauses(case, target).into_iter().map(judgement).collect()
 }
 
-/// Each clause is unsupported, with its own reason.
+/// Reports each clause of the case as unsupported, with its own reason.
 pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     let known = case.clauses.iter().filter_map(|id| clauses::clause(id));
     let applicable = known.filter(|clause| target.is_subject_to(clause));
@@ -220,8 +225,8 @@ fn not_promised(clause: &Clause, target: Target) -> Judgement {
     Judgement { clause: clause.id.into(), outcome, violations: Vec::new() }
 }
 
-/// Adds the clauses that the operator's declaration excludes although it declares their feature, as
-/// unsupported. The report has the reason for any other unsupported clause.
+/// Adds, as unsupported, the clauses that the operator's declaration excludes although it declares their
+/// feature. The report has the reason for any other unsupported clause.
 pub(crate) fn with_excluded(case: &Case, target: Target, mut result: CaseResult) -> CaseResult {
     let is_excluded = |clause: &&Clause| {
         target.is_subject_to(clause)
@@ -235,7 +240,8 @@ pub(crate) fn with_excluded(case: &Case, target: Target, mut result: CaseResult)
     result
 }
 
-/// The target has the features that the case's clauses need. `None` if the backend cannot have them.
+/// Returns the target as if the operator declared the features that the case's clauses need. Returns `None`
+/// if the backend cannot have them.
 pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
     let undeclared = case.clauses.iter().filter_map(|id| target.undeclared(clauses::clause(id)?));
     let features: Vec<_> = undeclared.filter(|feature| target.lacks_by_declaration(*feature)).collect();
@@ -243,7 +249,7 @@ pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
     (!checked_clauses(case, as_if).is_empty()).then_some(as_if)
 }
 
-/// Its clauses stay unsupported, and the probed verdicts are recorded.
+/// Records the verdicts of a probe. The case's clauses stay unsupported.
 pub(crate) fn probed(unsupported: CaseResult, found: CaseResult) -> CaseResult {
     if found.attempts == 0 || found.is_interrupted() {
         return unsupported;
@@ -273,7 +279,7 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     if let Some(Stop::Cluster(error)) = stop {
         return Some(error.to_string());
     }
-    // The gap may hide events, and deleted objects still seem to exist.
+    // A gap may hide events, such as the deletion of an object.
     if let Some(gap) = history.gaps().next() {
         let (kind, reason) = (&gap.kind, &gap.reason);
         return Some(format!(
@@ -287,8 +293,8 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     }
 }
 
-/// The first that applies decides: failed infrastructure, a violation, a violated precondition, an operator
-/// that exited, an early stop.
+/// The first of these decides: failed infrastructure, a violation, a violated precondition, an operator that
+/// exited, an early stop.
 fn outcome<'a>(
     findings: impl Iterator<Item = &'a Finding>,
     history: &History,

@@ -1,9 +1,9 @@
-//! A user's own workload as a case: any PodCliqueSets that admission accepts, checked by the clauses that need
-//! no knowledge of them.
+//! Runs a user's own workload as a case. It accepts any PodCliqueSets that admission accepts, and checks the
+//! clauses that hold for every PodCliqueSet.
 //!
-//! The companions of the PodCliqueSets are created first and deleted last. The hard gangs of all PodGangs
-//! have P pods. At first the nodes have capacity for P - 1 of them (allocatable `pods`), so at least one unit
-//! is one pod short. Then the capacity is raised, and everything must be bound. Finally the PodCliqueSets are
+//! The other objects of the manifest are created first and deleted last. The hard gangs of all PodGangs have
+//! P pods. At first, the nodes have capacity for P - 1 of them (allocatable `pods`), so at least one unit is
+//! one pod short. Then the capacity is raised, and everything must be bound. Finally the PodCliqueSets are
 //! deleted, and nothing may be left.
 //!
 //! A workload that does not fit the nodes is refused. If only a scheduler can decide whether it fits, pods
@@ -35,14 +35,14 @@ use crate::manifest::{DocumentError, Manifest, ManifestError};
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 
 const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
-/// A list of reasons.
+/// The detail of the mark is a list of reasons.
 const UNDECIDED: MarkName = MarkName::of_case("only a scheduler can decide whether the pods fit");
 
 const ID: &str = "workload";
 const TITLE: &str = "Your own workload is bound whole or not at all, and completely deleted";
 const CLAUSES: &[&str] = &["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"];
 
-/// A replay only needs the check of the case; the header of the history has the rest.
+/// A replay needs only the check of this case; the header of the history has the rest.
 static REPLAYED: Case = of_nodes(Knowledge::Complete);
 
 static DOMAINS: Arena<String> = Arena::empty();
@@ -67,15 +67,15 @@ pub enum WorkloadError {
     DoesNotFit(String),
     #[error("{0}")]
     OtherBackend(String),
-    /// The run has no control plane of its own, where cluster-scoped objects affect nobody else.
+    /// In a cluster that the run did not create, cluster-scoped objects would affect other users.
     #[error("{} would exist in the whole cluster: pass --provider local, or remove them", .0.join(", "))]
     ClusterScoped(Vec<String>),
-    /// An object has the name of one that the control plane has.
+    /// The control plane already has an object of this name.
     #[error("{0} exists on every control plane of a run: use another name")]
     Taken(String),
     #[error("rejected at admission: {0}")]
     Rejected(String),
-    /// The file may be valid.
+    /// The API server did not decide, so the file may be valid.
     #[error("the dry-run request failed: {0}")]
     NoAnswer(String),
 }
@@ -120,8 +120,8 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
     Ok(Accepted { case: created.case(of_nodes(knowledge).isolation(isolation)), undecided })
 }
 
-/// Nodes of these shapes, which are numbers of nodes and GPUs per node. Each has [`PODS`] pods. They are in
-/// the same racks and blocks as those of `cluster create`.
+/// Returns nodes for shapes of (number of nodes, GPUs per node). Each node has room for [`PODS`] pods. Racks
+/// and blocks are those of `cluster create`.
 pub fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
     let gpus = shapes.iter().flat_map(|(count, gpus)| std::iter::repeat_n(*gpus, *count as usize));
     let node = |(index, gpus): (u32, u32)| {
@@ -139,11 +139,11 @@ fn room(template: Option<&NodeTemplate>) -> u32 {
     template.map_or(PODS, |template| template.pods)
 }
 
-/// The number of pods per node is not limited.
+/// Decides with the nodes' full number of pods, not with the reduced number that the case starts with.
 fn decide(manifest: &Manifest, nodes: &[Nodes], knowledge: Knowledge) -> Decision {
     let object = |(index, node): (usize, &Nodes)| {
-        // The real values contain the case's namespace, which no manifest can know. The case's pods tolerate
-        // its taint.
+        // The real racks and blocks contain the case's namespace, which no manifest can know. The taint is
+        // left out, because the case's pods tolerate it.
         let spec = node_spec(&node.pods(room(node.template)), index, ANY_NAMESPACE, "<run>");
         NodeSpec { taint: None, ..spec }.object()
     };
@@ -191,7 +191,7 @@ pub fn scope(case: &Case) -> Option<String> {
 async fn drive(test: &mut TestContext, knowledge: Knowledge) -> Result<(), Stop> {
     let manifest = Manifest::read(test.case.manifest)
         .map_err(|error| Stop::Refused { action: "read the workload".into(), reason: error.to_string() })?;
-    // A DeviceClass of the manifest replaces one of the nodes with the same name.
+    // Publish the templates first, so that a DeviceClass of the manifest replaces one of the same name.
     test.publish_templates().await?;
     for companion in &manifest.companions {
         let object = companion.in_namespace(&test.namespace, &test.test_cluster.run);
@@ -277,7 +277,7 @@ fn may_preempt(history: &History) -> bool {
     submitted.len() > 1 && priorities.len() > 1
 }
 
-/// `""` for pods without a priority class.
+/// Returns the PriorityClass of each clique; `""` stands for none.
 fn priority_classes(set: &Value) -> impl Iterator<Item = &str> {
     let template = &set["spec"]["template"];
     list(&template["cliques"]).iter().map(|clique| {
@@ -356,7 +356,7 @@ fn check(history: &History) -> Vec<Finding> {
         finding("DEL-01", || {
             history.reached(SharedMark::Deleted)?;
             history.reached(SharedMark::LeftOver)?;
-            // Such a history ends at the timeout, so it lacks the deletion.
+            // If a wait timed out, the history ends at the timeout and lacks the deletion.
             if history.marks(SharedMark::Stopped).any(|(_, mark)| mark.detail["wait"] == true) {
                 return Err(Broken::NotReached("a wait before the deletion timed out".into()));
             }

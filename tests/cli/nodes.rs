@@ -22,7 +22,7 @@ fn requesting(amount: u32) -> String {
 #[case::quantity(
     "{apiVersion: v1, kind: Node, status: {allocatable: {memory: 8GB}}}\n",
     &[],
-    "status.allocatable[\"memory\"]: \"8GB\" is no quantity: write an amount such as 8, 500m or 64Gi"
+    "status.allocatable[\"memory\"]: \"8GB\" is not a quantity: write an amount such as 8, 500m or 64Gi"
 )]
 fn a_file_of_nodes_is_used_or_refused(#[case] nodes: &str, #[case] options: &[&str], #[case] expected: &str) {
     let cli = Cli::new();

@@ -12,7 +12,8 @@ use conformance_trainjobs::EVICTED;
 
 use super::{DID_NOT_HAPPEN, Deviation, Occurs};
 
-/// A deviation that occurs in half of all attempts occurs in five in a row about once in 30 runs.
+/// Five attempts: a deviation that occurs in half of all attempts occurs five times in a row about once in 30
+/// runs.
 const RACE: Occurs = Occurs::Race { tries: 5 };
 
 const IN_PART: &[Code] = &[BOUND_IN_PART];
@@ -274,7 +275,7 @@ const fn kube_counts_empty_label(target: Target, version: &'static str) -> Devia
     }
 }
 
-/// As in `del/shared-claims`; not seen in this case.
+/// Has the same cause as the deviation of `del/shared-claims`. It has not been observed in this case.
 const fn kube_keeps_claim_pending(target: Target) -> Deviation {
     Deviation {
         target,
@@ -297,13 +298,14 @@ const fn kube_binds_away_from_device(target: Target) -> Deviation {
         shows: IN_PART,
         version: "v1.36.5",
         occurs: Occurs::ByPace,
-        reason: "kube-scheduler 1.36 places the second pod of a PodGroup without the devices that a claim of its first \
-                 pod is about to get (kubernetes/kubernetes#140087, fixed in 1.37.0): a node without the device counts",
+        reason: "kube-scheduler 1.36 places the second pod of a PodGroup without regard to the devices that a claim of \
+                 its first pod is about to get (kubernetes/kubernetes#140087, fixed in 1.37.0): it also considers nodes \
+                 without the device",
     }
 }
 
-/// Koordinator puts one pod of a retried gang into its queue on behalf of all. That pod can be bound or
-/// dropped while another one still waits.
+/// Koordinator retries a gang through one representative pod in its queue. That pod can be bound or dropped
+/// while other pods of the gang still wait.
 const fn koordinator_loses_retried_gang(
     clause: &'static str,
     case: &'static str,
@@ -322,7 +324,7 @@ const fn koordinator_loses_retried_gang(
     }
 }
 
-/// For cases that check only whether the later, smaller gang is bound whole.
+/// Applies to cases that check only whether the second, smaller gang is bound whole.
 const fn koordinator_remembers_name(case: &'static str) -> Deviation {
     Deviation {
         target: Target::KOORDINATOR,
@@ -337,7 +339,7 @@ const fn koordinator_remembers_name(case: &'static str) -> Deviation {
     }
 }
 
-/// See `onPodDelete` and `onPodGroupDelete` of 1.8.0.
+/// See `onPodDelete` and `onPodGroupDelete` of koord-scheduler 1.8.0.
 const fn koordinator_drops_tombstones(clause: &'static str, shows: &'static [Code]) -> Deviation {
     Deviation {
         target: Target::KOORDINATOR,
@@ -367,7 +369,7 @@ const fn koordinator_starves_small_gang(clause: &'static str, case: &'static str
 }
 
 /// Coscheduling does not retry a rejected gang when capacity is added. Events of other pods trigger a retry,
-/// so concurrent cases hide this.
+/// so concurrent cases hide the deviation.
 const fn coscheduling_does_not_retry(
     clause: &'static str,
     case: &'static str,
@@ -387,8 +389,8 @@ const fn coscheduling_does_not_retry(
     }
 }
 
-/// KAI 0.17 and earlier; fixed upstream by KAI-Scheduler #2095 (backport #2138). On 0.15.2 the deviation did
-/// not occur in every attempt; on 0.17.0 it occurred in each of fifteen attempts.
+/// Affects KAI 0.17 and earlier. Fixed upstream by KAI-Scheduler #2095 (backport #2138). On 0.15.2 the
+/// deviation did not occur in every attempt; on 0.17.0 it occurred in each of fifteen attempts.
 const fn kai_merges_gangs_of_one_name(clause: &'static str, shows: &'static [Code]) -> Deviation {
     Deviation {
         target: Target::KAI,

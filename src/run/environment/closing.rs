@@ -1,4 +1,5 @@
-//! Ends the clusters of a run. Killing their processes and removing their folders removes every object.
+//! Ends the clusters of a run. On local clusters, killing the processes and removing the folders deletes
+//! every object.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -10,13 +11,13 @@ use futures::future::join_all;
 
 use super::{Environment, Origin};
 
-/// The time for interrupted cases. The check of a workload of 1,000 pods takes longer, and cannot be
-/// cancelled.
+/// How long interrupted cases may still run. The check of a workload of 1,000 pods takes longer and cannot be
+/// cancelled, so such a case is abandoned.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Environment {
-    /// Ends all at the same time and returns the failures. After an interruption, abandoned cases may still
-    /// use them.
+    /// Ends all clusters concurrently and returns the failures. After an interruption, abandoned cases may
+    /// still be using the clusters.
     pub async fn close(&self) -> Vec<ClusterError> {
         let slots = std::iter::once(&self.shared).chain(self.dedicated.values().flatten());
         let started = slots.filter_map(|slot| slot.test_cluster.take_if(|_| true)?.ok());
@@ -36,8 +37,8 @@ impl Environment {
         }
     }
 
-    /// Returns some time after an interruption, if the clusters of the cases end with the run. In a user's
-    /// cluster, cases remove what they created, however long that takes.
+    /// On local clusters, returns [`GRACE`] after an interruption. On other clusters it never returns: cases
+    /// delete what they created, however long that takes.
     pub(crate) async fn abandons_cases(&self) {
         match self.settings.origin {
             Origin::Local => self.interruption.requested_before(GRACE).await,

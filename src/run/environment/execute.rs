@@ -50,6 +50,7 @@ impl Environment {
         verdict::with_excluded(case, target, result)
     }
 
+    /// Runs the case until it passes or has no retries left, and combines the attempts.
     async fn execute_for(
         &self,
         case: &'static Case,
@@ -66,7 +67,7 @@ impl Environment {
             let as_if =
                 self.settings.probe_undeclared.then(|| verdict::as_if_declared(case, target)).flatten();
             return match as_if {
-                // An undeclared feature that the operator lacks is no failure.
+                // `None`: a failure on an undeclared feature does not trigger `--fail-fast`.
                 Some(target) => {
                     let probed = Box::pin(self.execute_for(case, target, None, cancelled));
                     verdict::probed(unsupported, probed.await)
@@ -79,7 +80,7 @@ impl Environment {
             return CaseResult::without_running(case.id, case.title, clauses, &outcome);
         }
         let mut attempts: Vec<CaseResult> = Vec::new();
-        // If a retry is interrupted, the finished attempts count.
+        // If a retry is interrupted, the finished attempts determine the result.
         loop {
             let failed_before =
                 attempts.last().is_some_and(|last| !verdict::is_expected(last.outcome.verdict));
@@ -97,7 +98,7 @@ impl Environment {
                 let cluster = self.test_cluster_at(slot, case.isolation, target).await;
                 let result = self.attempt(case, target, attempts.len(), cluster.clone(), cancelled).await;
                 self.end_of_attempt(case, cluster).await;
-                // The slots of an environment do not move.
+                // The address identifies the slot, because the slots of an environment never move.
                 self.stays.add(case.id, target, std::ptr::from_ref(slot).addr(), begin);
                 result
             };
@@ -111,7 +112,7 @@ impl Environment {
             }
             if passed || attempts.len() > self.settings.retries as usize {
                 let result = of_attempts(attempts, target);
-                // Before the next case gets the seat.
+                // Record the failure before the next case can start.
                 if let Some(first_failure) = first_failure {
                     first_failure.record(&result, self.settings.strict);
                 }
@@ -120,14 +121,15 @@ impl Environment {
         }
     }
 
-    /// A failed case is retried alone, to exclude effects of a loaded machine.
+    /// Waits until the case may start on one of its clusters. A failed case is retried alone, to exclude
+    /// effects of a loaded machine.
     async fn seat(
         &self,
         case: &Case,
         target: Target,
         failed_before: bool,
     ) -> (&ClusterSlot, Option<Seat<'_>>) {
-        // A dedicated control plane has one seat, so its cases are alone anyway.
+        // Cases on a dedicated control plane always run alone, because it has one seat.
         let is_retry = case.isolation == Isolation::Shared && failed_before;
         let is_alone = is_retry || case.isolation == Isolation::Exclusive;
         let seats = self.slots(case.isolation, target).iter().map(|slot| {
@@ -155,6 +157,7 @@ impl Environment {
         }
     }
 
+    /// Runs one attempt of the case: creates its objects, drives it, checks the history and cleans up.
     async fn attempt(
         &self,
         case: &'static Case,
@@ -195,8 +198,8 @@ impl Environment {
         let setup = caught("the setup of the case", setup);
         let started = match self.settings.origin {
             Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(setup).await,
-            // The API server may still process a dropped request. In a user's cluster, the case is therefore
-            // created completely and then removed.
+            // In a user's cluster, the setup always completes and is then removed, because the API server may
+            // still process a request that was dropped here.
             Origin::Up(_) | Origin::Existing { .. } => Some(setup.await),
         };
         let mut test = match started {
@@ -256,7 +259,8 @@ impl Environment {
             }
         }
         if let Some(reason) = self.missing_scheduler(target) {
-            // Only the stand-in for a missing scheduler violated the clauses that the case does not check.
+            // A stand-in replaced the missing scheduler. Drop scheduling clauses that the case does not
+            // check: only the stand-in violated them.
             let checked = verdict::checked_clauses(case, target);
             judgements.retain(|judgement| {
                 verdict::is_contract(&judgement.clause) || checked.contains(&judgement.clause.as_str())
@@ -285,14 +289,15 @@ impl Environment {
         result
     }
 
-    /// Missing later steps would look like violations, so no clause is decided. The history is kept.
+    /// Decides no clause, because the steps that the case did not reach would look like violations. Keeps the
+    /// history.
     async fn interrupted(&self, test: TestContext, artifacts: &Artifacts, begin: Instant) -> CaseResult {
         test.mark(SharedMark::Interrupted, serde_json::Value::Null);
         let history = test.history();
         let judgements = verdict::interrupted(test.case, test.target);
         let mut result = CaseResult::new(test.case.id, test.case.title, judgements);
         result.artifacts = artifacts.keep(&history, &result, None).await;
-        // The other clusters end with the run.
+        // Other clusters are deleted at the end of the run, with all their objects.
         if let Origin::Up(_) | Origin::Existing { .. } = self.settings.origin {
             let _ = self.clean(&test).await;
         }
@@ -310,8 +315,9 @@ impl Environment {
         result
     }
 
-    /// Does not wait: the next case has other names and nodes. On a cluster that ends with the run, the
-    /// namespace stays, because deleting it costs the API server more than most cases.
+    /// Deletes the case's objects without waiting, because the next case uses other names and nodes. On a
+    /// cluster that ends with the run, the namespace stays: deleting a namespace costs the API server more
+    /// than most cases.
     async fn clean(&self, test: &TestContext) -> Result<(), ClusterError> {
         if let Err(error) = test.clear_cluster().await {
             tracing::warn!(namespace = test.namespace, %error, "failed to delete cluster-scoped objects");
@@ -340,7 +346,7 @@ impl Environment {
         if let Err(error) = deleted.await {
             tracing::warn!(namespace = pool, %error, "failed to delete the case's workloads");
         }
-        // Nodes must be released even if objects are left.
+        // Release the nodes even if the deletion failed.
         let released = test_cluster.cluster.node_pools().release(names::POOL, pool).await;
         released.inspect_err(|error| tracing::warn!(pool, %error, "failed to release the nodes of a case"))
     }
@@ -357,7 +363,7 @@ fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
     exempt.map(|((writer, object), count)| ExceptedWrites { writer, object, count }).collect()
 }
 
-/// Includes the memory of the checks.
+/// Returns the driver's measurements, and the peak memory of this process including the checks.
 fn figures(history: &History) -> Map<String, Value> {
     let measured = history.marks(SharedMark::Measured).last();
     let Some(mut figures) = measured.and_then(|(_, mark)| mark.detail.as_object().cloned()) else {
@@ -385,7 +391,8 @@ fn undecided(case: &Case, target: Target) -> Vec<Finding> {
     clauses.into_iter().map(|clause| Finding { clause, ruling: ruling() }).collect()
 }
 
-/// No other case ran on the cluster. Before an upgrade, the operator may be another one than that under test.
+/// Whether the operator's exit counts against the case. On a shared cluster, another case may have caused the
+/// exit. Before an upgrade, another operator than the one under test may run.
 fn caused_exit(case: &Case, history: &History) -> bool {
     match case.isolation {
         Isolation::Dedicated => true,

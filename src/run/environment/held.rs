@@ -1,4 +1,5 @@
-//! Cases that failed with `--hold-on-failure`: objects, nodes and control planes stay until the run ends.
+//! Cases that failed in a run with `--hold-on-failure`. Their objects, nodes and control planes stay until
+//! the run ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,9 +16,9 @@ use crate::first_failure::FirstFailure;
 pub struct HeldCase {
     pub id: &'static str,
     pub target: Target,
-    /// Also the value of the label of its nodes.
+    /// Also the value of the label on the case's nodes.
     pub namespace: String,
-    /// `None` in a cluster of the user, who has a kubeconfig.
+    /// `None` in the user's own cluster, for which the user has a kubeconfig.
     pub kubeconfig: Option<PathBuf>,
     /// Relative to the report.
     pub artifacts: Option<String>,

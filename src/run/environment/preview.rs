@@ -1,4 +1,4 @@
-//! What a run would do in the cluster of a user, before anything there is touched.
+//! Describes what a run would do in a user's cluster, and changes nothing there.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Environment {
         let needed = rights::needed(&settings.spec.schedulers);
         let kinds = needed_kinds(&settings.spec);
         let examination = examination::examine(connection, names::RUN, needed, &kinds).await?;
-        // One of the leased nodes is for canaries.
+        // One leased node is reserved for canaries.
         let free = examination.nodes.iter().filter(|node| node.is_free).count().saturating_sub(1);
         let lent = connection.leased_nodes.as_ref().map(|_| free);
         let (mut cases, mut left_out) = (Vec::new(), BTreeMap::new());
@@ -70,7 +70,8 @@ fn usual(case: &Case) -> Duration {
     suites::usual_length(case.id)
 }
 
-/// Cases that are alone on the cluster add to it, and leased nodes limit how many run at once.
+/// Estimates the length of the run. Exclusive cases run one after the other. The leased nodes limit how many
+/// other cases run at once.
 fn length(cases: &[&Case], at_once: usize, lent: Option<usize>) -> Duration {
     let (alone, together): (Vec<&Case>, Vec<&Case>) =
         cases.iter().copied().partition(|case| case.isolation == Isolation::Exclusive);

@@ -25,7 +25,8 @@ impl<T: Clone> Renewable<T> {
         self.current().get().cloned()
     }
 
-    /// The next call creates another. The value must not be in use.
+    /// Takes the value if it is broken, so that the next `get_or_create` creates a new one. The value must
+    /// not be in use.
     pub(super) fn take_if(&self, is_broken: impl FnOnce(&T) -> bool) -> Option<T> {
         let mut current = self.0.lock();
         let broken = current.get().filter(|value| is_broken(value)).cloned()?;

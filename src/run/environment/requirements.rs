@@ -1,4 +1,4 @@
-//! Why the clusters of a run cannot run a case, worded for the report.
+//! The reasons why a run's clusters cannot run a case, as the report shows them.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Environment {
         self.settings.spec.operator.as_ref().is_none_or(has)
     }
 
-    /// Clauses that the API server alone decides are still tested.
+    /// Returns why the target's scheduler is missing. Clauses that need no scheduler are still tested.
     pub(super) fn missing_scheduler(&self, target: Target) -> Option<&'static str> {
         self.missing(target.scheduler())
     }
@@ -39,7 +39,7 @@ impl Environment {
         if reconfigures && !matches!(origin, Origin::Local | Origin::Up(_)) {
             return Some("the case stops or reconfigures a control plane component: pass --provider local");
         }
-        // Without the scheduler, its API is missing too.
+        // On kind, the scheduler's API is missing together with the scheduler, so no clause can be tested.
         if matches!(origin, Origin::Kind(_))
             && let Some(missing) = self.missing(target.scheduler())
         {
@@ -114,7 +114,8 @@ impl Environment {
     }
 }
 
-/// The seed chooses one if the targets include several scopes of one scheduler.
+/// Chooses by seed the gang scope in which lifecycle cases run. Returns `None` if the targets have fewer than
+/// two gang scopes.
 pub fn choose_lifecycle_scope(targets: &[Target], seed: u64) -> Option<Target> {
     let scopes: Vec<_> = targets.iter().filter(|target| target.scope().is_some()).collect();
     let scope = usize::try_from(seed % scopes.len().max(1) as u64).unwrap_or_default();

@@ -1,7 +1,8 @@
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// The seats of a cluster, granted in the order of requests. A running case holds one or all of them.
+/// Limits how many cases run on a cluster at once. A running case holds one seat or all seats. Seats are
+/// granted in the order of requests.
 #[derive(Debug)]
 pub(super) struct Seats {
     free: Semaphore,
@@ -14,8 +15,10 @@ struct Counts {
     all: u32,
     most: u32,
     waiting: u32,
-    /// Cases that wait for all seats or hold them. Until they end, no seat is added or removed.
+    /// The number of cases that wait for all seats or hold them. While it is above 0, no seat is added or
+    /// removed.
     exclusive: u32,
+    /// The number of seats that are removed when their cases end.
     leaving: u32,
 }
 
@@ -37,7 +40,7 @@ impl Drop for Seat<'_> {
     }
 }
 
-/// While it exists, no seat is added or removed.
+/// Counts a case in [`Counts::exclusive`] until it is dropped.
 #[derive(Debug)]
 struct Exclusive<'a>(&'a Seats);
 
@@ -98,7 +101,8 @@ impl Seats {
         self.counts().waiting > 0
     }
 
-    /// Only if a case waits and none holds or needs all seats. Returns whether it added one.
+    /// Adds a seat if a case waits, no case needs or holds all seats, and there are fewer than `most`.
+    /// Returns whether it did.
     pub(super) fn add(&self, most: u32) -> bool {
         let mut counts = self.counts();
         let is_added = counts.waiting > 0 && counts.exclusive == 0 && counts.all - counts.leaving < most;
@@ -114,7 +118,7 @@ impl Seats {
         is_added
     }
 
-    /// The case of the seat ends first. Removes none while a case needs all seats.
+    /// Marks one seat for removal when its case ends. Does nothing while a case needs all seats.
     pub(super) fn remove(&self, least: u32) {
         let mut counts = self.counts();
         if counts.exclusive == 0 && counts.all - counts.leaving > least {

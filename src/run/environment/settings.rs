@@ -16,22 +16,24 @@ pub struct Settings {
     pub run: String,
     pub spec: ClusterSpec,
     pub origin: Origin,
-    /// `None` is the reference operator.
+    /// `None` stands for the reference operator.
     pub implementation: Option<Implementation>,
     pub programs: Programs,
     pub scale: f64,
     pub concurrency: usize,
     pub grows: bool,
-    /// One if not listed. Each runs one case at a time.
+    /// The number of control planes for dedicated cases, 1 for a scheduler that is not listed. Each runs one
+    /// case at a time.
     pub dedicated: BTreeMap<Scheduler, u32>,
     pub strict: bool,
     /// A pass in a retry counts as flaky.
     pub retries: u32,
     pub probe_undeclared: bool,
-    /// For clusters that are broken on purpose.
+    /// Whether a timeout counts although the limits are scaled below 1. For clusters that are broken on
+    /// purpose.
     pub short_limits_count: bool,
     pub thorough: Thorough,
-    /// For a scheduler with several gang scopes; `None` means all.
+    /// The gang scope in which lifecycle cases run, for a scheduler with several. `None` means all.
     pub lifecycle_scope: Option<Target>,
     pub out: PathBuf,
     pub keep: bool,
@@ -74,7 +76,7 @@ pub enum Origin {
     Up(PathBuf),
     Existing {
         connection: Connection,
-        /// If true, resourceVersions of all kinds are comparable.
+        /// Whether one etcd stores all kinds, so that their resourceVersions are comparable.
         one_etcd: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! When each case occupied a place on a cluster. The critical path of the run follows from it.
+//! Records when each case occupied a seat of a cluster, and derives the critical path of the run.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 pub(crate) struct Stay {
     pub(crate) case: &'static str,
     pub(crate) target: Target,
-    /// Equal for all stays on the same cluster.
+    /// Identifies the cluster.
     slot: usize,
     pub(crate) begin: Instant,
     pub(crate) end: Instant,
@@ -31,7 +31,8 @@ impl Stays {
 fn critical_path(stays: &[Stay]) -> Vec<Stay> {
     let mut path: Vec<Stay> = stays.iter().max_by_key(|stay| stay.end).copied().into_iter().collect();
     while let Some(&next) = path.last() {
-        // The last one that ended before left the place. `begin` decreases, so the loop ends.
+        // The stay on the same cluster that ended last before `next` began. `begin` decreases, so the loop
+        // ends.
         let left = |stay: &&Stay| stay.slot == next.slot && stay.end <= next.begin && stay.begin < next.begin;
         let Some(previous) = stays.iter().filter(left).max_by_key(|stay| stay.end) else { break };
         path.push(*previous);
@@ -62,7 +63,7 @@ mod tests {
             stay("at the same time", 0, 0, 900),
             stay("second", 0, 410, 800),
             stay("on another cluster", 1, 0, 809),
-            // Without a duration.
+            // A stay of zero length.
             stay("third", 0, 810, 810),
             stay("last", 0, 810, 2_000),
         ];

@@ -102,7 +102,11 @@ fn pods_that_fit_only_in_some_order_are_undecided() {
 #[case::in_a_block("block", 8, None)]
 #[case::in_a_host("host", 1, None)]
 #[case::larger_than_a_host("host", 2, Some("no host has room for them"))]
-#[case::an_unknown_level("zone", 1, Some("require one zone, and the nodes carry block, rack, host"))]
+#[case::an_unknown_level(
+    "zone",
+    1,
+    Some("must be in one zone, and the nodes have labels for block, rack, host only")
+)]
 fn required_levels_have_room(#[case] level: &str, #[case] replicas: u32, #[case] wanted: Option<&str>) {
     let set = |part: &dyn Fn(&mut Value)| {
         let mut set = one_clique(replicas, 8);

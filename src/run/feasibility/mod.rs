@@ -42,9 +42,10 @@ impl fmt::Display for Misfit {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knowledge {
-    /// Everything: the nodes are simulated.
+    /// All labels, taints, resources and objects are known, because the nodes are simulated.
     Complete,
-    /// Real nodes have other labels and resources, and their cluster has other objects.
+    /// Only what the harness sets is known. Real nodes have further labels and resources, and their cluster
+    /// has further objects.
     OfHarness,
 }
 
@@ -59,7 +60,7 @@ pub enum Feasibility {
 #[derive(Debug)]
 pub struct Decision {
     pub feasibility: Feasibility,
-    /// For each node, as a scheduler would place them.
+    /// The number of pods of hard gangs on each node, as a scheduler could place them.
     pub hard_gangs: Vec<u32>,
 }
 
@@ -179,7 +180,7 @@ fn together(
     shapes: &[Shape<'_>],
     gangs: &[Gang],
 ) -> Result<Option<String>, Misfit> {
-    // Replicas of one group are equal, so one of each is enough.
+    // Replicas of one group need the same room, so checking one of them is enough.
     let mut seen = BTreeSet::new();
     for part in packed {
         let mut pods = part.group.all_pods();

@@ -1,16 +1,17 @@
-//! Whether pods fit nodes together: bounds, simulated schedulers, and an exact search.
+//! Decides whether all pods fit the nodes at the same time, by bounds, simulated schedulers and an exact
+//! search.
 //!
-//! A scheduler places pods one after the other and moves none. So the search alone is not enough: where it
-//! finds a placement and a simulated scheduler does not, a real scheduler may strand a pod too.
+//! A scheduler places one pod after the other and moves none. If only the exact search finds a placement, a
+//! real scheduler may leave a pod pending.
 
 use conformance_facts::quantity::Amount;
 
 use super::search::search;
 
-/// Node examinations before a simulation ends without a result.
+/// A simulation ends without a result after it has examined this many nodes.
 const EXAMINED: usize = 3_000_000;
 
-/// A port of the host. An address of `None` is every address.
+/// A host port. `address` is `None` for all addresses of the node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Port {
     pub(super) address: Option<String>,
@@ -27,18 +28,18 @@ impl Port {
 
 #[derive(Debug, Clone)]
 pub(super) struct Kind {
-    /// Of each resource of the problem.
+    /// By resource.
     pub(super) demand: Vec<Amount>,
     pub(super) ports: Vec<Port>,
     /// By node.
     pub(super) allowed: Vec<bool>,
 }
 
-/// Pods that must be in one domain of a level, if it has one.
+/// Pods that must be in one domain of `level`, if a level is set.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
     pub(super) level: Option<usize>,
-    /// Kinds, each with a number of pods.
+    /// Pairs of a kind and its number of pods.
     pub(super) pods: Vec<(usize, usize)>,
     pub(super) groups: Vec<Group>,
 }
@@ -48,7 +49,7 @@ pub(super) struct Problem {
     /// By node and resource.
     pub(super) capacity: Vec<Vec<Amount>>,
     pub(super) kinds: Vec<Kind>,
-    /// By level, widest first, then by node.
+    /// The domain of each node, by level, widest level first.
     pub(super) levels: Vec<Vec<Option<usize>>>,
 }
 
@@ -57,7 +58,7 @@ pub(super) type Placement = Vec<u32>;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     Fits(Placement),
-    /// The pods fit if they are placed in a particular way.
+    /// The pods fit only if they are placed in a particular way.
     Sometimes(Placement),
     Never,
     Unknown,
@@ -83,14 +84,15 @@ const POLICIES: [Policy; 4] = [
 ];
 
 impl Group {
-    /// Includes the pods of the groups inside.
+    /// Includes the pods of nested groups.
     pub(super) fn all_pods(&self) -> Vec<usize> {
         let own = self.pods.iter().flat_map(|(kind, count)| std::iter::repeat_n(*kind, *count));
         own.chain(self.groups.iter().flat_map(Self::all_pods)).collect()
     }
 }
 
-/// A group whose groups all have a level: pods of the others are its own.
+/// A group in which every nested group has a level. Pods of nested groups without a level belong to the group
+/// itself.
 #[derive(Debug)]
 pub(super) struct Flat {
     pub(super) pods: Vec<usize>,
@@ -128,7 +130,7 @@ impl Flat {
 }
 
 impl Problem {
-    /// The largest share of a resource that a pod takes of all nodes, in millionths of a node's average.
+    /// The largest share of any resource that a pod of this kind requests, in millionths of the average node.
     fn size(&self, kind: usize) -> Amount {
         let share = |(resource, demand): (usize, &Amount)| {
             let total: Amount = self.capacity.iter().map(|node| node[resource]).sum();
@@ -159,8 +161,8 @@ impl Problem {
         }
     }
 
-    /// Whether the pods request more than all nodes have of a resource, or are more than fit if every node
-    /// had only pods of their kind.
+    /// Whether the pods request more of a resource than all nodes have, or a kind has more pods than fit on
+    /// otherwise empty nodes.
     fn exceeds_a_bound(&self, pods: &[usize]) -> bool {
         let mut counts = vec![0_u64; self.kinds.len()];
         for kind in pods {
@@ -252,7 +254,7 @@ impl Problem {
         })
     }
 
-    /// Each domain as its nodes among these.
+    /// Returns the domains of a level, each as a mask of its nodes among `nodes`.
     pub(super) fn domains(&self, level: usize, nodes: &[bool]) -> Vec<Vec<bool>> {
         let of = &self.levels[level];
         let inside = of.iter().zip(nodes).filter(|(_, is_inside)| **is_inside);
@@ -316,7 +318,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The largest share that is used of a resource of a node, in millionths.
+    /// The share of the node's most used resource, in millionths.
     fn used(&self, node: usize) -> Amount {
         let shares = self.problem.capacity[node].iter().zip(&self.free[node]);
         let shares = shares.filter(|(has, _)| **has > 0);

@@ -1,4 +1,5 @@
-//! The pods of a PodCliqueSet, one shape per clique template, and whether a node has what one pod requests.
+//! Derives the pods of a PodCliqueSet, one shape per clique template, and checks whether a node has what one
+//! pod requests.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub(super) struct Shape<'a> {
     pub(super) index: usize,
     pub(super) template: &'a str,
     pub(super) path: String,
-    /// With the requests that the API server adds.
+    /// The pod spec, with the requests that the API server adds.
     pub(super) spec: Value,
     written: &'a Value,
     pub(super) requests: BTreeMap<String, Amount>,
@@ -52,7 +53,7 @@ fn rounded(resource: &str, amount: Amount) -> Amount {
     amount.saturating_add(unit - 1) / unit * unit
 }
 
-/// With the host's network, every port is one of the host.
+/// With `hostNetwork`, every container port is a host port.
 fn ports(spec: &Value) -> Vec<Port> {
     let is_on_host = spec["hostNetwork"] == true;
     let sidecars =
@@ -127,7 +128,7 @@ impl Shape<'_> {
                 Some((requested, kind, index))
             })
         });
-        // Of equal requests, the first is named.
+        // If several containers request the most, name the first.
         let largest = containers.reduce(|best, next| if next.0 > best.0 { next } else { best });
         match largest {
             Some((_, kind, index)) => {

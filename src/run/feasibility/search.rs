@@ -1,4 +1,4 @@
-//! The exact search for a placement, with a limit. Equal nodes and equal domains are tried once.
+//! Searches all placements, up to a limit. Of several equal nodes or domains, it tries one.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use conformance_facts::quantity::Amount;
 
 use super::packing::{Flat, Packing, Port, Problem, State};
 
-/// The search recurses once per pod.
+/// The maximum number of pods, because the search recurses once per pod.
 const PODS: usize = 400;
-/// Node examinations before the search ends without a result.
+/// The search ends without a result after it has examined this many nodes.
 const EXAMINED: usize = 1_000_000;
 
 #[derive(Clone, Copy)]
 enum Step {
-    /// The following pods are in one domain of this level.
+    /// The pods up to the matching [`Step::Leave`] must be in one domain of this level.
     Enter(usize),
     Leave,
     Pod(usize),
@@ -23,9 +23,9 @@ struct Search<'a> {
     problem: &'a Problem,
     steps: Vec<Step>,
     state: State<'a>,
-    /// Outermost first.
+    /// The nodes of each entered domain, outermost domain first.
     entered: Vec<Vec<bool>>,
-    /// Without those whose domains are single nodes.
+    /// The levels that groups use, except those whose domains are single nodes.
     levels: BTreeSet<usize>,
 }
 
@@ -35,7 +35,7 @@ enum Outcome {
     OutOfBudget,
 }
 
-/// What distinguishes a node for the rest of the search.
+/// Nodes with equal values are interchangeable for the rest of the search.
 type Looks<'s> = (Vec<bool>, Vec<Option<usize>>, &'s [Amount], &'s [Port]);
 
 pub(super) fn search(problem: &Problem, flat: &Flat) -> Packing {
@@ -55,7 +55,7 @@ pub(super) fn search(problem: &Problem, flat: &Flat) -> Packing {
     }
 }
 
-/// First the groups inside, then its own pods.
+/// Appends the steps of the nested groups, then the pods of the group itself.
 fn append(flat: &Flat, steps: &mut Vec<Step>, levels: &mut BTreeSet<usize>) {
     for (level, group) in &flat.groups {
         levels.insert(*level);
@@ -85,7 +85,7 @@ impl Search<'_> {
         if !self.spend(1) {
             return Outcome::OutOfBudget;
         }
-        // Pods of one kind are equal, so each is on the node of the previous one or on a later node.
+        // Pods of one kind are interchangeable, so try only the previous pod's node and later nodes.
         let is_equal =
             at.checked_sub(1).is_some_and(|last| matches!(self.steps[last], Step::Pod(of) if of == kind));
         let first = if is_equal { self.state.log.last().map_or(0, |(_, node)| *node) } else { 0 };
@@ -114,7 +114,8 @@ impl Search<'_> {
         if !self.spend(domains.len()) {
             return Outcome::OutOfBudget;
         }
-        // Domains are only compared if no group distinguishes parts of them.
+        // Equal domains are skipped only if no group uses a narrower level, which would distinguish nodes
+        // within a domain.
         if self.levels.iter().all(|other| *other <= level) {
             let mut seen = BTreeSet::new();
             domains.retain(|domain| {
@@ -135,7 +136,7 @@ impl Search<'_> {
         Outcome::Exhausted
     }
 
-    /// Has the domains of the used levels that are wider than `level`.
+    /// Includes the node's domains of the used levels that are wider than `level`.
     fn looks(&self, node: usize, level: usize) -> Looks<'_> {
         let wider = self.levels.iter().filter(|other| **other < level);
         (

@@ -57,20 +57,20 @@ pub(super) fn misfits(pcs: &Value, nodes: &[Node<'_>]) -> Vec<Misfit> {
     let missing = ours.filter_map(|(path, constraint)| {
         let level = constraint.level().filter(|level| !carried.contains(level))?;
         let has = match carried.is_empty() {
-            true => "the nodes carry no level".to_owned(),
-            false => format!("the nodes carry {}", carried.join(", ")),
+            true => "the nodes have no label of a level".to_owned(),
+            false => format!("the nodes have labels for {} only", carried.join(", ")),
         };
         Some(Misfit {
             path: format!("{path}.{}", constraint.field()),
-            asks: format!("the pods require one {level}"),
+            asks: format!("the pods must be in one {level}"),
             has,
-            remedy: "require one of these levels, or none".into(),
+            remedy: "require a level that the nodes have, or none".into(),
         })
     });
     missing.collect()
 }
 
-/// The constraints whose ClusterTopologyBinding is not the suite's.
+/// Returns the required constraints that refer to a ClusterTopologyBinding other than the suite's.
 pub(super) fn undecided(pcs: &Value) -> Vec<String> {
     let foreign = constraints(pcs).into_iter().filter(|(_, of)| of.topology != Some(names::TOPOLOGY));
     let required = foreign.filter(|(_, of)| of.level().is_some());
@@ -114,7 +114,7 @@ pub(super) struct Groups<'a> {
 type Replica<'a> = (Option<&'a (String, usize)>, Vec<&'a PodGroup>);
 
 impl Groups<'_> {
-    /// Every constrained group is also added to `packed`.
+    /// Returns the groups of a gang. Also adds each group with a topology constraint to `packed`.
     pub(super) fn of_gang(&self, gang: &Gang, packed: &mut Vec<Packed>) -> Group {
         let constraints = constraints(self.pcs);
         let find = |part: &str| {
@@ -158,7 +158,7 @@ impl Groups<'_> {
             }
             whole.groups.push(constrained(part, constraint, &podgroups, packed));
         }
-        // The constraint of a scaling group replaces that of the PodCliqueSet for its scaled PodGangs.
+        // For a scaled PodGang, the constraint of the scaling group replaces that of the PodCliqueSet.
         let of_set = if own.is_some() { None } else { find("spec.template") };
         constrained(whole, of_set, &gang.groups.iter().collect::<Vec<_>>(), packed)
     }

@@ -19,7 +19,7 @@ const OF_METADATA: [&str; 10] = [
     "finalizers",
 ];
 
-/// No template has them, because their devices belong to no single node.
+/// Fields of a ResourceSlice whose devices belong to several nodes. No template includes such a slice.
 pub(super) const OF_SEVERAL_NODES: [&str; 3] = ["nodeSelector", "allNodes", "perDeviceNodeSelection"];
 
 fn check(object: &Value, kind: &str) -> Result<(), Wrong> {
@@ -27,13 +27,13 @@ fn check(object: &Value, kind: &str) -> Result<(), Wrong> {
     fields::mapping(&object["metadata"], "metadata", &["name"], &OF_METADATA)?;
     if object["apiVersion"] != API_VERSION {
         let reason =
-            format!("{} is no version of {kind} that is read: write {API_VERSION}", object["apiVersion"]);
+            format!("{} is not a supported version of {kind}: write {API_VERSION}", object["apiVersion"]);
         return Err(wrong("apiVersion", reason));
     }
     Ok(())
 }
 
-/// Without its node, whose name is the first value.
+/// Reads a ResourceSlice. Returns the name of its node, and the slice without that name.
 pub(super) fn slice(object: &Value) -> Result<(String, Value), Wrong> {
     check(object, "ResourceSlice")?;
     let spec = &object["spec"];
@@ -63,7 +63,8 @@ pub(super) fn slice(object: &Value) -> Result<(String, Value), Wrong> {
     Ok((node.to_owned(), json!({"spec": kept})))
 }
 
-/// What identifies the devices of one node: UUIDs, values of its `identity`, and the names of the pools.
+/// Removes what identifies the devices of one node: UUIDs, attributes with a value in `identity`, and the
+/// names of the pools.
 pub(super) fn strip(slices: &mut [Value], identity: &BTreeSet<&str>) {
     let pool_of = |slice: &Value| {
         (slice["spec"]["driver"].to_string(), text(&slice["spec"]["pool"]["name"]).to_owned())

@@ -1,5 +1,5 @@
-//! Reads one Node as a template, without what identifies the node or describes its state: a manifest of a
-//! running node is a template too.
+//! Reads one Node as a template. Fields that identify the node or describe its state are ignored, so the
+//! manifest of a running node can be used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,13 +44,16 @@ const OURS: &str = "conformance.grove.io/";
 const OF_STATE: [&str; 2] = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// The suite prepends the namespace of the case.
+/// Leaves room for the case's namespace, which the suite prepends.
 const MAX_DOMAIN: usize = 40;
 
 pub(super) fn read(node: &Value) -> Result<Template, Wrong> {
     fields::mapping(node, "", &["apiVersion", "kind", "metadata", "spec", "status"], &[])?;
     if node["apiVersion"] != "v1" {
-        return Err(wrong("apiVersion", format!("{} is no version of Node: write v1", node["apiVersion"])));
+        return Err(wrong(
+            "apiVersion",
+            format!("{} is not a version of Node: write v1", node["apiVersion"]),
+        ));
     }
     let (metadata, spec, status) = (&node["metadata"], &node["spec"], &node["status"]);
     fields::mapping(metadata, "metadata", &["name", "labels", "annotations"], &OF_METADATA)?;
@@ -96,7 +99,7 @@ fn domain(labels: &mut BTreeMap<String, String>, key: &str) -> Result<Option<Str
     match &name {
         Some(name) if name.len() > MAX_DOMAIN => Err(wrong(
             format!("metadata.labels[{key:?}]"),
-            format!("{name:?} is too long: use at most {MAX_DOMAIN} letters"),
+            format!("{name:?} is too long: use at most {MAX_DOMAIN} characters"),
         )),
         _ => Ok(name),
     }
@@ -106,7 +109,12 @@ fn count(metadata: &Value) -> Result<u32, Wrong> {
     let annotations = &metadata["annotations"];
     let value = match annotations {
         Value::Null | Value::Object(_) => &annotations[REPLICAS],
-        other => return Err(wrong("metadata.annotations", format!("{other} is no mapping"))),
+        other => {
+            return Err(wrong(
+                "metadata.annotations",
+                format!("{other} is not a mapping: write KEY: VALUE lines"),
+            ));
+        }
     };
     let count = match value {
         Value::Null => Some(1),
@@ -114,7 +122,7 @@ fn count(metadata: &Value) -> Result<u32, Wrong> {
         _ => None,
     };
     count.filter(|count| *count > 0).ok_or_else(|| {
-        let reason = format!("{value} is no number of nodes: write one in quotes, such as \"8\"");
+        let reason = format!("{value} is not a number of nodes: write a number in quotes, such as \"8\"");
         wrong(format!("metadata.annotations[{REPLICAS:?}]"), reason)
     })
 }
@@ -126,11 +134,14 @@ fn taints(spec: &Value) -> Result<Vec<Value>, Wrong> {
         fields::mapping(taint, &path, &["key", "value", "effect"], &["timeAdded"])?;
         let key = text(&taint["key"]);
         if !fields::is_key(key) {
-            return Err(wrong(format!("{path}.key"), format!("{} is no key of a taint", taint["key"])));
+            return Err(wrong(
+                format!("{path}.key"),
+                format!("{} is not a key of a taint: use NAME or DOMAIN/NAME", taint["key"]),
+            ));
         }
         let effect = &taint["effect"];
         if !EFFECTS.iter().any(|known| effect == known) {
-            let reason = format!("{effect} is no effect: write {}", EFFECTS.join(", "));
+            let reason = format!("{effect} is not an effect: write {}", EFFECTS.join(", "));
             return Err(wrong(format!("{path}.effect"), reason));
         }
         let mut kept = json!({"key": key, "effect": effect});
@@ -138,7 +149,7 @@ fn taints(spec: &Value) -> Result<Vec<Value>, Wrong> {
             Value::Null => {}
             Value::String(value) => kept["value"] = value.as_str().into(),
             other => {
-                let reason = format!("{other} is no text: write \"{other}\" in quotes");
+                let reason = format!("{other} is not a string: write \"{other}\" in quotes");
                 return Err(wrong(format!("{path}.value"), reason));
             }
         }
@@ -149,14 +160,14 @@ fn taints(spec: &Value) -> Result<Vec<Value>, Wrong> {
     Ok(taints)
 }
 
-/// A Node without `allocatable` has its capacity.
+/// Uses `capacity` if the Node has no `allocatable`.
 fn allocatable(status: &Value) -> Result<(BTreeMap<String, String>, u32), Wrong> {
     let field = if status["allocatable"].is_null() { "capacity" } else { "allocatable" };
     let (path, none) = (format!("status.{field}"), Map::new());
     let resources = match &status[field] {
         Value::Null => &none,
         Value::Object(resources) => resources,
-        other => return Err(wrong(path, format!("{other} is no mapping: write RESOURCE: AMOUNT lines"))),
+        other => return Err(wrong(path, format!("{other} is not a mapping: write RESOURCE: AMOUNT lines"))),
     };
     let mut quantities = fields::quantities(resources, &path)?;
     quantities.remove("pods");
@@ -164,7 +175,9 @@ fn allocatable(status: &Value) -> Result<(BTreeMap<String, String>, u32), Wrong>
         None => PODS,
         Some(pods) => {
             let number = amount(pods).and_then(|pods| u32::try_from(pods / ONE).ok());
-            number.ok_or_else(|| wrong(format!("{path}[\"pods\"]"), format!("{pods} are too many pods")))?
+            number.ok_or_else(|| {
+                wrong(format!("{path}[\"pods\"]"), format!("{pods} is too many pods: write a smaller number"))
+            })?
         }
     };
     Ok((quantities, pods))

@@ -13,7 +13,7 @@ pub(super) fn wrong(path: impl Into<String>, reason: impl Into<String>) -> Wrong
     Wrong { path: path.into(), reason: reason.into() }
 }
 
-/// `used` and `ignored` are the known fields; an error names the used ones. The mapping may be absent.
+/// The known fields are `used` and `ignored`. An error lists those in `used`. The mapping may be absent.
 pub(super) fn mapping<'a>(
     value: &'a Value,
     path: &str,
@@ -35,7 +35,7 @@ fn optional<'a>(value: &'a Value, path: &str) -> Result<Option<&'a Map<String, V
     match value {
         Value::Null => Ok(None),
         Value::Object(fields) => Ok(Some(fields)),
-        other => Err(wrong(path, format!("{other} is no mapping: write KEY: VALUE lines"))),
+        other => Err(wrong(path, format!("{other} is not a mapping: write KEY: VALUE lines"))),
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn items<'a>(value: &'a Value, path: &str) -> Result<&'a [Value], Wro
     match value {
         Value::Null => Ok(&[]),
         Value::Array(items) => Ok(items),
-        other => Err(wrong(path, format!("{other} is no list: start each element with a dash"))),
+        other => Err(wrong(path, format!("{other} is not a list: start each element with a dash"))),
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn labels(value: &Value, path: &str) -> Result<BTreeMap<String, Strin
             return Err(wrong(path, "the API server rejects this key: use NAME or DOMAIN/NAME"));
         }
         let Some(text) = value.as_str() else {
-            return Err(wrong(path, format!("{value} is no text: write \"{value}\" in quotes")));
+            return Err(wrong(path, format!("{value} is not a string: write \"{value}\" in quotes")));
         };
         if !text.is_empty() && !is_name(text) {
             let rule = "at most 63 letters, digits, dashes, underscores and dots";
@@ -72,14 +72,14 @@ pub(super) fn quantities(fields: &Map<String, Value>, path: &str) -> Result<BTre
         let path = format!("{path}[{resource:?}]");
         let Some(found) = amount(value) else {
             let advice = "write an amount such as 8, 500m or 64Gi";
-            return Err(wrong(path, format!("{value} is no quantity: {advice}")));
+            return Err(wrong(path, format!("{value} is not a quantity: {advice}")));
         };
         if found < 0 {
             return Err(wrong(path, format!("{value} is negative: write an amount such as 8")));
         }
         let is_counted = resource == "pods" || resource.contains('/');
         if is_counted && found % ONE != 0 {
-            return Err(wrong(path, format!("{value} is no whole number: write one such as 8")));
+            return Err(wrong(path, format!("{value} is not a whole number: write an integer such as 8")));
         }
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         quantities.insert(resource.clone(), text);

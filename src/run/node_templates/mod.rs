@@ -1,5 +1,5 @@
-//! Nodes, ResourceSlices and DeviceClasses of a file or a cluster, for a user's own workload. The workload's
-//! case and the check whether its pods fit get the same nodes.
+//! Reads Nodes, ResourceSlices and DeviceClasses from a file or a cluster, as templates for the nodes of a
+//! user's workload. The workload's case and the feasibility check use the same nodes.
 
 mod devices;
 mod document;
@@ -76,8 +76,8 @@ impl Templates {
         templates.within_limit()
     }
 
-    /// Equal nodes become one template. Returns the number of ResourceSlices that belong to no single node,
-    /// which are omitted.
+    /// Reads the objects of a cluster and merges equal nodes into one template. Also returns how many
+    /// ResourceSlices were omitted because their devices belong to no single node.
     pub fn of_cluster(objects: Vec<Value>, cluster: &str) -> Result<(Self, usize), TemplateError> {
         let names: BTreeSet<_> = objects.iter().filter(|object| object["kind"] == "Node").map(name).collect();
         let is_of_several = |object: &Value| {
@@ -141,7 +141,7 @@ impl Templates {
         if count > u64::from(MAX_NODES) { Err(TemplateError::TooMany(count)) } else { Ok(self) }
     }
 
-    /// Replaces names of the cluster's nodes, and merges equal ones.
+    /// Replaces the names of the cluster's nodes and merges equal nodes.
     fn merged(self, cluster: &str) -> Self {
         let mut all: Vec<Template> = Vec::new();
         for template in self.all {

@@ -174,7 +174,7 @@ fn a_list_is_read_as_its_elements() {
 #[case::yaml("kind: [", "line")]
 #[case::version(
     "{apiVersion: v2, kind: Node}",
-    "document 1 (Node): apiVersion: \"v2\" is no version of Node: write v1"
+    "document 1 (Node): apiVersion: \"v2\" is not a version of Node: write v1"
 )]
 #[case::field(
     "{apiVersion: v1, kind: Node, status: {allocable: {}}}",
@@ -186,11 +186,11 @@ fn a_list_is_read_as_its_elements() {
 )]
 #[case::quantity(
     "{apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {memory: 8GB}}}",
-    "document 1 (Node a): status.allocatable[\"memory\"]: \"8GB\" is no quantity: write an amount such as 8, 500m or 64Gi"
+    "document 1 (Node a): status.allocatable[\"memory\"]: \"8GB\" is not a quantity: write an amount such as 8, 500m or 64Gi"
 )]
 #[case::part_of_a_device(
     "{apiVersion: v1, kind: Node, status: {capacity: {rdma/ib: 500m}}}",
-    "status.capacity[\"rdma/ib\"]: \"500m\" is no whole number"
+    "status.capacity[\"rdma/ib\"]: \"500m\" is not a whole number"
 )]
 #[case::negative(
     "{apiVersion: v1, kind: Node, status: {allocatable: {cpu: -1}}}",
@@ -198,15 +198,15 @@ fn a_list_is_read_as_its_elements() {
 )]
 #[case::effect(
     "{apiVersion: v1, kind: Node, spec: {taints: [{key: a, effect: Never}]}}",
-    "spec.taints[0].effect: \"Never\" is no effect: write NoSchedule"
+    "spec.taints[0].effect: \"Never\" is not an effect: write NoSchedule"
 )]
 #[case::taint(
     "{apiVersion: v1, kind: Node, spec: {taints: [{effect: NoSchedule}]}}",
-    "spec.taints[0].key: null is no key"
+    "spec.taints[0].key: null is not a key"
 )]
 #[case::label(
     "{apiVersion: v1, kind: Node, metadata: {labels: {gpu: true}}}",
-    "metadata.labels[\"gpu\"]: true is no text: write \"true\" in quotes"
+    "metadata.labels[\"gpu\"]: true is not a string: write \"true\" in quotes"
 )]
 #[case::label_value(
     "{apiVersion: v1, kind: Node, metadata: {labels: {gpu: a b}}}",
@@ -222,11 +222,11 @@ fn a_list_is_read_as_its_elements() {
 )]
 #[case::replicas(
     "{apiVersion: v1, kind: Node, metadata: {annotations: {conformance.grove.io/replicas: many}}}",
-    "\"many\" is no number of nodes"
+    "\"many\" is not a number of nodes"
 )]
 #[case::no_replicas(
     "{apiVersion: v1, kind: Node, metadata: {annotations: {conformance.grove.io/replicas: \"0\"}}}",
-    "\"0\" is no number of nodes"
+    "\"0\" is not a number of nodes"
 )]
 #[case::too_many(
     "{apiVersion: v1, kind: Node, metadata: {annotations: {conformance.grove.io/replicas: \"1001\"}}}",
@@ -238,12 +238,12 @@ fn a_list_is_read_as_its_elements() {
 )]
 #[case::labels(
     "{apiVersion: v1, kind: Node, metadata: {labels: [a]}}",
-    "metadata.labels: [\"a\"] is no mapping"
+    "metadata.labels: [\"a\"] is not a mapping"
 )]
-#[case::taints("{apiVersion: v1, kind: Node, spec: {taints: {}}}", "spec.taints: {} is no list")]
+#[case::taints("{apiVersion: v1, kind: Node, spec: {taints: {}}}", "spec.taints: {} is not a list")]
 #[case::allocatable(
     "{apiVersion: v1, kind: Node, status: {allocatable: 8}}",
-    "status.allocatable: 8 is no mapping"
+    "status.allocatable: 8 is not a mapping"
 )]
 fn an_invalid_template_names_the_document_and_the_field(#[case] text: &str, #[case] wanted: &str) {
     let error = Templates::read(text, "nodes.yaml").unwrap_err().to_string();

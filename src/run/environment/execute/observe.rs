@@ -1,4 +1,5 @@
-//! Runs the driver of a case for its history alone. A driver that stops early is no failure.
+//! Runs the driver of a case only to record its history, for observations. A driver that stops early is not a
+//! failure.
 
 use std::sync::atomic::Ordering;
 
@@ -16,12 +17,12 @@ const INTERRUPTED: &str = "the run was interrupted";
 
 #[derive(Debug)]
 pub struct Observed {
-    /// Ends with [`SharedMark::Stopped`] if the driver did not reach its end.
+    /// Ends with [`SharedMark::Stopped`] if the driver stopped early.
     pub history: History,
 }
 
 impl Environment {
-    /// The error is the reason why there is no history.
+    /// If no history was recorded, the error is the reason.
     pub async fn observe(&self, case: &'static Case, target: Target) -> Result<Observed, String> {
         if let Some(reason) = self.lacks(case, target).or_else(|| self.missing_scheduler(target)) {
             return Err(reason.to_owned());
