@@ -1,5 +1,5 @@
-//! The program: the suite's command line, and the programs of this project that run in a cluster. Only this
-//! file knows both.
+//! The program contains the suite's command line and the programs of this project that run in a cluster. Only
+//! this file uses both.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -10,8 +10,7 @@ use conformance_programs::process::{self, EXEC_VERB};
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     match args.next().as_deref().and_then(|verb| verb.to_str()) {
-        // This comes first, because the launcher of child processes must replace itself by the program at
-        // once.
+        // This arm comes first, because the launcher of a child process must call exec without delay.
         Some(EXEC_VERB) => {
             let command = args.map(|word| word.to_string_lossy().into_owned());
             conformance_cli::launcher_failed(&process::exec(command))
@@ -23,7 +22,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The arguments, with the program's name before them.
+/// Returns the arguments, preceded by the program's name.
 fn named(name: &str, args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     std::iter::once(OsString::from(name)).chain(args)
 }
