@@ -113,7 +113,7 @@ fn warnings(report: &Report) -> Vec<String> {
         report.incompleteness().into_iter().map(|text| format!("{text}.")).collect();
     if report.operator.cluster_admin {
         warnings
-            .push("The operator ran as cluster-admin: what its own roles lack was not found out.".to_owned());
+            .push("The operator ran as cluster-admin: permissions that its own roles lack were not detected.".to_owned());
     }
     if report.operator.reference {
         let own = "The operator is this project's reference operator: its results are not Grove's.";

@@ -13,7 +13,7 @@ pub struct AcceptedDeviations {
     pub deviations: Vec<AcceptedDeviation>,
 }
 
-/// Every field is required: an entry that named only a clause would hide all its violations.
+/// Every field is required: an entry that named only a clause would hide all violations of the clause.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptedDeviation {
@@ -21,7 +21,7 @@ pub struct AcceptedDeviation {
     pub clause: String,
     /// Id of the case that shows the failure.
     pub case: String,
-    /// Code of the violations, such as `AON-02/bound-in-part`, or only its word.
+    /// Code of the violations, such as `AON-02/bound-in-part`, or only the part after the slash.
     pub code: String,
     /// Why the failure is accepted.
     pub reason: String,
@@ -43,8 +43,8 @@ impl AcceptedDeviation {
 }
 
 impl Report {
-    /// Turns accepted failures into known deviations. Clauses that only they left undecided are announced.
-    /// Also returns the entries that did not occur or have expired.
+    /// Turns accepted failures into known deviations. A clause that only accepted failures left undecided
+    /// becomes *announced*. Also returns the entries that did not occur or have expired.
     #[must_use]
     pub fn accepting(mut self, accepted: &AcceptedDeviations) -> (Self, Vec<AcceptedDeviation>) {
         let version = self.operator.version.clone();

@@ -1,10 +1,10 @@
-//! Results in the format of the Kubernetes AI conformance program: the checklist for 1.36 of
-//! <https://github.com/cncf/k8s-ai-conformance> with the requirements that a run shows. A platform shows one
-//! scheduler, so there is one document per target.
+//! Writes results in the format of the Kubernetes AI conformance program: the checklist for 1.36 of
+//! <https://github.com/cncf/k8s-ai-conformance>, with only the requirements that a run covers. A platform
+//! shows one scheduler, so there is one file per target.
 //!
 //! The status reports what the run found and certifies nothing. Fields that only the vendor can fill in keep
-//! the placeholders of the program's template, which its check rejects. That check also requires
-//! `k8sConformanceUrl`, which the template for 1.36 no longer has.
+//! the placeholders of the program's template. The program's check rejects placeholders. The check also
+//! requires `k8sConformanceUrl`, which the template for 1.36 no longer has.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use serde::Serialize;
 use super::ai_requirements::{DISAGGREGATED_INFERENCE, GANG_SCHEDULING, ROBUST_CONTROLLER, Shown};
 use super::{ClauseResult, Report, StoreError, TargetReport, store};
 
-/// An empty status claims nothing, as in the template.
 const IMPLEMENTED: &str = "Implemented";
 const NOT_IMPLEMENTED: &str = "Not Implemented";
+/// An empty status claims nothing, as in the template.
 const NOTHING_CLAIMED: &str = "";
 
 #[derive(Debug, Serialize)]
@@ -64,15 +64,15 @@ const HEAD: &str = "\
 # requirement to the checklist of your platform, with the report that it names, or fill in the metadata here.
 ";
 
-/// Writes what each target shows for plain pods into a report's folder and returns the paths.
+/// Writes one checklist about plain pods per target into a report's folder, and returns the paths.
 pub fn write_ai_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
     let targets = report.targets.iter().filter(|target| known(target).is_some());
     let write = |target: &TargetReport| write(folder, &target.backend, report, target, &[GANG_SCHEDULING]);
     targets.map(write).collect()
 }
 
-/// Writes what the operator shows on each target into a report's folder and returns the paths. A local run
-/// shows nothing about a platform.
+/// Writes one checklist about the operator per target into a report's folder, and returns the paths. Writes
+/// none for a local run, which shows nothing about a platform.
 pub fn write_operator_conformance(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
     if report.provider.name == "local" {
         return Ok(Vec::new());
@@ -115,7 +115,7 @@ fn checklist(report: &Report, target: &TargetReport, shown: &[Shown]) -> Checkli
             description: shown.description,
             level: shown.level,
             status: status(report, target, shown),
-            // Relative to the checklist.
+            // The path is relative to the checklist.
             evidence: ["report.yaml"],
             notes: notes(report, target, shown),
         });

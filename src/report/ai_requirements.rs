@@ -6,12 +6,12 @@ pub(super) struct Shown {
     pub description: &'static str,
     pub level: &'static str,
     pub clauses: &'static [&'static str],
-    /// Otherwise the status claims nothing.
+    /// Whether `clauses` cover the whole requirement. If not, the status claims nothing.
     pub is_whole: bool,
     pub method: &'static str,
 }
 
-/// KAR-0053.
+/// Requirement KAR-0053 of the program.
 pub(super) const GANG_SCHEDULING: Shown = Shown {
     section: "schedulingOrchestration",
     id: "gang_scheduling",
@@ -26,7 +26,7 @@ pub(super) const GANG_SCHEDULING: Shown = Shown {
         one that is Ready. Whether workloads complete is not checked.",
 };
 
-/// KAR-0063.
+/// Requirement KAR-0063 of the program.
 pub(super) const ROBUST_CONTROLLER: Shown = Shown {
     section: "operator",
     id: "robust_controller",
@@ -40,7 +40,7 @@ pub(super) const ROBUST_CONTROLLER: Shown = Shown {
         (GANG-01, AON-01), their containers run on kubelets (KLT-01), and nothing is left after deletion (DEL-01).",
 };
 
-/// KAR-0041. It demands that a model is served, which no case does.
+/// Requirement KAR-0041 of the program. It demands that a model is served, which no case does.
 pub(super) const DISAGGREGATED_INFERENCE: Shown = Shown {
     section: "networking",
     id: "disaggregated_inference",

@@ -94,7 +94,7 @@ pub fn unpack(archive: &[u8], folder: &Path) -> Result<(), StoreError> {
     archive.unpack(folder).map_err(at(folder))
 }
 
-/// The artifacts of such a case are packed last.
+/// Whether the artifacts of the case are packed last.
 fn is_as_expected(case: &CaseResult) -> bool {
     !matches!(case.outcome.verdict, Verdict::Fail | Verdict::Flaky | Verdict::Error)
 }
@@ -187,7 +187,7 @@ mod tests {
     fn a_report_that_exceeds_the_limit_is_refused() {
         let (from, report) = folder(1);
         let error = pack(from.path(), &report, 100).unwrap_err().to_string();
-        assert!(error.contains("and 100 bytes is the limit"), "{error}");
+        assert!(error.contains("want at most 100"), "{error}");
     }
 
     #[rstest::rstest]

@@ -12,7 +12,7 @@ pub(super) enum Area {
     Other,
 }
 
-/// Clauses of other groups about several workloads that compete for the same nodes.
+/// Clauses about workloads that compete for the same nodes, although their group belongs to another area.
 const CONTENTION: [&str; 6] = ["AON-04", "AON-10", "DEL-05", "TERM-09", "TERM-17", "UPD-06"];
 
 impl Area {
@@ -41,7 +41,7 @@ impl Area {
         }
     }
 
-    /// A group that is unknown to this version is in the last area.
+    /// A clause of an unknown group belongs to [`Area::Other`].
     pub(super) fn of(clause: &str) -> Self {
         if CONTENTION.contains(&clause) {
             return Area::Contention;

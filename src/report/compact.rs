@@ -1,7 +1,8 @@
 //! The compact report: the verdicts of one or more runs, small enough for `results/` in the repository.
 //!
-//! It follows from the full reports of the runs, except for the machine and the commit, which its author
-//! states. The full reports verify it. Without them, its digest and its counts show accidental edits only.
+//! A compact report follows from the full reports of the runs, except for the machine and the commit, which
+//! the author states. It can be verified against the full reports. Without them, its digest and counts reveal
+//! only accidental edits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -97,7 +98,7 @@ pub struct CompactTarget {
     pub clauses: Clauses,
 }
 
-/// What the reports do not contain, and which of their targets are meant.
+/// What the author states: facts that the reports do not contain, and the backends to include.
 #[derive(Clone, Debug, Default)]
 pub struct Stated {
     /// The machine of the runs.
@@ -123,9 +124,11 @@ pub enum CompactError {
         edited: HandEdited,
     },
     /// The reports together are incomplete.
-    #[error("an incomplete report is not published ({0}): run it again, or add a report that has the rest")]
+    #[error(
+        "an incomplete report is not published ({0}): run the suite again, or add a report with the remaining cases"
+    )]
     Incomplete(String),
-    /// The reports are older than the versions of the contract.
+    /// The reports were written before the contract had versions.
     #[error("the reports have no contract version: run the suite again")]
     NoContract,
     /// No target has one of the selected backends.
@@ -155,7 +158,8 @@ fn lines(problems: &[String]) -> String {
 }
 
 impl CompactReport {
-    /// The compact report of these runs, in any order. They must be complete, unedited and mergeable.
+    /// Builds the compact report of these runs, in any order. Their reports must be complete, unedited and
+    /// mergeable.
     pub fn of(mut sources: Vec<MergeInput>, stated: &Stated) -> Result<Self, CompactError> {
         sources.sort_by_key(|source| source.report.date);
         for source in &sources {
@@ -198,7 +202,7 @@ impl CompactReport {
         Ok(compact)
     }
 
-    /// The contradictions that show without the full reports, one per line.
+    /// Returns the contradictions that can be found without the full reports, one per line.
     pub fn problems(&self) -> Vec<String> {
         let mut found = Vec::new();
         match self.own_digest() {
@@ -239,7 +243,8 @@ impl CompactReport {
             backends: backends.into_iter().collect(),
         };
         let mut wanted = Self::of(sources, &stated)?;
-        // The headline depends on the contract of the program that computes it.
+        // The headline depends on the contract of the program that computes it, so compare it only if the
+        // contract is the same.
         if self.contract != VERSION {
             for (target, own) in wanted.targets.iter_mut().zip(&self.targets) {
                 target.result.clone_from(&own.result);
@@ -335,7 +340,7 @@ fn counts(clauses: &Clauses) -> Counts {
     counts
 }
 
-/// Of a clause that may be unknown to this version.
+/// Returns the group of a clause, even if this version does not know the clause.
 pub(super) fn group_of(clause: &str) -> &str {
     clause.split_once('-').map_or(clause, |(group, _)| group)
 }

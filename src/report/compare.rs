@@ -6,8 +6,8 @@
 //!   decide it, the comparison is inconclusive.
 //!
 //! Targets are matched by backend and variant, clauses and cases by id, so the versions may differ. A renamed
-//! case is matched by its current id. A clause that was split from another one is compared with that one if
-//! it passed: then all its parts passed.
+//! case is matched by its current id. A clause that was split from an older clause is compared with the older
+//! clause if that one passed, because then all its parts passed.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub enum ChangeKind {
     Undecided,
     /// The clause is violated, and the older report does not check it.
     NewlyBroken,
-    /// The clause is a known deviation, and was none.
+    /// The clause is a known deviation, and was none before.
     DeviationStarted,
     /// The clause was a known deviation, and passes.
     DeviationEnded,
@@ -78,7 +78,7 @@ impl ChangeKind {
         matches!(self, ChangeKind::LeftOut | ChangeKind::New)
     }
 
-    /// `None` as an argument: the target does not have the clause.
+    /// An argument is `None` if the target does not have the clause.
     fn of(old: Option<&ClauseResult>, new: Option<&ClauseResult>) -> Option<Self> {
         let violated = |outcome: &Outcome| matches!(outcome.verdict, Verdict::Fail | Verdict::Flaky);
         let checked = |outcome: &Outcome| {
@@ -205,7 +205,8 @@ pub struct Comparison<'a> {
     pub still_broken: usize,
 }
 
-/// Minimum factor and difference. Load alone can make a case 1.5 times as long.
+/// A changed duration is listed if it differs by at least this factor and this difference. Load alone can
+/// make a case 1.5 times as long.
 const NOTABLE: (f64, Duration) = (1.5, Duration::from_secs(1));
 
 const DURATIONS: usize = 20;
@@ -269,7 +270,7 @@ impl Comparison<'_> {
         Self { figures, ..self }
     }
 
-    /// Whether a listed figure got worse. It decides no clause, so [`Comparison::exit`] ignores it.
+    /// Whether a listed figure got worse. Figures decide no clause, so [`Comparison::exit`] ignores them.
     pub fn has_worse_figures(&self) -> bool {
         self.figures.iter().any(ChangedFigure::is_worse)
     }
@@ -291,7 +292,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Known deviations that started or ended do not count, because some are intermittent.
+    /// Whether no verdict changed. Known deviations that started or ended do not count, because some are
+    /// intermittent.
     pub fn is_same(&self) -> bool {
         let is_intermittent =
             |kind| matches!(kind, ChangeKind::DeviationStarted | ChangeKind::DeviationEnded);
@@ -317,14 +319,16 @@ impl Comparison<'_> {
         }
     }
 
-    /// By kind of change, worst first, without those that are only [counted](Self::counted).
+    /// The changed clauses by kind of change, worst first, without the kinds that are only
+    /// [counted](Self::counted).
     pub fn listed(&self) -> Vec<(ChangeKind, Vec<&ChangedClause<'_>>)> {
         let listed =
             ChangeKind::ALL.into_iter().filter(|kind| !kind.is_counted()).map(|kind| (kind, self.of(kind)));
         listed.filter(|(_, changed)| !changed.is_empty()).collect()
     }
 
-    /// Clauses that only one report checks, by target, joined to ranges because a new backend has many.
+    /// The clauses that only one report checks, by target. Consecutive ids are joined to ranges, because a
+    /// new backend has many clauses.
     pub fn counted(&self) -> Vec<(ChangeKind, Vec<(String, String)>)> {
         let counted = ChangeKind::ALL.into_iter().filter(|kind| kind.is_counted());
         let counted = counted.map(|kind| (kind, by_target(&self.of(kind))));
@@ -351,7 +355,8 @@ fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-/// The newer list in its order, then items only in the older list.
+/// Pairs the items of two lists by key. The newer list comes first, in its order, followed by the items that
+/// are only in the older list.
 fn pairs<'a, T>(
     old: &'a [T],
     new: &'a [T],
@@ -364,7 +369,8 @@ fn pairs<'a, T>(
     both.chain(only_old).collect()
 }
 
-/// The clause from which this one was split, if it passed. A failed one does not show which part failed.
+/// Returns the older result of the clause from which `part` was split, if that clause passed. A failed clause
+/// does not show which part failed.
 fn whole<'a>(old: &'a [ClauseResult], part: &ClauseResult) -> Option<&'a ClauseResult> {
     let parent = |id: &str| clause(id).and_then(|known| known.split_from);
     let mut parents = std::iter::successors(parent(&part.id), |id| parent(id));

@@ -8,7 +8,7 @@ use super::{CaseResult, TargetReport};
 /// Percentage of the older figure. Two runs on one machine differ by less.
 pub(super) const DEFAULT_PERCENT: u32 = 20;
 
-/// They describe the load and not how it was handled.
+/// Figures that describe the load and not how it was handled.
 const SIZES: [&str; 6] = ["pods", "podGangs", "sets", "recordedVersions", "gangsNeeded", "preemptors"];
 
 /// A figure of a load test that changed.
@@ -27,7 +27,7 @@ pub struct ChangedFigure {
 }
 
 impl ChangedFigure {
-    /// More pods (per second) are better, and less of everything else.
+    /// Whether the figure got worse. More pods (per second) are better; of everything else, less is better.
     pub fn is_worse(&self) -> bool {
         let is_better_if_more = self.name.ends_with("PerSecond") || self.name.ends_with("Bound");
         self.new.is_none_or(|new| (new > self.old) != is_better_if_more)
@@ -47,7 +47,7 @@ pub(super) fn case_before<'a>(old: &'a TargetReport, case: &CaseResult) -> Optio
     })
 }
 
-/// The numbers that changed by more than this percentage of the older one, or that the newer run lacks.
+/// Returns the figures that changed by more than `percent` of the older value, or that the newer run lacks.
 pub(super) fn changed_figures(
     title: &str,
     old: &TargetReport,

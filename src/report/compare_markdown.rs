@@ -1,4 +1,4 @@
-//! Regressions first, then improvements, then other differences.
+//! Renders a comparison as Markdown: regressions first, then improvements, then other differences.
 
 use std::fmt::{self, Write};
 

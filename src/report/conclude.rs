@@ -1,7 +1,7 @@
 //! Concludes the clauses of a target from the judgements of its cases.
 //!
 //! The functions are pure, because `verify` concludes again and compares. A check gives each violation a
-//! word; the code in the report is the clause with this word.
+//! word. The code in the report is the clause and this word, such as `AON-02/bound-in-part`.
 
 use conformance_contract::clauses::{Clause, Feature, Level};
 use conformance_contract::verdict::{Outcome, Verdict};
@@ -19,7 +19,8 @@ impl CaseResult {
             .unwrap_or_else(|| Outcome::not_run("the case judged no clause"))
     }
 
-    /// The same outcome for all clauses before the case ran: filtered out, unsupported, or without a cluster.
+    /// A case that did not run. All its clauses have the same outcome: filtered out, unsupported, or without
+    /// a cluster.
     pub fn without_running<T: Into<String>>(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -104,7 +105,7 @@ impl ClauseResult {
         }
     }
 
-    /// All but the violations follow from the cases.
+    /// Concludes the result of the clause from the cases, except for the violations.
     pub(super) fn decided_by(&self, features: &Features, cases: &[CaseResult]) -> Self {
         let missing = self.feature.and_then(|feature| features.missing(feature));
         let is_concluded = declared::is_concluded(&self.id) && missing.is_none();
@@ -147,7 +148,7 @@ impl ClauseResult {
         self.level == Level::Recommended
     }
 
-    /// All backends must satisfy it, or all that declare gang scheduling.
+    /// Whether the clause is required of all backends, or of all that declare gang scheduling.
     pub(super) fn is_core(&self) -> bool {
         !self.is_recommended() && matches!(self.feature, None | Some(Feature::GangScheduling))
     }
@@ -201,7 +202,7 @@ impl TargetReport {
         self.conclude_clauses(promised, cases)
     }
 
-    /// As it was before [`Self::conclude`].
+    /// Returns the case with its violations, as it was before [`Self::conclude`] moved them to the clauses.
     pub(super) fn with_violations(&self, case: &CaseResult) -> CaseResult {
         let mut observed = case.clone();
         for judgement in &mut observed.clauses {
@@ -213,7 +214,7 @@ impl TargetReport {
         observed
     }
 
-    /// Only the requirements are taken from `promised`.
+    /// Concludes the clauses from the cases. Only the texts of the clauses are taken from `promised`.
     pub(super) fn conclude_clauses(
         mut self,
         promised: Vec<ClauseResult>,

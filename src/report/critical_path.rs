@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Seconds;
 
-/// In the text.
+/// The number of cases in the text.
 const LONGEST: usize = 5;
 
-/// The case that ended last, before it the case that left its place on the control plane to it, and so on. The
-/// first case is first.
+/// The chain of cases that ended with the last case. Each case started when the one before it left its place
+/// on the control plane. The first case is first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CriticalPath(pub Vec<CriticalStep>);
 

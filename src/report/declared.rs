@@ -1,19 +1,19 @@
-//! EXT-03, which no case checks: an external scheduler has the features that it declares.
+//! Concludes EXT-03, which no case checks: an external scheduler has the features that it declares.
 //!
-//! It is concluded from the judgements of other clauses: those of the group that its entry names
+//! The evidence is the judgements of other clauses: those of the group that EXT-03 names in `rests_on`
 //! (all-or-nothing), and those of every declared feature. The worst outcome counts. The cases contain all the
-//! evidence, so documents verify and shards merge as for other clauses.
+//! evidence, so reports can be verified and merged as for other clauses.
 //!
 //! Some core clauses are announced as not run, for example if the harness would have to stop a scheduler that
-//! it did not start. They do not count if other core clauses were checked. Clauses of a declared feature
-//! always count, because a declaration needs evidence.
+//! it did not start. Such clauses do not count if other core clauses were checked. Clauses of a declared
+//! feature always count, because a declaration needs evidence.
 
 use conformance_contract::clauses::{Feature, clause};
 use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::{Features, Judgement};
 
-/// Whether `concluded` is concluded from the clause `id`, among others.
+/// Whether the clause `id` is evidence for the clause `concluded`.
 pub(super) fn is_evidence(concluded: &str, id: &str, features: &Features) -> bool {
     let group_id = clause(concluded).and_then(|concluded| concluded.rests_on);
     let (Some(group_id), Some(clause)) = (group_id, clause(id)) else { return false };

@@ -1,5 +1,5 @@
 //! The evidence file: the features that an operator declares, which of them a run showed, and all versions.
-//! It follows from a report, so anyone who has the report can check it.
+//! The file follows from a report, so anyone who has the report can check it.
 
 use std::path::Path;
 
@@ -91,14 +91,14 @@ pub struct TargetEvidence {
 pub enum EvidenceError {
     /// The report is incomplete.
     #[error(
-        "an incomplete report is no evidence ({0}): run it again, or merge it with a report that has the rest"
+        "an incomplete report is not evidence ({0}): run the suite again, or merge the report with one that has the remaining cases"
     )]
     Incomplete(String),
     /// The report was edited by hand.
     #[error(transparent)]
     HandEdited(#[from] HandEdited),
     /// The evidence does not follow from the report. Names the fields that differ.
-    #[error("the evidence is not that of this report: {} differ; `report evidence REPORT` writes it again", .0.join(", "))]
+    #[error("the evidence does not follow from this report: {} differ; write it again with `report evidence REPORT`", .0.join(", "))]
     Differs(Vec<String>),
     /// A file cannot be read or written.
     #[error(transparent)]
@@ -167,7 +167,7 @@ impl TargetEvidence {
     }
 }
 
-/// Of the document as compact JSON.
+/// Returns the SHA-256 of the document as compact JSON.
 pub(super) fn digest(document: &impl Serialize) -> Result<String, StoreError> {
     let text = serde_json::to_vec(document)
         .map_err(|error| StoreError::Render { file: "report.json", message: error.to_string() })?;
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn an_incomplete_or_edited_report_is_no_evidence() {
         let error = Evidence::of(&fixture::interrupted()).unwrap_err().to_string();
-        assert!(error.contains("an incomplete report is no evidence"), "{error}");
+        assert!(error.contains("an incomplete report is not evidence"), "{error}");
         let mut report = fixture::report();
         report.targets[0].clauses.clear();
         assert!(matches!(Evidence::of(&report), Err(EvidenceError::HandEdited(_))));

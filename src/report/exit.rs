@@ -49,8 +49,8 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
-/// The exit code for the outcomes of clauses. Unsupported, known deviations and announced not-run clauses
-/// change nothing. A run without outcomes is inconclusive.
+/// The exit code for the outcomes of clauses. Unsupported clauses, known deviations and announced not-run
+/// clauses change nothing. A run without outcomes is inconclusive.
 pub fn exit_code<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Exit {
     let exit = |outcome: &Outcome| match outcome.verdict {
         Verdict::Fail | Verdict::Flaky => Exit::NotConformant,

@@ -66,7 +66,8 @@ impl TargetReport {
         Feature::ALL.into_iter().filter_map(|feature| self.evidence_of(feature)).collect()
     }
 
-    /// Violated clauses decide before undecided ones, and these before passed ones.
+    /// Decides by the violated clauses; if there are none, by the undecided ones; otherwise by the passed
+    /// ones.
     fn evidence_of(&self, feature: Feature) -> Option<FeatureEvidence> {
         if !self.features.supported.contains(&feature) {
             return self.probed(feature);

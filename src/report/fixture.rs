@@ -12,7 +12,7 @@ use super::{
     Judgement, PeakMemory, Provider, Report, Seconds, Settings, TargetReport, Timings, UnsupportedFeature,
 };
 
-/// It covers every verdict, tier, level, kind of source and backend.
+/// Clauses of every verdict, tier, level, kind of source and backend.
 const CONTRACT: [&str; 15] = [
     "ADM-01", "AON-01", "AON-02", "AON-08", "AON-10", "TOPO-01", "TOPO-08", "DEL-05", "DEL-06", "DEL-07",
     "KAI-01", "KUBE-01", "VOL-01", "KOORD-01", "EXT-01",

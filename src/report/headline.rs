@@ -7,7 +7,7 @@ use conformance_contract::verdict::Verdict;
 
 use super::{ClauseResult, Provider, Report, TargetReport};
 
-/// What [`Display`](fmt::Display) writes as one line about a target.
+/// The result of a target, which [`Display`](fmt::Display) writes as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// The result over the required clauses.

@@ -79,7 +79,7 @@ impl Element {
     }
 }
 
-/// By the schema.
+/// What the schema allows in an element.
 struct Allowed {
     required: &'static [&'static str],
     optional: &'static [&'static str],

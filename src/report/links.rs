@@ -1,7 +1,7 @@
 //! Addresses of clauses. If an address was set at build time, links lead to the published page of the
 //! clause's group, otherwise to the clause in the report's own page.
 
-/// Such as `https://example.com/grove-conformance/contract`.
+/// The address of the published contract, such as `https://example.com/grove-conformance/contract`.
 const PUBLISHED: Option<&str> = option_env!("GROVE_CONFORMANCE_CONTRACT_URL");
 
 /// The address of a clause's published page, if this build has one.
@@ -9,7 +9,7 @@ pub fn published(clause: &str) -> Option<String> {
     PUBLISHED.and_then(|folder| page_below(folder, clause))
 }
 
-/// The other files of the report are in the same folder.
+/// A Markdown link to a clause. `report.html` is in the same folder as the file with the link.
 pub(super) fn clause_link(clause: &str) -> String {
     let address = published(clause).unwrap_or_else(|| format!("report.html#{clause}"));
     format!("[{clause}]({address})")

@@ -1,7 +1,8 @@
-//! Shards without a report. Their cases are not run, with a reason, and the merged report is incomplete.
+//! Shards without a report. Their cases count as not run, with a reason, and the merged report is incomplete.
 //!
-//! The report of a shard lists the cases of other shards as such. A merge replaces these entries by those of
-//! reports with more information. An entry that remains after the merge belongs to a lost shard.
+//! The report of a shard lists the cases of other shards as cases that it does not hold. A merge replaces
+//! these entries by those of reports with more information. An entry that remains after the merge belongs to
+//! a lost shard.
 
 use conformance_contract::verdict::Outcome;
 

@@ -48,7 +48,10 @@ fn write_head(out: &mut String, report: &Report) -> fmt::Result {
         writeln!(out, "**{}.**", escaped(&incomplete))?;
     }
     if operator.cluster_admin {
-        writeln!(out, "The operator ran as cluster-admin: what its own roles lack was not found out.")?;
+        writeln!(
+            out,
+            "The operator ran as cluster-admin: permissions that its own roles lack were not detected."
+        )?;
     }
     if operator.reference {
         let own = "The operator is this project's reference operator: its results are not Grove's.";
@@ -76,7 +79,10 @@ fn write_summary(out: &mut String, report: &Report) -> fmt::Result {
         let headline = target.headline(&report.providers()).to_string();
         write_row(out, [target.title(), target.scheduler(), headline].into_iter().chain(cells))?;
     }
-    writeln!(out, "\nClauses kept of clauses owed; what is unsupported is not owed. {CLASSES}\n")?;
+    writeln!(
+        out,
+        "\n`kept/owed`: clauses that pass, of those that apply. Unsupported clauses do not apply. {CLASSES}\n"
+    )?;
     write_row(out, ["kept/owed".to_owned()].into_iter().chain(heads(report)))?;
     write_rule(out, 1 + report.targets.len())?;
     for (name, counts) in overview::counts(report) {
@@ -195,7 +201,7 @@ fn write_excepted(out: &mut String, report: &Report) -> fmt::Result {
     if cases().all(|(_, case)| case.excepted_writes.is_empty()) {
         return Ok(());
     }
-    writeln!(out, "\n## Writes at rest that do not count\n")?;
+    writeln!(out, "\n## Idle writes that do not count\n")?;
     write_row(out, ["case", "target", "writer", "object", "writes"])?;
     write_rule(out, 5)?;
     for (target, case) in cases() {
@@ -279,7 +285,7 @@ pub(super) fn write_rule(out: &mut String, columns: usize) -> fmt::Result {
     writeln!(out, "{}|", "|---".repeat(columns))
 }
 
-/// On one line and without HTML outside of `code`, because reasons quote webhooks and schedulers.
+/// Escapes a text to one line without HTML outside of `code`, because reasons quote webhooks and schedulers.
 pub(super) fn escaped(text: &str) -> String {
     let line = text.replace(['\n', '\r'], " ");
     let parts = line.split('`').enumerate().map(|(part, text)| match part % 2 {

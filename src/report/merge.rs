@@ -12,8 +12,8 @@
 //! - Verdicts of clauses are concluded again from the merged cases, so the merged document verifies. This
 //!   does not need the contract, because a document lists every clause with its requirement.
 //! - Build, total and processor times are sums over the machines. The time to a ready cluster, peak memory,
-//!   timeout scale and concurrency are maxima, and the date is the latest. No artifacts are copied: their
-//!   paths are relative to the merged report.
+//!   timeout scale and concurrency are maxima, and the date is the latest. Artifacts are not copied: their
+//!   paths become relative to the merged report.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -56,7 +56,9 @@ pub enum MergeError {
         found: String,
     },
     /// Two documents contain the same case with the same provider.
-    #[error("{files} both hold {case} on {target}, and a verdict is not to be chosen")]
+    #[error(
+        "{files} both ran {case} on {target} with the same provider, so their verdicts may differ: merge only one of them"
+    )]
     RanTwice {
         /// The files.
         files: FilePair,
@@ -173,7 +175,7 @@ fn timings(sources: &[MergeInput]) -> Timings {
     }
 }
 
-/// Except that of the first document.
+/// Returns all distinct providers except that of the first document.
 fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     let mut known: Vec<&Provider> = Vec::new();
     for provider in sources.iter().flat_map(|source| source.report.providers()) {
@@ -184,7 +186,8 @@ fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     known.into_iter().skip(1).cloned().collect()
 }
 
-/// In the order of the documents. Clusters can have several programs of one name.
+/// Returns all distinct components, in the order of the documents. Clusters can have several programs of one
+/// name.
 fn components(sources: &[MergeInput]) -> Vec<Component> {
     let mut known: Vec<&Component> = Vec::new();
     for component in sources.iter().flat_map(|source| &source.report.components) {
@@ -280,7 +283,8 @@ fn target(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Optio
     Ok(Some(merged.conclude_clauses(clauses, cases(parts, has_several_providers)?)))
 }
 
-/// Keeps a feature gate in `declared` only if no document could take it from the API.
+/// Keeps a feature gate in `declared` only if every document lists it there. A document does not list a gate
+/// that a passed clause has proven.
 fn features(parts: &[TargetPart<'_>], mut features: Features) -> Features {
     features.declared.retain(|gate| parts.iter().all(|part| part.target.features.declared.contains(gate)));
     features
@@ -323,7 +327,7 @@ fn cases(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Vec<Ca
     Ok(taken.collect())
 }
 
-/// Least first.
+/// How much a document knows about a case, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Knowledge {
     LeftOut,
@@ -353,7 +357,7 @@ impl<'a> TargetPart<'a> {
         case.provider.as_deref().unwrap_or(&self.source.report.provider.name)
     }
 
-    /// With artifacts relative to the merged report.
+    /// Returns the case with its violations, and with artifacts relative to the merged report.
     fn taken(&self, case: &CaseResult) -> CaseResult {
         let mut taken = self.target.with_violations(case);
         let folder = |inner: &String| self.source.folder.join(inner).display().to_string();

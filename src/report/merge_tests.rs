@@ -100,11 +100,8 @@ fn a_case_that_ran_twice_is_refused() {
     let whole = fixture::report();
     let twice = [source("a/report.yaml", whole.clone()), shard_report(&whole, "2/2")];
     let error = refused(&twice);
-    assert!(error.starts_with("a/report.yaml and shard-2-of-2/report.yaml both hold "), "{error}");
-    assert!(
-        error.contains(" on default-scheduler (PodGroup scope), and a verdict is not to be chosen"),
-        "{error}"
-    );
+    assert!(error.starts_with("a/report.yaml and shard-2-of-2/report.yaml both ran "), "{error}");
+    assert!(error.contains(" on default-scheduler (PodGroup scope) with the same provider"), "{error}");
 }
 
 #[rstest]
@@ -250,7 +247,7 @@ fn kind() -> MergeInput {
     kind
 }
 
-/// It has the older operator in addition to the newer one.
+/// A run with an upgrade, which has the older operator in addition to the newer one.
 fn upgrade() -> MergeInput {
     let mut upgrade = run("local", &[Environment::Upgrade]);
     upgrade.file = "upgrade/report.yaml".into();
@@ -321,7 +318,8 @@ fn a_failure_with_one_provider_fails_and_names_the_provider() {
 #[test]
 fn two_runs_of_a_case_with_one_provider_are_refused() {
     let error = refused(&[local(), kind(), local()]);
-    let wanted = "local/report.yaml and local/report.yaml both hold every/any on volcano, and a verdict is not to be chosen";
+    let wanted = "local/report.yaml and local/report.yaml both ran every/any on volcano with the same provider, so \
+                  their verdicts may differ: merge only one of them";
     assert_eq!(error, wanted);
 }
 

@@ -1,4 +1,4 @@
-/// The reason of a clause that depends on the clause `violated`.
+/// The reason of a clause that is not run because it depends on the violated clause `violated`.
 pub fn precondition_failed(violated: &str, message: &str) -> String {
     format!("precondition failed, {violated} is violated: {message}")
 }

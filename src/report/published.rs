@@ -1,4 +1,4 @@
-//! The tables of `results/README.md` and README.md, from the compact reports in `results/`.
+//! Generates the tables of `results/README.md` and README.md from the compact reports in `results/`.
 //!
 //! Each operator has tables of its own under a heading with its name. A row is a target of one report, and a
 //! column an [`Area`] of the contract. A test compares both pages with the reports byte for byte.
@@ -22,7 +22,7 @@ pub struct Published {
     pub report: CompactReport,
 }
 
-/// Of README.md, around the generated part.
+/// The marks around the generated part of README.md.
 const BEGIN: &str = "<!-- begin results: `grove-conformance report results` writes this part -->\n";
 const END: &str = "<!-- end results -->\n";
 
@@ -34,7 +34,7 @@ What schedulers and operators do, by part of the [contract](../docs/contract/REA
 [CONTRIBUTING.md](CONTRIBUTING.md) explains how to make, check and contribute a report.
 ";
 
-/// Relative to the page.
+/// Paths relative to the page that has the tables.
 struct Folders {
     results: &'static str,
     docs: &'static str,
@@ -43,7 +43,7 @@ struct Folders {
 const IN_RESULTS: Folders = Folders { results: "", docs: "../docs/" };
 const IN_README: Folders = Folders { results: "results/", docs: "docs/" };
 
-/// In a cell, after the passed clauses.
+/// The verdicts that a cell counts after the passed clauses.
 const SHOWN: [(Verdict, &str); 5] = [
     (Verdict::Fail, "fail"),
     (Verdict::Flaky, "flaky"),
@@ -115,7 +115,7 @@ fn legend(folders: &Folders) -> String {
     .join("\n")
 }
 
-/// The reference operator first, then the others by name.
+/// Groups the reports by operator: the reference operator first, then the others by name.
 fn by_operator(published: &[Published]) -> Vec<(String, Vec<&Published>)> {
     let mut operators: BTreeMap<(bool, String), Vec<&Published>> = BTreeMap::new();
     for one in published {
@@ -134,7 +134,7 @@ fn heading(operator: &Implementation) -> String {
     }
 }
 
-/// By scheduler, each with its report.
+/// Returns the targets in the order of their schedulers, each with its report.
 fn targets<'a>(reports: &[&'a Published]) -> Vec<(&'a Published, &'a CompactTarget)> {
     let mut found: Vec<(&'a Published, &'a CompactTarget)> = Vec::new();
     for &one in reports {
@@ -228,7 +228,7 @@ fn verdicts(target: &CompactTarget, level: Level) -> Vec<(&str, Verdict)> {
     of_level.map(|(id, verdict)| (id.as_str(), *verdict)).collect()
 }
 
-/// Such as `38/41, 2 fail, 1 not run`. `–` if no clause applies.
+/// The content of a cell, such as `38/41, 2 fail, 1 not run`. `–` if no clause applies.
 fn tally(verdicts: &[Verdict]) -> String {
     let count = |verdict: Verdict| verdicts.iter().filter(|found| **found == verdict).count();
     let applicable = verdicts.len() - count(Verdict::Unsupported);
@@ -245,7 +245,7 @@ fn tally(verdicts: &[Verdict]) -> String {
     text
 }
 
-/// It is marked if it is not the current one.
+/// The contract's version, marked if it is not the current one.
 fn contract(version: &str) -> String {
     let parsed = |text: &str| -> Vec<u64> { text.split('.').map_while(|part| part.parse().ok()).collect() };
     match parsed(version).cmp(&parsed(VERSION)) {
@@ -268,7 +268,7 @@ fn short(commit: &str) -> &str {
     commit.get(..8).unwrap_or(commit)
 }
 
-/// A clause that the current contract does not have has no page.
+/// A link to the clause's page. A clause that the current contract does not have has no page.
 fn clause_link(id: &str) -> String {
     if clause(id).is_none() {
         return id.to_owned();

@@ -43,7 +43,7 @@ struct Ended {
 pub struct ResultsFile {
     path: PathBuf,
     file: File,
-    /// Of all complete lines, in bytes.
+    /// Length of all complete lines, in bytes.
     length: u64,
 }
 
@@ -64,7 +64,7 @@ impl ResultsFile {
         self.write(&Line::Run(Box::new(report.clone())))
     }
 
-    /// Writes the result of a case. The lines before stay readable if this fails.
+    /// Writes the result of a case. If this fails, the earlier lines stay readable.
     pub fn write_case(&mut self, target: String, result: &CaseResult) -> Result<(), StoreError> {
         let violated = result.clauses.iter().filter(|judgement| !judgement.violations.is_empty());
         let violations =

@@ -42,7 +42,7 @@ pub enum StoreError {
         message: String,
     },
     /// The report exceeds a size limit.
-    #[error("{}: the report alone has {size} bytes, and {limit} bytes is the limit", .path.display())]
+    #[error("{}: the report alone has {size} bytes, want at most {limit}", .path.display())]
     TooLarge {
         /// Folder of the report.
         path: PathBuf,
@@ -126,7 +126,7 @@ pub fn read(path: &Path) -> Result<Report, StoreError> {
         .map_err(|error| StoreError::Malformed { path: path.to_owned(), message: error.to_string() })
 }
 
-/// JSON to a `.json` file, otherwise YAML.
+/// Writes a document as JSON to a `.json` file, otherwise as YAML.
 pub(super) fn write_document(path: &Path, document: &impl Serialize) -> Result<(), StoreError> {
     let render = |message| StoreError::Render { file: "the document", message };
     let text = match is_json(path) {
@@ -157,7 +157,7 @@ impl Default for Head {
 }
 
 impl Head {
-    /// Only if the document has the expected kind and this version.
+    /// Parses the document if it has the expected kind and this version.
     fn document<T: DeserializeOwned>(
         self,
         path: &Path,

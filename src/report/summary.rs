@@ -1,5 +1,5 @@
-//! Counts of clauses by verdict: by the backends that must satisfy them, by their source, and by what their
-//! verdict depends on. The functions are pure, so that `verify` can count again.
+//! Counts clauses by verdict, for each level, source and class. The functions are pure, so that `verify` can
+//! count again.
 
 use std::fmt;
 use std::ops::Add;
@@ -103,7 +103,8 @@ impl Counts {
         Verdict::ALL.into_iter().map(|verdict| self.of(verdict)).sum()
     }
 
-    /// Such as `40/41`. Unsupported clauses do not apply. `-` if there are none.
+    /// The passed clauses of the applicable ones, such as `40/41`. Unsupported clauses do not apply. `-` if
+    /// no clause applies.
     pub(super) fn passed_of_applicable(self) -> String {
         match self.total() - self.unsupported {
             0 => "-".to_owned(),

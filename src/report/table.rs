@@ -175,11 +175,10 @@ impl Table {
         for (name, kept) in &self.counts {
             text += &row(std::iter::once(format!("{name}, kept/owed")).chain(kept.iter().cloned()).collect());
         }
-        text +=
-            "\nA feature is *shown* if the clauses that are owed with it hold; `–`: it is not promised.\n";
+        text += "\nA feature is *shown* if its applicable clauses hold. `–`: the feature is not declared.\n";
         if !self.superseded.is_empty() {
             text += &format!(
-                "\nLeft out, because a later report is about the same: {}.\n",
+                "\nLeft out, because later reports have the same columns: {}.\n",
                 self.superseded.join(", ")
             );
         }

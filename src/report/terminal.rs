@@ -145,7 +145,7 @@ fn heads(report: &Report) -> impl Iterator<Item = String> {
     report.targets.iter().map(|target| target.head().join("\n"))
 }
 
-/// One space between columns. A head may have several lines, a row has one.
+/// Aligns the columns, with one space between them. A head may have several lines, a row has one.
 fn aligned(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(head).add_rows(rows);
@@ -183,7 +183,7 @@ fn write_violated(out: &mut String, ListedViolation { target, clause }: &ListedV
     writeln!(out)
 }
 
-/// Each reason once, the most important first, with all its clauses.
+/// Writes each reason once, the most important first, with all its clauses.
 fn write_reasons(out: &mut String, report: &Report, verdicts: &[Verdict]) -> fmt::Result {
     let reasons = reasons(report, verdicts);
     for reason in &reasons {

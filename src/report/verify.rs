@@ -2,7 +2,7 @@
 //!
 //! A report is evidence only if no verdict was changed by hand. Everything that follows from the cases is
 //! derived again and compared. The text of clauses is compared with the contract if the version is the same.
-//! The judgements of cases follow from the recorded history: `replay` checks them again.
+//! Only `replay` checks the judgements of cases, because they follow from the recorded history.
 
 use std::collections::BTreeSet;
 
