@@ -1,4 +1,4 @@
-//! `output.accept`: deviations that a maintainer accepts.
+//! Reads the file of `output.accept`, the deviations that a maintainer accepts, and applies it to a report.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(crate) fn read(file: Option<&Path>) -> Result<Option<AcceptedDeviations>, Fa
     Ok(Some(accepted))
 }
 
-/// Prints those that did not occur.
+/// Turns accepted failures into known deviations. Prints the entries that did not occur.
 pub(crate) fn apply(accepted: Option<&AcceptedDeviations>, report: Report) -> Report {
     let Some(accepted) = accepted else { return report };
     let (report, unused) = report.accepting(accepted);

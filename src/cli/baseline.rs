@@ -49,7 +49,8 @@ fn names(features: &[conformance_contract::clauses::Feature]) -> String {
     names.join(", ")
 }
 
-/// A clause also got worse if only the baseline decided it, or if only this run decided it and it fails.
+/// Compares the run with the baseline and prints each changed clause. A clause also got worse if only the
+/// baseline decided it, or if only this run decided it and it fails.
 pub(crate) fn compare_with(file: &Path, report: &Report) -> Result<Exit, Failure> {
     let (baseline, _) = opened(file)?;
     let comparison = compare(&baseline, report);

@@ -1,5 +1,3 @@
-//! The words that name cases.
-
 use conformance_contract::clauses::CLAUSES;
 use conformance_driver::case::Case;
 use conformance_run::suites;
@@ -7,12 +5,12 @@ use glob::Pattern;
 
 use super::{Failure, unknown};
 
-/// A word that names cases, such as `aon/one-pod-short`, `aon`, `topo/*`, `AON-02` or `AON-*`. A clause
-/// stands for the cases that judge it.
+/// A word that selects cases, such as `aon/one-pod-short`, `aon`, `topo/*`, `AON-02` or `AON-*`. The id of a
+/// clause selects the cases that judge it.
 #[derive(Debug, Clone)]
 pub(crate) struct CaseFilter {
     word: String,
-    /// `None` if the word is no glob.
+    /// `None` if the word is not a glob.
     pattern: Option<Pattern>,
 }
 
@@ -53,7 +51,8 @@ impl CaseFilter {
     }
 }
 
-/// Only ids of clauses have capital letters.
+/// Suggests the closest clause for a word that starts with a capital letter, because only ids of clauses do.
+/// Otherwise suggests the closest case.
 fn unknown_word(word: &str) -> Failure {
     if !word.starts_with(|letter: char| letter.is_ascii_uppercase()) {
         return unknown::case(word);
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case("aon/fits-whole", r#"unknown case "aon/fits-whole": it is called "aon/exact-fit-bound" now"#)]
+    #[case("aon/fits-whole", r#"unknown case "aon/fits-whole": it is now called "aon/exact-fit-bound""#)]
     #[case("aon/one-pod-shrt", r#"unknown case "aon/one-pod-shrt"; did you mean "aon/one-pod-short"?"#)]
     #[case("COEX-3", r#"unknown clause "COEX-3"; did you mean "COEX-03"?"#)]
     #[case("tpo/*", r#""tpo/*" matches no case and no clause"#)]

@@ -43,7 +43,7 @@ pub(crate) async fn clean(args: &CleanArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// If an object cannot be removed, the others still are, and the first error is returned.
+/// Removes every object that can be removed, and returns the first error.
 async fn clean_cluster(
     kubeconfig: KubeconfigSource,
     run: Option<&str>,

@@ -99,7 +99,7 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
         select::nodes(nodes)?;
     }
     let console = Console::default();
-    // The supervisor uses the same programs. They are built here, because its progress is not visible.
+    // Build the supervisor's programs here, because the supervisor's progress is not visible.
     let given = ProgramRequest { offline: args.offline, ..ProgramRequest::of(&args.programs)? };
     let spec = spec(args, &given, &console).await?;
     programs(&given, &spec, &console).await?;
@@ -164,7 +164,9 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
 
 async fn spec(args: &CreateArgs, given: &ProgramRequest, console: &Console) -> Result<ClusterSpec, Failure> {
     if let Some((name, _)) = given.charts.first() {
-        return Err(Failure::Usage(format!("--component {name}=chart:REF: local schedulers are processes")));
+        return Err(Failure::Usage(format!(
+            "--component {name}=chart:REF: local schedulers are processes; omit it"
+        )));
     }
     let mut targets = select::targets_on(args.kubernetes, &args.backend, None)?;
     let source = OperatorSource::of(args.operator.as_deref());
@@ -182,7 +184,7 @@ async fn spec(args: &CreateArgs, given: &ProgramRequest, console: &Console) -> R
     Ok(ClusterSpec { has_controller, operator, ..spec })
 }
 
-/// Does nothing if `pid` is `None`.
+/// Stops the supervisor when dropped, unless `pid` is `None`.
 struct StopSupervisor {
     pid: Option<u32>,
 }
@@ -196,7 +198,7 @@ impl Drop for StopSupervisor {
     }
 }
 
-/// Owns a cluster until a signal ends this process. The end of a component is an error.
+/// Owns a cluster until a signal ends this process. Returns an error if a component ends.
 pub(crate) async fn supervise(args: &CreateArgs) -> Result<Exit, Failure> {
     // Handle SIGHUP, so that the supervisor survives when the terminal of `create` is closed.
     let hangup = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup());

@@ -17,7 +17,9 @@ use super::{Failure, given};
 pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
     let programs = ProgramRequest::of(&args.programs)?;
     if let Some(word) = programs.config_words().first() {
-        return Err(Failure::Usage(format!("--scheduler-config {word}: components are built without one")));
+        return Err(Failure::Usage(format!(
+            "--scheduler-config {word}: components are built without a configuration; omit it"
+        )));
     }
     let files = programs.files.iter().cloned();
     let overrides: Overrides = files.map(|(name, path)| (name, Replacement::File(path))).collect();
@@ -55,12 +57,13 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
         ComponentsVerb::Fetch { to } => {
             if let Some((name, source)) = args.programs.given.first() {
                 return Err(Failure::Usage(format!(
-                    "--component {name}={source}: dev components fetch copies pinned programs, omit it"
+                    "--component {name}={source}: dev components fetch copies pinned programs; omit it"
                 )));
             }
             if !others.is_empty() {
                 return Err(Failure::Usage(
-                    "dev components fetch copies pinned programs, not previews".into(),
+                    "dev components fetch copies pinned programs, not previews; pass another --kubernetes"
+                        .into(),
                 ));
             }
             copy(args.kubernetes, to, &console).await?;

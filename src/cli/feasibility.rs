@@ -1,6 +1,5 @@
-//! `dev feasibility`: compares the check whether a workload fits its nodes with a scheduler, on generated
-//! pairs of a manifest and nodes near the limit. Every disagreement is a defect of the check or of the
-//! scheduler.
+//! `dev feasibility`: compares the feasibility check with a scheduler, on generated pairs of a manifest and
+//! nodes near the limit. Every disagreement is a defect of the check or of the scheduler.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +17,7 @@ use super::args::FeasibilityArgs;
 use super::request::Request;
 use super::{Failure, output, run};
 
-/// For the manifests and nodes of disagreements.
+/// Folder for the manifests and nodes of disagreements.
 const FOLDER: &str = "disagreements";
 
 pub(crate) async fn feasibility(
@@ -45,21 +44,22 @@ pub(crate) async fn feasibility(
     Ok(if found.is_empty() { exit } else { exit.max(Exit::NotConformant) })
 }
 
-/// The reasons by id. The check may disagree with a scheduler or with the draw.
+/// Returns the disagreements by the id of the pair. The check may disagree with a scheduler, or with whether
+/// the pair was generated to fit.
 fn disagreements<'a>(pairs: &'a [Judged], targets: &[TargetReport]) -> BTreeMap<&'a str, Vec<String>> {
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for pair in pairs {
         let (drawn, says) = (word(pair.pair.fits), said(&pair.feasibility));
         let mut reasons = Vec::new();
         if !pair.is_as_drawn() {
-            reasons.push(format!("it was drawn {drawn}, and {says}"));
+            reasons.push(format!("it was generated {drawn}, but {says}"));
         }
         for target in targets {
             let failed = |verdict: Verdict| matches!(verdict, Verdict::Fail | Verdict::Flaky);
             let mut of_pair = target.cases.iter().filter(|result| result.id == pair.id);
             if let Some(result) = of_pair.find(|result| failed(result.outcome.verdict)) {
                 let reason = result.outcome.reason().unwrap_or_default();
-                reasons.push(format!("{says}, and on {}: {reason}", target.title()));
+                reasons.push(format!("{says}, but on {}: {reason}", target.title()));
             }
         }
         if !reasons.is_empty() {
@@ -84,7 +84,7 @@ fn said(feasibility: &Feasibility) -> String {
     }
 }
 
-/// As `workload FILE --nodes FILE` reads them. Returns their folder.
+/// Writes the manifest and the nodes of a pair for `workload FILE --nodes FILE`, and returns their folder.
 fn write(report: &Path, pair: &Judged) -> Result<String, Failure> {
     let name = pair.id.rsplit('/').next().unwrap_or_default();
     let folder = report.join(FOLDER).join(name);
@@ -169,7 +169,7 @@ mod tests {
         }
         pairs[1].feasibility = Feasibility::Undecided(vec!["why".into()]);
         let found = disagreements(&pairs, &[]);
-        assert_eq!(found["feasibility/1-1"], ["it was drawn not to fit, and the check cannot decide: why"]);
+        assert_eq!(found["feasibility/1-1"], ["it was generated not to fit, but the check cannot decide: why"]);
     }
 
     #[test]

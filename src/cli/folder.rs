@@ -96,7 +96,7 @@ pub(crate) async fn judge(args: &WorkloadArgs, interruption: &Arc<Interruption>)
     Ok(rows.iter().map(|(_, outcome)| outcome.exit()).max().unwrap_or(Exit::Inconclusive))
 }
 
-/// Also returns whether the run ends after it.
+/// Judges one manifest. Also returns whether the manifests after it are not judged.
 async fn one(
     args: WorkloadArgs,
     nodes: WorkloadNodes,
@@ -124,7 +124,8 @@ async fn one(
     Ok((Outcome::Judged(exit, clauses(&report, exit)), ends_early && exit == Exit::NotConformant))
 }
 
-/// Sorted by name, without subfolders. A file of Nodes that `--nodes` names is not a manifest.
+/// Returns the YAML files of a folder, sorted by name, without those of subfolders. A file of Nodes that
+/// `--nodes` names is not a manifest.
 fn manifests(folder: &Path, nodes: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
     let nodes = nodes.and_then(|file| std::fs::canonicalize(file).ok());
     let is_nodes = |path: &Path| nodes.is_some() && std::fs::canonicalize(path).ok() == nodes;
@@ -145,7 +146,8 @@ fn manifests(folder: &Path, nodes: Option<&str>) -> Result<Vec<PathBuf>, Failure
     Ok(found)
 }
 
-/// The file name without its extension. If two names would be equal, both keep the extension.
+/// Returns the report's folder for each manifest: the file name without its extension. If two names would be
+/// equal, both keep the extension.
 fn report_folders(manifests: &[PathBuf]) -> Vec<&OsStr> {
     let mut folders = Vec::new();
     for path in manifests {
@@ -156,7 +158,8 @@ fn report_folders(manifests: &[PathBuf]) -> Vec<&OsStr> {
     folders
 }
 
-/// Each clause with its target if there are several. If the run passed, the clauses that it could not judge.
+/// Lists the clauses that decided the exit code. If the run passed, lists the clauses that it could not
+/// judge. Names the targets if there are several.
 fn clauses(report: &Report, exit: Exit) -> String {
     let mut found = Vec::new();
     for target in &report.targets {
@@ -179,7 +182,7 @@ fn clauses(report: &Report, exit: Exit) -> String {
     }
 }
 
-/// A reason that all manifests share is about the options.
+/// Returns the usage error that all manifests share, because such an error is about the options.
 fn wrong_options(rows: &[(String, Outcome)]) -> Option<&str> {
     let first = usage_error(rows.first()?)?;
     rows.iter().all(|row| usage_error(row) == Some(first)).then_some(first)

@@ -18,13 +18,13 @@ const VERBS: &[FormerVerb] = &[
 ];
 
 struct FormerOption {
-    /// By their current names.
+    /// The subcommands that had the option, by their current names.
     commands: &'static [&'static str],
     former: &'static str,
-    /// `None` if it has no value.
+    /// Placeholder of the value. `None` if the option has no value.
     value: Option<&'static str>,
-    /// The line that replaces it. `{command}` is the subcommand and `{}` the value. `{name}` and `{source}`
-    /// are the parts of a value with an equals sign.
+    /// The current spelling. `{command}` is the subcommand and `{}` the value. `{name}` and `{source}` are
+    /// the parts of a value with an equals sign.
     current: &'static str,
 }
 
@@ -97,7 +97,8 @@ const OPTIONS: &[FormerOption] = &[
     option(&["run"], "--run-id", Some("ID"), "GROVE_CONFORMANCE_RUN={} run"),
 ];
 
-/// For example `--case aon/one-pod-short is now written: run aon/one-pod-short`.
+/// Returns an error for each former spelling, such as `--case aon/one-pod-short is now written: run
+/// aon/one-pod-short`.
 pub(crate) fn messages(args: &[String]) -> Vec<String> {
     let words: Vec<_> = args.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     let plain: Vec<_> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    /// Also has the arguments that its subcommand requires.
+    /// Adds the arguments that the subcommand requires.
     fn completed(line: &str) -> Vec<String> {
         let required: &[(&str, &str, &str)] = &[
             ("dev soak", "--runs", "--runs=2"),

@@ -1,4 +1,4 @@
-//! Schedulers of the user: KAI in a folder, and checkouts (`--component NAME=src:DIR`).
+//! Schedulers that the user provides: KAI in a folder, and checkouts (`--component NAME=src:DIR`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use conformance_programs::components::Progress;
 use super::Failure;
 use super::request::ProgramRequest;
 
-/// Rejects other programs, because nothing would start them.
+/// Rejects checkouts and other versions, because nothing would start them.
 pub(crate) fn only_pinned(programs: &ProgramRequest, reason: &str) -> Result<(), Failure> {
     let checkout = programs.checkouts.first().map(|(name, _)| format!("{name}=src:DIR"));
     let version = programs.versions.first().map(|selected| format!("{}=version:V", selected.name()));

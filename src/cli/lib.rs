@@ -86,7 +86,7 @@ use self::request::{ProgramRequest, Request, WorkloadNodes};
 const QUIET: &str = "warn,kube_client=off";
 const VERBOSE: &str = "warn,kube_client=off,conformance=debug";
 
-/// For work that cannot be cancelled.
+/// How long to wait for work that cannot be cancelled.
 const SHUTDOWN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
@@ -148,7 +148,7 @@ pub fn main() -> Exit {
         .unwrap_or_else(|_| if cli.verbose { VERBOSE.into() } else { QUIET.into() });
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
-    // With `true`, a standard error that cannot be written (a full disk) would cause a panic.
+    // `false`, because with `true` a failed write to standard error, for example on a full disk, would panic.
     log.log_internal_errors(false).with_writer(std::io::stderr).init();
     let exit =
         config::check_variables(std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()))
@@ -168,7 +168,7 @@ pub fn main() -> Exit {
     })
 }
 
-/// A former spelling is an error that prints the current one.
+/// Prints the current spelling if the command line has a former one. Otherwise prints clap's error.
 fn not_parsed(error: &clap::Error) -> Exit {
     let renamed = match error.kind() {
         ErrorKind::UnknownArgument
@@ -282,7 +282,8 @@ fn finishing(reason: &str, running: usize) -> String {
     format!("{reason}: {finishing}; press Ctrl-C again to kill")
 }
 
-/// Builds those that are given as checkouts, and those of other versions.
+/// Returns the specification of the cluster. Builds the schedulers that are given as checkouts or as other
+/// versions.
 async fn cluster_spec(
     kubernetes: Kubernetes,
     programs: &ProgramRequest,
@@ -304,7 +305,7 @@ async fn cluster_spec(
     Ok(ClusterSpec { given, configurations: configurations.collect(), ..spec })
 }
 
-/// Rejects a given program only if no local cluster uses it.
+/// Builds the programs of a local cluster. Rejects a given program only if no local cluster uses it.
 async fn programs(
     programs: &ProgramRequest,
     spec: &ClusterSpec,
@@ -333,7 +334,7 @@ async fn programs(
     Ok(Programs { replaced: replaced(programs, spec, console).await?, ..parts.with(toolbox, controller)? })
 }
 
-/// The programs have their pinned version, regardless of `--component`.
+/// Builds the control plane that an upgrade replaces, in pinned versions regardless of `--component`.
 async fn replaced(
     programs: &ProgramRequest,
     spec: &ClusterSpec,
@@ -350,7 +351,8 @@ async fn replaced(
     Ok(Some((old.kubernetes, toolbox)))
 }
 
-/// Components, and replacements for the operator and the plugin that this executable contains.
+/// Returns the given files: those that replace components, and those that replace programs in this
+/// executable.
 fn overrides(programs: &ProgramRequest) -> Result<(Overrides, GivenParts), Failure> {
     let mut files: BTreeMap<_, _> = programs.files.iter().cloned().collect();
     let mut part = |name: &str| match files.remove(name) {
@@ -364,14 +366,14 @@ fn overrides(programs: &ProgramRequest) -> Result<(Overrides, GivenParts), Failu
     Ok((overrides, parts))
 }
 
-/// `None` is the program that this executable contains.
+/// Replacements of programs in this executable. `None` means that the program in this executable is used.
 struct GivenParts {
     controller: Option<OwnProgram>,
     trainer_plugin: Option<OwnProgram>,
 }
 
 impl GivenParts {
-    /// Only a build for mutants has faults, so a cluster with faults needs such a build.
+    /// Only a build for mutants contains the faults, so a cluster with faults needs such a build.
     async fn controller(&self, spec: &ClusterSpec, console: &output::Console) -> Result<OwnProgram, Failure> {
         if let Some(given) = &self.controller {
             return Ok(given.clone());
@@ -405,7 +407,7 @@ fn run_id() -> String {
     format!("{:x}", (u64::from(std::process::id()) << 20 | moment & 0xf_ffff) & 0xfff_ffff)
 }
 
-/// Standard error is the log of that program.
+/// Reports that a program could not be started. Standard error is the log of that program.
 pub fn launcher_failed(reason: &str) -> std::process::ExitCode {
     output::say(reason);
     Exit::Inconclusive.into()

@@ -1,6 +1,6 @@
 //! `dev mutants`: runs the suite on clusters that are broken on purpose, and reports whether it detects the
-//! defect. Mutants of kubelets run with `--provider kind`, one at a time, each in its own cluster. The others
-//! run on local processes, several at a time.
+//! defects. Mutants of kubelets run with `--provider kind`, one at a time, each in its own cluster. Other
+//! mutants run on local processes, several at a time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ use super::provider::{self, KindOptions};
 use super::request::ProgramRequest;
 use super::{Failure, given, programs, run, run_id, unknown};
 
-/// Next to the mutant's report.
+/// File in the folder of the mutant's report.
 const RESULT_FILE: &str = "outcome.json";
 
 impl From<TableError> for Failure {
@@ -123,7 +123,7 @@ fn chosen(
         (args.names.is_empty() || args.names.contains(&mutant.id))
             && (args.clause.is_empty() || args.clause.iter().any(|id| mutant.musts().any(|must| must == id)))
     };
-    // A mutant that needs KAI's scheduler runs only if the user gives KAI.
+    // A mutant that needs KAI's scheduler runs only if the user provides KAI.
     let is_possible = |mutant: &&Mutant| args.list || has_kai || !mutant.needs(kai::SCHEDULER);
     let selected = sampled(all.iter().filter(is_selected).filter(is_possible).collect(), args);
     let mut chosen = Vec::new();
@@ -141,8 +141,8 @@ fn chosen(
     }
 }
 
-/// The seed determines the sample: one mutant of each group of clauses, then a second of each, and so on, in
-/// the order of the tables. Equivalent mutants are left out.
+/// Samples the mutants by seed: one mutant of each group of clauses, then a second of each, and so on. The
+/// sample is in the order of the tables. Equivalent mutants are left out.
 fn sampled<'a>(mut mutants: Vec<&'a Mutant>, args: &MutantsArgs) -> Vec<&'a Mutant> {
     let Some(size) = args.sample else { return mutants };
     mutants.retain(|mutant| mutant.equivalent.is_none());
@@ -185,7 +185,7 @@ async fn run_one(
     let console = Arc::new(Console::brief());
     let wanted = mutant.spec(Given::default()).schedulers;
     let spec = mutant.spec(given::schedulers(given, &wanted, console.as_ref()).await?);
-    // On kind, containers are really started, which takes longer.
+    // On kind, kubelets start real containers, which takes longer.
     let ((origin, programs), default_scale, concurrency) = match tier {
         MutantTier::Local => ((Origin::Local, programs(given, &spec, &console).await?), 1.0, 16),
         MutantTier::Kind => (provider::kind(given, KindOptions::default(), &spec, &console).await?, 2.0, 4),
@@ -278,7 +278,7 @@ mod tests {
 
     use super::*;
 
-    /// Only a build for mutants contains them.
+    /// The faults that only a build for mutants contains.
     const FAULTS: &str = include_str!("../../reference/operator/src/faults.txt");
 
     #[derive(Parser)]

@@ -9,7 +9,8 @@ use conformance_report::{Implementation, ImplementationFile};
 use super::request::{OperatorRequest, OperatorSource};
 use super::{Failure, output};
 
-/// `None` for the reference operator. It is not built yet.
+/// Opens the operator's description without building the operator. Returns `None` for the reference operator
+/// and for an operator that already runs.
 pub(crate) async fn opened(
     source: &OperatorSource,
     declaration: Option<&Path>,
@@ -25,7 +26,8 @@ pub(crate) async fn opened(
     }
 }
 
-/// `None` for the reference operator. It is not tested, so its declaration does not matter.
+/// Opens the operator that an upgrade replaces. Returns `None` for the reference operator. The declaration
+/// does not matter, because this operator is not under test.
 pub(crate) async fn replaced(source: &OperatorSource) -> Result<Option<Opened>, Failure> {
     opened(source, None).await.map_err(|failure| match failure {
         Failure::Usage(text) => Failure::Usage(format!("--upgrade-from: {text}")),
@@ -33,8 +35,8 @@ pub(crate) async fn replaced(source: &OperatorSource) -> Result<Option<Opened>, 
     })
 }
 
-/// The targets whose backends the operator has, with its declaration. A missing backend is an error if it was
-/// requested by name. With `--backend all`, it is left out, and a message reports that.
+/// Returns the targets whose backends the operator has, with its declaration. A missing backend is an error
+/// if it was requested by name. With `--backend all`, it is left out, and a message reports that.
 pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, is_all: bool) -> Result<Vec<Target>, Failure> {
     let (present, missing): (Vec<_>, Vec<_>) =
         targets.into_iter().partition(|target| opened.has(target.backend()));
@@ -47,8 +49,8 @@ pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, is_all: bool) -> Re
     Ok(present.into_iter().map(|target| opened.declared(target)).collect())
 }
 
-/// The targets in the gang scopes that the operator's description names. The others are left out, and a
-/// message reports that. It is an error if no target is left.
+/// Returns the targets in the gang scopes that the operator's description names. Other targets are left out,
+/// and a message reports that. It is an error if no target is left.
 pub(crate) fn in_its_scopes(opened: &Opened, targets: Vec<Target>) -> Result<Vec<Target>, Failure> {
     let (named, others) = opened.by_scope(targets);
     for scope in others.iter().filter_map(|target| target.scope()) {

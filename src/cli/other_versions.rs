@@ -34,7 +34,7 @@ pub(crate) async fn schedulers(
     Ok(built)
 }
 
-/// The programs are not built yet.
+/// Returns the programs other than schedulers, without building them.
 pub(crate) async fn overrides(
     programs: &ProgramRequest,
     kubernetes: Kubernetes,
@@ -52,7 +52,7 @@ pub(crate) async fn overrides(
     Ok(overrides)
 }
 
-/// Those that the user selected, and those of a preview.
+/// Returns the versions that the user selected, and those of a preview.
 fn not_default(programs: &ProgramRequest, kubernetes: Kubernetes) -> Vec<SelectedVersion> {
     let mut versions = programs.versions.clone();
     versions.extend(of_preview(kubernetes).into_iter().filter(|one| !programs.replaces(one.name())));

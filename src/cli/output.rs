@@ -25,7 +25,7 @@ pub(crate) fn say(text: &str) {
 
 pub(crate) struct Console {
     quiet: bool,
-    /// Maximum for a failure's reason.
+    /// Maximum number of lines of a failure's reason.
     reason_lines: usize,
     bar: ProgressBar,
     terminal: bool,
@@ -118,7 +118,7 @@ impl Console {
         }
     }
 
-    /// A case is listed once per target.
+    /// `ids` contains a case once per target.
     pub(crate) fn expect<'a>(&self, ids: impl Iterator<Item = &'a str> + Clone) {
         let (total, left) = (ids.clone().count(), remaining::Cases::of(ids));
         *self.cases.lock() = Cases { total, done: 0, begin: Instant::now(), left };
@@ -168,7 +168,9 @@ impl Progress for Console {
 
 impl Observer for Console {
     fn unwritten(&self, error: &StoreError) {
-        self.line(&format!("cannot write results.jsonl, so the results of a killed run are lost: {error}"));
+        self.line(&format!(
+            "cannot write results.jsonl, so the results are lost if this run is killed: {error}"
+        ));
     }
 
     fn ended(&self, target: Target, result: &CaseResult) {
@@ -192,7 +194,8 @@ impl Observer for Console {
             Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {
                 self.line(&line);
                 let reason = result.outcome.reason().unwrap_or_default();
-                // One broken cluster breaks many cases. The report has the whole reason of each.
+                // One broken cluster causes errors in many cases, so print one line of each. The report has
+                // the whole reasons.
                 let shown = if result.outcome.verdict == Verdict::Error { 1 } else { self.reason_lines };
                 self.line(&indented(&reason, shown));
             }

@@ -59,7 +59,7 @@ pub(crate) async fn origin(
     Ok((origin, programs))
 }
 
-/// By a kubeconfig, or by the service account in a pod of that cluster.
+/// Accesses the user's cluster by a kubeconfig, or by the service account in a pod of that cluster.
 pub(crate) async fn access(kubeconfig: &KubeconfigSource) -> Result<Access, Failure> {
     if kubeconfig.is_given() {
         readable(kubeconfig).await?;
@@ -81,12 +81,12 @@ async fn connection(request: &Request) -> Result<Connection, Failure> {
         access: access(&cluster.kubeconfig).await?,
         allows_foreign_workloads: cluster.allow_foreign_workloads,
         leased_nodes,
-        // A killed pod is restarted with the same id.
+        // A pod with an id may be a restart of a killed pod.
         again: pod.run_id.is_some(),
     })
 }
 
-/// `None` unless someone else runs it.
+/// Describes an operator that the user runs. Returns `None` for any other operator.
 pub(crate) fn implementation(
     operator: &OperatorRequest,
     declared: Option<ImplementationFile>,
@@ -173,7 +173,7 @@ fn operator_by_chart<'a>(spec: &'a ClusterSpec, init: Option<&'a Path>) -> Optio
     Some(OperatorByChart { operator, chart: operator.chart()?, init })
 }
 
-/// Builds the missing images.
+/// Prepares a kind cluster and builds the missing images.
 pub(crate) async fn kind(
     programs: &ProgramRequest,
     options: KindOptions<'_>,
@@ -197,7 +197,7 @@ pub(crate) async fn kind(
     };
     let (overrides, parts) = overrides(programs)?;
     reject_unknown_overrides(&overrides, catalogue(spec.kubernetes))?;
-    console.now("building the parts of a kind cluster");
+    console.now("building the programs and images of a kind cluster");
     let controller = parts.controller(spec, console).await?;
     let wanted = Wanted {
         kubernetes: spec.kubernetes,

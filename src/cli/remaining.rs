@@ -22,9 +22,9 @@ pub(crate) fn describe(left: Duration) -> String {
 
 #[derive(Debug, Default)]
 pub(crate) struct Builds {
-    /// With their usual seconds on the processors of this machine.
+    /// The builds, each with its usual seconds on the processors of this machine.
     planned: Vec<(String, f64)>,
-    /// Seconds of the finished builds.
+    /// The usual seconds of the finished builds, and the seconds that they took.
     usual: f64,
     took: f64,
 }
@@ -53,7 +53,7 @@ impl Builds {
         }
     }
 
-    /// Until all builds have ended, if this one has run for `elapsed`.
+    /// Returns the time until all builds have ended, if the build `name` has run for `elapsed`.
     pub(crate) fn left(&self, name: &str, elapsed: Duration) -> Option<Duration> {
         let place = self.place(name)?;
         let pace = (self.took + PRIOR) / (self.usual + PRIOR);

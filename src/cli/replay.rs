@@ -62,7 +62,7 @@ fn answer(observation: &Observation, history: &History) -> Exit {
     Exit::Conformant
 }
 
-/// An older version of the suite may have recorded it, under a former id of the case.
+/// Returns the case of the history. An older version of the suite may have recorded it under a former id.
 fn case_of(history: &History) -> Result<&'static Case, Failure> {
     let id = &history.header.case;
     let replayed = workload::replayed(id).or_else(|| near_limit::replayed(id));

@@ -3,7 +3,7 @@
 //! `compact`, `check` and `results` are in [`super::results`].
 //!
 //! [`conformance_report::merge`] decides which reports can be merged. A merged report refers to the artifacts
-//! of the others, which stay in their folders.
+//! of its sources, which stay in their folders.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -66,7 +66,7 @@ pub(crate) fn opened(path: &Path) -> Result<(Report, PathBuf), Failure> {
     };
     let Some(file) = file else {
         return Err(Failure::Usage(format!(
-            "{}: there is no report.yaml and no report.json",
+            "{}: the folder has neither report.yaml nor report.json",
             path.display()
         )));
     };
@@ -108,7 +108,7 @@ fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Its links are relative to the file, so each file has its own.
+/// Writes a table per file, because the links in a table are relative to its file.
 fn table(args: &TableArgs) -> Result<Exit, Failure> {
     let reports = args.reports.iter().map(|path| opened(path)).collect::<Result<Vec<_>, _>>()?;
     let table_for = |file: &Path| {
@@ -160,8 +160,8 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
 
 fn recover(args: &RecoverArgs) -> Result<Exit, Failure> {
     let recovered = report::recover(&args.folder).map_err(|error| Failure::Usage(error.to_string()))?;
-    // Keep a complete report of the same run: it contains more than the results. An older report is of an
-    // earlier run.
+    // Keep a complete report of the same run, because it contains more than the results. A report that is
+    // older than the results belongs to an earlier run.
     let file = args.folder.join("report.yaml");
     if let Some(written) = report::read(&file).ok().filter(|report| !report.incomplete)
         && written.date >= recovered.date

@@ -10,14 +10,15 @@ use conformance_run::interruption::Interruption;
 use super::request::{Cases, Request};
 use super::{Failure, load, output};
 
-/// Also annotates the GitHub workflow that runs it. If `quiet`, prints only failures, errors and results.
+/// Prints the report and writes its files. In a GitHub workflow, also prints annotations. If `quiet`, prints
+/// only failures, errors and results.
 pub(crate) fn write(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     print(report, quiet);
     store(folder, report)
 }
 
-/// Like [`write()`], but without the page if the run is interrupted before it is rendered. Then prints the
-/// command that renders it.
+/// Like [`write()`], but leaves out the page if the run is interrupted before the page is rendered. Then
+/// prints the command that renders it.
 pub(crate) async fn write_unless_interrupted(
     folder: &Path,
     report: &Report,
@@ -39,8 +40,9 @@ pub(crate) async fn write_unless_interrupted(
     Ok(())
 }
 
-/// Rendering the histories of a whole run takes longer than an interrupted run may, and cannot be cancelled.
-/// The thread of an abandoned page ends with the program.
+/// Renders the page, or returns `None` after an interruption. Rendering the histories of a whole run takes
+/// longer than an interrupted run may take, and cannot be cancelled. The thread of an abandoned page ends
+/// with the program.
 async fn rendered_unless_interrupted(
     folder: &Path,
     report: &Report,

@@ -1,6 +1,6 @@
 //! `report compact`, `report check` and `report results`: the published results in `results/`.
 //!
-//! A compact report is made from full reports, and checked against them. The tables of `results/README.md`
+//! A compact report is built from full reports, and checked against them. The tables of `results/README.md`
 //! and README.md follow from the compact reports alone.
 
 use std::path::{Path, PathBuf};
@@ -27,12 +27,12 @@ pub(crate) fn compact(args: &CompactArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// The verdicts of the report do not matter.
+/// Checks a compact report. Its verdicts do not affect the exit code.
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let file = args.file.display();
     let compact = report::read_compact(&args.file).map_err(usage)?;
     if args.reports.is_empty() {
-        output::say(&format!("{file} agrees with itself; pass the reports of its runs to verify it"));
+        output::say(&format!("{file} is consistent; pass the reports of its runs to verify it"));
         return Ok(Exit::Conformant);
     }
     let verified = compact.verify(inputs(&args.reports)?);

@@ -74,7 +74,7 @@ pub(crate) fn plan(
 
 type Skipped = Vec<(&'static Case, String)>;
 
-/// Also returns the removed cases, each with the word.
+/// Removes the cases that `skip` matches. Also returns the removed cases, each with the matching word.
 fn without_skipped(
     cases: Vec<&'static Case>,
     skip: &[String],
@@ -90,8 +90,8 @@ fn without_skipped(
     Ok((kept, skipped))
 }
 
-/// The only gang scope that runs lifecycle cases. `None` is every scope: the user requested it, or selected
-/// cases, clauses, classes, a scope or a shard.
+/// Returns the only gang scope that runs lifecycle cases. `None` means every scope: the user requested that,
+/// or selected cases, clauses, classes, a scope or a shard.
 pub(crate) fn lifecycle_scope(request: &Request, targets: &[Target]) -> Option<Target> {
     let Request { subject, selection, execution, .. } = request;
     let is_selected = subject.scope.is_some()
@@ -104,13 +104,13 @@ pub(crate) fn lifecycle_scope(request: &Request, targets: &[Target]) -> Option<T
     choose_lifecycle_scope(targets, execution.seed())
 }
 
-/// TrainJob targets grouped by control plane. The Job controller creates gangs for all Jobs, regardless of
+/// Splits TrainJob targets by control plane. The Job controller creates gangs for all Jobs, regardless of
 /// their scheduler. So the targets that need these gangs (the first group) have their own control plane.
 pub(crate) fn by_control_plane(targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
     targets.into_iter().partition(|target| target.declares(Feature::JobWorkload))
 }
 
-/// By `schedulerName` or by target name.
+/// Returns the targets whose `schedulerName` or target name is `backend`, or all.
 pub(crate) fn targets_of(workload: Workload, what: &str, backend: &str) -> Result<Vec<Target>, Failure> {
     let targets = suites::of(workload).targets;
     let matches = |target: &Target| [ALL, target.backend(), target.name()].contains(&backend);
@@ -122,7 +122,7 @@ pub(crate) fn targets_of(workload: Workload, what: &str, backend: &str) -> Resul
     Ok(found)
 }
 
-/// These targets without Kueue's, for a run that does not support it. Fails if no other is selected.
+/// Removes Kueue's target, for a run that does not support Kueue. Fails if no other target is selected.
 pub(crate) fn without_kueue(targets: Vec<Target>, reason: &str) -> Result<Vec<Target>, Failure> {
     let (kueue, others): (Vec<_>, Vec<_>) =
         targets.into_iter().partition(|target| *target == Target::AI_CONFORMANCE_KUEUE);
@@ -149,7 +149,7 @@ pub(crate) fn targets(backend: &str, scope: Option<&str>) -> Result<Vec<Target>,
     if !all.contains(&scope) {
         return Err(unknown::name("gang scope", scope, &all, ""));
     }
-    // The other backends have only one scope.
+    // Other backends have only one scope.
     Ok(of_backend.into_iter().filter(|target| target.scope().is_none_or(|of| of == scope)).collect())
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn targets_on(
     on(kubernetes, targets(backend, scope)?, scope)
 }
 
-/// A gang scope of another version is an error.
+/// Returns the targets of this version. A gang scope of another version is an error.
 pub(crate) fn on(
     kubernetes: Kubernetes,
     targets: Vec<Target>,
@@ -213,8 +213,8 @@ pub(crate) fn targets_declaring(
     Ok(vec![target])
 }
 
-/// An external scheduler needs the user's own cluster, with an operator that has a profile for it: the
-/// harness starts neither.
+/// Rejects an external scheduler in a cluster of the harness. It needs the user's own cluster and an operator
+/// with a profile for it, and the harness starts neither.
 pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Result<(), Failure> {
     let external = targets.iter().find(|target| target.is_named_by_its_user());
     match external {
@@ -225,13 +225,13 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
     }
 }
 
-/// `NODESxGPUS`, or several of them, separated by commas.
+/// Parses `NODESxGPUS`, or several of them, separated by commas.
 pub(crate) fn nodes(words: &str) -> Result<Vec<(u32, u32)>, Failure> {
     let shapes = words.split(',').map(|word| nodes_of("--nodes", word, MAX_NODES));
     let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
     let count: u32 = shapes.iter().map(|(count, _)| count).sum();
     if count > MAX_NODES {
-        return Err(Failure::Usage(format!("--nodes {words}: {count} nodes, want at most {MAX_NODES}")));
+        return Err(Failure::Usage(format!("--nodes {words}: {count} nodes, expected at most {MAX_NODES}")));
     }
     Ok(shapes)
 }

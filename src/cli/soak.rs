@@ -37,7 +37,8 @@ impl Done {
     }
 }
 
-/// Counts the runs of earlier starts in the folder. Prints the cases that did not always pass.
+/// Repeats the run until the folder has as many complete runs as wanted, including those of earlier starts.
+/// Prints the cases that did not always pass.
 pub(crate) async fn soak(args: SoakArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let wanted: usize = args.runs.get();
     let request = Request::of_soak(args)?;
@@ -47,7 +48,7 @@ pub(crate) async fn soak(args: SoakArgs, interruption: &Arc<Interruption>) -> Re
     if !done.is_empty() {
         output::say(&format!("{} runs are already in {}", done.len(), folder.display()));
     }
-    // Without --seed, every soak draws other samples. Each run prints its seed.
+    // Without --seed, every soak uses other seeds. Each run prints its seed.
     let now = || u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
     let first_seed = request.execution.seed.unwrap_or_else(now);
     while done.len() < wanted && !interruption.is_requested() {
@@ -91,7 +92,7 @@ fn unusable(folder: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
     move |error| Failure::Infrastructure(format!("{}: {error}", folder.display()))
 }
 
-/// The folders with a complete report.
+/// Returns the folders with a complete report.
 fn done(folder: &Path) -> Vec<Done> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -111,7 +112,7 @@ fn next(done: &[Done]) -> usize {
     (1..).find(|number| !is_taken(*number)).unwrap_or(1)
 }
 
-/// Load affects every measured time.
+/// Returns the system load, which affects every measured time.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().unwrap_or("unknown").to_owned()
@@ -125,7 +126,7 @@ fn is_as_expected(result: &CaseResult) -> bool {
     }
 }
 
-/// The disk cannot hold those of many runs.
+/// Removes the histories of cases that passed, because the disk cannot hold those of many runs.
 fn remove_passed_histories(one: &Done) {
     let passed = one.results().filter(|(_, result)| is_as_expected(result));
     for artifacts in passed.filter_map(|(_, result)| result.artifacts.as_ref()) {

@@ -25,9 +25,9 @@ struct TargetTest {
     target: Target,
     case: &'static Case,
     seconds: f64,
-    /// `None` if only `ci/full` runs it.
+    /// Why `cargo test` runs the case. `None` if only `ci/full` runs it.
     reason: Option<Reason>,
-    /// The mutants that no other case of their target decides.
+    /// The mutants on which no other case of their target decides a clause that must fail.
     kills_alone: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! A Kubeflow Trainer of the user: `--component trainer-controller-manager=DIR`, or `src:DIR`.
+//! A Kubeflow Trainer that the user provides: `--component trainer-controller-manager=DIR`, or `src:DIR`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use conformance_report::Implementation;
 use super::Failure;
 use super::request::{ProgramRequest, TrainerSource};
 
-/// Found in a folder, or built.
+/// Finds the trainer in a folder, or builds it from a checkout.
 pub(crate) async fn given(
     programs: &ProgramRequest,
     progress: &dyn Progress,

@@ -5,11 +5,11 @@ use conformance_run::suites;
 
 use super::Failure;
 
-/// Names the current id if the word is a former one.
+/// Suggests the current id if the word is a former id.
 pub(crate) fn case(word: &str) -> Failure {
     let current = renamed_cases::current(word);
     if current != word {
-        return Failure::Usage(format!("unknown case {word:?}: it is called {current:?} now"));
+        return Failure::Usage(format!("unknown case {word:?}: it is now called {current:?}"));
     }
     let all: Vec<_> = suites::cases().flat_map(|case| [case.id, case.group()]).collect();
     name("case", word, &all, "`grove-conformance list` shows them all")

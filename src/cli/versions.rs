@@ -10,13 +10,13 @@ use super::Failure;
 use super::list::table;
 use super::output::{self, Console};
 
-/// Per row.
+/// Maximum number of newer releases in a row.
 const MOST: usize = 6;
 
-/// Kubernetes is pinned once per minor version.
+/// A pinned version of a module. Kubernetes is pinned once per minor version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Pin {
-    /// Below `components/`.
+    /// Folder below `components/`.
     folder: &'static str,
     module: &'static str,
     version: &'static str,
@@ -46,7 +46,7 @@ pub(crate) async fn versions() -> Result<Exit, Failure> {
     Err(Failure::Infrastructure(unknown.join("\n")))
 }
 
-/// In the order of builds.
+/// Returns the pinned modules in the order of builds.
 fn pins() -> Vec<Pin> {
     let mut pins = Vec::new();
     for component in Kubernetes::ALL.into_iter().flat_map(catalogue) {
@@ -59,7 +59,8 @@ fn pins() -> Vec<Pin> {
     pins
 }
 
-/// Newest first. If the module is pinned in a newer version too, only releases of the pinned minor.
+/// Returns newer releases, newest first. If the module is also pinned in a newer version, only releases of
+/// the pinned minor version count.
 fn newer(pin: &Pin, pins: &[Pin], published: &[ModuleVersion]) -> Vec<String> {
     let Ok(pinned) = pin.version.parse::<ModuleVersion>() else { return Vec::new() };
     let is_newer = |other: &Pin| {

@@ -102,7 +102,7 @@ fn offline_lists_what_is_missing_and_builds_nothing(#[case] args: &[&str]) {
 
 #[rstest::rstest]
 #[case(&["dev", "components", "fetch", "--to", "."], "the folder is not empty")]
-#[case(&["dev", "components", "--component", "etcd=./etcd", "fetch", "--to", "new"], "copies pinned programs, omit it")]
+#[case(&["dev", "components", "--component", "etcd=./etcd", "fetch", "--to", "new"], "copies pinned programs; omit it")]
 #[case(&["run", "--provider", "kind", "--set", "programs.offline=true"], "programs.offline needs --provider local or existing")]
 fn fetch_and_offline_refuse_what_they_cannot_do(#[case] args: &[&str], #[case] expected: &str) {
     let cli = Cli::new();

@@ -120,7 +120,7 @@ use crate::{Cli, stderr};
 #[case(&["report", "merge", "-o", "merged"], "<FILE>")]
 #[case(&["report", "recover"], "<DIR>")]
 #[case(&["report", "html", "nowhere"], "nowhere: No such file")]
-#[case(&["report", "html", "."], ".: there is no report.yaml and no report.json")]
+#[case(&["report", "html", "."], ".: the folder has neither report.yaml nor report.json")]
 #[case(&["report", "compare", "nowhere.yaml"], "<NEW>")]
 #[case(&["report", "compare", "old.yaml", "new.yaml"], "old.yaml: No such file")]
 #[case(&["report", "table"], "<REPORT>...")]

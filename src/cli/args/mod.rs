@@ -103,7 +103,7 @@ mod tests {
 
     use super::Cli;
 
-    /// The most options that the help of `run` may list, with -h and -v.
+    /// The maximum number of options in the help of `run`, including -h and -v.
     const MOST: usize = 30;
 
     #[test]

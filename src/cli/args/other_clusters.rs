@@ -46,7 +46,8 @@ pub(crate) enum DevVerb {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TestsArgs {
-    /// Report with the seconds of the cases on each target. Without it, they are the usual ones of each case.
+    /// Report with the duration of each case on each target. Without it, the usual duration of each case
+    /// counts.
     #[arg(value_name = "REPORT")]
     pub report: Option<PathBuf>,
 }

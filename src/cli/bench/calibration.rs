@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const BYTES: usize = 2_000_000_000;
 const BLOCK: usize = 1 << 20;
 
-/// How long `sha256sum` takes for 2 GB of zeros.
+/// Returns how long `sha256sum` takes for 2 GB of zeros.
 pub(super) fn calibrate() -> io::Result<Duration> {
     let begin = Instant::now();
     let mut child = Command::new("sha256sum").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;

@@ -15,12 +15,12 @@ use crate::Failure;
 use crate::args::ColdArgs;
 use crate::output::{self, Console};
 
-/// For the builds of one checkout.
+/// Disk space for the builds of one checkout.
 const NEEDED_MIB: u64 = 12 * 1024;
 
 struct Step {
     what: &'static str,
-    /// The program, on PATH; `None` is the suite, which the first step builds.
+    /// The program on PATH. `None` stands for the suite, which the first step builds.
     program: Option<&'static str>,
     args: &'static [&'static str],
 }
@@ -45,7 +45,7 @@ struct Took {
     wall: Duration,
 }
 
-/// Every second round has the reverse order, so that no checkout always comes first.
+/// Measures the checkouts. Every second round has the reverse order, so that no checkout always comes first.
 pub(super) async fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
     let console = Console::default();
     let steps = || FIRST_COMMAND.iter().chain(args.tests.then_some(&SECOND_COMMAND).into_iter().flatten());
@@ -102,7 +102,7 @@ async fn run_steps(
 }
 
 impl Step {
-    /// The caches are empty at first.
+    /// Runs the step with caches in `folder`, which are empty at first.
     async fn run(&self, dir: &Path, folder: &Path) -> Result<Took, Failure> {
         let target = folder.join("target");
         let suite = target.join("debug/grove-conformance");

@@ -33,7 +33,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
     let run = run_id();
     measure_starts(&spec, &programs, &run, &console).await?;
     let (cluster, test_cluster) = start_with_nodes(&spec, programs, &run).await?;
-    // A stand-in says nothing about the speed of its scheduler.
+    // A stand-in shows nothing about the speed of the scheduler that it replaces.
     let stood_in = spec.stood_in_for();
     for target in
         targets.iter().filter(|target| **target != Target::EXTERNAL && !stood_in.contains(&target.backend()))

@@ -1,4 +1,4 @@
-//! Building blocks of measurements.
+//! Starts clusters and measures times for [`super::figures`].
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ pub(super) async fn stop(cluster: Arc<LocalCluster>, test_cluster: TestCluster) 
     Ok(())
 }
 
-/// The nodes have 8 GPUs.
+/// Starts a cluster with [`NODES`] nodes of 8 GPUs each.
 pub(super) async fn start_with_nodes(
     spec: &ClusterSpec,
     programs: Programs,

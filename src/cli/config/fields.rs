@@ -25,7 +25,7 @@ impl Fields {
         Self { schema: schemars::schema_for!(RunOptions).to_value() }
     }
 
-    /// `word` is a path and a value: `cluster.oneEtcd=true`.
+    /// Sets a field in `tree`. `word` is its path and its value, such as `cluster.oneEtcd=true`.
     pub(super) fn set(&self, tree: &mut Value, word: &str) -> Result<(), Failure> {
         let usage = |reason: &str| Failure::Usage(format!("--set {word}: {reason}"));
         let Some((path, text)) = word.split_once('=') else {

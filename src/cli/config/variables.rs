@@ -1,11 +1,11 @@
-//! A variable with the suite's prefix that is not in the table is a usage error, because it would have no
-//! effect.
+//! Rejects environment variables with the suite's prefix that are not in the table, because they would have
+//! no effect.
 
 use crate::{Failure, unknown};
 
 const PREFIX: &str = "GROVE_CONFORMANCE_";
 
-/// docs/configuration.md describes them in the same order.
+/// docs/configuration.md describes the variables in the same order.
 const VARIABLES: [&str; 10] = [
     "GROVE_CONFORMANCE_CACHE",
     "GROVE_CONFORMANCE_STATE",

@@ -29,10 +29,10 @@ use super::report_files::{command, write};
 use super::request::{JobRequest, Request};
 use super::{Failure, provider, run, run_id};
 
-/// In the folder of the merged report.
+/// The pods' reports, in the folder of the merged report.
 const SHARDS: &str = "shards";
 
-/// Wrong options and missing permissions are reported before anything is created.
+/// Runs the Job. Wrong options and missing permissions are reported before anything is created.
 pub(crate) async fn job(
     request: &Request,
     job: &JobRequest,
@@ -112,7 +112,7 @@ impl Follower for PodLogs {
     }
 }
 
-/// `report fetch`.
+/// Implements `report fetch`.
 pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     let kubeconfig = KubeconfigSource { file: args.kubeconfig.clone(), context: args.context.clone() };
     provider::readable(&kubeconfig).await?;
@@ -122,7 +122,7 @@ pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     Ok(merged.exit())
 }
 
-/// `shares` is the expected number of reports; if it is `None`, the stored reports contain it.
+/// `shares` is the expected number of reports. If it is `None`, the stored reports contain the number.
 async fn fetch_and_merge(
     client: &Client,
     namespace: &str,
@@ -136,7 +136,7 @@ async fn fetch_and_merge(
     in_place(|| merge(stored, namespace, folder, shares, ended))
 }
 
-/// The merged report shows the cases of a missing report as not run.
+/// Merges the stored reports. The cases of a missing report count as not run.
 fn merge(
     mut stored: BTreeMap<usize, Result<Stored, Incomplete>>,
     namespace: &str,

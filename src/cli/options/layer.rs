@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 pub(crate) trait Layer {
-    /// The values of `self`, and those of `below` that `self` does not have.
+    /// Returns the values of `self`, and for missing values those of `below`.
     #[must_use]
     fn over(self, below: Self) -> Self;
 }
@@ -14,14 +14,14 @@ impl<T> Layer for Option<T> {
     }
 }
 
-/// A list replaces the other as a whole.
+/// A list replaces the list below as a whole.
 impl<T> Layer for Vec<T> {
     fn over(self, below: Self) -> Self {
         if self.is_empty() { below } else { self }
     }
 }
 
-/// Entries with the same key replace each other.
+/// An entry replaces the entry below with the same key.
 impl<V> Layer for BTreeMap<String, V> {
     fn over(self, mut below: Self) -> Self {
         below.extend(self);

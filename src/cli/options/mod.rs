@@ -1,8 +1,8 @@
-//! What a run can be asked for. Each section is a part of the command line and of the configuration file, so
-//! every option is also a field of the file. The fields with `#[arg(skip)]` have no option: the file and
-//! `--set` have them (docs/configuration.md gives the reasons).
+//! The options of a run. Each section is a part of the command line and of the configuration file, so every
+//! option is also a field of the file. A field with `#[arg(skip)]` has no option: it is set in the file or
+//! with `--set` (docs/configuration.md gives the reasons).
 //!
-//! A value that was not given is `None`, or an empty list. `request` checks the values, and has the defaults.
+//! A value that was not given is `None`, or an empty list. `request` checks the values and sets the defaults.
 
 mod cluster;
 mod execution;

@@ -1,4 +1,4 @@
-//! For the pods of `job`, and of the Jobs in manifests/suite.
+//! Options for the pods of `job`, and of the Jobs in manifests/suite.
 
 use std::num::NonZeroUsize;
 

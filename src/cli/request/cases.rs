@@ -20,7 +20,7 @@ pub(crate) enum Cases {
     Suite(Workload),
     Load(LoadCase),
     Generated(GeneratedCases),
-    /// With them, the feasibility check is compared with a scheduler.
+    /// Cases that compare the feasibility check with a scheduler.
     NearLimit(Vec<&'static Case>),
     OwnWorkload {
         file: PathBuf,
@@ -49,13 +49,13 @@ pub(crate) struct GeneratedCases {
 
 /// Maximum length of a file's name in a case id, because object names contain the id.
 const MAX_NAME: usize = 24;
-/// The gang scope in which pairs near the limit run: a PodGang is one unit there, with one topology
+/// The gang scope in which pairs near the limit run. In this scope, a PodGang is one unit with one topology
 /// constraint.
 pub(super) const SCOPE_OF_PAIRS: &str = "PodGang";
 const MAX_NODES: u32 = 10_000;
 
-/// The user's own workload. Rejects one that does not fit the nodes. Prints the reasons if only a scheduler
-/// can decide whether it fits.
+/// Reads the user's own workload. Rejects a workload that does not fit the nodes. Prints the reasons if only
+/// a scheduler can decide whether it fits.
 pub(super) fn own_workload(
     file: &Path,
     WorkloadNodes { source, nodes }: WorkloadNodes,
@@ -87,7 +87,8 @@ pub(super) fn own_workload(
     Ok(Cases::OwnWorkload { file: file.to_owned(), nodes: source, case: accepted.case })
 }
 
-/// The first workload has this seed, and each further one the next seed.
+/// Reads a generated workload from `file`, or generates `count` workloads. The first has the seed `seed`, and
+/// each further one the next seed.
 pub(super) fn generated(file: Option<&Path>, count: u64, seed: Option<u64>) -> Result<Cases, Failure> {
     let Some(file) = file else {
         let first = seed.unwrap_or(DEFAULT_SEED);
@@ -108,7 +109,10 @@ pub(super) fn pairs(ids: &[String], count: u32, seed: Option<u64>) -> Result<Vec
         .map_err(|_| Failure::Usage(format!("--seed {seed}: expected at most {}", u32::MAX)))?;
     let parsed = |id: &String| {
         near_limit::parsed(id).ok_or_else(|| {
-            Failure::Usage(format!("{id} is no pair: expected {}/SEED-NUMBER", near_limit::GROUP))
+            Failure::Usage(format!(
+                "{id} is not the id of a pair: expected {}/SEED-NUMBER",
+                near_limit::GROUP
+            ))
         })
     };
     let chosen: Vec<(u32, u32)> = match ids {

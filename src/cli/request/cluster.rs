@@ -11,7 +11,7 @@ pub(crate) struct ClusterRequest {
     pub kubeconfig: KubeconfigSource,
     /// The label `KEY=VALUE` of the nodes that are leased to cases.
     pub nodes_where: Option<String>,
-    /// Of `cluster create`.
+    /// The name of a cluster of `cluster create`.
     pub name: Option<String>,
     pub allow_foreign_workloads: bool,
     pub one_etcd: bool,
@@ -25,7 +25,7 @@ impl ClusterRequest {
     pub(super) fn of(options: ClusterOptions) -> Result<Self, Failure> {
         if let Some(label) = options.nodes_where.as_deref().filter(|label| !is_label(label)) {
             return Err(Failure::Usage(format!(
-                "--nodes-where {label}: expected KEY=VALUE, a label that the nodes carry"
+                "--nodes-where {label}: expected KEY=VALUE, a label of the nodes"
             )));
         }
         Ok(Self {

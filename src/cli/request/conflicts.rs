@@ -76,7 +76,7 @@ fn of_selection(request: &Request, name: &str) -> Option<String> {
     let Request { subject, selection, cluster, execution, output, .. } = request;
     let ends_early = [("--fail-fast", execution.fail_fast), ("--hold-on-failure", cluster.hold_on_failure)];
     if let Some((option, _)) = ends_early.iter().find(|(_, given)| *given && output.accepted.is_some()) {
-        return Some(format!("{option} cannot be combined with output.accept"));
+        return Some(format!("{option} cannot be combined with output.accept: omit one of them"));
     }
     if cluster.hold_on_failure && execution.retries > 0 {
         return Some("--hold-on-failure keeps the first failure: omit --retries".into());
@@ -90,7 +90,8 @@ fn of_selection(request: &Request, name: &str) -> Option<String> {
     };
     let is_selected =
         !selection.words.is_empty() || !selection.skip.is_empty() || !selection.classes.is_empty() || refused;
-    is_selected.then(|| format!("section selection of the configuration does not apply to `{name}`: omit it"))
+    is_selected
+        .then(|| format!("section `selection` of the configuration does not apply to `{name}`: omit it"))
 }
 
 fn of_upgrade(request: &Request, name: &str) -> Option<String> {
@@ -126,12 +127,16 @@ fn of_versions(request: &Request, name: &str) -> Option<String> {
         Cases::Suite(Workload::PodCliqueSets) | Cases::Generated(_) | Cases::OwnWorkload { .. } => {}
     }
     if cluster.provider == ProviderName::Existing || cluster.name.is_some() {
-        return Some("--kubernetes all creates its own clusters, because a cluster has one version".into());
+        return Some(
+            "--kubernetes all creates a cluster for each version: omit --cluster and --provider existing"
+                .into(),
+        );
     }
     let has_scope = subject.scope.is_some();
     has_scope.then(|| "--kubernetes all runs every gang scope: omit --scope".into())
 }
 
+/// Returns the reason if options about the cluster contradict each other or the operator.
 fn of_cluster(request: &Request) -> Option<String> {
     let Request { subject, operator, cluster, .. } = request;
     let provider = cluster.provider;
@@ -191,6 +196,7 @@ fn of_cluster(request: &Request) -> Option<String> {
     }
 }
 
+/// Returns the reason if a selected program cannot run in the cluster.
 fn of_programs(request: &Request) -> Option<String> {
     let Request { subject, cluster, programs, .. } = request;
     if cluster.name.is_some()
@@ -201,7 +207,7 @@ fn of_programs(request: &Request) -> Option<String> {
         ));
     }
     if programs.trainer.is_some() && subject.workload() != Workload::TrainJobs {
-        return Some(format!("--component {TRAINER}: only `trainjobs` runs the trainer"));
+        return Some(format!("--component {TRAINER}: only `trainjobs` runs the trainer: omit it"));
     }
     if programs.offline && cluster.provider == ProviderName::Kind {
         return Some(
@@ -217,7 +223,7 @@ fn of_programs(request: &Request) -> Option<String> {
     };
     if let Some(name) = programs.checkouts.iter().map(|(name, _)| name).find(is_refused) {
         let reason = match cluster.provider {
-            ProviderName::Existing => "nothing is installed in your own cluster: install it there",
+            ProviderName::Existing => "nothing is installed in your own cluster: install the scheduler there",
             ProviderName::Local | ProviderName::Kind => {
                 "it cannot be deployed in a cluster: pass --provider local"
             }
@@ -232,7 +238,7 @@ fn of_programs(request: &Request) -> Option<String> {
             "nodes of a kind cluster have the pinned programs: pass --provider local",
         ),
         ProviderName::Existing => {
-            (versions.next(), "nothing is installed in your own cluster: install it there")
+            (versions.next(), "nothing is installed in your own cluster: install the scheduler there")
         }
     };
     if let Some(selected) = refused {

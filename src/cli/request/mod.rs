@@ -50,11 +50,11 @@ pub(crate) struct Request {
 pub(crate) struct Subject {
     pub cases: Cases,
     pub backend: String,
-    /// Those of an external scheduler.
+    /// The features that an external scheduler declares.
     pub features: Vec<String>,
-    /// A workload that names a scope is run in that scope.
+    /// The gang scope. A workload that names a scope runs in that scope.
     pub scope: Option<String>,
-    /// One after the other.
+    /// The run uses one version after the other.
     pub versions: Vec<Kubernetes>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Selection {
     pub words: Vec<String>,
     pub skip: Vec<String>,
     pub classes: Vec<Class>,
-    /// On one gang scope, which this seed chooses.
+    /// For a quick run, the seed that chooses its only gang scope.
     pub quick: Option<u64>,
     pub shard: Option<Shard>,
 }
@@ -159,7 +159,7 @@ impl Request {
         Ok((request, job))
     }
 
-    /// `cases` reads what the run judges, if it is not the suite's cases.
+    /// `cases` returns what the run judges, and reads the files that it needs.
     fn new(
         options: RunOptions,
         cases: impl FnOnce(&RunOptions) -> Result<Cases, Failure>,

@@ -34,7 +34,7 @@ impl NodesSource {
 }
 
 impl WorkloadNodes {
-    /// Sends only requests that read.
+    /// Reads the nodes. Sends only read requests to a cluster.
     pub(crate) async fn of(args: &NodesArgs) -> Result<Self, Failure> {
         if let Some(file) = &args.nodes_from {
             let context = args.nodes_from_context.clone();

@@ -10,10 +10,10 @@ use crate::options::OperatorOptions;
 #[derive(Debug, Clone)]
 pub(crate) struct OperatorRequest {
     pub source: OperatorSource,
-    /// Instead of the one of its description.
+    /// Replaces the declaration that comes with the operator's description.
     pub declaration: Option<PathBuf>,
     pub upgrade_from: Option<UpgradeFrom>,
-    /// Of an operator that someone else runs.
+    /// Name of an operator that the user runs.
     pub name: String,
     pub version: String,
     pub probe_undeclared: bool,
@@ -21,10 +21,10 @@ pub(crate) struct OperatorRequest {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OperatorSource {
-    /// It is in this program.
+    /// The reference operator, which this program contains.
     Reference,
     Existing,
-    /// The harness starts it: `upstream=DIR` or `exec:FILE`.
+    /// An operator that the harness starts: `upstream=DIR` or `exec:FILE`.
     Started(String),
 }
 
@@ -40,7 +40,7 @@ impl UpgradeFrom {
         let Some(minor) = word.strip_prefix("kubernetes=") else {
             return match OperatorSource::of(Some(word)) {
                 OperatorSource::Existing => Err(Failure::Usage(
-                    "--upgrade-from existing: the harness starts this operator: pass reference, upstream=DIR or exec:FILE"
+                    "--upgrade-from existing: the harness starts the operator that is replaced: pass reference, upstream=DIR or exec:FILE"
                         .into(),
                 )),
                 source => Ok(Self::Operator(source)),

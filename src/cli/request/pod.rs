@@ -1,4 +1,4 @@
-//! The share of a pod of a Job.
+//! The share of the cases that a pod of a Job runs.
 
 use conformance_cluster::suite::run_of_share;
 use conformance_report::Shard;
@@ -6,9 +6,9 @@ use conformance_report::Shard;
 use crate::Failure;
 use crate::options::PodOptions;
 
-/// The Job controller sets it, from 0.
+/// The Job controller sets this variable, from 0.
 const INDEX_VARIABLE: &str = "JOB_COMPLETION_INDEX";
-/// A pod labels its objects with it.
+/// The run id with which a pod labels its objects.
 const RUN_VARIABLE: &str = "GROVE_CONFORMANCE_RUN";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +33,11 @@ impl Pod {
 
     pub(super) fn shard(&self) -> Result<Option<Shard>, Failure> {
         let Some((index, shards)) = self.share else { return Ok(None) };
-        let none = || Failure::Usage(format!("{INDEX_VARIABLE} is {index}, and pod.shards is {shards}"));
+        let none = || {
+            Failure::Usage(format!(
+                "{INDEX_VARIABLE} is {index}, and pod.shards is {shards}: set pod.shards to the completions of the Job"
+            ))
+        };
         Shard::at(index, shards).map(Some).ok_or_else(none)
     }
 }

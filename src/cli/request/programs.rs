@@ -18,15 +18,15 @@ const KAI: &str = "kai-scheduler";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ProgramRequest {
     pub files: Vec<(String, PathBuf)>,
-    /// With KAI's programs and CRDs.
+    /// Folder with KAI's programs and CRDs.
     pub kai_folder: Option<PathBuf>,
-    /// By the name of the scheduler's first program.
+    /// Checkouts by the name of the scheduler's first program.
     pub checkouts: Vec<(String, PathBuf)>,
     pub versions: Vec<SelectedVersion>,
     pub trainer: Option<TrainerSource>,
-    /// By the `schedulerName` of their pods. `None` is the pinned chart.
+    /// Charts by the scheduler's `schedulerName`. `None` is the pinned chart.
     pub charts: Vec<(String, Option<String>)>,
-    /// Each with its source.
+    /// Each configuration with its source.
     pub configurations: Vec<(Scheduler, String, SchedulerConfiguration)>,
     /// Pinned programs are neither built nor downloaded.
     pub offline: bool,
@@ -69,7 +69,9 @@ impl ProgramRequest {
         let mut configured = BTreeMap::new();
         for (name, source) in &options.given_configs {
             if configured.insert(of_program(name), source).is_some() {
-                return Err(Failure::Usage(format!("--scheduler-config {name} is given twice")));
+                return Err(Failure::Usage(format!(
+                    "--scheduler-config {name} is given twice: give one configuration for it"
+                )));
             }
         }
         for (name, source) in &options.scheduler_configs {
@@ -130,7 +132,8 @@ impl ProgramRequest {
         self.configurations.iter().map(word).collect()
     }
 
-    /// Only kube-scheduler may have another minor version than the API server. Offline, none can be built.
+    /// Rejects versions that the run cannot use. Only kube-scheduler may have another minor version than the
+    /// API server. Offline, no other version can be built.
     pub(crate) fn check_versions(&self, kubernetes: Kubernetes) -> Result<(), Failure> {
         if self.offline && kubernetes.is_preview() {
             return Err(Failure::Usage(format!(
@@ -196,7 +199,7 @@ impl ProgramRequest {
     }
 }
 
-/// Selects the product's own defaults.
+/// Word that selects the product's own defaults.
 const STOCK: &str = "stock";
 
 fn configuration(name: &str, source: &str) -> Result<(Scheduler, String, SchedulerConfiguration), Failure> {
@@ -214,7 +217,7 @@ fn configuration(name: &str, source: &str) -> Result<(Scheduler, String, Schedul
     Ok((scheduler, source.to_owned(), configuration))
 }
 
-/// `name` may also be its `schedulerName`.
+/// Returns the name of the scheduler's first program if `name` is a `schedulerName`, otherwise `name`.
 fn of_program(name: &str) -> String {
     let named = schedulers::all().find(|scheduler| scheduler.name() == name);
     let first = named.and_then(|scheduler| installation(scheduler).processes.first());

@@ -51,7 +51,7 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 
 #[rstest::rstest]
 #[case("run --operator existing", "pass --provider existing")]
-#[case("run --upgrade-from existing", "the harness starts this operator")]
+#[case("run --upgrade-from existing", "the harness starts the operator that is replaced")]
 #[case("run --upgrade-from reference --provider kind", "--upgrade-from starts local processes")]
 #[case("run --upgrade-from kubernetes=1.36 --provider kind", "--upgrade-from starts local processes")]
 #[case("run --upgrade-from kubernetes=1.35", "kubernetes=1.35: unknown version of Kubernetes")]
@@ -91,9 +91,9 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 #[case("load --nodes 50x8 --pods 300 --depth full", "--depth does not apply to `load`")]
 #[case(
     "load --nodes 50x8 --pods 300 --set selection.cases=aon",
-    "section selection of the configuration does not apply"
+    "section `selection` of the configuration does not apply"
 )]
-#[case("fuzz --set selection.skip=aon", "section selection of the configuration does not apply")]
+#[case("fuzz --set selection.skip=aon", "section `selection` of the configuration does not apply")]
 fn contradictions_are_usage_errors(#[case] line: &str, #[case] expected: &str) {
     let failure = failure(line);
     assert!(failure.contains(expected), "{failure}");

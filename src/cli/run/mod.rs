@@ -33,7 +33,7 @@ use crate::{Failure, baseline, publish, report_files};
 struct Run<'a> {
     request: &'a Request,
     interruption: &'a Arc<Interruption>,
-    /// On any control plane of the run, with `--fail-fast`.
+    /// The first failure on any control plane of the run, with `--fail-fast`.
     first_failure: Option<Arc<FirstFailure>>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn run(request: &Request, interruption: &Arc<Interruption>) -> 
     finish(request, &report).await
 }
 
-/// Writes the report. Returns an error only before the first case.
+/// Runs the cases and writes the report. Returns an error only before the first case.
 pub(crate) async fn judge(request: &Request, interruption: &Arc<Interruption>) -> Result<Report, Failure> {
     write_nodes(request)?;
     // `--hold-on-failure` implies `--fail-fast`.
@@ -52,7 +52,7 @@ pub(crate) async fn judge(request: &Request, interruption: &Arc<Interruption>) -
     Run { request, interruption, first_failure }.cases().await
 }
 
-/// The clusters are not started yet.
+/// Prepares the environment of a run. Does not start the clusters.
 pub(crate) async fn environment(
     kubernetes: Kubernetes,
     plan: &mut RunPlan,
@@ -65,7 +65,7 @@ pub(crate) async fn environment(
     Ok(environment)
 }
 
-/// So that the run can be repeated.
+/// Writes the nodes that were copied from a cluster to the report's folder, so that the run can be repeated.
 fn write_nodes(request: &Request) -> Result<(), Failure> {
     let Cases::OwnWorkload { nodes: NodesSource::Cluster { copy }, .. } = &request.subject.cases else {
         return Ok(());

@@ -63,9 +63,9 @@ impl Run<'_> {
         if let Ok(report) = &report {
             generated::shrink_failed(&environment, &plan, report).await;
         }
-        // The report is written before the clusters end, so that their failures cannot lose it. The clusters
-        // end even if writing fails: a full disk is no reason to leave nodes in a user's cluster. A pod does
-        // not print its report, because the process that fetches it does.
+        // Write the report before the clusters end, so that a failing cluster cannot lose it. End the
+        // clusters even if writing fails: a full disk must not leave nodes in a user's cluster. A pod does
+        // not print its report, because the process that fetches the report prints it.
         let written = match report {
             Ok(report) if request.pod.store_results => store(report_dir, &report).map(|()| report),
             Ok(report) => {
@@ -87,12 +87,12 @@ impl Run<'_> {
             return;
         }
         held.iter().for_each(|case| output::say(&held::description(case, report_dir)));
-        output::say("press Ctrl-C to remove them and end the run");
+        output::say("press Ctrl-C to remove what is held and end the run");
         self.interruption.requested().await;
     }
 
-    /// The clusters are not started yet. Also returns the duration of the builds. Restricts the plan's
-    /// targets to those that the operators have.
+    /// Builds the programs and prepares the environment, without starting clusters. Also returns the duration
+    /// of the builds. Restricts the plan's targets to those that the operators have.
     pub(super) async fn prepare(
         &self,
         kubernetes: Kubernetes,
@@ -118,8 +118,8 @@ impl Run<'_> {
         Ok((environment.ended_by(self.first_failure.clone()), building))
     }
 
-    /// If that fails, the reason is printed once, instead of an error for every clause. Also sends the user's
-    /// own workload to admission, as a dry run.
+    /// Starts or reaches the cluster before the first case, so that a failure is printed once instead of for
+    /// every clause. Also sends the user's own workload to admission, as a dry run.
     async fn reach_cluster(
         &self,
         environment: &Environment,
@@ -158,7 +158,7 @@ struct Operators {
     /// `None` is the reference operator, or one that the user runs.
     tested: Option<Opened>,
     replaced: Option<Replaced>,
-    /// Of an operator that the user runs.
+    /// The declaration of an operator that the user runs.
     declared: Option<ImplementationFile>,
 }
 
@@ -191,7 +191,8 @@ async fn open_operators(plan: &mut RunPlan, request: &Request) -> Result<Operato
     Ok(Operators { tested, replaced, declared })
 }
 
-/// Local clusters start the operator as a process, and kind clusters from its chart.
+/// Rejects a provider that cannot start the operator. Local clusters start it as a process, and kind clusters
+/// from its chart.
 fn check_provider_of(opened: &Opened, provider: ProviderName) -> Result<(), Failure> {
     let reason = match provider {
         ProviderName::Local => return Ok(()),
@@ -211,10 +212,11 @@ struct Built {
     spec: ClusterSpec,
     /// `None` is the reference operator.
     implementation: Option<Implementation>,
-    /// For the init containers of an operator that is installed from its chart.
+    /// The program for the init containers of an operator that is installed from its chart.
     init: Option<PathBuf>,
 }
 
+/// Builds the operators and programs, and completes the specification of the cluster.
 async fn build(
     kubernetes: Kubernetes,
     request: &Request,
@@ -310,7 +312,8 @@ fn concurrency(request: &Request) -> usize {
     request.execution.concurrency.unwrap_or(default).max(1)
 }
 
-/// Not if its number is given, or in a cluster of the user.
+/// Whether more cases may run at once while CPUs are idle. Not if their number is given, or in a user's
+/// cluster.
 fn grows(request: &Request) -> bool {
     let Request { cluster, execution, .. } = request;
     let is_ours = cluster.provider != ProviderName::Existing && cluster.name.is_none();
@@ -332,7 +335,7 @@ pub(crate) async fn execute(
     Ok(report_document::report(environment, plan, results, clock, command()).await)
 }
 
-/// Failures change no verdict.
+/// Ends the clusters and prints failures, which change no verdict.
 pub(crate) async fn close(environment: &Environment) {
     for error in environment.close().await {
         output::say(&format!("clean-up: {error}"));

@@ -10,11 +10,12 @@ use crate::{Failure, generated, load, select};
 const NOT_OBSERVED: &str =
     "`observe` asks about schedulers, and Kueue only admits gangs: pass another backend";
 
-/// Generated workloads, load tests and the user's own workload are planned without the suite's cases. A plan
-/// of observations has targets only.
+/// Selects the cases and targets of the run. Generated workloads, load tests and the user's own workload are
+/// planned without the suite's cases. A plan of observations has targets only.
 pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan, Failure> {
     let Request { subject, selection, operator, .. } = request;
-    // The gangs of an upgraded cluster were created before the upgrade.
+    // Select targets of the old version, because the gangs of an upgraded cluster are created before the
+    // upgrade.
     let kubernetes = operator.replaced_kubernetes().unwrap_or(kubernetes);
     let scope = subject.scope.as_deref();
     let targets = || {

@@ -16,7 +16,7 @@ use crate::output::{self, Console};
 use crate::request::Request;
 use crate::{Failure, remaining};
 
-/// The exit code is 0, or that of a run which the cluster would refuse.
+/// The exit code is 0, or 3 if the cluster would refuse the run.
 pub(crate) async fn preview(request: &Request, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     if request.cluster.provider != ProviderName::Existing {
         return Err(Failure::Usage(
@@ -107,7 +107,7 @@ fn resources(examination: &Examination, verb: &str) -> Vec<String> {
     found
 }
 
-/// Without the reads of all kinds, which are too many to list.
+/// Returns the rights by verb. Kinds to list are only described, because there are too many.
 fn rights(examination: &Examination) -> BTreeMap<&'static str, BTreeSet<String>> {
     let mut all: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
     for right in &examination.rights {

@@ -10,7 +10,7 @@ use crate::request::{
     Cases, ClusterRequest, Execution, NodesSource, OperatorRequest, OperatorSource, Request,
 };
 
-/// With `{case}` and `{target}` as placeholders.
+/// The command has `{case}` and `{target}` as placeholders.
 pub(super) fn command(kubernetes: Kubernetes, request: &Request) -> String {
     let mut words = vec!["grove-conformance".to_owned(), verb(request)];
     words.extend(request.programs.words().into_iter().map(|word| format!("--component '{word}'")));
@@ -54,7 +54,7 @@ fn verb(request: &Request) -> String {
             let nodes = match nodes {
                 NodesSource::Shapes(words) => words.clone(),
                 NodesSource::File(path) => quoted(path),
-                // The nodes of the cluster may have changed.
+                // Name the copy, because the nodes of the cluster may change.
                 NodesSource::Cluster { .. } => quoted(&request.output.folder.join(NodesSource::COPY)),
             };
             format!("workload {} --nodes {nodes}", quoted(file))

@@ -1,5 +1,5 @@
-//! Runs that need several control planes, one after the other. Each is a round with its own folder. Their
-//! reports are merged.
+//! Runs that need several control planes, one after the other. Each control plane is a round with its own
+//! folder and report. The reports are merged.
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
@@ -21,7 +21,7 @@ struct Round {
 }
 
 impl Run<'_> {
-    /// Every target is tested once, on the oldest version that it supports.
+    /// Tests every target once, on the oldest version that it supports.
     pub(super) async fn on_all(&self, versions: &[Kubernetes]) -> Result<Report, Failure> {
         // Plan all versions before the first cluster starts, so that wrong arguments fail at once.
         let mut rounds = Vec::new();
