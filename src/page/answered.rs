@@ -16,7 +16,7 @@ pub struct Answers {
     pub lead: String,
     /// Shown above the answers.
     pub notes: Vec<String>,
-    /// With their versions.
+    /// Schedulers with their versions.
     pub schedulers: Vec<String>,
     pub questions: Vec<AnsweredQuestion>,
 }
@@ -32,7 +32,7 @@ pub struct AnsweredQuestion {
 #[derive(Debug)]
 pub struct ShownAnswer {
     pub word: String,
-    /// The verdict whose colour the word has; an answer has none of them.
+    /// The verdict whose colour the word gets. An answer has no verdict itself.
     pub class: &'static str,
     /// Figures, reasons, and texts of the scheduler.
     pub details: Vec<String>,
@@ -92,7 +92,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The histories are in `folder`.
+/// Renders the page. The paths of histories are relative to `folder`.
 pub fn answered(answers: &Answers, folder: &Path) -> Result<String, Unrendered> {
     let schedulers = &answers.schedulers;
     let mut cells = Vec::new();

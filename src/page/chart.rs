@@ -1,4 +1,4 @@
-//! The chart of a run's time: one bar per case, as many rows as cases ran at once, and sums per group.
+//! The chart of a run's time: one bar per case, in as many rows as cases ran at once, and sums per group.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) struct Bar {
     pub row: usize,
     pub x: f64,
     pub width: f64,
-    /// Not spent on the workload.
+    /// Part of the length that was not spent on the workload.
     pub overhead: f64,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Span {
     pub case: usize,
     pub begin: Timestamp,
     pub length: Duration,
-    /// Not spent on the workload.
+    /// Part of the length that was not spent on the workload.
     pub overhead: Duration,
 }
 
@@ -38,11 +38,11 @@ pub(crate) struct Chart {
     pub after: Option<Duration>,
 }
 
-/// Of the marks of the time axis, in seconds.
+/// Intervals of the marks of the time axis, in seconds.
 const STEPS: [u64; 11] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 impl Chart {
-    /// Each case is in the first row that is free when it starts.
+    /// Puts each case into the first row that is free when the case starts.
     pub(crate) fn of(report: &Report, mut spans: Vec<Span>) -> Self {
         spans.sort_by_key(|span| (span.begin, span.case));
         let end = |span: &Span| span.begin + SignedDuration::try_from(span.length).unwrap_or_default();
@@ -92,11 +92,11 @@ pub(crate) struct Share {
     pub name: String,
     pub cases: usize,
     pub seconds: Seconds,
-    /// Not spent on the workload.
+    /// Part of the length that was not spent on the workload.
     pub overhead: Seconds,
 }
 
-/// The longest group is first.
+/// Sums the cases per group, longest group first.
 pub(crate) fn shares(report: &Report, name: impl Fn(usize, &str) -> String) -> Vec<Share> {
     let mut shares: Vec<Share> = Vec::new();
     for (number, target) in report.targets.iter().enumerate() {

@@ -52,7 +52,7 @@ impl Cell {
     }
 }
 
-/// Clauses link to `page`, the relative path of the newer report's page.
+/// Renders a comparison as a page. Clauses link to `page`, the relative path of the newer report's page.
 pub fn compared(comparison: &Comparison<'_>, page: &str) -> Result<String, Unrendered> {
     let changes = comparison.listed().into_iter().map(|(kind, changed)| {
         let rows = changed.into_iter().map(|changed| Row {

@@ -1,8 +1,8 @@
 //! The page: renders a report and its histories as `report.html`, one file that a browser opens from disk.
 //!
 //! The templates ([`view`]) render everything that is readable without scripts. Each case has a compressed
-//! ([`pack`]) [`sheet`] with its history as a [`timeline`]. `assets/page.js` draws it when the case is
-//! opened. The page loads nothing: its policy allows only its own style and script, by their digests. The
+//! ([`pack`]) [`sheet`] with its history as a [`timeline`]. `assets/page.js` draws the timeline when the case
+//! is opened. The page loads nothing: its policy allows only its own style and script, by their digests. The
 //! page decides no verdict. A case without a readable history has no timeline. [`answered()`] renders the
 //! answers of `observe` with the same sheets.
 
@@ -30,12 +30,12 @@ pub use tabled::tabled;
 use sheet::Sheet;
 use timeline::{Readable, Timeline};
 
-/// In a report's folder.
+/// Name of the page in a report's folder.
 pub const PAGE: &str = "report.html";
 
 /// Longest history that gets a timeline, in bytes. Rendering a longer one takes gigabytes of memory.
 const LONGEST: u64 = 64 << 20;
-/// In bytes: below 5 MB.
+/// Maximum length of a page, in bytes: just below 5 MB.
 const LONGEST_PAGE: usize = 4_990_000;
 
 #[derive(Debug)]

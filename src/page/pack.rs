@@ -15,7 +15,7 @@ use super::sheet::Sheet;
 pub(crate) struct Packed {
     pub text: String,
     pub begin: Option<Timestamp>,
-    /// Such a case loses its timeline last.
+    /// Whether the case failed. The timelines of failed cases are dropped last.
     is_failure: bool,
 }
 

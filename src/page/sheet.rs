@@ -1,4 +1,5 @@
-//! The sheet of a case. Each observation in a proof links to its event in the timeline.
+//! The sheet of a case: its results and its timeline. Each observation in a proof links to its event in the
+//! timeline.
 
 use conformance_contract::clauses::clause;
 use conformance_report::{CaseResult, Proof, TargetReport, Violation, matrix};

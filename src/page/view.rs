@@ -112,8 +112,10 @@ fn warnings(report: &Report) -> Vec<String> {
     let mut warnings: Vec<String> =
         report.incompleteness().into_iter().map(|text| format!("{text}.")).collect();
     if report.operator.cluster_admin {
-        warnings
-            .push("The operator ran as cluster-admin: permissions that its own roles lack were not detected.".to_owned());
+        warnings.push(
+            "The operator ran as cluster-admin: permissions that its own roles lack were not detected."
+                .to_owned(),
+        );
     }
     if report.operator.reference {
         let own = "The operator is this project's reference operator: its results are not Grove's.";

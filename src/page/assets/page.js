@@ -133,7 +133,7 @@
     }
   }
 
-  /** The contract puts names between backticks. */
+  /** Turns names between backticks, as in the contract, into code. */
   const prose = (text) => text.split("`").map((part, place) => place % 2 ? el("code", {}, part) : part);
   const seconds = (value) => value === undefined ? "none" : `${value.toFixed(1)} s`;
   const badge = (of) => el("b", { class: `v v-${of.verdict}` }, of.word);
@@ -213,7 +213,7 @@
       const zoom = (factor) => () => this.zoomTo(factor ? this.zoom * factor : 1);
       const button = (label, text, act) => el("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
       const sections = Object.keys(SECTIONS).filter((section) => data.lanes.some((lane) => lane.section === section));
-      // Sections with proofs are always shown.
+      // Sections with proofs are shown at first.
       const proven = new Set(data.events.filter((event) => event.proves).map((event) => data.lanes[event.lane].section));
       this.shown = new Set(sections.filter((section) => !CLOSED.includes(section) || proven.has(section)));
       this.toggles = new Map(sections.map((section) => [section, el("input", { type: "checkbox",

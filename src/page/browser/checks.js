@@ -1,4 +1,4 @@
-// Drives the page like a user, and replaces it by "passed" or by what failed. CHECK is the name of a check.
+// Drives the page like a user, and replaces its text by "passed" or by what failed. CHECK is the name of a check.
 const failures = [];
 const fail = (text) => failures.push(text);
 for (const name of ["error", "unhandledrejection"]) addEventListener(name, (event) => fail(event.message ?? event.reason));
@@ -20,7 +20,7 @@ async function until(query) {
 }
 async function go(fragment, query) { location.hash = fragment; await frame(); await until(query); }
 async function back(query) { history.back(); await frame(); await until(query); }
-/** Clicks what a mouse would hit. Scrolling lays out sections nearby, which can move it. */
+/** Clicks the element that a mouse would hit. Scrolls twice, because scrolling lays out nearby sections, which can move it. */
 async function click(query) {
   const [found] = all(query);
   for (let times = 0; times < 2; times += 1) { found.scrollIntoView({ block: "center", inline: "center" }); await frame(); }
@@ -118,7 +118,7 @@ const CHECKS = {
   },
   async faces() {
     is("dark mode is not dark", getComputedStyle(document.body).backgroundColor !== "rgb(252, 252, 253)");
-    // A headless window is not as narrow as a phone.
+    // Zoom, because a headless window cannot be as narrow as a phone.
     page.style.zoom = innerWidth / 390;
     const views = [["", "#matrix"], ["#AON-02", "article.clause"], [SHORT, "#case .timeline"]];
     for (const [fragment, query] of views) {
@@ -141,7 +141,7 @@ const CHECKS = {
   },
 };
 
-// Chromium prints the page when it has loaded, so this frame stays open until the check has ended.
+// Chromium prints the page as soon as it has loaded. This frame delays that until the check has ended.
 const pending = document.createElement("iframe");
 page.append(pending);
 pending.contentDocument.open();

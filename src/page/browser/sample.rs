@@ -76,6 +76,6 @@ fn report() -> Report {
         case("aon/cut", "AON-03", Outcome::pass(), Vec::new(), "cut"),
     ];
     let target = TargetReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES.iter(), cases);
-    // The times of the history start here, too.
+    // The history starts at the same time.
     Report { date: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(10), ..testing::report(vec![target]) }
 }

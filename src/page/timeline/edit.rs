@@ -1,6 +1,6 @@
 //! Lossless differences between two versions of an object.
 //!
-//! Objects are compared field by field, lists as a whole. The edits are small compared with the history, and
+//! Objects are compared field by field, and lists as a whole. The edits are smaller than the versions, and
 //! the page rebuilds every version from the first one.
 
 use serde::Serialize;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::phase::Phase;
 
-/// In display order.
+/// The sections, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Section {
@@ -40,7 +40,7 @@ impl Section {
     }
 }
 
-/// In milliseconds.
+/// A phase of an object. Times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct PhaseSpan {
     pub from: u64,
@@ -56,13 +56,13 @@ pub(crate) struct Lane<'a> {
     pub name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<&'a str>,
-    /// Without the times in which the object does not exist.
+    /// Phases of the object, without the times in which it does not exist.
     pub stretches: Vec<PhaseSpan>,
     #[serde(skip)]
     order: Order<'a>,
 }
 
-/// Within a section: pods by gang, clique and index, other objects by first appearance.
+/// The order within a section: pods by gang, clique and index, other objects by first appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Order<'a> {
     gang: &'a str,
@@ -127,7 +127,7 @@ impl<'a> Lanes<'a> {
         })
     }
 
-    /// From `at` on; `None` ends the phase.
+    /// Sets the phase of a lane from `at` on. `None` ends the current phase.
     pub(super) fn phase(&mut self, lane: usize, at: u64, phase: Option<Phase>) {
         match self.current.get(&lane).copied() {
             Some((_, current)) if Some(current) == phase => return,

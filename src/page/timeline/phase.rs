@@ -2,7 +2,7 @@ use conformance_history::{Version, condition};
 use serde::Serialize;
 use serde_json::Value;
 
-/// Pods use all phases but `Exists` and `Initialized`, other objects use some of them.
+/// Pods use all phases except `Exists` and `Initialized`. Other objects use some of the phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Phase {
@@ -46,8 +46,8 @@ impl Phase {
         }
     }
 
-    /// Each scheduler reports a scheduled gang in its own way. kube-scheduler 1.37 uses
-    /// `...InitiallyScheduled`.
+    /// Schedulers report a scheduled gang differently: by a condition, or by the phase. kube-scheduler 1.37
+    /// uses `...InitiallyScheduled`.
     fn of_other(object: &Value) -> Self {
         let phase = object["status"]["phase"].as_str();
         if matches!(phase, Some("Running")) {

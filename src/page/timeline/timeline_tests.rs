@@ -10,7 +10,7 @@ fn pod(index: usize, node: Option<&str>) -> Value {
     worker("short", index, node)
 }
 
-/// 2 pods, with a canary and a barrier.
+/// A gang of 2 pods, with a canary and a barrier.
 fn story() -> Readable {
     let failed = json!({
         "kind": "Event",
@@ -78,7 +78,7 @@ fn lanes_are_ordered_from_the_driver_to_the_nodes() {
             (Section::Sets, "PodCliqueSet", "short", None),
             (Section::Gangs, "PodGang", "short-0", None),
             (Section::Resources, "PodGroup", "short-0", None),
-            // Sorted by index, not by appearance.
+            // Pods are sorted by index, not by appearance.
             (Section::Pods, "Pod", "short-0-worker-0", of_gang),
             (Section::Pods, "Pod", "short-0-worker-1", of_gang),
             (Section::Canaries, "Pod", "canary-0", None),

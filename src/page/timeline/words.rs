@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::edit::Edit;
 
-/// If several apply, the last one in this order counts.
+/// What an event shows. If several kinds apply, the last one in this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum EventKind {
@@ -23,9 +23,10 @@ pub(crate) enum EventKind {
 
 const IGNORED: [&str; 4] = ["resourceVersion", "generation", "observedGeneration", "managedFields"];
 
-/// In a description. A rewritten status has many fields.
+/// Maximum number of fields in a description, because a rewritten status has many.
 const NAMED: usize = 4;
 
+/// Describes what changed between two versions of an object.
 pub(super) fn of_version(
     before: Option<&Value>,
     version: &Version<'_>,
@@ -97,7 +98,7 @@ fn list(object: &Value) -> impl Iterator<Item = &Value> {
     object["status"]["conditions"].as_array().into_iter().flatten()
 }
 
-/// The other changed fields: scalars with their values, the rest only by path.
+/// Describes the other changed fields: scalars with their values, other fields only by path.
 fn fields(before: &Value, edit: &Edit<'_>) -> impl Iterator<Item = String> {
     let is_described_elsewhere = |path: &[&str]| match path {
         ["metadata", "deletionTimestamp" | "deletionGracePeriodSeconds"] => true,
@@ -134,7 +135,7 @@ fn simple(value: &Value) -> Option<String> {
     }
 }
 
-/// `metadata.labels[grove.io/podgang]`.
+/// Writes a path such as `metadata.labels[grove.io/podgang]`.
 fn dotted(path: &[&str]) -> String {
     let mut text = String::new();
     for key in path {
@@ -147,8 +148,8 @@ fn dotted(path: &[&str]) -> String {
     text
 }
 
-/// Their entries differ from the previous version. Two writes of one manager within one second cannot be
-/// distinguished.
+/// Returns the field managers whose entries differ from the previous version. Two writes of one manager
+/// within one second cannot be distinguished.
 pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -176,7 +177,7 @@ pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     (format!("{reason}{message}{times}"), by)
 }
 
-/// With the scalar fields of its detail.
+/// Describes a mark with the scalar fields of its detail.
 pub(super) fn of_mark(name: &str, detail: &Value) -> String {
     let simple: Vec<String> = match detail {
         Value::Object(fields) => fields

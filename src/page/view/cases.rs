@@ -41,7 +41,8 @@ pub(super) fn group_of(case: &str) -> String {
     format!("{id}{title}")
 }
 
-/// Target titles are unique unless the report was edited; then the first one is used.
+/// Addresses of cases, by target. Target titles are unique unless the report was edited by hand. In that
+/// case, the first target is used.
 pub(super) struct Addresses(Vec<String>);
 
 impl Addresses {

@@ -110,7 +110,7 @@ pub(super) fn findings<'a>(report: &'a Report, addresses: &Addresses) -> Vec<Fin
     found.collect()
 }
 
-/// The contract puts names between backticks.
+/// Converts a text of the contract to HTML. The contract puts names between backticks.
 pub(super) fn prose(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     let parts = escaped.split('`').enumerate().map(|(part, text)| match part % 2 {
@@ -120,7 +120,7 @@ pub(super) fn prose(text: &str) -> String {
     parts.collect()
 }
 
-/// The page links to no other paths.
+/// Whether the path is relative. The page links to no other paths.
 pub(super) fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '\\']) && !path.contains(':')
 }

@@ -11,7 +11,7 @@ pub(super) struct Filters {
     pub(super) features: Vec<Feature>,
 }
 
-/// In addition to the row's text.
+/// What the filter compares in addition to the row's text.
 pub(super) struct Facts {
     pub(super) tiers: String,
     pub(super) levels: String,
