@@ -221,6 +221,8 @@ impl Environment {
         self.test_cluster_at(&self.slots(isolation, target)[0], isolation, target).await
     }
 
+    /// Returns the slot's cluster, and starts it on the first call. For an upgrade, each call starts a new
+    /// one.
     async fn test_cluster_at(
         &self,
         slot: &ClusterSlot,

@@ -41,6 +41,7 @@ fn undecided_by(decision: Decision, more: Vec<String>) -> Decision {
     Decision { feasibility, ..decision }
 }
 
+/// Combines the decisions of several PodCliqueSets, and decides whether their pods fit at the same time.
 fn together(
     resolved: &[Resolved],
     decisions: Vec<Decision>,

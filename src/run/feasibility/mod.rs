@@ -173,6 +173,8 @@ fn groups(
     (all, packed)
 }
 
+/// Decides whether each constrained group fits a domain and all pods fit together. Returns a reason if that
+/// is undecided.
 fn together(
     problem: &Problem,
     groups: &[Group],
