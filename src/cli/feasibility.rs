@@ -169,7 +169,10 @@ mod tests {
         }
         pairs[1].feasibility = Feasibility::Undecided(vec!["why".into()]);
         let found = disagreements(&pairs, &[]);
-        assert_eq!(found["feasibility/1-1"], ["it was generated not to fit, but the check cannot decide: why"]);
+        assert_eq!(
+            found["feasibility/1-1"],
+            ["it was generated not to fit, but the check cannot decide: why"]
+        );
     }
 
     #[test]
