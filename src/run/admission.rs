@@ -18,7 +18,7 @@ use crate::workload::WorkloadError;
 
 const NAMESPACE: &str = "default";
 
-/// Deletes the companions that it has created before it returns.
+/// Before it returns, deletes the companions that it has created.
 pub async fn admitted(
     test_cluster: &TestCluster,
     case: &Case,

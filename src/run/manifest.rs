@@ -17,7 +17,7 @@ pub enum ManifestError {
     Yaml(#[from] grove_yaml::YamlError),
     #[error("document {document}: {reason}")]
     Document {
-        /// From 1. Empty documents do not count.
+        /// The number of the document, from 1. Empty documents do not count.
         document: usize,
         reason: DocumentError,
     },
@@ -172,7 +172,7 @@ impl Manifest {
         for (document, found) in (1..).zip(grove_yaml::documents(manifest)?) {
             for object in items(found) {
                 let refused = |reason: DocumentError| ManifestError::Document { document, reason };
-                // The run uses a namespace of its own.
+                // Skip it, because the run uses its own namespace.
                 if object["kind"] == "Namespace" && object["apiVersion"] == "v1" {
                     continue;
                 }

@@ -37,8 +37,8 @@ pub struct ShardSelection {
 }
 
 impl RunPlan {
-    /// Reduces the plan to one shard. Cases are assigned to the shards in turn, so each is in exactly one and
-    /// the shards are of equal size. Cases for none of the plan's targets are left out.
+    /// Reduces the plan to one shard. Cases are assigned to the shards in turn, so each case is in exactly
+    /// one shard and the shards have equal sizes. Cases for none of the plan's targets are left out.
     #[must_use]
     pub fn of_shard(mut self, shard: Shard) -> Self {
         let targets = &self.targets;
@@ -87,7 +87,8 @@ impl RunPlan {
     /// Every case on every target, in start order.
     ///
     /// - Dedicated cases start first, because they run one at a time; shared cases fill the remaining time.
-    /// - Exclusive cases precede the shared ones. Each has to wait until the running cases have ended.
+    /// - Exclusive cases precede the shared ones. An exclusive case has to wait until the running cases have
+    ///   ended.
     /// - Within each group the longest start first, so that a run does not end with one long case.
     pub(crate) fn in_order(&self) -> Vec<(&'static Case, Target)> {
         let mut in_order: Vec<(&'static Case, Target)> = Vec::new();

@@ -43,7 +43,7 @@ pub fn is_quick(id: &str) -> bool {
     SUITES.into_iter().any(|suite| suite.is_quick(id))
 }
 
-/// The median of the measured cases.
+/// The length of a case that was not measured: the median of the measured cases.
 const UNMEASURED: Duration = Duration::from_secs(6);
 
 pub fn usual_length(id: &str) -> Duration {

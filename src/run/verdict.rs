@@ -325,7 +325,7 @@ fn outcome<'a>(
             Err(Broken::NotAsked(reason)) => not_asked.push(reason.clone()),
         }
     }
-    // The driver's stop may explain the last reason.
+    // Append the driver's stop to the last reason, because it may explain that reason.
     let with_stop = |mut reasons: Vec<String>| {
         if let (Some(stop), Some(last)) = (stop, reasons.last_mut()) {
             *last = format!("{last}\n{stop}");

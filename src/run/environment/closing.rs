@@ -37,8 +37,8 @@ impl Environment {
         }
     }
 
-    /// On local clusters, returns [`GRACE`] after an interruption. On other clusters it never returns: cases
-    /// delete what they created, however long that takes.
+    /// On local clusters, returns when [`GRACE`] has passed after an interruption. On other clusters it never
+    /// returns: cases delete what they created, however long that takes.
     pub(crate) async fn abandons_cases(&self) {
         match self.settings.origin {
             Origin::Local => self.interruption.requested_before(GRACE).await,

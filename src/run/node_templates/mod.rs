@@ -49,7 +49,7 @@ pub struct Templates {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Template {
-    /// ResourceSlices refer to it.
+    /// Name to which ResourceSlices refer.
     name: String,
     source: String,
     count: u32,
