@@ -2,12 +2,12 @@
 //!
 //! - A clause regresses if it passed or was a known deviation, and is now violated.
 //! - A feature regresses if it was shown, and is now not declared or not shown.
-//! - A clause that the newer run did not select is no regression. If the newer run selected it but could not
-//!   decide it, the comparison is inconclusive.
+//! - A clause that the newer run did not select is not a regression. If the newer run selected it but could
+//!   not decide it, the comparison is inconclusive.
 //!
 //! Targets are matched by backend and variant, clauses and cases by id, so the versions may differ. A renamed
 //! case is matched by its current id. A clause that was split from an older clause is compared with the older
-//! clause if that one passed, because then all its parts passed.
+//! clause, but only if the older clause passed: then all its parts passed.
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Seconds;
 
-/// The number of cases in the text.
+/// The number of cases that the text lists.
 const LONGEST: usize = 5;
 
 /// The chain of cases that ended with the last case. Each case started when the one before it left its place

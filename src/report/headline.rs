@@ -32,14 +32,14 @@ pub enum TargetResult {
         /// Number of applicable clauses.
         owed: usize,
     },
-    /// All clauses that this provider allows were checked and kept.
+    /// All clauses that this provider allows were checked and satisfied.
     ConformantOn {
         /// Name of the provider.
         provider: String,
         /// The environments that the other clauses need.
         needed: BTreeSet<Environment>,
     },
-    /// All clauses were checked and kept.
+    /// All clauses were checked and satisfied.
     Conformant,
 }
 

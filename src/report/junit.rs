@@ -1,9 +1,9 @@
 //! JUnit XML for CI systems: one testsuite per target, one testcase per case.
 //!
-//! The XML agrees with the exit code. A verdict that leads to exit code 1 is a failure, one that leads to 3
-//! an error. Other verdicts except pass are skipped, with their reason. The title and clauses of a case are
-//! in its output, because the schema of Jenkins' xUnit plugin (checked in the tests) allows no properties of
-//! a testcase. A clause without a case gets a testcase, so that its error is visible.
+//! The XML agrees with the exit code. A verdict that leads to exit code 1 is a failure, and a verdict that
+//! leads to exit code 3 is an error. Any other verdict except pass is skipped, with its reason. The title and
+//! clauses of a case are in its output, because the schema of Jenkins' xUnit plugin (checked in the tests)
+//! allows no properties of a testcase. A clause without a case gets a testcase, so that its error is visible.
 
 use std::time::Duration;
 

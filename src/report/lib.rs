@@ -12,7 +12,7 @@
 //! - Derivation: `conclude`, `declared`, `features`, `precondition`, `summary`, `headline`, `exit`, `verify`
 //!   and `evidence`.
 //! - Several runs: `left_out` and `lost` (shards), `merge`, `compare`, `table`, `accept`, and `archive` (one
-//!   file). `compact` makes the reports of `results/`; `published` makes their tables, with the columns of
+//!   file). `compact` builds the reports of `results/`; `published` builds their tables, with the columns of
 //!   `areas`.
 //! - Renderings: [`matrix`], [`reasons`] and [`overview`] prepare the data, also for `conformance-page`.
 //!   `markdown`, `terminal`, `junit`, `annotations` (GitHub Actions) and `ai_conformance` render it.

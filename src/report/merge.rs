@@ -4,8 +4,9 @@
 //! - Documents must have the same suite, contract and operator. Targets are matched by backend and variant.
 //!   Documents that share a target must have the same scheduler version and features for it. If they also
 //!   share the provider, they must have the same Kubernetes version, feature gates and programs.
-//! - If several documents have a case, the one that ran it is used. Otherwise the order is: a document with a
-//!   reason why the case could not run, an interrupted one, one that did not select it.
+//! - If several documents have a case, the result comes from the document that ran it. If none ran it, the
+//!   order of preference is: a document that gives a reason why the case could not run, a document in which
+//!   the case was interrupted, a document that did not select the case.
 //! - A case that ran with two providers is in the report twice. Two runs of a case with the same provider are
 //!   an error, because their verdicts may differ. A merged report is incomplete as long as an interrupted
 //!   case has no other result.

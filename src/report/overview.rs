@@ -69,7 +69,7 @@ impl ClauseResult {
     }
 }
 
-/// The name of each count, and for each target the kept clauses of all applicable ones.
+/// The name of each count, and for each target the passed clauses of the applicable ones, such as `40/41`.
 pub fn counts(report: &Report) -> impl Iterator<Item = (&'static str, Vec<String>)> + '_ {
     Summary::COUNTS.into_iter().map(|(name, count)| {
         let counts = report.targets.iter().map(|target| count(&target.summary).passed_of_applicable());

@@ -25,7 +25,7 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Each feature with its result in every column.
     pub features: Vec<(Feature, Vec<Cell>)>,
-    /// For each count, the text of every column: the kept clauses and the applicable ones, such as `40/41`.
+    /// For each count, the text of every column: the passed clauses of the applicable ones, such as `40/41`.
     pub counts: Vec<(&'static str, Vec<String>)>,
     /// Pages of reports without a column, because a later report has the same columns.
     pub superseded: Vec<String>,
