@@ -10,9 +10,9 @@ pub(crate) enum Phase {
     Gated,
     Pending,
     Initialized,
-    /// Also a gang that is reported as scheduled.
+    /// A bound pod, or a gang that is reported as scheduled.
     Bound,
-    /// Also a gang resource whose phase is Running.
+    /// A ready pod, or a gang resource whose phase is Running.
     Ready,
     Ended,
     Deleting,
