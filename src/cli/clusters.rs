@@ -137,8 +137,8 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
         .process_group(0)
         .spawn()
         .map_err(infrastructure)?;
-    // The supervisor has its own process group, so Ctrl-C does not reach it. Until the cluster is ready, it
-    // must end with this process.
+    // The supervisor has its own process group, so Ctrl-C does not reach it. Until the cluster is ready, the
+    // supervisor must end with this process.
     let mut guard = StopSupervisor { pid: Some(supervisor.id()) };
     let begin = Instant::now();
     let state = loop {

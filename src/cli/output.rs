@@ -195,7 +195,7 @@ impl Observer for Console {
                 self.line(&line);
                 let reason = result.outcome.reason().unwrap_or_default();
                 // One broken cluster causes errors in many cases, so print one line of each. The report has
-                // the whole reasons.
+                // the full reasons.
                 let shown = if result.outcome.verdict == Verdict::Error { 1 } else { self.reason_lines };
                 self.line(&indented(&reason, shown));
             }

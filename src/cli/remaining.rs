@@ -83,7 +83,8 @@ impl Cases {
         self.ended += usual(id);
     }
 
-    /// Removes a case that is not run. It takes no time, so it says nothing about the speed of the others.
+    /// Removes a case that is not run. Such a case takes no time, so it shows nothing about the speed of
+    /// other cases.
     pub(crate) fn left_out(&mut self, id: &str) {
         self.all -= usual(id);
     }

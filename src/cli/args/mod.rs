@@ -77,7 +77,7 @@ pub(crate) enum Verb {
     Contract(ContractArgs),
     /// Judge a saved history again, offline.
     Replay(ReplayArgs),
-    /// Work with reports: as a page, compared, as a table, merged, recovered.
+    /// Render, compare, tabulate, merge or recover reports.
     Report(ReportArgs),
     /// Create, delete or list clusters that stay running.
     Cluster(ClusterArgs),

@@ -96,7 +96,7 @@ pub(crate) struct MutantsArgs {
     /// of its clauses. This takes hours. Additional failures are listed and do not count.
     #[arg(long, conflicts_with = "write")]
     pub every_case: bool,
-    /// Run the cases of `run --depth quick` on each mutant, to find out which mutants they kill.
+    /// Run the cases of `run --depth quick` on each mutant, to find out which mutants these cases kill.
     #[arg(long, conflicts_with_all = ["write", "every_case"])]
     pub quick: bool,
     /// Number of mutants that run at the same time, each on its own control plane. On kind, always one.
@@ -135,9 +135,9 @@ pub(crate) struct CreateArgs {
     /// Kubernetes version.
     #[arg(long, value_parser = version(), value_name = "VERSION", default_value = Kubernetes::default().minor())]
     pub kubernetes: Kubernetes,
-    /// The operator that runs in the cluster, as for `run --operator`. With existing, none runs and its CRDs
-    /// are not installed. Install your own operator and judge it with `run --provider existing --kubeconfig
-    /// FILE --operator existing`.
+    /// The operator that runs in the cluster, as for `run --operator`. With existing, no operator runs and no
+    /// Grove CRDs are installed. Install your own operator and judge it with `run --provider existing
+    /// --kubeconfig FILE --operator existing`.
     #[arg(long, value_name = "upstream=DIR|exec:FILE|existing")]
     pub operator: Option<String>,
     /// Declaration of the operator, instead of the file that comes with its description.
@@ -248,7 +248,7 @@ pub(crate) struct ColdArgs {
     /// Number of rounds. Every second round has the reverse order.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
-    /// Also measure the second command.
+    /// Also measure the second command of the README, `cargo test`.
     #[arg(long)]
     pub tests: bool,
 }

@@ -70,7 +70,7 @@ pub(crate) struct CompareArgs {
     /// The older report: its folder, or its report.yaml or report.json.
     #[arg(value_name = "OLD")]
     pub old: PathBuf,
-    /// The newer one.
+    /// The newer report, in one of the same forms.
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
     /// Exit with 1 if any verdict changed. A known deviation that starts or ends does not count, because some
@@ -103,7 +103,7 @@ pub(crate) struct EvidenceArgs {
     /// The report.yaml or report.json.
     #[arg(value_name = "REPORT")]
     pub report: PathBuf,
-    /// File to write it to, instead of standard output: JSON if its name ends in .json, else YAML.
+    /// File for the evidence, instead of standard output: JSON if its name ends in .json, else YAML.
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     pub out: Option<PathBuf>,
     /// Evidence file to check.

@@ -1,7 +1,7 @@
 //! `dev bench`: figures that users ask for, measured on this machine.
 //!
-//! [`figures`] uses the watches of the cases, on control planes of its own, with a real API server, a real
-//! scheduler and simulated nodes.
+//! [`figures`] measures with the watches that cases use, on control planes of its own, with a real API
+//! server, a real scheduler and simulated nodes.
 
 mod calibration;
 mod cold;

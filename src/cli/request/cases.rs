@@ -42,7 +42,7 @@ pub(crate) struct LoadCase {
 
 #[derive(Debug, Clone)]
 pub(crate) struct GeneratedCases {
-    /// `None` if the workloads were drawn from the seed.
+    /// `None` if the workloads are generated from the seed.
     pub file: Option<PathBuf>,
     pub cases: Vec<&'static Case>,
 }

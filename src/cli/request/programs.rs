@@ -116,7 +116,7 @@ impl ProgramRequest {
         }
     }
 
-    /// For KAI and the trainer, a path that is not a file is a folder.
+    /// For KAI and the trainer, a path that is not a file counts as a folder.
     fn add_path(&mut self, name: &str, path: &Path) {
         match name {
             KAI if !path.is_file() => self.kai_folder = Some(path.to_owned()),
