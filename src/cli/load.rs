@@ -34,8 +34,8 @@ fn one_target(backend: &str, targets: Vec<Target>, preempts: bool) -> Result<Tar
         |target: &Target| !preempts && (*target == Target::KAI || target.external().is_some());
     match targets.as_slice() {
         [only] if creates_its_own(only) => Err(Failure::Usage(format!(
-            "--backend {backend}: the scheduler is also measured alone, with the operator's gang resources, and \
-             {backend} creates its own; pass default-scheduler, volcano or koord-scheduler"
+            "--backend {backend}: `load` also measures the scheduler without the operator, and {backend} creates its \
+             gang resources itself; pass default-scheduler, volcano or koord-scheduler"
         ))),
         [only] => Ok(*only),
         several => {

@@ -47,12 +47,15 @@ pub(crate) fn plan(
     let depth = selection.quick.map(|_| "--depth quick".to_owned());
     let what = || [selection.words.as_slice(), classes.as_slice(), depth.as_slice()].concat().join(", ");
     if chosen.is_empty() {
-        return Err(Failure::Usage(format!("{}: no selected case judges the selected clauses", what())));
+        return Err(Failure::Usage(format!(
+            "{}: no case matches this selection; `grove-conformance list` shows all cases",
+            what()
+        )));
     }
     let (chosen, skipped) = without_skipped(chosen, &selection.skip)?;
     if chosen.is_empty() {
         return Err(Failure::Usage(format!(
-            "--skip {}: every selected case is skipped",
+            "--skip {}: every selected case is skipped; omit it, or select more cases",
             selection.skip.join(", ")
         )));
     }
@@ -63,7 +66,7 @@ pub(crate) fn plan(
             _ => None,
         };
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-        return Err(Failure::Usage(format!("{what}: nothing selected applies to backend {backend}{why}")));
+        return Err(Failure::Usage(format!("{what}: no selected case applies to backend {backend}{why}")));
     }
     let plan = RunPlan { targets, chosen, left_out, skipped, shard: None, clauses: CLAUSES.to_vec() };
     Ok(match selection.shard {
@@ -310,7 +313,10 @@ mod tests {
     fn a_quick_run_of_a_case_that_takes_long_is_rejected() {
         let quick = Selection { quick: Some(1), ..selection(&["gang/scaling"]) };
         let failure = plan(&subject(), &quick).unwrap_err().to_string();
-        assert_eq!(failure, "gang/scaling, --depth quick: no selected case judges the selected clauses");
+        assert_eq!(
+            failure,
+            "gang/scaling, --depth quick: no case matches this selection; `grove-conformance list` shows all cases"
+        );
     }
 
     #[test]
@@ -327,7 +333,7 @@ mod tests {
     fn a_run_whose_cases_are_all_skipped_is_rejected() {
         let all = Selection { skip: vec!["aon".to_owned()], ..selection(&["aon"]) };
         let failure = plan(&subject(), &all).unwrap_err().to_string();
-        assert_eq!(failure, "--skip aon: every selected case is skipped");
+        assert_eq!(failure, "--skip aon: every selected case is skipped; omit it, or select more cases");
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn incomplete_edited_and_merged_reports_are_refused() {
     assert!(refused(fixture::interrupted()).contains("an incomplete report is not published"));
     let mut edited = fixture::report();
     edited.targets[0].clauses[0].outcome = Outcome::fail("edited");
-    assert!(refused(edited).starts_with("one/report.yaml: the report does not agree with itself"));
+    assert!(refused(edited).starts_with("one/report.yaml: the report contradicts itself"));
     let mut merged = fixture::report();
     merged.command = "grove-conformance -v report merge a b -o c".to_owned();
     assert!(refused(merged).contains("give the reports of the runs"));

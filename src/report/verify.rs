@@ -13,7 +13,7 @@ use super::{CaseResult, ClauseResult, Report, TargetReport, summarize};
 
 /// The document does not follow from its own cases.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the report does not agree with itself:{}", indented(.0))]
+#[error("the report contradicts itself:{}", indented(.0))]
 pub struct HandEdited(pub Vec<Discrepancy>);
 
 fn indented(discrepancies: &[Discrepancy]) -> String {
@@ -105,7 +105,10 @@ fn clause_discrepancy(target: &TargetReport, clause: &ClauseResult) -> Option<St
         let (written, follows) = (clause.outcome.word(), follows.outcome.word());
         Some(format!("clause {} says {written}, its cases say {follows}", clause.id))
     } else if *clause != follows {
-        Some(format!("clause {} has cases, duration, reproduce or artifacts of its own", clause.id))
+        Some(format!(
+            "cases, duration, reproduce or artifacts of clause {} do not follow from its cases",
+            clause.id
+        ))
     } else if let (Verdict::Pass, Some(reason)) = (clause.outcome.verdict, missing) {
         Some(format!("clause {} passes without its feature: {reason}", clause.id))
     } else {
@@ -125,7 +128,7 @@ impl ClauseResult {
 fn contract_discrepancy(target: &TargetReport, written: &ClauseResult) -> Option<String> {
     match clause(&written.id) {
         Some(clause) if !written.has_same_text(&ClauseResult::unchecked(clause)) => {
-            Some(format!("clause {} does not read as in the contract", written.id))
+            Some(format!("clause {} differs from the contract", written.id))
         }
         Some(clause) if !clause.applies_to_backend(&target.backend) => {
             Some(format!("clause {} is about another backend", written.id))
@@ -188,15 +191,15 @@ mod tests {
     )]
     #[case::lower_level(
         |report: &mut Report| clause_mut(report, "AON-02").level = Level::Recommended,
-        "clause AON-02 does not read as in the contract"
+        "clause AON-02 differs from the contract"
     )]
     #[case::other_text(
         |report: &mut Report| clause_mut(report, "AON-02").requirement = "Mostly".to_owned(),
-        "clause AON-02 does not read as in the contract"
+        "clause AON-02 differs from the contract"
     )]
     #[case::other_class(
         |report: &mut Report| clause_mut(report, "AON-02").class = Class::BackendSpecific,
-        "clause AON-02 does not read as in the contract"
+        "clause AON-02 differs from the contract"
     )]
     #[case::code_of_another_clause(
         |report: &mut Report| {
@@ -223,7 +226,7 @@ mod tests {
     )]
     #[case::other_folder(
         |report: &mut Report| clause_mut(report, "AON-02").artifacts = None,
-        "clause AON-02 has cases, duration, reproduce or artifacts of its own"
+        "cases, duration, reproduce or artifacts of clause AON-02 do not follow from its cases"
     )]
     fn every_edit_by_hand_is_found(#[case] edit: fn(&mut Report), #[case] message: &str) {
         let mut report = fixture::report();

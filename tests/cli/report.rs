@@ -62,7 +62,7 @@ fn reports_are_rendered_compared_and_tabulated() {
     cli.file("old/report.json", &edited);
     let refused = cli.run(&["report", "evidence", "old/report.json"]);
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
-    assert!(stderr(&refused).contains("the report does not agree with itself"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the report contradicts itself"), "{}", stderr(&refused));
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>
             let has: Vec<_> = keys.into_iter().map(|key| with_label(nodes, key)).collect();
             return Err(Misfit {
                 path: format!("{}.affinity.nodeAffinity.{REQUIRED}", shape.path),
-                asks: format!("PodClique {} requires nodes that match", shape.clique),
+                asks: format!("PodClique {} requires nodes that match its nodeAffinity", shape.clique),
                 has: if has.is_empty() { "no node matches".into() } else { has.join(", ") },
                 remedy: "remove the affinity".into(),
             });
