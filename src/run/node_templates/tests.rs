@@ -218,7 +218,7 @@ fn a_list_is_read_as_its_elements() {
 )]
 #[case::long_rack(
     "{apiVersion: v1, kind: Node, metadata: {labels: {topology.kubernetes.io/rack: a0123456789012345678901234567890123456789}}}",
-    "is too long: use at most 40 letters"
+    "is too long: use at most 40 characters"
 )]
 #[case::replicas(
     "{apiVersion: v1, kind: Node, metadata: {annotations: {conformance.grove.io/replicas: many}}}",
