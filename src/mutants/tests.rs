@@ -149,7 +149,7 @@ fn the_page_lists_survivors_and_mutants_that_did_not_run() {
 
 #[test]
 fn every_case_leaves_out_cases_with_their_own_control_plane() {
-    let mutant = mutant("group-takes-all");
+    let mutant = mutant("group-breach-terminates-replica");
     let case = |id| suites::case(id).unwrap();
     assert!(!mutant.runs(case("aon/exact-fit-bound")) && mutant.runs_with_all(case("aon/exact-fit-bound")));
     assert!(

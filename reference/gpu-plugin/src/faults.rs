@@ -4,17 +4,17 @@ use std::str::FromStr;
 pub struct Faults {
     /// Gives each container the ids of the first devices, regardless of the kubelet's allocation (KLT-02).
     pub same_gpus: bool,
-    /// Ignores the node's annotation of unhealthy devices (KLT-03).
-    pub deaf: bool,
+    /// Ignores the node annotation that lists the unhealthy devices (KLT-03).
+    pub ignore_unhealthy: bool,
     /// Registers only once, and ignores a restart of the kubelet (KLT-04).
-    pub restart_unnoticed: bool,
+    pub register_once: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     SameGpus,
-    Deaf,
-    RestartUnnoticed,
+    IgnoreUnhealthy,
+    RegisterOnce,
 }
 
 impl FromStr for Fault {
@@ -23,9 +23,9 @@ impl FromStr for Fault {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "same-gpus" => Ok(Self::SameGpus),
-            "deaf" => Ok(Self::Deaf),
-            "restart-unnoticed" => Ok(Self::RestartUnnoticed),
-            _ => Err(format!("no fault {text:?}")),
+            "ignore-unhealthy" => Ok(Self::IgnoreUnhealthy),
+            "register-once" => Ok(Self::RegisterOnce),
+            _ => Err(format!("unknown fault {text:?}: use same-gpus, ignore-unhealthy or register-once")),
         }
     }
 }
@@ -36,8 +36,8 @@ impl FromIterator<Fault> for Faults {
         for fault in faults {
             match fault {
                 Fault::SameGpus => on.same_gpus = true,
-                Fault::Deaf => on.deaf = true,
-                Fault::RestartUnnoticed => on.restart_unnoticed = true,
+                Fault::IgnoreUnhealthy => on.ignore_unhealthy = true,
+                Fault::RegisterOnce => on.register_once = true,
             }
         }
         on
@@ -50,8 +50,8 @@ mod tests {
 
     #[rstest::rstest]
     #[case("same-gpus", Faults { same_gpus: true, ..Faults::default() })]
-    #[case("deaf", Faults { deaf: true, ..Faults::default() })]
-    #[case("restart-unnoticed", Faults { restart_unnoticed: true, ..Faults::default() })]
+    #[case("ignore-unhealthy", Faults { ignore_unhealthy: true, ..Faults::default() })]
+    #[case("register-once", Faults { register_once: true, ..Faults::default() })]
     fn every_fault_has_a_name(#[case] text: &str, #[case] expected: Faults) {
         let faults: Faults = text.parse::<Fault>().into_iter().collect();
         assert_eq!(faults, expected);
@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn an_unknown_fault_is_an_error() {
-        assert_eq!("same".parse::<Fault>(), Err("no fault \"same\"".to_owned()));
+        let error = "same".parse::<Fault>().unwrap_err();
+        assert_eq!(error, "unknown fault \"same\": use same-gpus, ignore-unhealthy or register-once");
         assert_eq!(std::iter::empty().collect::<Faults>(), Faults::default());
     }
 }

@@ -52,7 +52,7 @@ async fn the_annotation_lists_the_unhealthy_gpus() {
 }
 
 #[tokio::test]
-async fn the_fault_deaf_ignores_the_annotation() {
+async fn the_fault_ignore_unhealthy_ignores_the_annotation() {
     let rules = Rules { count_label: COUNT_LABEL.to_owned(), gpus: 4, ignores_annotation: true };
     let some = node(&[(COUNT_LABEL, "8")], &[(UNHEALTHY_ANNOTATION, "0,3")]);
     assert_eq!(after_by(&rules, devices(4, &[]), vec![some]).await, (devices(8, &[]), true));

@@ -140,7 +140,7 @@ impl Plugin {
             options: Some(plugin_options()),
         };
         let lost = async {
-            if self.faults.restart_unnoticed {
+            if self.faults.register_once {
                 std::future::pending::<()>().await;
             }
             registration_lost(kubelet, before, socket).await

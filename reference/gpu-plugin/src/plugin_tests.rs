@@ -165,8 +165,8 @@ async fn the_fault_same_gpus_gives_containers_the_same_devices() {
 }
 
 #[tokio::test]
-async fn the_fault_restart_unnoticed_prevents_registering_again() {
-    let faults = Faults { restart_unnoticed: true, ..Faults::default() };
+async fn the_fault_register_once_prevents_registering_again() {
+    let faults = Faults { register_once: true, ..Faults::default() };
     let mut world = faulty_world(devices(2, &[]), faults).await;
     within(world.running.registered.wait_for(|registered| *registered)).await.unwrap();
     world.kubelet.restart();

@@ -61,7 +61,8 @@ pub async fn run_until(
         None => node_seen.notify_one(),
         Some(node) => {
             let views = views(connect(&node).await?, &node.name);
-            let rules = Rules { count_label: node.count_label, gpus, ignores_annotation: faults.deaf };
+            let rules =
+                Rules { count_label: node.count_label, gpus, ignores_annotation: faults.ignore_unhealthy };
             let (sender, node_seen, stopped) = (sender.clone(), Arc::clone(&node_seen), stopped.clone());
             parts.spawn(async move {
                 tokio::select! {

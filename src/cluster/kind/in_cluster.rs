@@ -177,6 +177,9 @@ mod tests {
             container["args"].clone()
         };
         assert_eq!(args(&[]), json!(["--resource=nvidia.com/gpu"]));
-        assert_eq!(args(&["deaf".to_owned()]), json!(["--resource=nvidia.com/gpu", "--fault=deaf"]));
+        assert_eq!(
+            args(&["ignore-unhealthy".to_owned()]),
+            json!(["--resource=nvidia.com/gpu", "--fault=ignore-unhealthy"])
+        );
     }
 }

@@ -36,7 +36,8 @@ fn corrupts_gang_resources() -> bool {
 }
 
 fn corrupts_startup_order() -> bool {
-    let faults = [fault!("order-after-one"), fault!("order-after-neighbours"), fault!("order-only-at-first")];
+    let faults =
+        [fault!("wait-for-one-pod"), fault!("wait-for-next-replica"), fault!("recreated-pods-do-not-wait")];
     faults.contains(&true)
 }
 
@@ -94,7 +95,7 @@ fn corrupt_startup_order(pod: &mut Value) {
     let labels = pod["metadata"]["labels"].clone();
     let label = |key: &str| labels[key].as_str().unwrap_or_default();
     let Some(inits) = pod["spec"]["initContainers"].as_array_mut() else { return };
-    if fault!("order-only-at-first") && !label(LABEL_GENERATION).is_empty() {
+    if fault!("recreated-pods-do-not-wait") && !label(LABEL_GENERATION).is_empty() {
         inits.retain(|container| container["name"] != INIT_CONTAINER);
     }
     let replica: u32 = label(LABEL_PCS_REPLICA_INDEX).parse().unwrap_or_default();
@@ -102,10 +103,10 @@ fn corrupt_startup_order(pod: &mut Value) {
     let arguments = inits.iter_mut().filter_map(|container| container["args"].as_array_mut()).flatten();
     for argument in arguments {
         let mut parent = argument.as_str().unwrap_or_default().to_owned();
-        if fault!("order-after-neighbours") {
+        if fault!("wait-for-next-replica") {
             parent = parent.replace(&name_prefix(replica), &name_prefix(replica + 1));
         }
-        if fault!("order-after-one")
+        if fault!("wait-for-one-pod")
             && let Some((clique, _)) = parent.rsplit_once(':')
         {
             parent = format!("{clique}:1");

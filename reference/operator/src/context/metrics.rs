@@ -144,7 +144,7 @@ impl Metrics {
     pub(crate) fn record_bound(&self, pod_gang: &PodGang, was_bound: bool) {
         let uid = pod_gang.uid().unwrap_or_default();
         let is_first = self.bound.lock().insert(uid);
-        let is_first = is_first || fault!("rebound-counts");
+        let is_first = is_first || fault!("time-to-bound-repeats");
         let created = pod_gang.metadata.creation_timestamp.as_ref();
         if let (true, false, Some(created)) = (is_first, was_bound, created) {
             let seconds = Timestamp::now().duration_since(created.0).as_secs_f64().max(0.0);

@@ -57,7 +57,7 @@ pub(crate) async fn pod_gang(
         ..ObjectMeta::default()
     };
     let mut pod_gang = PodGang { metadata, spec, status: None };
-    idle::record(&mut pod_gang, &idle, existing.filter(|_| !fault!("idle-uncounted")));
+    idle::record(&mut pod_gang, &idle, existing.filter(|_| !fault!("idle-resources-reused")));
     backend.prepare_pod_gang(&mut pod_gang, pcs).await?;
     Ok(pod_gang)
 }

@@ -56,10 +56,13 @@ pub(crate) async fn reconcile(
     let now = Timestamp::now();
     let mut next: Option<Duration> = None;
     for i in 0..pcs.spec.replicas {
-        if fault!("update-shelters") && update_step_start(&pcs, i).is_some() {
+        if fault!("updating-replica-not-terminated") && update_step_start(&pcs, i).is_some() {
             continue;
         }
-        if fault!("update-shelters-others") && update_step_start(&pcs, i).is_none() && is_updating(&pcs) {
+        if fault!("other-replicas-not-terminated")
+            && update_step_start(&pcs, i).is_none()
+            && is_updating(&pcs)
+        {
             continue;
         }
         let replica = Replica::of(&context, &pcs, i);
@@ -73,7 +76,7 @@ pub(crate) async fn reconcile(
         for (group, replicas) in replica.groups.iter().zip(&due.group_replicas) {
             group.recycle(&context, &pcs, replicas, BREACHED).await?;
         }
-        if due.group_replicas.iter().all(Vec::is_empty) && !fault!("half-gangs-stay") {
+        if due.group_replicas.iter().all(Vec::is_empty) && !fault!("partial-gangs-keep-nodes") {
             let half_bound = replica.terminate_half_bound(&context, &pcs, delay, now).await?;
             next = next.into_iter().chain(half_bound).min();
         }
@@ -232,7 +235,7 @@ impl Replica {
     fn breach_times(&self) -> BreachTimes {
         let since = |(pclq, generation): &(Arc<PodClique>, u64)| breached_since(pclq, *generation);
         let group = |group: &Group| GroupBreachTimes {
-            min: if fault!("group-takes-all") {
+            min: if fault!("group-breach-terminates-replica") {
                 group.replicas.len()
             } else {
                 usize::try_from(group.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0)
@@ -256,16 +259,16 @@ impl Replica {
         let highest = pods.map(|pod| generation::of_pod(&pod)).max().unwrap_or(0);
         let next = generation::of_gang(&base).max(highest) + 1;
         writes::patch(context, &*base, &generation::next_generation_patch(&base, next)).await?;
-        if !fault!("recycles-uncounted") {
+        if !fault!("terminations-not-counted") {
             context.metrics.record_recycles(&pcs.namespace().unwrap_or_default(), 1);
         }
-        if fault!("recycle-takes-gang") {
+        if fault!("termination-deletes-podgang") {
             writes::delete(&context.client, &*base).await?;
         }
-        if fault!("recycle-takes-claims") {
+        if fault!("termination-deletes-claims") {
             delete_controlled(context, &context.caches.resource_claims, pcs).await?;
         }
-        if fault!("recycle-takes-autoscalers") {
+        if fault!("termination-deletes-autoscalers") {
             delete_controlled(context, &context.caches.autoscalers, pcs).await?;
         }
         let note = format!("PodCliqueSet replica {} recycled: {why}", self.i);
@@ -332,7 +335,7 @@ impl Group {
 fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
     let conditions = &pclq.status.as_ref()?.conditions;
     let breached = conditions::true_since(conditions, CONDITION_MIN_AVAILABLE_BREACHED)?;
-    if fault!("held-from-the-start") {
+    if fault!("breach-before-first-binding") {
         let created = pclq.metadata.creation_timestamp.as_ref().map(|created| created.0);
         return Some(breached.max(created.unwrap_or(breached)));
     }

@@ -123,7 +123,7 @@ impl Clique<'_> {
         }
         let undeleted = |pod: &&Arc<Pod>| pod.uid().is_some_and(|uid| !unseen.deleted.contains(&uid));
         let is_counted =
-            |pod: &&Arc<Pod>| is_live(pod) || (fault!("terminating-counts") && !is_finished(pod));
+            |pod: &&Arc<Pod>| is_live(pod) || (fault!("terminating-pods-are-replicas") && !is_finished(pod));
         // Gated pods of a deleted PodGang of this name keep its gang resources alive and are never released.
         let resources_held = self.context.synced.are_held_by_pods(self.pod_gang);
         let (former, current): (Vec<_>, Vec<_>) = pods
@@ -149,7 +149,7 @@ impl Clique<'_> {
         let due = if plan.delete.is_empty() { self.due_in_update(pods, &unseen) } else { Vec::new() };
         let replaced = pods.iter().filter(|pod| is_live(pod) && due.contains(&pod.name_any()));
         let replaced: Vec<_> = replaced.filter(undeleted).collect();
-        if fault!("update-takes-gang") && !replaced.is_empty() {
+        if fault!("update-deletes-podgang") && !replaced.is_empty() {
             writes::delete(&self.context.client, self.pod_gang).await?;
         }
         let deletions =
@@ -192,7 +192,7 @@ impl Clique<'_> {
     fn is_leaving(&self) -> bool {
         let mut podgroups = self.pod_gang.spec.podgroups.iter();
         self.pclq.spec.replicas == 0
-            && !fault!("idle-stays")
+            && !fault!("idle-podgroups-stay")
             && self.backend.allows_idle(self.pod_gang)
             && !self.pclq.labels().contains_key(LABEL_SCALING_GROUP)
             && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
@@ -211,9 +211,9 @@ impl Clique<'_> {
         let deleting: Vec<_> = pods.iter().filter(is_being_deleted).map(|pod| pod.name_any()).collect();
         let units = view.units().without(&deleting);
         let in_step = view.steps(self.pcs).current.filter(|current| units.may_be_taken_down(current));
-        let all = units.present.iter().filter(|unit| unit.old && fault!("update-takes-all"));
+        let all = units.present.iter().filter(|unit| unit.old && fault!("update-deletes-all-old-pods"));
         let due = units.old_and_down().cloned().chain(in_step).chain(all.map(|unit| unit.key.clone()));
-        let earlier = if fault!("update-takes-new") { view.earlier_new_pods() } else { Vec::new() };
+        let earlier = if fault!("update-deletes-new-pods") { view.earlier_new_pods() } else { Vec::new() };
         due.chain(earlier).collect()
     }
 
@@ -226,8 +226,8 @@ impl Clique<'_> {
             index: pod.labels().get(LABEL_POD_INDEX).and_then(|index| index.parse().ok()),
             bound: is_bound(pod),
             ready: is_ready(pod),
-            current: if fault!("new-go-first") { !is_current } else { is_current },
-            created: if fault!("oldest-go-first") { -created } else { created },
+            current: if fault!("scale-in-deletes-new-template") { !is_current } else { is_current },
+            created: if fault!("scale-in-deletes-oldest") { -created } else { created },
         }
     }
 
@@ -272,7 +272,7 @@ impl Clique<'_> {
         }
         let released = self.unseen(pods).released;
         gated.retain(|pod| pod.uid().is_none_or(|uid| !released.contains(&uid)));
-        if fault!("order-holds-scheduling") && !self.pclq.spec.starts_after.is_empty() {
+        if fault!("startup-order-keeps-gates") && !self.pclq.spec.starts_after.is_empty() {
             return Ok(());
         }
         if fault!("early-ungate") {
@@ -281,7 +281,7 @@ impl Clique<'_> {
             )
             .await;
         }
-        if fault!("woken-stay-gated") && idle::has_been_idle(self.pod_gang, &self.pclq.name_any()) {
+        if fault!("idle-pods-stay-gated") && idle::has_been_idle(self.pod_gang, &self.pclq.name_any()) {
             return Ok(());
         }
         if let Some(reason) = self.readiness().hold() {
@@ -290,7 +290,7 @@ impl Clique<'_> {
         }
         let view = GangView::of(&self.context.caches, self.pod_gang);
         let (gang_pods, former) = (view.pods(), view.former());
-        if fault!("former-pods-hold") && !former.is_empty() {
+        if fault!("former-pods-keep-gates") && !former.is_empty() {
             return Ok(());
         }
         let topology = self.context.caches.topology_of(self.pod_gang);
@@ -331,7 +331,7 @@ impl Clique<'_> {
         GangReadiness {
             initialized: gate::is_initialized(self.pod_gang),
             synced: self.context.synced.is_current(self.pod_gang),
-            base_unbound: base.flatten().filter(|_| !fault!("former-base-counts")),
+            base_unbound: base.flatten().filter(|_| !fault!("ignore-unbound-base")),
         }
     }
 

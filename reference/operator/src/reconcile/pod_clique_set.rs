@@ -109,7 +109,7 @@ async fn writes<'a>(
             groups.want(group);
         }
         let base = gangs.get(&gang_names.base(pcs, i));
-        let may_idle = !fault!("idle-stays") && allows_idle(backend, pcs, base.as_deref());
+        let may_idle = !fault!("idle-podgroups-stay") && allows_idle(backend, pcs, base.as_deref());
         let shapes = {
             // Once a scaling group exists, its `replicas` apply instead of the template's (GANG-03).
             let replicas = |config: &PodCliqueScalingGroupConfig| {

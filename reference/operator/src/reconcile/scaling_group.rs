@@ -71,7 +71,7 @@ fn is_leaving(
     let base = labels.get(names::LABEL_POD_GANG).filter(|_| !labels.contains_key(names::LABEL_BASE_POD_GANG));
     let base = base.and_then(|base| context.caches.own_pod_gang(pcs, base));
     pcsg.spec.replicas == 0
-        && !fault!("idle-stays")
+        && !fault!("idle-podgroups-stay")
         && base.is_some_and(|base| {
             let mut podgroups = base.spec.podgroups.iter();
             let allows_idle =
@@ -88,7 +88,7 @@ async fn replace_due_replicas(
     let group = GroupView::of(&context.caches, pcs, pcsg);
     let units = group.units();
     let in_step = group.steps(pcs).current.filter(|current| units.may_be_taken_down(current));
-    let all = units.present.iter().filter(|unit| unit.old && fault!("update-takes-all"));
+    let all = units.present.iter().filter(|unit| unit.old && fault!("update-deletes-all-old-pods"));
     let due = units.old_and_down().copied().chain(in_step).chain(all.map(|unit| unit.key));
     let mut due: Vec<_> = due.collect();
     due.retain(|j| group.creates_new_pods(*j));

@@ -145,7 +145,7 @@ async fn reconcile_one<K: Resource<DynamicType = ()>>(
             report(name, object, &error);
             let count = failures.entry(object.clone()).or_default();
             *count += 1;
-            Action::requeue(if fault!("retries-at-once") { MIN_BACKOFF } else { backoff(*count) })
+            Action::requeue(if fault!("retries-without-backoff") { MIN_BACKOFF } else { backoff(*count) })
         }
     }
 }

@@ -83,7 +83,7 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         (_, 1..) => context.events.reset_warning(&*pclq, REASON_ALL_LOST),
         _ => {}
     }
-    if fault!("restless-conditions") {
+    if fault!("condition-messages-change") {
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
@@ -138,10 +138,10 @@ fn progress(
 }
 
 fn reports_startup_wait(is_held: Option<bool>) -> bool {
-    if fault!("order-untold") {
+    if fault!("omit-startup-wait") {
         return false;
     }
-    is_held != Some(false) || !fault!("order-told-for-good")
+    is_held != Some(false) || !fault!("keep-startup-wait")
 }
 
 fn with_fault(pclq: &PodClique) -> PodClique {
@@ -153,7 +153,8 @@ fn with_fault(pclq: &PodClique) -> PodClique {
 }
 
 fn status(pclq: &PodClique, pcs: &str, pods: &[Arc<Pod>], generation: u64) -> PodCliqueStatus {
-    let live: Vec<_> = pods.iter().filter(|pod| is_live(pod) || fault!("terminating-is-counted")).collect();
+    let live: Vec<_> =
+        pods.iter().filter(|pod| is_live(pod) || fault!("statuses-count-terminating-pods")).collect();
     let count = |is_counted: &dyn Fn(&Pod) -> bool| {
         i32::try_from(live.iter().filter(|pod| is_counted(pod)).count()).unwrap_or(0)
     };
@@ -172,7 +173,7 @@ fn status(pclq: &PodClique, pcs: &str, pods: &[Arc<Pod>], generation: u64) -> Po
         hpa_pod_selector: (!pclq.labels().contains_key(LABEL_SCALING_GROUP)).then(|| selector(pclq, pcs)),
         ..before.clone()
     };
-    let is_idle = pclq.spec.replicas == 0 && !fault!("idle-is-breached");
+    let is_idle = pclq.spec.replicas == 0 && !fault!("idle-podgroups-are-breached");
     let minimum = if is_idle { 0 } else { pclq.spec.min_available.unwrap_or(pclq.spec.replicas) };
     let is_unready = |pod: &Pod| fault!("starting-is-unhealthy") && !has_condition(pod, "Ready");
     let unhealthy = count(&|pod| is_bound(pod) && (is_unhealthy(pod) || is_unready(pod)));
@@ -183,11 +184,11 @@ fn status(pclq: &PodClique, pcs: &str, pods: &[Arc<Pod>], generation: u64) -> Po
         Some(breached_condition(scheduled >= minimum, scheduled - unhealthy >= minimum, minimum)),
         held_condition(&status.conditions, bound >= minimum, generation, is_idle),
     ];
-    if !fault!("held-time-kept") {
+    if !fault!("keep-first-bound-time") {
         status.conditions.retain(|condition| !is_held_in_other_generation(condition, generation));
     }
     for mut update in updates.into_iter().flatten() {
-        if fault!("restless-conditions") {
+        if fault!("condition-messages-change") {
             update.message = format!("{} at {}", update.message, Timestamp::now().as_second());
         }
         status.conditions = conditions::with(status.conditions, update, None);

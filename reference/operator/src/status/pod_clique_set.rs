@@ -76,7 +76,7 @@ pub(crate) async fn reconcile(
             context.metrics.record_update(&pcs.namespace().unwrap_or_default());
         }
     }
-    if fault!("restless-turns") {
+    if fault!("step-start-changes") {
         return Ok(Action::requeue(Duration::from_secs(1)));
     }
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
@@ -227,7 +227,7 @@ fn progress(
             };
             progress.currently_updating = next.map(started).into_iter().collect();
         }
-        if fault!("restless-turns") {
+        if fault!("step-start-changes") {
             progress.currently_updating.iter_mut().for_each(|step| step.update_started_at = Some(Time(now)));
         }
         if states.iter().all(|state| *state == ReplicaState::Settled) {

@@ -45,7 +45,7 @@ pub(crate) async fn reconcile(
         return Ok(Action::await_change());
     }
     let mut gang = Gang::of(&context, &pod_gang);
-    if !gang.is_scheduled() && !fault!("claims-untold") {
+    if !gang.is_scheduled() && !fault!("omit-unbound-claim") {
         gang.unbound_claim = unbound_claims::first(&context, &pod_gang, &gang.view).await;
     }
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
@@ -133,13 +133,13 @@ impl<'a> Gang<'a> {
 
     fn updates(&self, before: &[Condition]) -> impl Iterator<Item = ConditionUpdate> {
         let scheduled_before = conditions::is_true(before, CONDITION_POD_GANG_SCHEDULED);
-        let scheduled = self.is_scheduled() || (scheduled_before && fault!("scheduled-for-good"));
+        let scheduled = self.is_scheduled() || (scheduled_before && fault!("scheduled-is-permanent"));
         let all = [
             Some(self.scheduled(scheduled)),
             Some(self.ready()),
             Some(self.unhealthy()),
             self.backend_ready(),
-            self.disrupted(before).filter(|_| !fault!("eviction-untold")),
+            self.disrupted(before).filter(|_| !fault!("omit-eviction")),
         ];
         all.into_iter().flatten()
     }
@@ -235,7 +235,7 @@ impl<'a> Gang<'a> {
             let message = format!("it waits until the minimum of its base PodGang {base} is scheduled");
             return ("BaseNotScheduled", message);
         }
-        let foreign_gate = self.foreign_gate().filter(|_| !fault!("foreign-gates-untold"));
+        let foreign_gate = self.foreign_gate().filter(|_| !fault!("omit-foreign-gates"));
         if let Some((pod, gate)) = foreign_gate {
             let message = format!("pod {pod} has the scheduling gate {gate}, which Grove did not add");
             return ("ForeignGate", message);
@@ -291,7 +291,7 @@ impl<'a> Gang<'a> {
         let refusals = pods.iter().filter_map(|pod| refusal(pod)).filter(has_message);
         let most_specific = refusals.min_by_key(|refusal| {
             let cause = refusal.message.as_deref().map_or(Cause::Unknown, cause);
-            let cause = (!fault!("first-words-told")).then_some(cause);
+            let cause = (!fault!("report-first-message")).then_some(cause);
             (cause, refusal.reason.as_deref() != Some("Unschedulable"))
         });
         let of_pod = most_specific.and_then(|refusal| refusal.message.clone());

@@ -57,7 +57,7 @@ pub(super) fn awaits_update_step(pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
 pub(crate) fn is_in_update_step(pcs: &PodCliqueSet, object: &impl ResourceExt) -> bool {
     let index = object.labels().get(LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
     let in_step = reported_replica_in_step(pcs).filter(|_| !is_forgotten(pcs));
-    in_step.is_some() && (fault!("all-replicas-in-turn") || index == in_step)
+    in_step.is_some() && (fault!("update-all-replicas-at-once") || index == in_step)
 }
 
 /// The PodCliques that this one starts after must be updated and up. There are two exceptions:
@@ -174,7 +174,7 @@ impl CliqueView {
         current.map(reported_steps).unwrap_or_default()
     }
 
-    /// For the fault `update-takes-new`.
+    /// For the fault `update-deletes-new-pods`.
     pub(crate) fn earlier_new_pods(&self) -> Vec<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let Some(started) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
