@@ -1,5 +1,5 @@
 //! ClusterTopologyBinding: an administrator's hierarchy of topology domains. It maps each domain to a
-//! node-label key, and to existing topology resources of schedulers.
+//! node-label key, and names the topology resources that already exist for a scheduler.
 
 #![allow(clippy::duplicated_attributes, reason = "printer columns share their type")]
 
@@ -30,7 +30,7 @@ pub struct ClusterTopologyBindingSpec {
     /// The levels from broadest to narrowest, each domain and key once.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub levels: Vec<TopologyLevel>,
-    /// Topology resources that already exist. For a scheduler without an entry, one is created from `levels`.
+    /// Topology resources that already exist. For other schedulers, the operator creates one from `levels`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scheduler_topology_bindings: Vec<SchedulerTopologyBinding>,
 }
@@ -85,7 +85,7 @@ pub struct ClusterTopologyBindingStatus {
     /// Generation that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// `SchedulerTopologyDrift`.
+    /// The only type is `SchedulerTopologyDrift`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// One entry per scheduler that has topology resources.

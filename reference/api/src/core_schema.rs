@@ -51,6 +51,7 @@ fn defaults() -> [(&'static str, &'static str, Value); 20] {
     ]
 }
 
+/// Adds defaults, list keys and limits to the schemas of Kubernetes types, and removes their descriptions.
 pub(super) fn annotate(types: &mut Map<String, Value>) {
     for (name, schema) in types.iter_mut().filter(|(name, _)| name.starts_with("io.k8s.")) {
         drop_descriptions(schema);
@@ -62,7 +63,7 @@ pub(super) fn annotate(types: &mut Map<String, Value>) {
                 );
             }
             "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => *schema = int_or_string(),
-            // Accept any metadata of an embedded template and any driver parameters.
+            // Accept any metadata of an embedded template, and any driver parameters.
             "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
             | "io.k8s.apimachinery.pkg.runtime.RawExtension" => {
                 *schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
@@ -116,7 +117,7 @@ fn limit_condition(condition: &mut Value) {
     }
 }
 
-/// Keeps a property with the name `description`.
+/// Removes the descriptions from a schema. A property whose name is `description` stays.
 fn drop_descriptions(schema: &mut Value) {
     let Value::Object(schema) = schema else { return };
     schema.remove("description");

@@ -32,7 +32,7 @@ where
     let mut crd = K::crd();
     let schema = match structural::<K>(description, rules) {
         Ok(schema) => schema,
-        // The types and their schemas are constants of this program, and a test builds all of them.
+        // The types are known at compile time, and a test builds the schemas of all of them.
         Err(error) => unreachable!("the schema of {} is malformed: {error}", K::crd_name()),
     };
     for version in &mut crd.spec.versions {
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    /// Kubernetes types inside Grove's. The digest contains only the number of their properties.
+    /// Fields with Kubernetes types. The digest contains only the number of their properties.
     const FOREIGN: [&str; 3] = ["podSpec", "metrics", "templateSpec"];
 
     fn schema(crd: &CustomResourceDefinition) -> Value {

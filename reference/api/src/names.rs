@@ -1,8 +1,8 @@
 //! Names, labels and annotations of the objects that Grove creates, and what it adds to pods.
 //!
-//! Most are upstream's; users and schedulers rely on them. `<pcs>` is the name of the PodCliqueSet, `i` the
-//! index of its replica, and `<clique>` the name in the template. `<sg>` is the name of the scaling group in
-//! the template and `j` the index of its replica.
+//! Most come from upstream Grove, and users and schedulers rely on them. `<pcs>` is the name of the
+//! PodCliqueSet, `i` the index of its replica, and `<clique>` the name in the template. `<sg>` is the name of
+//! the scaling group in the template and `j` the index of its replica.
 
 use std::collections::BTreeMap;
 
@@ -46,9 +46,9 @@ pub const LABEL_EXTERNAL_WORKLOAD: &str = "grove.io/external-workload-managed";
 
 /// Annotation of a PodGang with constraints: name of the ClusterTopologyBinding.
 pub const ANNOTATION_TOPOLOGY_NAME: &str = "grove.io/topology-name";
-/// Annotation of a PodCliqueSet or clique: multi-node NVLink group, which is not supported.
+/// Annotation of a PodCliqueSet or clique that requests a multi-node NVLink group. Admission refuses it.
 pub const ANNOTATION_MNNVL_GROUP: &str = "grove.io/mnnvl-group";
-/// Its predecessor, which upstream's proposals still use.
+/// Former key of [`ANNOTATION_MNNVL_GROUP`], which upstream's proposals still use.
 pub const ANNOTATION_AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
 /// Annotation of a PodCliqueSet, immutable: the scope of a kube-scheduler PodGroup, `PodGroup` or `PodGang`
 /// (KUBE-08).
@@ -56,18 +56,22 @@ pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
 
 /// Annotation of a PodClique: the template of its current pods, until an update reaches them.
 pub const ANNOTATION_PREVIOUS_TEMPLATE: &str = "grove.io/previous-template";
-/// Annotation of a PodGang: how often its pods have been terminated and created again; absent means never.
+/// Annotation of a PodGang: how often gang termination has replaced its pods. Absent means never.
 pub const ANNOTATION_GENERATION: &str = "grove.io/generation";
-/// Annotation of a PodCliqueScalingGroup: how often each replica has been terminated alone, as JSON by index.
+/// Annotation of a PodCliqueScalingGroup: how often gang termination has replaced only this replica, as a
+/// JSON object with one entry per replica index.
 pub const ANNOTATION_RECYCLED_REPLICAS: &str = "grove.io/recycled-replicas";
-/// Annotation of a PodCliqueScalingGroup: how often an update has replaced each replica, as JSON by index.
+/// Annotation of a PodCliqueScalingGroup: how often an update has replaced a replica, as a JSON object with
+/// one entry per replica index.
 pub const ANNOTATION_UPDATED_REPLICAS: &str = "grove.io/updated-replicas";
-/// Annotation of a PodGang: the podgroups removed because they are scaled to 0, as a JSON list with
-/// positions.
+/// Annotation of a PodGang: the podgroups that were removed because they are scaled to 0, as a JSON list with
+/// their positions.
 pub const ANNOTATION_IDLE_PODGROUPS: &str = "grove.io/idle-podgroups";
-/// Annotation of a PodGang: how often each podgroup has been removed, as JSON by name; absent means never.
+/// Annotation of a PodGang: how often a podgroup has been removed, as a JSON object with one entry per
+/// podgroup name. Absent means never.
 pub const ANNOTATION_IDLE_COUNTS: &str = "grove.io/idle-counts";
-/// Label of pods: how often a termination or an update has replaced the pods in this place; absent means 0.
+/// Label of pods: how often gang termination or an update has replaced the pods of this PodClique. Absent
+/// means 0.
 pub const LABEL_GENERATION: &str = "grove.io/generation";
 /// Scheduling gate of a pod whose gang is not ready to be scheduled.
 pub const POD_GANG_GATE: &str = "grove.io/podgang-pending-creation";
@@ -108,12 +112,13 @@ pub const REASON_SUFFICIENT_SCHEDULED_PODS: &str = "SufficientScheduledPods";
 pub const REASON_INSUFFICIENT_SCHEDULED_PODS: &str = "InsufficientScheduledPods";
 /// Condition of PodCliques and PodCliqueScalingGroups: fewer than the minimum are healthy.
 pub const CONDITION_MIN_AVAILABLE_BREACHED: &str = "MinAvailableBreached";
-/// Not upstream's: the minimum of a PodClique has been bound in the generation named by the reason.
+/// Condition of a PodClique, which upstream does not have: its minimum has been bound in the generation that
+/// the reason names.
 pub const CONDITION_MIN_AVAILABLE_HELD: &str = "MinAvailableHeld";
 /// Condition of a PodClique: its containers wait for pods of other PodCliques.
 pub const CONDITION_HELD_BY_STARTUP_ORDER: &str = "HeldByStartupOrder";
 pub const CONDITION_GANG_TERMINATION_IN_PROGRESS: &str = "GangTerminationInProgress";
-/// Condition of a PodCliqueSet: its topology lacks a domain that it names.
+/// Condition of a PodCliqueSet: its ClusterTopologyBinding lacks a domain that the PodCliqueSet names.
 pub const CONDITION_TOPOLOGY_LEVELS_UNAVAILABLE: &str = "TopologyLevelsUnavailable";
 /// Condition of a ClusterTopologyBinding: a scheduler's topology resource differs from the levels.
 pub const CONDITION_SCHEDULER_TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
@@ -121,13 +126,15 @@ pub const CONDITION_SCHEDULER_TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
 /// Condition of a PodCliqueSet: some of its objects cannot be created. Absent otherwise.
 pub const CONDITION_REPLICA_FAILURE: &str = "ReplicaFailure";
 
-/// Whether Grove sets this label of PodCliques and pods itself, so that a clique's own value is not kept.
+/// Whether Grove sets this label of PodCliques and pods. Grove then overwrites the value in a clique
+/// template.
 pub fn is_set_by_grove(label: &str) -> bool {
     [LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_NAME, LABEL_COMPONENT].contains(&label)
         || label.starts_with(GROVE_PREFIX)
 }
 
-/// An annotation of the template is not copied if it is the operator's own state.
+/// Whether the operator stores its own state in this annotation. The operator does not copy such an
+/// annotation from a template.
 pub fn is_operator_state(annotation: &str) -> bool {
     [
         ANNOTATION_TOPOLOGY_NAME,
@@ -158,7 +165,8 @@ pub fn scaling_group(pcs: &str, i: i32, sg: &str) -> String {
     format!("{pcs}-{i}-{sg}")
 }
 
-/// Replica `j` of the PodCliqueScalingGroup object `pcsg`, as a topology group config: `<pcs>-<i>-<sg>-<j>`.
+/// Name of the topology group config for replica `j` of the PodCliqueScalingGroup object `pcsg`:
+/// `<pcs>-<i>-<sg>-<j>`.
 pub fn scaling_group_replica(pcsg: &str, j: i32) -> String {
     format!("{pcsg}-{j}")
 }
@@ -168,7 +176,8 @@ pub fn scaling_group_pod_clique(pcsg: &str, j: i32, clique: &str) -> String {
     format!("{pcsg}-{j}-{clique}")
 }
 
-/// `<pcs>-<i>-<sg>-<j - min_available>`, counted from zero (GANG-03).
+/// Name of the PodGang for replica `j`: `<pcs>-<i>-<sg>-<j - min_available>`. Scaled PodGangs count from zero
+/// (GANG-03).
 pub fn scaled_pod_gang(pcsg: &str, j: i32, min_available: i32) -> String {
     format!("{pcsg}-{}", j - min_available)
 }

@@ -1,4 +1,4 @@
-//! The pod spec of a clique, kept as the JSON that the user wrote.
+//! The pod spec of a clique, stored as the JSON that the user wrote.
 //!
 //! A user may write a quantity as an integer (`nvidia.com/gpu: 8`), which the typed PodSpec cannot read. The
 //! pods must get exactly what the user wrote. The CRD still has the schema of a core/v1 PodSpec.
@@ -42,7 +42,7 @@ impl PodSpecJson {
         self.text("preemptionPolicy")
     }
 
-    /// `schedulingGroup`: the `scheduling.k8s.io` PodGroup that the user chose for the pods (KUBE-15).
+    /// The `scheduling.k8s.io` PodGroup that the user chose for the pods (KUBE-15).
     pub fn scheduling_group(&self) -> Option<&Value> {
         self.0.get("schedulingGroup").filter(|group| !group.is_null())
     }

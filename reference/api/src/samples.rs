@@ -1,4 +1,4 @@
-//! Manifests as users of upstream write them, checked against Grove's schemas and types.
+//! Checks that Grove's schemas and types accept manifests that users of upstream write.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::*;
 
-/// No scaling groups: integer quantities, a port without protocol, no role, and every default omitted.
+/// A PodCliqueSet without scaling groups. It has integer quantities, a port without protocol and no role, and
+/// it omits every default.
 const FLAT: &str = r#"
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet
@@ -37,7 +38,8 @@ spec:
           volumes: [{name: scratch, emptyDir: {sizeLimit: 1073741824}}]
 "#;
 
-/// Scaling groups, topology, startup order, update strategy, shared claims: every Grove part of the schema.
+/// A PodCliqueSet that uses every Grove part of the schema: scaling groups, topology, startup order, update
+/// strategy and shared claims.
 const FULL: &str = r#"
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet
@@ -151,7 +153,7 @@ fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).unwrap()
 }
 
-/// Objections are wrong types and values, missing fields, and fields that the API server would prune.
+/// Returns the wrong types and values, the missing fields, and the fields that the API server would prune.
 fn objections(path: &str, value: &Value, schema: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let has_type = match schema["type"].as_str() {

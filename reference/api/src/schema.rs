@@ -1,6 +1,6 @@
 //! Converts Rust types to structural schemas, which allow no `$ref`, no `null` for an `Option` and no `oneOf`
-//! for an enum. Type names are kept until the last step, because `core_schema` finds Kubernetes types by
-//! name.
+//! for an enum. The references to named types are resolved last, because `core_schema` finds Kubernetes types
+//! by name.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use kube::core::{Rule, object::HasSpec, object::HasStatus};
@@ -36,6 +36,8 @@ where
     serde_json::from_value(root)
 }
 
+/// Inlines all references, and replaces the nullable types and `oneOf` enums that structural schemas do not
+/// allow.
 fn resolve(schema: Value, types: &Map<String, Value>) -> Value {
     let Value::Object(mut schema) = schema else {
         return schema;
