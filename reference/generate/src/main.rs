@@ -1,7 +1,7 @@
 //! `cargo run -p generate` writes the generated files of this repository. With `--check` it lists the
 //! outdated ones and exits with 1.
 //!
-//! The files are committed because generating them is slow to build: it needs the schemas of all Kubernetes
+//! The files are committed because this program is slow to build: it needs the schemas of all Kubernetes
 //! types and a `.proto` compiler.
 
 use std::path::{Path, PathBuf};
