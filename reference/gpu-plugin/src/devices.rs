@@ -16,7 +16,7 @@ pub(crate) struct Devices {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unhealthy {
-    /// An index at or above the count takes effect once the count grows.
+    /// Indices of the unhealthy devices. An index at or above `count` takes effect once `count` grows.
     These(BTreeSet<u16>),
     All,
 }
@@ -31,9 +31,9 @@ pub enum Refusal {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Malformed {
-    #[error("{0:?} is no number from 0 to 65535")]
+    #[error("{0:?}: must be a number from 0 to 65535")]
     Count(String),
-    #[error("{0:?} is neither \"all\" nor a list of indices such as \"0,3\"")]
+    #[error("{0:?}: must be \"all\" or a list of indices such as \"0,3\"")]
     Unhealthy(String),
 }
 
@@ -47,7 +47,7 @@ impl Devices {
     pub(crate) fn check(&self, id: &str) -> Result<(), Refusal> {
         let index = id.strip_prefix(ID_PREFIX).and_then(|index| index.parse::<u16>().ok());
         match index {
-            // Only the canonical spelling of an index is an id: reject `fake-gpu-00`.
+            // Accept only the canonical spelling of an index: `fake-gpu-00` is no id.
             Some(index) if index < self.count && device_id(index) == id => {
                 if self.unhealthy.contains(index) {
                     return Err(Refusal::Unhealthy(id.to_owned()));

@@ -1,4 +1,5 @@
-//! The kubelet connects to the plugin's socket before it answers, so the plugin must already serve it.
+//! Registers the plugin with the kubelet. The kubelet connects to the plugin's socket before it answers, so
+//! the plugin must already serve this socket.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub(crate) enum RegistrationError {
     Unreachable { path: PathBuf, reason: String },
     #[error("the kubelet refuses: {0}")]
     Refused(String),
-    #[error("the connection to the kubelet has broken: {0}")]
+    #[error("lost the connection to the kubelet: {0}")]
     Broken(String),
     #[error("the kubelet has not answered in {} s", TIMEOUT.as_secs())]
     NoAnswer,
@@ -50,7 +51,8 @@ pub(crate) async fn dial(socket: &Path) -> Result<Channel, tonic::transport::Err
         let path = path.clone();
         async move { Ok::<_, std::io::Error>(TokioIo::new(UnixStream::connect(path).await?)) }
     });
-    // The host is never resolved. It only becomes the authority; gRPC uses `localhost` for Unix sockets.
+    // The connector ignores the host, which only becomes the `:authority` header. gRPC uses `localhost` for
+    // Unix sockets.
     Endpoint::from_static("http://localhost").connect_with_connector(connector).await
 }
 

@@ -1,5 +1,5 @@
-//! Like a real kubelet, it requests the plugin's options before it answers a registration, and removes all
-//! sockets when it starts. It allocates nothing itself: a test calls the registered plugin.
+//! A fake kubelet. Like a real one, it requests the plugin's options before it answers a registration, and
+//! removes all sockets when it starts. It allocates no devices: a test calls the registered plugin.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Reads a node's GPUs from its metadata. An invalid value changes nothing. Deletion of the node object
-//! changes nothing either, because the machine keeps its GPUs.
+//! Reads a node's GPUs from its label and annotation. An invalid value changes nothing. Deleting the node
+//! object changes nothing either, because the machine still has its GPUs.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub const UNHEALTHY_ANNOTATION: &str = "conformance.grove.io/unhealthy-gpus";
 pub struct NodeOptions {
     pub name: String,
     pub count_label: String,
-    /// Without it, the pod's service account or the user's own kubeconfig.
+    /// `None` for the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Rules {
 }
 
 pub(crate) async fn connect(options: &NodeOptions) -> Result<Client, ConnectionError> {
-    // An error means that a provider is already installed.
+    // `install_default` fails if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let failed = |error: &dyn std::error::Error| ConnectionError(error.to_string());
     let config = match &options.kubeconfig {
@@ -123,7 +123,7 @@ fn valid_or_last<T: Clone>(
     invalid_values: &mut Reasons,
 ) -> T {
     parsed.unwrap_or_else(|error| {
-        // The node changes every few minutes, usually with the same invalid value.
+        // The node is updated every few minutes, usually with the same invalid value.
         if invalid_values.is_new(&format!("{key}: {error}")) {
             tracing::warn!(key, %error, "invalid value on the node; the last valid one is kept");
         }

@@ -24,7 +24,7 @@ pub const PLUGINS_DIR: &str = "/var/lib/kubelet/device-plugins";
 
 const KUBELET_SOCKET: &str = "kubelet.sock";
 const API_VERSION: &str = "v1beta1";
-/// A check of the sockets costs two `stat` calls; a watch would need an inotify dependency.
+/// The plugin polls the sockets with two `stat` calls. A watch would need an inotify dependency.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_millis(500);
@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(crate) struct Plugin {
     pub resource: ResourceName,
     pub plugins_dir: PathBuf,
-    /// The sender must outlive the plugin: without it the list of devices ends.
+    /// The sender must outlive the plugin: once the sender is dropped, the `ListAndWatch` stream ends.
     pub devices: watch::Receiver<Devices>,
     pub registered: watch::Sender<bool>,
     pub faults: Faults,
@@ -85,7 +85,7 @@ impl Plugin {
 
     async fn session(&self, stop: watch::Receiver<bool>) -> Result<Ended, Failure> {
         let kubelet = self.plugins_dir.join(KUBELET_SOCKET);
-        // Identify the socket first, so that any later restart of the kubelet is detected.
+        // Identify the kubelet's socket first, so that any later restart of the kubelet is detected.
         let before = self.kubelet_socket(&kubelet)?;
         let path = self.plugins_dir.join(self.resource.socket_name());
         let bound = OwnSocket::bind(path.clone());
@@ -112,7 +112,7 @@ impl Plugin {
         drop(socket);
         end.send_replace(true);
         if serving && tokio::time::timeout(GRACE, &mut server).await.is_err() {
-            tracing::debug!("connections are cut off");
+            tracing::debug!("closing open connections");
         }
         result
     }

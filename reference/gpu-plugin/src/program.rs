@@ -45,6 +45,7 @@ pub async fn run_plugin(options: Options) -> Result<(), PluginError> {
     run_until(options, shutdown_signal()).await
 }
 
+/// Runs the plugin, the node watch and the health server until `shutdown_signal`, or until one of them fails.
 pub async fn run_until(
     options: Options,
     shutdown_signal: impl Future<Output = ()>,
@@ -53,7 +54,8 @@ pub async fn run_until(
     tracing::info!(%resource, gpus, plugins_dir = %plugins_dir.display(), "starting");
     let (stop, stopped) = watch::channel(false);
     let (registered, registration) = watch::channel(false);
-    // Keep the sender to the end: without it the list ends, and the kubelet removes the devices.
+    // Keep the sender until the end: once it is dropped, the `ListAndWatch` stream ends and the kubelet
+    // removes the devices.
     let (sender, devices) = watch::channel(Devices { count: gpus, unhealthy: Unhealthy::default() });
     let node_seen = Arc::new(Notify::new());
     let mut parts = JoinSet::<Result<(), PluginError>>::new();
@@ -91,14 +93,14 @@ pub async fn run_until(
         () = shutdown_signal => Ok(()),
         Some(result) = parts.join_next() => match result {
             Ok(Err(error)) => Err(error),
-            _ => Err(PluginError::Ended("a part of the plugin")),
+            _ => Err(PluginError::Ended("the plugin or its health server")),
         },
     };
     stop.send_replace(true);
     tracing::info!("ending");
     let finish = async { while parts.join_next().await.is_some() {} };
     if tokio::time::timeout(GRACE, finish).await.is_err() {
-        tracing::warn!("not everything ended in time");
+        tracing::warn!("shutdown timed out: some tasks are still running");
     }
     ended
 }

@@ -18,7 +18,8 @@ pub struct InvalidResourceName {
 }
 
 impl ResourceName {
-    /// Unique per resource: a domain contains no underscore, so the first underscore replaces the slash.
+    /// Each resource has its own name: a domain contains no underscore, so the first underscore stands for
+    /// the slash.
     pub fn socket_name(&self) -> String {
         format!("fake-gpu-{}.sock", self.0.replace('/', "_"))
     }

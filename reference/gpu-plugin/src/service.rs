@@ -28,7 +28,7 @@ pub(crate) struct FakeGpus {
 }
 
 impl FakeGpus {
-    /// Streams end once `end` is true, because a server waits for its streams before it ends.
+    /// Streams end once `end` is true, because a gRPC server waits for open streams before it shuts down.
     pub(crate) fn new(devices: watch::Receiver<Devices>, end: watch::Receiver<bool>, faults: Faults) -> Self {
         Self { devices, end, faults }
     }
@@ -59,7 +59,7 @@ impl DevicePlugin for FakeGpus {
         &self,
         _: Request<PreferredAllocationRequest>,
     ) -> Result<Response<PreferredAllocationResponse>, Status> {
-        Err(Status::unimplemented("no device is better than another"))
+        Err(Status::unimplemented("the plugin prefers no device"))
     }
 
     async fn allocate(

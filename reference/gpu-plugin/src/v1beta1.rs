@@ -6,32 +6,32 @@
 #![allow(missing_docs, dead_code, unreachable_pub, clippy::all, clippy::pedantic, clippy::unwrap_used)]
 #![cfg_attr(rustfmt, rustfmt::skip)]
 
-/// Nothing.
+/// A message without fields.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Empty {}
-/// Which optional calls a plugin wants.
+/// The optional calls that a plugin supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DevicePluginOptions {
-    /// Call PreStartContainer before each container.
+    /// Whether the kubelet calls PreStartContainer before each container.
     #[prost(bool, tag = "1")]
     pub pre_start_required: bool,
-    /// GetPreferredAllocation may be called.
+    /// Whether the kubelet may call GetPreferredAllocation.
     #[prost(bool, tag = "2")]
     pub get_preferred_allocation_available: bool,
 }
-/// A plugin that announces itself.
+/// The plugin to register.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RegisterRequest {
     /// Version of this API.
     #[prost(string, tag = "1")]
     pub version: ::prost::alloc::string::String,
-    /// File name of the plugin's socket, in the folder of the kubelet's.
+    /// File name of the plugin's socket, in the folder of the kubelet's socket.
     #[prost(string, tag = "2")]
     pub endpoint: ::prost::alloc::string::String,
     /// Extended resource, such as nvidia.com/gpu.
     #[prost(string, tag = "3")]
     pub resource_name: ::prost::alloc::string::String,
-    /// The same as GetDevicePluginOptions answers.
+    /// The response of GetDevicePluginOptions.
     #[prost(message, optional, tag = "4")]
     pub options: ::core::option::Option<DevicePluginOptions>,
 }
@@ -50,11 +50,11 @@ pub struct Device {
     /// Healthy or Unhealthy.
     #[prost(string, tag = "2")]
     pub health: ::prost::alloc::string::String,
-    /// Where the device is, if that matters.
+    /// NUMA nodes of the device. Optional.
     #[prost(message, optional, tag = "3")]
     pub topology: ::core::option::Option<TopologyInfo>,
 }
-/// Where a device is.
+/// Topology of a device.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct TopologyInfo {
     #[prost(message, repeated, tag = "1")]
@@ -66,16 +66,16 @@ pub struct NumaNode {
     #[prost(int64, tag = "1")]
     pub id: i64,
 }
-/// A container about to start.
+/// The devices of a container that is about to start.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PreStartContainerRequest {
     #[prost(string, repeated, tag = "1")]
     pub devices_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// Nothing yet.
+/// Has no fields yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PreStartContainerResponse {}
-/// Choices to be made, one per container.
+/// The requests of a pod, one per container.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PreferredAllocationRequest {
     #[prost(message, repeated, tag = "1")]
@@ -83,22 +83,22 @@ pub struct PreferredAllocationRequest {
         ContainerPreferredAllocationRequest,
     >,
 }
-/// A choice to be made.
+/// A request to choose devices for one container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ContainerPreferredAllocationRequest {
-    /// To choose from.
+    /// The devices to choose from.
     #[prost(string, repeated, tag = "1")]
     pub available_device_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// To be among the chosen.
+    /// Devices that the choice must include.
     #[prost(string, repeated, tag = "2")]
     pub must_include_device_ids: ::prost::alloc::vec::Vec<
         ::prost::alloc::string::String,
     >,
-    /// How many to choose.
+    /// Number of devices to choose.
     #[prost(int32, tag = "3")]
     pub allocation_size: i32,
 }
-/// Choices made, in the order of the request.
+/// The preferred devices of each container, in the order of the request.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PreferredAllocationResponse {
     #[prost(message, repeated, tag = "1")]
@@ -106,25 +106,25 @@ pub struct PreferredAllocationResponse {
         ContainerPreferredAllocationResponse,
     >,
 }
-/// A choice made.
+/// The preferred devices of one container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ContainerPreferredAllocationResponse {
     #[prost(string, repeated, tag = "1")]
     pub device_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// Devices that containers are given, one entry per container.
+/// The allocated devices, one entry per container.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AllocateRequest {
     #[prost(message, repeated, tag = "1")]
     pub container_requests: ::prost::alloc::vec::Vec<ContainerAllocateRequest>,
 }
-/// Devices that a container is given.
+/// The devices that the kubelet has allocated to one container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ContainerAllocateRequest {
     #[prost(string, repeated, tag = "1")]
     pub devices_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// What containers need, in the order of the request.
+/// What the containers need, in the order of the request.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AllocateResponse {
     #[prost(message, repeated, tag = "1")]
@@ -139,23 +139,23 @@ pub struct ContainerAllocateResponse {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Files and folders of the host.
+    /// Files and folders of the host to mount.
     #[prost(message, repeated, tag = "2")]
     pub mounts: ::prost::alloc::vec::Vec<Mount>,
     /// Device files of the host.
     #[prost(message, repeated, tag = "3")]
     pub devices: ::prost::alloc::vec::Vec<DeviceSpec>,
-    /// For the container runtime.
+    /// Annotations for the container runtime.
     #[prost(map = "string, string", tag = "4")]
     pub annotations: ::std::collections::HashMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Devices of the Container Device Interface.
+    /// Devices of the Container Device Interface (CDI).
     #[prost(message, repeated, tag = "5")]
     pub cdi_devices: ::prost::alloc::vec::Vec<CdiDevice>,
 }
-/// A file or folder of the host in the container.
+/// A file or folder of the host that is mounted in the container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Mount {
     #[prost(string, tag = "1")]
@@ -165,18 +165,18 @@ pub struct Mount {
     #[prost(bool, tag = "3")]
     pub read_only: bool,
 }
-/// A device file of the host in the container.
+/// A device file of the host that is added to the container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeviceSpec {
     #[prost(string, tag = "1")]
     pub container_path: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub host_path: ::prost::alloc::string::String,
-    /// Some of r, w and m: read, write, make new device files.
+    /// Cgroup permissions: r (read), w (write), m (create device files).
     #[prost(string, tag = "3")]
     pub permissions: ::prost::alloc::string::String,
 }
-/// A device of the Container Device Interface.
+/// A device of the Container Device Interface (CDI).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CdiDevice {
     /// Fully qualified, such as vendor.com/gpu=gpu1.
@@ -194,7 +194,7 @@ pub mod registration_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The kubelet's side, at kubelet.sock in the plugins' folder.
+    /// The service of the kubelet, at kubelet.sock in the plugins' folder.
     #[derive(Debug, Clone)]
     pub struct RegistrationClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -264,7 +264,7 @@ pub mod registration_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Announces a plugin. The kubelet connects to the plugin's socket before it answers.
+        /// Registers a plugin. The kubelet connects to the plugin's socket before it answers.
         pub async fn register(
             &mut self,
             request: impl tonic::IntoRequest<super::RegisterRequest>,
@@ -301,13 +301,13 @@ pub mod registration_server {
     /// Generated trait containing gRPC methods that should be implemented for use with RegistrationServer.
     #[async_trait]
     pub trait Registration: std::marker::Send + std::marker::Sync + 'static {
-        /// Announces a plugin. The kubelet connects to the plugin's socket before it answers.
+        /// Registers a plugin. The kubelet connects to the plugin's socket before it answers.
         async fn register(
             &self,
             request: tonic::Request<super::RegisterRequest>,
         ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status>;
     }
-    /// The kubelet's side, at kubelet.sock in the plugins' folder.
+    /// The service of the kubelet, at kubelet.sock in the plugins' folder.
     #[derive(Debug)]
     pub struct RegistrationServer<T> {
         inner: Arc<T>,
@@ -480,7 +480,7 @@ pub mod device_plugin_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The plugin's side, at its own socket in the same folder.
+    /// The service of the plugin, at its own socket in the same folder.
     #[derive(Debug, Clone)]
     pub struct DevicePluginClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -550,7 +550,7 @@ pub mod device_plugin_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Which optional calls the plugin wants.
+        /// Returns the optional calls that the plugin supports.
         pub async fn get_device_plugin_options(
             &mut self,
             request: impl tonic::IntoRequest<super::Empty>,
@@ -577,7 +577,7 @@ pub mod device_plugin_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// All devices at once, and again after every change.
+        /// Streams all devices, and again all devices after every change.
         pub async fn list_and_watch(
             &mut self,
             request: impl tonic::IntoRequest<super::Empty>,
@@ -602,7 +602,7 @@ pub mod device_plugin_client {
                 .insert(GrpcMethod::new("v1beta1.DevicePlugin", "ListAndWatch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Which of the free devices the plugin would take.
+        /// Returns the free devices that the plugin prefers.
         pub async fn get_preferred_allocation(
             &mut self,
             request: impl tonic::IntoRequest<super::PreferredAllocationRequest>,
@@ -629,7 +629,7 @@ pub mod device_plugin_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// What a container needs to use the devices that the kubelet has chosen for it.
+        /// Returns what a container needs to use the devices that the kubelet has chosen.
         pub async fn allocate(
             &mut self,
             request: impl tonic::IntoRequest<super::AllocateRequest>,
@@ -654,7 +654,7 @@ pub mod device_plugin_client {
                 .insert(GrpcMethod::new("v1beta1.DevicePlugin", "Allocate"));
             self.inner.unary(req, path, codec).await
         }
-        /// Called before a container starts, where the plugin has asked for it.
+        /// Called before a container starts, if the plugin has requested this call.
         pub async fn pre_start_container(
             &mut self,
             request: impl tonic::IntoRequest<super::PreStartContainerRequest>,
@@ -694,7 +694,7 @@ pub mod device_plugin_server {
     /// Generated trait containing gRPC methods that should be implemented for use with DevicePluginServer.
     #[async_trait]
     pub trait DevicePlugin: std::marker::Send + std::marker::Sync + 'static {
-        /// Which optional calls the plugin wants.
+        /// Returns the optional calls that the plugin supports.
         async fn get_device_plugin_options(
             &self,
             request: tonic::Request<super::Empty>,
@@ -708,7 +708,7 @@ pub mod device_plugin_server {
             >
             + std::marker::Send
             + 'static;
-        /// All devices at once, and again after every change.
+        /// Streams all devices, and again all devices after every change.
         async fn list_and_watch(
             &self,
             request: tonic::Request<super::Empty>,
@@ -716,7 +716,7 @@ pub mod device_plugin_server {
             tonic::Response<Self::ListAndWatchStream>,
             tonic::Status,
         >;
-        /// Which of the free devices the plugin would take.
+        /// Returns the free devices that the plugin prefers.
         async fn get_preferred_allocation(
             &self,
             request: tonic::Request<super::PreferredAllocationRequest>,
@@ -724,7 +724,7 @@ pub mod device_plugin_server {
             tonic::Response<super::PreferredAllocationResponse>,
             tonic::Status,
         >;
-        /// What a container needs to use the devices that the kubelet has chosen for it.
+        /// Returns what a container needs to use the devices that the kubelet has chosen.
         async fn allocate(
             &self,
             request: tonic::Request<super::AllocateRequest>,
@@ -732,7 +732,7 @@ pub mod device_plugin_server {
             tonic::Response<super::AllocateResponse>,
             tonic::Status,
         >;
-        /// Called before a container starts, where the plugin has asked for it.
+        /// Called before a container starts, if the plugin has requested this call.
         async fn pre_start_container(
             &self,
             request: tonic::Request<super::PreStartContainerRequest>,
@@ -741,7 +741,7 @@ pub mod device_plugin_server {
             tonic::Status,
         >;
     }
-    /// The plugin's side, at its own socket in the same folder.
+    /// The service of the plugin, at its own socket in the same folder.
     #[derive(Debug)]
     pub struct DevicePluginServer<T> {
         inner: Arc<T>,
