@@ -14,7 +14,7 @@ use kube::{Api, Client};
 
 use crate::parents::{Parent, Parents};
 
-/// Waits until pods of other PodCliques are Ready.
+/// Waits until the pods of other PodCliques are Ready.
 #[derive(Debug, Parser)]
 #[command(name = "grove-initc", version)]
 struct Arguments {
@@ -42,7 +42,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    // An error means that a provider is already installed.
+    // `install_default` fails if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let file = arguments.pod_info.join("namespace");
     let namespace = tokio::fs::read_to_string(&file).await;

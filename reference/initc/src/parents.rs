@@ -18,7 +18,7 @@ impl FromStr for Parent {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, ready) = text.rsplit_once(':').ok_or("must be NAME:COUNT")?;
-        let ready = ready.parse().map_err(|_| format!("{ready:?} is no count"))?;
+        let ready = ready.parse().map_err(|_| format!("{ready:?}: must be a number of pods"))?;
         match (name, ready) {
             ("", _) => Err("the name of the PodClique is missing".to_owned()),
             (_, 0) => Err("the count must be greater than 0".to_owned()),
@@ -67,7 +67,8 @@ impl Parents {
     }
 }
 
-/// A pod of another owner may have the label of the PodClique (STAT-19).
+/// Whether the PodClique controls the pod. A pod of another owner may have the label of the PodClique
+/// (STAT-19).
 fn is_of(clique: &str, pod: &Pod) -> bool {
     pod.owner_references()
         .iter()
@@ -136,8 +137,8 @@ pub(crate) mod tests {
     #[rstest]
     #[case("w-0-a:2", Ok(("w-0-a", 2)))]
     #[case("w-0-a", Err("must be NAME:COUNT"))]
-    #[case("w-0-a:", Err("is no count"))]
-    #[case("w-0-a:-1", Err("is no count"))]
+    #[case("w-0-a:", Err("must be a number of pods"))]
+    #[case("w-0-a:-1", Err("must be a number of pods"))]
     #[case("w-0-a:0", Err("greater than 0"))]
     #[case(":2", Err("missing"))]
     fn an_argument_is_a_name_and_a_count(#[case] text: &str, #[case] wanted: Result<(&str, usize), &str>) {
