@@ -1,5 +1,6 @@
-//! Objects without `kaiScheduler` pass unchanged: the trainer reports their other errors. A deletion is never
-//! refused, and an update is not refused for errors in the stored object.
+//! The webhooks admit objects without `kaiScheduler` unchanged, because the trainer validates all other
+//! fields. They never refuse a deletion, and never refuse an update for an error that the stored object
+//! already has.
 
 use std::sync::Arc;
 
@@ -73,7 +74,7 @@ async fn validated(request: &Request, runtimes: &dyn Runtimes) -> Response {
     let mut errors = check_patches(&request.object);
     let known = check_patches(&request.old_object);
     errors.retain(|error| !known.contains(error));
-    // Without errors, the runtime is not read, because it may have been deleted.
+    // Read the runtime only if there are errors, because it may have been deleted.
     if errors.is_empty() {
         return Response::allowed();
     }

@@ -99,8 +99,8 @@ async fn train_jobs_without_a_kai_queue_pass_unchanged(#[case] runtime: Value, #
     assert_eq!(response, json!({"uid": "u1", "allowed": true}));
 }
 
-/// Applying a manifest without the entry again must not remove the entry. Editing the entry must not move a
-/// running TrainJob to another queue.
+/// A user may apply a manifest without the entry again: the entry must stay. A changed runtime must not move
+/// a running TrainJob to another queue.
 #[tokio::test]
 async fn an_update_keeps_the_entry() {
     let mut ours = patch::entry(Policy::of(&team_a()).unwrap()).unwrap();
@@ -130,7 +130,7 @@ async fn an_unreachable_api_server_refuses_the_train_job() {
         update(train_job("r", json!(null)), train_job("r", json!(null))),
     ] {
         let response = ask(Unreachable, VALIDATE_TRAIN_JOB_PATH, request).await;
-        assert_eq!(response["allowed"], true, "without errors the runtime is not read");
+        assert_eq!(response["allowed"], true, "an object without errors does not need the runtime");
     }
 }
 
@@ -138,7 +138,7 @@ async fn an_unreachable_api_server_refuses_the_train_job() {
 async fn the_seventeenth_entry_is_refused() {
     let all: Vec<_> = (0..16).map(|index| json!({"manager": format!("m{index}")})).collect();
     let response = ask(OneRuntime(team_a()), PATCH_TRAIN_JOB_PATH, create(train_job("r", all.into()))).await;
-    insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.runtimePatches: Forbidden: the queue of the training runtime takes one of the 16 entries that there may be");
+    insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.runtimePatches: Forbidden: the queue of the training runtime needs one of at most 16 entries: remove an entry");
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ struct Policies {
 }
 
 impl Crd {
-    /// Unless every served version has the field, the API server drops it from runtimes.
+    /// Whether every served version has the field. Otherwise the API server drops the field from runtimes.
     fn has_field(&self) -> bool {
         let mut served = self.versions.iter().filter(|version| version.served).peekable();
         let has = |version: &Version| {
@@ -73,7 +73,7 @@ pub async fn have_field(client: &Client) -> anyhow::Result<()> {
     let api: Api<Object<Crd, NotUsed>> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
     for name in CRDS {
         let crd = api.get_opt(name).await.with_context(|| format!("cannot get {name}"))?;
-        let crd = crd.with_context(|| format!("{name} is not installed: is the trainer?"))?;
+        let crd = crd.with_context(|| format!("{name} is not installed: install the Kubeflow trainer"))?;
         anyhow::ensure!(
             crd.spec.has_field(),
             "{name} has no podGroupPolicy.kaiScheduler, so that policies are dropped; add it: \
@@ -112,7 +112,7 @@ mod tests {
         assert!(!has_field(crd(json!([{"name": "v1alpha1", "served": true}]))));
     }
 
-    /// As in the proposal: one optional string, without default, pattern or timeout.
+    /// The proposal has one optional string, without default, pattern or timeout.
     #[test]
     fn the_patch_adds_the_field() {
         let patch: Value = serde_json::from_str(PATCH).unwrap();

@@ -3,10 +3,10 @@
 //!
 //! A training runtime sets `podGroupPolicy.kaiScheduler.queue`. Every pod of its TrainJobs then gets the
 //! label `kai.scheduler/queue`, and KAI itself creates the gang. The trainer does not know the field. So this
-//! program's webhook adds an entry to `runtimePatches` of a new TrainJob, the trainer's own interface for
-//! admission webhooks. It sets nothing else.
+//! program's webhook adds an entry to `runtimePatches` of a new TrainJob. This field is the trainer's
+//! interface for admission webhooks. The webhook sets nothing else.
 //!
-//! The conformance suite does not depend on this crate: it gets a program and its command line.
+//! The conformance suite does not depend on this crate: it runs the program.
 
 pub mod admission;
 pub mod command_line;

@@ -1,5 +1,6 @@
-//! An update keeps the entry, because the trainer also fixes the runtime when a TrainJob is created. An entry
-//! that someone else wrote under this program's manager, for example in a copied TrainJob, is replaced.
+//! The entry in `runtimePatches` that sets the queue. An update keeps the entry, because the trainer also
+//! reads the runtime only when a TrainJob is created. A new TrainJob may be a copy that contains such an
+//! entry, which is replaced.
 
 use serde_json::{Value, json};
 use webhook_server::{FieldError, PatchOperation};
@@ -42,7 +43,7 @@ pub fn set_entry(train_job: &Value, wanted: Option<Value>) -> Result<Vec<PatchOp
     all.extend(wanted);
     if all.len() > MAX_ENTRIES {
         let message = format!(
-            "the queue of the training runtime takes one of the {MAX_ENTRIES} entries that there may be"
+            "the queue of the training runtime needs one of at most {MAX_ENTRIES} entries: remove an entry"
         );
         return Err(FieldError::forbidden("spec.runtimePatches", message));
     }
@@ -53,7 +54,7 @@ fn entries(train_job: &Value) -> &[Value] {
     train_job.pointer("/spec/runtimePatches").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The trainer writes the time of the last change into each entry.
+/// Removes the time of the last change, which the trainer writes into each entry.
 fn without_time(entry: &Value) -> Value {
     let mut entry = entry.clone();
     if let Some(fields) = entry.as_object_mut() {

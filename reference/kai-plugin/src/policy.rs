@@ -1,5 +1,5 @@
 //! The field `podGroupPolicy.kaiScheduler` of a training runtime. It is read from raw JSON, because the
-//! trainer's types lack it.
+//! trainer's types do not have it.
 
 use serde_json::Value;
 use webhook_server::{FieldError, Validation};
@@ -49,7 +49,8 @@ impl<'a> Policy<'a> {
         }
         for other in ["coscheduling", "volcano"] {
             if self.runtime["spec"]["podGroupPolicy"].get(other).is_some_and(|policy| !policy.is_null()) {
-                let message = "kaiScheduler is set as well; one scheduler makes the gang of a TrainJob";
+                let message =
+                    "a TrainJob has one gang scheduler, and kaiScheduler is set: remove one of the two";
                 errors.push(FieldError::forbidden(format!("{POLICY}.{other}"), message));
             }
         }
@@ -70,8 +71,8 @@ impl<'a> Policy<'a> {
             }
             if job["dependsOn"].as_array().is_some_and(|on| !on.is_empty()) {
                 warnings.push(format!(
-                    "{JOBS}[{index}].dependsOn: KAI 0.16 and later wait for the pods of {name:?} before they bind those \
-                     that it depends on, so none of them starts"
+                    "{JOBS}[{index}].dependsOn: none of the jobs starts, because KAI 0.16 and later wait for the pods \
+                     of {name:?} before they bind the pods of the jobs that it depends on"
                 ));
             }
         }
@@ -98,7 +99,8 @@ pub fn check_patches(train_job: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// With the annotation on the JobSet or a Job, the gang and some of its pods would wait for each other.
+/// Refuses the annotation on the JobSet and its Jobs. With it, a gang and pods that JobSet has not created
+/// yet would wait for each other.
 fn exclusive_topology(template: &Value, path: &str) -> Vec<FieldError> {
     let of_jobs = jobs_of(template).map(|(index, job)| {
         (&job["template"]["metadata"], format!("{path}.spec.replicatedJobs[{index}].template.metadata"))

@@ -104,6 +104,6 @@ fn jobs_on_other_schedulers_and_dependent_jobs_cause_warnings() {
     assert!(findings.admits());
     insta::assert_snapshot!(findings.warnings.join("\n"), @r#"
     spec.template.spec.replicatedJobs[0].template.spec.template.spec.schedulerName: "initializer" is not on kai-scheduler: the label kai.scheduler/queue on its pods has no effect
-    spec.template.spec.replicatedJobs[1].dependsOn: KAI 0.16 and later wait for the pods of "node" before they bind those that it depends on, so none of them starts
+    spec.template.spec.replicatedJobs[1].dependsOn: none of the jobs starts, because KAI 0.16 and later wait for the pods of "node" before they bind the pods of the jobs that it depends on
     "#);
 }

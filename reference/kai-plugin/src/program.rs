@@ -1,5 +1,5 @@
-//! `/readyz` also fails while the trainer's CRDs lack the field: the API server then drops policies before
-//! any webhook is called.
+//! `/readyz` also fails while the trainer's CRDs lack the field `kaiScheduler`, because the API server then
+//! drops the field before it calls a webhook.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Without it, the pod's service account or the user's own kubeconfig.
+    /// `None` for the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
     pub namespace: String,
     pub webhook_bind: SocketAddr,
@@ -44,12 +44,12 @@ struct Readiness {
 }
 
 pub async fn run(options: Options) -> anyhow::Result<()> {
-    // An error means that a provider is already installed.
+    // `install_default` fails if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let shutdown = shutdown_signal();
     let client = connect(options.kubeconfig.as_deref()).await?;
     if let Err(reason) = crd::have_field(&client).await {
-        tracing::warn!(reason = format!("{reason:#}"), "policies have no effect");
+        tracing::warn!(reason = format!("{reason:#}"), "the field kaiScheduler of runtimes has no effect");
     }
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();

@@ -1,5 +1,5 @@
-//! Reads the runtime of a TrainJob from the API server, so that one that was created just before its TrainJob
-//! is found.
+//! Reads the runtime of a TrainJob from the API server. A cache could lack a runtime that was created just
+//! before its TrainJob.
 
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 impl<'a> Reference<'a> {
-    /// `None` if it references something else, which the trainer refuses.
+    /// `None` if the TrainJob references another kind, which the trainer refuses.
     pub fn of(train_job: &'a Value, namespace: &'a str) -> Option<Self> {
         let reference = train_job.pointer("/spec/runtimeRef")?;
         if reference["apiGroup"].as_str().is_some_and(|group| group != GROUP) {
