@@ -18,7 +18,7 @@ impl LogFormat {
     pub fn init(self) {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-        // Internal errors would panic if a line cannot be written (a full disk).
+        // If a line cannot be written (a full disk), tracing reports this with `eprintln!`, which panics.
         let log = log.log_internal_errors(false);
         match self {
             Self::Text => log.with_ansi(false).init(),
