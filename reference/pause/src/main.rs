@@ -1,5 +1,5 @@
-//! A container that waits until it is terminated. kind clusters whose images come from no registry use it as
-//! pod sandbox and as workload. It does not reap orphans, which is needed only in a shared process namespace.
+//! A container that waits until it is terminated. kind clusters without a registry use it as pod sandbox and
+//! as workload. It does not reap orphaned processes, which is needed only in a shared process namespace.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    // Without these handlers the first process of a container would run until the end of its grace period.
+    // The kernel ignores SIGTERM for PID 1 without a handler, so the container would run until its grace
+    // period ends.
     match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
         (Ok(mut terminate), Ok(mut interrupt)) => {
             tokio::select! {
