@@ -1,5 +1,6 @@
-//! No failure admits an object. A body that is not a review returns 400, and the API server then refuses the
-//! object (failurePolicy `Fail`). A failed lookup or a panic of a rule becomes a refusal with code 500.
+//! A failure never admits an object. A body that is not an AdmissionReview gets a 400, and the API server
+//! then refuses the object (failurePolicy `Fail`). If a lookup fails or a rule panics, the response refuses
+//! the object with code 500.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

@@ -24,7 +24,7 @@ pub struct Request {
     #[serde(default)]
     pub sub_resource: String,
     pub operation: Operation,
-    /// The object as it would be stored; null on deletion.
+    /// The object to be stored; null on deletion.
     #[serde(default)]
     pub object: Value,
     /// The stored object; null on creation.
@@ -187,7 +187,7 @@ mod tests {
     use crate::FieldError;
 
     fn refused(errors: Vec<FieldError>) -> Value {
-        let findings = Validation { errors, warnings: vec!["by the way".into()] };
+        let findings = Validation { errors, warnings: vec!["a warning".into()] };
         Response::from_findings("grove.io", "PodCliqueSet", "demo", findings).into_review("u1")
     }
 
@@ -231,7 +231,7 @@ mod tests {
             },
             "uid": "u1",
             "warnings": [
-              "by the way"
+              "a warning"
             ]
           }
         }

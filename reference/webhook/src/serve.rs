@@ -26,7 +26,7 @@ impl ServerError {
     }
 }
 
-/// Completes on SIGTERM or SIGINT. It listens from the call on, even before it is awaited.
+/// Completes on SIGTERM or SIGINT. The handlers are installed by the call, even before the future is awaited.
 pub fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));

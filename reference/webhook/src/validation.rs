@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Without errors the object is admitted.
+/// The findings on one object, which is admitted if there are no errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validation {
     pub errors: Vec<FieldError>,
@@ -61,7 +61,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// `metav1.CauseType`.
+/// The `metav1.CauseType` of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorReason {
     Invalid,

@@ -1,6 +1,6 @@
 //! An authority signs one certificate, and its key is discarded at once. So a reader of the Secret can
-//! impersonate the webhooks, but cannot issue further certificates. A certificate is verified as callers
-//! verify it, by its own dates and names; nothing else records its lifetime.
+//! impersonate the webhooks, but cannot issue further certificates. A certificate is verified as clients
+//! verify it, by its own dates and names. Its lifetime is stored nowhere else.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -40,14 +40,14 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// API servers use the last one.
+    /// The DNS names in the certificate. API servers use the last one.
     fn names(&self) -> [String; 3] {
         let Self { service, namespace, .. } = self;
         [service.clone(), format!("{service}.{namespace}"), format!("{service}.{namespace}.svc")]
     }
 }
 
-/// All in PEM.
+/// All fields contain PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Content {
     authority: Vec<u8>,
@@ -64,7 +64,7 @@ pub(super) enum CertificateState {
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it has no {0}")]
+#[error("the Secret has no {0}")]
 pub(super) struct MissingKey(&'static str);
 
 impl Content {
@@ -125,7 +125,7 @@ impl Content {
         (self.certificate.clone(), self.key.clone())
     }
 
-    /// Another replica may still serve the previous authority's certificate.
+    /// Contains also the previous authority, because another replica may still serve a certificate of it.
     pub(super) fn bundle(&self) -> Vec<u8> {
         let mut bundle = self.authority.clone();
         if let Some(previous) = self.previous.as_ref().filter(|previous| authorities(previous).is_ok()) {
@@ -148,7 +148,7 @@ impl Content {
         }
     }
 
-    /// Verifies like a caller.
+    /// Verifies the certificate as a client does.
     fn verify(&self, subject: &Subject, at: UnixTime) -> Result<(), rustls::Error> {
         let provider = Arc::new(default_provider());
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(general)?;

@@ -23,10 +23,10 @@ use super::content::{CertificateState, Content, Subject};
 use super::{CertificateError, CertificateObjects};
 
 const SECRET_TYPE: &str = "kubernetes.io/tls";
-/// The longest pause between two checks, and so the time until a removed authority is restored.
+/// The longest pause between two checks. It limits the time until a removed authority is restored.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_secs(1);
-/// API servers may take this long to read a new authority.
+/// How long API servers may take to read a new authority.
 const PROPAGATION: Duration = Duration::from_secs(2);
 const MAX_RACES: usize = 3;
 
@@ -38,7 +38,7 @@ pub struct Keeper {
     tls: RustlsConfig,
     served: Option<Content>,
     state: watch::Sender<Result<(), String>>,
-    /// Until the next success.
+    /// The error that was logged last. `None` after a success.
     reported: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl Keeper {
     /// A crypto provider must be installed.
     pub(super) fn new(client: &Client, subject: Subject, kept: CertificateObjects) -> Self {
         let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
-        // Without a certificate, handshakes fail.
+        // TLS handshakes fail until there is a certificate.
         let config = ServerConfig::builder()
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
@@ -66,7 +66,8 @@ impl Keeper {
         self.tls.clone()
     }
 
-    /// Once `Ok` it stays `Ok`: the server keeps its certificate while the API server does not answer.
+    /// Once `Ok`, the state stays `Ok`, because the server keeps its certificate while the API server does
+    /// not respond.
     pub fn state(&self) -> watch::Receiver<Result<(), String>> {
         self.state.subscribe()
     }
@@ -95,9 +96,9 @@ impl Keeper {
             waiting
         });
         if error.is_lost_race() {
-            tracing::debug!(%error, "another replica was faster");
+            tracing::debug!(%error, "another replica wrote first");
         } else if self.reported.as_ref() != Some(&text) {
-            tracing::warn!(%error, "the webhook certificate is not in order");
+            tracing::warn!(%error, "cannot maintain the webhook certificate");
             self.reported = Some(text);
         }
         false
@@ -115,7 +116,7 @@ impl Keeper {
         }
     }
 
-    /// A new one if the current one is missing, invalid or due for renewal.
+    /// Returns the certificate of the Secret. Writes a new one if it is missing, invalid or due for renewal.
     async fn content(&self) -> Result<Content, CertificateError> {
         for _ in 0..MAX_RACES {
             let secret =
@@ -140,7 +141,8 @@ impl Keeper {
                     Some(content)
                 }
             };
-            // Other replicas may serve the same certificate as this one, so keep its authority.
+            // Other replicas may serve the certificate that this replica serves, so keep its authority in the
+            // bundle.
             let new = Content::issue(old.as_ref().or(self.served.as_ref()), &self.subject, UnixTime::now())?;
             if let CertificateState::Invalid(reason) = new.check(&self.subject, UnixTime::now()) {
                 return Err(CertificateError::Useless(reason));

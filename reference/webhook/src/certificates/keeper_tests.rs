@@ -1,4 +1,4 @@
-//! Replicas on a fake API server that has resourceVersions and merges webhooks by name.
+//! Runs several replicas against a fake API server, which has resourceVersions and merges webhooks by name.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -97,7 +97,7 @@ impl World {
                 send.send_response(Response::builder().status(code).body(answer).unwrap());
             }
         });
-        // Only the configurations that the keeper maintains; a controller may have more.
+        // Store only the configurations that the keeper maintains. The manifest may contain others.
         let is_kept = |object: &Value| {
             let kept = CERTIFICATE_OBJECTS.mutating.iter().chain(CERTIFICATE_OBJECTS.validating);
             object["metadata"]["name"].as_str().is_some_and(|name| kept.copied().any(|kept| kept == name))
@@ -184,7 +184,7 @@ async fn the_first_replica_creates_the_certificate_and_the_second_shares_it() {
     assert_eq!(world.written(), Vec::<String>::new());
 }
 
-/// A replica that reads the Secret first could revert a newer write of another replica.
+/// If a replica read the Secret first, it could revert a newer authority that another replica wrote.
 #[tokio::test]
 async fn configurations_are_read_before_the_secret() {
     let world = World::new();

@@ -1,12 +1,12 @@
 //! The webhooks' certificate, created and renewed by the program itself.
 //!
 //! All replicas serve the certificate of one Secret, and each one maintains it. No leader is needed: a
-//! replica that loses a race reads again. Three rules prevent refused calls during a renewal:
+//! replica that loses a race reads the Secret again. Three rules prevent refused calls during a renewal:
 //! - A replica serves a certificate only after the webhook configurations contain its authority.
 //! - The configurations also contain the previous authority, for replicas that still serve the old
 //!   certificate.
-//! - A replica reads a configuration before the Secret, and patches it only if it has not changed since. So a
-//!   slow replica cannot remove a newer authority.
+//! - A replica reads a configuration before the Secret, and patches the configuration only if it has not
+//!   changed since. So a slow replica cannot remove a newer authority.
 
 mod configurations;
 mod content;
@@ -28,12 +28,11 @@ pub struct CertificateObjects {
 pub(crate) enum CertificateError {
     #[error("cannot {verb} {name}: {source}")]
     Api { verb: &'static str, name: &'static str, source: kube::Error },
-    /// Other replicas changed the Secret before each attempt.
-    #[error("the Secret changes faster than it can be read")]
+    #[error("other replicas changed the Secret before each attempt to write it")]
     Contended,
-    #[error("cannot make a certificate: {0}")]
+    #[error("cannot create a certificate: {0}")]
     Make(#[from] rcgen::Error),
-    #[error("a new certificate would be no good: {0}")]
+    #[error("a new certificate would be invalid: {0}")]
     Useless(String),
     #[error("cannot serve the certificate: {0}")]
     Serve(std::io::Error),
@@ -46,7 +45,7 @@ impl CertificateError {
         move |source| Self::Api { verb, name, source }
     }
 
-    /// This deserves no warning.
+    /// A lost race needs no warning: the next check reads the other replica's write.
     fn is_lost_race(&self) -> bool {
         match self {
             Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),

@@ -50,7 +50,7 @@ impl CertificateOptions {
             (None, Some(certificate), Some(key)) => {
                 Ok((tls_of_files(address, &certificate, &key).await?, None))
             }
-            // The command line requires one of them.
+            // The command line requires either files or a Service.
             _ => Err(ServerError::webhooks(address)(io::Error::other("there is no certificate"))),
         }
     }
