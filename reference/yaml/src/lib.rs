@@ -1,6 +1,6 @@
-//! Documents are read like kubectl reads them, with the YAML 1.1 rules for plain scalars: `yes` is a boolean
-//! and `1_000` a number. One rule is stricter: a duplicate key in a mapping is an error, while kubectl takes
-//! the last one.
+//! Reads YAML documents like kubectl, with the YAML 1.1 rules for plain scalars: `yes` is a boolean and
+//! `1_000` a number. One rule is stricter: a duplicate key in a mapping is an error, while kubectl uses the
+//! last one.
 
 mod plain;
 mod scan;
@@ -33,7 +33,7 @@ pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     Ok(all)
 }
 
-/// kubectl reads the document back unchanged: strings such as `yes` are quoted.
+/// Writes a document that kubectl reads back unchanged: strings such as `yes` are quoted.
 pub fn write(value: &impl serde::Serialize) -> Result<String, YamlError> {
     scan::quoted_for_kubectl(&serde_yaml::to_string(value)?)
 }

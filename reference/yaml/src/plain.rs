@@ -1,7 +1,7 @@
 //! Resolves plain scalars by the rules of go-yaml 2 (`resolve.go`), with which kubectl (`sigs.k8s.io/yaml`)
 //! reads manifests.
 
-/// The result is a scalar that YAML 1.2 reads as kubectl reads `plain`. `None` if `plain` is already one.
+/// Returns a scalar that YAML 1.2 reads as kubectl reads `plain`, or `None` if both read `plain` alike.
 pub(crate) fn in_yaml_1_2(plain: &str) -> Option<String> {
     match plain {
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some("true".into()),
@@ -34,7 +34,7 @@ fn integer(text: &str) -> Option<String> {
     } else {
         (number, 10)
     };
-    // Rust would accept a second sign here.
+    // `from_str_radix` would accept a second sign.
     let value =
         number.starts_with(|c: char| c.is_ascii_hexdigit()).then(|| u64::from_str_radix(number, base));
     Some(format!("{sign}{}", value?.ok()?))

@@ -1,5 +1,5 @@
-//! One pass over a stream, before reading or after writing. It rewrites plain scalars so that YAML 1.2 and
-//! kubectl read the same values, and detects duplicate keys.
+//! Rewrites plain scalars of a YAML stream so that YAML 1.2 and kubectl read the same values, and detects
+//! duplicate keys. Runs before a document is read and after one is written.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ enum Open {
     Mapping(HashMap<String, usize>, bool),
 }
 
-/// Keeps line numbers. Returns invalid YAML unchanged, because the parser reports it.
+/// Keeps the line numbers. Returns invalid YAML unchanged, because the parser reports the error.
 pub(crate) fn as_kubectl_reads(text: &str) -> Result<String, YamlError> {
     scanned(text, |plain, is_key| in_yaml_1_2(plain).filter(|_| !is_key))
 }
@@ -23,7 +23,7 @@ pub(crate) fn quoted_for_kubectl(text: &str) -> Result<String, YamlError> {
     scanned(text, |plain, _| in_yaml_1_2(plain).map(|_| format!("'{plain}'")))
 }
 
-/// `replacement` gets the text of each scalar, and whether the scalar is a key.
+/// `replacement` receives the text of each scalar, and whether the scalar is a key.
 fn scanned(text: &str, replacement: impl Fn(&str, bool) -> Option<String>) -> Result<String, YamlError> {
     let mut open: Vec<Open> = Vec::new();
     let mut edits: Vec<(Span, String)> = Vec::new();
