@@ -44,7 +44,8 @@ fn limits(config: &AutoScalingConfig, replicas: i32, min_available: i32, path: &
     errors
 }
 
-/// Template replicas apply only to objects that are created later (AUTO-10).
+/// Warns about a change of the template's `replicas`, which apply only to objects that are created later
+/// (AUTO-10).
 pub(super) fn warnings(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<String> {
     let (before, after) = (&old.spec.template, &new.spec.template);
     let cliques = after.cliques.iter().enumerate().filter_map(|(index, clique)| {
@@ -61,9 +62,7 @@ pub(super) fn warnings(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<String> {
     });
     let live = cliques.chain(groups).filter(|_| old.spec.replicas > 0);
     live.map(|(path, kind)| {
-        format!(
-            "{path} is for new replicas of the PodCliqueSet: existing {kind} keep theirs; scale these instead"
-        )
+        format!("{path} applies only to new replicas of the PodCliqueSet: scale the existing {kind} instead")
     })
     .collect()
 }
@@ -112,8 +111,8 @@ mod tests {
         let group = ("/spec/template/podCliqueScalingGroups/0/replicas", json!(5));
         let changed = pcs(&[clique.clone(), group]);
         insta::assert_snapshot!(warnings(&pcs(&[]), &changed).join("\n"), @"
-        spec.template.cliques[0].spec.replicas is for new replicas of the PodCliqueSet: existing PodCliques keep theirs; scale these instead
-        spec.template.podCliqueScalingGroups[0].replicas is for new replicas of the PodCliqueSet: existing PodCliqueScalingGroups keep theirs; scale these instead
+        spec.template.cliques[0].spec.replicas applies only to new replicas of the PodCliqueSet: scale the existing PodCliques instead
+        spec.template.podCliqueScalingGroups[0].replicas applies only to new replicas of the PodCliqueSet: scale the existing PodCliqueScalingGroups instead
         ");
         assert_eq!(warnings(&pcs(&[]), &pcs(&[("/spec/replicas", json!(3))])), [] as [String; 0]);
         let none = ("/spec/replicas", json!(0));

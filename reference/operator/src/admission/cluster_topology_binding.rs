@@ -1,6 +1,6 @@
-//! Upstream reports scheduler errors under `spec.schedulerTopologyReferences`, a field that does not exist;
-//! here the path is `spec.schedulerTopologyBindings`. Levels that PodCliqueSets use may be removed: their
-//! condition `TopologyLevelsUnavailable` reports it.
+//! Upstream reports scheduler errors under `spec.schedulerTopologyReferences`, a field that does not exist.
+//! This webhook uses the path `spec.schedulerTopologyBindings`. A level may be removed even if PodCliqueSets
+//! use it: their condition `TopologyLevelsUnavailable` then reports the missing level.
 
 use grove_api::ClusterTopologyBinding;
 

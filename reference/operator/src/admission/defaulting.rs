@@ -4,7 +4,7 @@
 //! unexpected shape to the schema. Deliberate differences from upstream:
 //! - `minAvailable` defaults to the defaulted `replicas`. With upstream, omitting both gives 0 and a
 //!   rejection.
-//! - `terminationDelay` stays unset, which means 4h. So a stored value always comes from the user.
+//! - `terminationDelay` stays unset, which means 4h. So a stored delay always comes from the user.
 //! - `metadata.namespace` stays unset, because the API server sets it from the request.
 
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
-//! Two parts of a PodCliqueSet must not lead to objects of the same kind and name (ADM-24).
+//! Refuses a PodCliqueSet of which two parts would create objects of the same kind and name (ADM-24).
 //!
 //! PodGangs, scaling groups and Services need no rule: their names differ if those of cliques and groups do.
-//! Other PodCliqueSets may be created later, so their objects are reported when they are in the way
-//! (STAT-18).
+//! Conflicts with other PodCliqueSets are not checked, because those may be created later. The status reports
+//! such conflicts (STAT-18).
 
 use grove_api::{PodCliqueSet, PodCliqueTemplateSpec, ResourceSharingScope};
 
@@ -28,7 +28,7 @@ struct Source {
     names: NamePattern,
 }
 
-/// Requires valid names of cliques, groups and claims.
+/// The names of cliques, groups and claims must already be valid.
 pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let sources = sources(pcs);
     let mut errors: Vec<_> = (1..sources.len())
@@ -50,8 +50,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
 
 fn collision(earlier: &Source, later: &Source, name: &str) -> FieldError {
     let Source { kind, path, part, value, .. } = later;
-    let message =
-        format!("{kind} {name} would be that of {} and of {part}: rename one of them", earlier.part);
+    let message = format!("{kind} {name} would belong to {} and to {part}: rename one of them", earlier.part);
     invalid(path, value.as_str(), &message)
 }
 
@@ -185,7 +184,7 @@ mod tests {
             (&format!("{CLIQUES}/0/spec/autoScalingConfig"), of_clique),
             (&format!("{GROUPS}/0/scaleConfig"), of_group),
         ]);
-        assert_eq!(found.contains("HorizontalPodAutoscaler demo-0-sg would be"), refused, "{found}");
+        assert_eq!(found.contains("HorizontalPodAutoscaler demo-0-sg would belong"), refused, "{found}");
     }
 
     #[test]
@@ -224,6 +223,6 @@ mod tests {
 
     #[test]
     fn messages() {
-        insta::assert_snapshot!(renamed("sg-1-b"), @r#"spec.template.cliques[1].name: Invalid value: "b": PodClique demo-0-sg-1-b would be that of clique "sg-1-b" and of clique "b" of scaling group "sg": rename one of them"#);
+        insta::assert_snapshot!(renamed("sg-1-b"), @r#"spec.template.cliques[1].name: Invalid value: "b": PodClique demo-0-sg-1-b would belong to clique "sg-1-b" and to clique "b" of scaling group "sg": rename one of them"#);
     }
 }

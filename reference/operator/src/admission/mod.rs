@@ -1,4 +1,4 @@
-//! Admission webhooks for PodCliqueSets, ClusterTopologyBindings and scaling. They write nothing.
+//! Admission webhooks for PodCliqueSets, ClusterTopologyBindings and scaling. They write no objects.
 //!
 //! - `structure`, `names`, `pod_template`, `pod_priority`, `resource_sharing`, `startup_order`: rules on one
 //!   PodCliqueSet (ADM-04)

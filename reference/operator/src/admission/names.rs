@@ -7,7 +7,7 @@ use crate::backend::FieldError;
 /// label (63) holds two indexes, five random characters and hyphens.
 const COMBINED_NAME_LIMIT: usize = 45;
 
-/// RFC 1123, at most 253 characters.
+/// Whether the name is a DNS subdomain (RFC 1123) of at most 253 characters.
 pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(|label| is_joined(label, |c| c.is_ascii_lowercase(), "-"))
 }
@@ -61,7 +61,7 @@ fn is_label_text(text: &str) -> bool {
     text.len() <= 63 && is_joined(text, |c| c.is_ascii_alphabetic(), "-_.")
 }
 
-/// `joiners` may appear between the first and the last character.
+/// Whether the text starts and ends with a letter or digit. `joiners` may appear in between.
 fn is_joined(text: &str, is_letter: impl Fn(char) -> bool, joiners: &str) -> bool {
     let is_end = |c: char| is_letter(c) || c.is_ascii_digit();
     text.starts_with(is_end)

@@ -1,4 +1,5 @@
-//! Upstream overwrites these parts of a clique template too, so they are no errors (ADM-25).
+//! Warns about the parts of a clique template that Grove overwrites. They are no errors, because upstream
+//! overwrites them as well (ADM-25).
 
 use std::collections::BTreeMap;
 

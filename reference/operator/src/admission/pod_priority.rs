@@ -1,8 +1,8 @@
 //! The API server sets `priority` and `preemptionPolicy` of a pod from its PriorityClass, and rejects every
-//! pod that asks for others.
+//! pod that requests other values.
 //!
-//! Only the values that need no lookup are known here: those of the system's classes, and those without a
-//! class. Classes of users may be created later.
+//! The webhook does not look up classes, because users may create them later. So it checks only pods without
+//! a class and pods of the two `system-` classes.
 
 use grove_api::{PodCliqueSet, PodSpecJson};
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     checked.collect()
 }
 
-/// `None` if only the API server knows it.
+/// `None` for a class of a user.
 fn known_priority(class: Option<&str>) -> Option<i64> {
     match class {
         None => Some(0),

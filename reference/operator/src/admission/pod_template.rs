@@ -25,7 +25,8 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
     findings
 }
 
-/// A pod that waits for others gets a container and volumes of Grove's, whose names must be free.
+/// Grove adds a container and volumes to pods that start after other cliques. A clique template must not use
+/// their names.
 fn check_added_names(pod_spec: &PodSpecJson, path: &str) -> Vec<FieldError> {
     let containers = [names::INIT_CONTAINER];
     let volumes = [names::INIT_TOKEN_VOLUME.0, names::INIT_POD_INFO_VOLUME.0];
@@ -35,7 +36,8 @@ fn check_added_names(pod_spec: &PodSpecJson, path: &str) -> Vec<FieldError> {
     for (list, added) in lists {
         for (index, entry) in entries(&pod_spec.0, list).enumerate() {
             if let Some(name) = entry["name"].as_str().filter(|name| added.contains(name)) {
-                let message = "Grove adds one of this name to pods that start after others: rename it";
+                let message =
+                    "Grove adds an entry of this name to pods that start after other cliques: rename it";
                 errors.push(invalid(format!("{path}.{list}[{index}].name"), name, message));
             }
         }

@@ -1,5 +1,5 @@
-//! Rules on shared ResourceClaims (ADM-04). A pod names a claim by the claim's own name, which must be a DNS
-//! label. `derived_names` requires that it is unique.
+//! Rules on shared ResourceClaims (ADM-04). The name of a claim is also its name in the pod spec, so it must
+//! be a DNS label. `derived_names` checks that it is unique.
 
 use grove_api::{PodCliqueSet, ResourceClaimTemplateConfig, names};
 use serde_json::Value;
@@ -88,7 +88,7 @@ fn check_filters(pcs: &PodCliqueSet) -> Vec<FieldError> {
             ));
         }
     };
-    // Kept apart, because `unknown` borrows `errors`.
+    // Collected separately, because `unknown` borrows `errors`.
     let mut empty = Vec::new();
     for (index, entry) in template.resource_sharing.iter().enumerate() {
         let Some(filter) = &entry.filter else { continue };

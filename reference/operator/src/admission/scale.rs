@@ -2,8 +2,8 @@
 //! replicas must stay at or above the minimum (AUTO-05), or be 0 if the backend lets an idle podgroup leave
 //! its gang (AUTO-06).
 //!
-//! Some schedulers evict the rest of a gang that falls below its minimum. A member of a scaling group is idle
-//! only together with its group.
+//! Reason for the minimum: some schedulers evict the rest of a gang that falls below it. A PodClique in a
+//! scaling group can be idle only together with its group.
 
 use std::collections::BTreeMap;
 
@@ -41,13 +41,14 @@ impl ScaleTarget {
     }
 }
 
-/// A request to `/scale` does not contain these.
+/// Looks up what a request to `/scale` does not contain.
 #[async_trait]
 pub trait ScaledObjects: Send + Sync {
     /// `minAvailable` of the object; `None` if the object does not exist or does not set it.
     async fn minimum(&self, target: ScaleTarget, request: &Request) -> Result<Option<i32>, kube::Error>;
 
-    /// None for a member of a scaling group.
+    /// All PodGangs of the object's PodCliqueSet. Empty for a PodClique in a scaling group, which cannot
+    /// become idle alone.
     async fn gangs(&self, target: ScaleTarget, request: &Request) -> Result<Vec<PodGang>, kube::Error>;
 }
 

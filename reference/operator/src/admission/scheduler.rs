@@ -1,5 +1,5 @@
-//! All cliques use one backend, which must be enabled and ready. Only its rules apply (ADM-01, 02, 06, 14,
-//! 18, 23).
+//! All cliques must use one backend, which must be enabled and ready. Only the rules of this backend apply
+//! (ADM-01, 02, 06, 14, 18, 23).
 //!
 //! If the backend of a live PodCliqueSet becomes disabled or not ready, an update that keeps the gangs' shape
 //! passes with a warning: scaling in must stay possible. A backend's finding on an update counts only if the
@@ -25,7 +25,7 @@ pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, regist
             findings.errors.push(error);
             return findings;
         }
-        // schedulerName is immutable, so the cluster has changed, not the object.
+        // schedulerName is immutable, so the cause of the error is a change in the cluster, not this update.
         (Some(error), Some(_)) => findings.warnings.push(format!("{error}; new pods are not scheduled")),
     }
     if let Some(backend) = backend

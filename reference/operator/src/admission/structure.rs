@@ -1,5 +1,5 @@
-//! Upstream's rules on the shape of one PodCliqueSet (ADM-04). Names are stricter than upstream's, which may
-//! contain dots: pods have them in their host names.
+//! Upstream's rules on the shape of one PodCliqueSet (ADM-04). Upstream allows dots in names. This webhook
+//! refuses them, because host names of pods contain the names.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
@@ -30,7 +30,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     for (index, name) in repeated(template.cliques.iter().map(|clique| clique.name.as_str())) {
         errors.push(duplicate(format!("spec.template.cliques[{index}].name"), name));
     }
-    // A missing role is no duplicate of another missing role.
+    // Several cliques may have no role.
     let roles = repeated(template.cliques.iter().map(role)).into_iter().filter(|(_, role)| !role.is_empty());
     for (index, role) in roles {
         errors.push(duplicate(format!("spec.template.cliques[{index}].spec.roleName"), role));

@@ -1,5 +1,5 @@
-//! Checks topology constraints against the ClusterTopologyBinding that they name (ADM-07). They are not
-//! checked again after creation, so a binding that was changed or deleted since blocks no update (ADM-08).
+//! Checks topology constraints against the ClusterTopologyBinding that they name (ADM-07). Updates do not
+//! check them again. So a binding that was changed or deleted blocks no update (ADM-08).
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, TopologyConstraint};
 
@@ -164,7 +164,7 @@ impl<'a> Levels<'a> {
         errors
     }
 
-    /// Required and preferred domains are compared separately.
+    /// Compares required domains with required ones, and preferred domains with preferred ones.
     fn check_hierarchy(&self, domains: &Domains) -> Vec<FieldError> {
         let mut errors = Vec::new();
         for (parent, child) in self.pairs() {

@@ -14,7 +14,8 @@ pub struct LookupError {
     pub source: kube::Error,
 }
 
-/// A watch cache may lack a binding that was created just before the PodCliqueSet.
+/// Reads from the API server, because a cache may lack a binding that was created just before the
+/// PodCliqueSet.
 #[async_trait]
 impl TopologyBindings for Client {
     async fn binding(&self, name: &str) -> Result<Option<ClusterTopologyBinding>, LookupError> {

@@ -1,7 +1,7 @@
 //! Topology constraints must not change after creation (ADM-03).
 //!
-//! As in upstream, two repairs of older objects are allowed: `packDomain` may become the equivalent
-//! `pack.required`, and a `packDomain` without `topologyName` may get one.
+//! As in upstream, two changes that repair older objects are allowed: `packDomain` may become the equivalent
+//! `pack.required`, and a missing `topologyName` may be added to a `packDomain`.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(super) fn deprecations(pcs: &PodCliqueSet) -> Vec<String> {
         .collect()
 }
 
-/// Not by index, because cliques and groups may be reordered.
+/// Maps the constraints by title instead of index, because cliques and groups may be reordered.
 fn by_title(pcs: &PodCliqueSet) -> BTreeMap<String, Level<'_>> {
     let groups = group_levels(pcs).into_iter().map(|(level, _)| level);
     let levels = pcs_level(pcs).into_iter().chain(groups).chain(clique_levels(pcs));

@@ -1,5 +1,5 @@
-//! Rejects features of upstream's API that this controller does not implement, because ignoring them would
-//! change what runs.
+//! Refuses features of upstream's API that this controller does not implement. Without them, the workload
+//! would not run as its user expects.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! A new object must satisfy all rules. An update must keep the shape (ADM-03); other findings count only if
-//! the stored object does not have them. So a valid object stays editable if its surroundings change (ADM-08,
-//! ADM-16).
+//! A new object must satisfy all rules. An update must keep the shape (ADM-03). Other findings count only if
+//! the stored object does not have them. So a valid object stays editable when other objects in the cluster
+//! change (ADM-08, ADM-16).
 
 use grove_api::PodCliqueSet;
 
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(update(&old, &new).await, Validation::default());
     }
 
-    /// Another operator, which supports the feature, may have stored the object.
+    /// An operator that supports the feature may have stored the object.
     #[tokio::test]
     async fn a_stored_unsupported_feature_blocks_no_edit() {
         let sharing = json!([{ "name": "claim", "scope": "AllReplicas" }]);
