@@ -1,4 +1,4 @@
-//! Required node affinity of a pod, in JSON. Its terms are alternatives, so a further requirement must be
+//! Required node affinity of a pod, in JSON. Its terms are alternatives, so an additional requirement must be
 //! added to each term. The API server allows no other change of a gated pod's affinity.
 
 use k8s_openapi::api::core::v1::{Affinity, NodeSelectorRequirement, NodeSelectorTerm};

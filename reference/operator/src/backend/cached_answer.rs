@@ -1,5 +1,6 @@
-//! Only one lookup runs at a time, in its own task. So no caller holds a lock during the request, and a
-//! cancelled caller does not cancel the lookup. After [`LOOKUP_TIMEOUT`] the previous answer remains valid.
+//! Caches the answer to a question that needs requests to the API server. Only one lookup runs at a time, in
+//! its own task. So no caller holds a lock during the request, and a cancelled caller does not cancel the
+//! lookup. After [`LOOKUP_TIMEOUT`] the previous answer remains valid.
 
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ impl<T: Clone + Send + Sync + 'static> CachedAnswer<T> {
                 });
             });
         }
-        // The lookup ends on its own; this limit covers a runtime that is too busy.
+        // The lookup has its own timeout. This one covers a tokio runtime that is too busy to run the lookup.
         let _ = timeout(LOOKUP_TIMEOUT * 2, state.wait_for(|state| !state.is_looking)).await;
         let found = self.state.borrow().found.as_ref().map(|(_, found)| found.clone());
         found.unwrap_or_else(|| (self.on_timeout)(timeout_reason()))
@@ -60,7 +61,7 @@ fn timeout_reason() -> String {
     format!("the API server did not answer in {} s", LOOKUP_TIMEOUT.as_secs())
 }
 
-/// Dropping it marks the lookup as finished, even after a panic.
+/// Marks the lookup as finished when it is dropped, even after a panic.
 struct LookupGuard<T>(watch::Sender<State<T>>);
 
 impl<T> Drop for LookupGuard<T> {

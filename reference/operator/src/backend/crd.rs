@@ -1,6 +1,6 @@
-//! A release is recognised by its CRDs (ADM-18): their names, the served version, and a field that older
-//! releases lack and would drop without an error. Negative answers are cached only briefly, so that CRDs
-//! installed later are found.
+//! Detects whether a release of a scheduler is installed by its CRDs (ADM-18): their names, the served
+//! version, and a field that older releases lack and would drop without an error. Negative answers are cached
+//! only briefly, so that CRDs that are installed later are found.
 
 use std::time::Duration;
 

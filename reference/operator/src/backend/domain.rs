@@ -1,5 +1,5 @@
-//! Some schedulers choose a domain only once, for the pods that exist. A later pod gets the domain of a bound
-//! pod of its gang as a node affinity.
+//! Some schedulers choose a topology domain only once, for the pods that exist. A later pod gets the domain
+//! of a bound pod of its gang as a node affinity.
 
 use std::borrow::Cow;
 
@@ -60,7 +60,7 @@ pub(super) async fn binding<'a>(
     Ok(found.map_err(failed)?.map(Cow::Owned))
 }
 
-/// Holds the pod if the node has lost a label.
+/// Releases the pod into the domains of `node`. Holds the pod if the node has lost a label.
 pub(super) async fn release_into_domains_of(
     client: &Client,
     node: &str,

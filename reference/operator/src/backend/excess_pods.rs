@@ -1,5 +1,5 @@
-//! The hard gang and its surplus: the pods that exceed the minimum of their podgroup. A scheduler that only
-//! counts pods may bind surplus pods as the minimum, so some backends hold surplus back.
+//! The hard gang and its surplus. Surplus pods exceed the minimum of their podgroup. A scheduler that only
+//! counts pods may bind surplus pods as the minimum, so some backends hold surplus pods back.
 
 use grove_api::PodGang;
 use grove_api::names::{LABEL_POD_CLIQUE, LABEL_POD_INDEX, POD_GANG_GATE};

@@ -1,4 +1,4 @@
-//! A scheduler that reads PodGangs itself (`type: External`): there are no gang resources (EXT-04). A
+//! A scheduler that reads PodGangs itself (`type: External`). It needs no gang resources (EXT-04). A
 //! PodCliqueSet that requires a capability that the profile does not declare is refused (EXT-02). Only the
 //! scheduler's behaviour can show whether a declaration is true (EXT-03).
 
@@ -53,7 +53,8 @@ impl SchedulerBackend for External {
             format!("the profile of scheduler {} does not declare topologyConstraints", self.name);
         for Constrained { path, constraint, .. } in constraints(&pcs.spec.template) {
             if constraint.required_domain().is_some() {
-                let message = format!("{undeclared}: nobody would keep a required constraint");
+                let message =
+                    format!("{undeclared}: remove the required constraint, which would have no effect");
                 findings.errors.push(FieldError::forbidden(path, message));
             } else {
                 findings.warnings.push(format!("{path}.pack.preferred may have no effect: {undeclared}"));
@@ -163,7 +164,7 @@ mod tests {
             backend(false).validate_pod_clique_set(&packed(&json!({"preferred": "rack"})), None).await;
         let text = format!("{}\n{}", required.errors[0], preferred.warnings[0]);
         insta::assert_snapshot!(text, @"
-        spec.template.topologyConstraint: Forbidden: the profile of scheduler outside does not declare topologyConstraints: nobody would keep a required constraint
+        spec.template.topologyConstraint: Forbidden: the profile of scheduler outside does not declare topologyConstraints: remove the required constraint, which would have no effect
         spec.template.topologyConstraint.pack.preferred may have no effect: the profile of scheduler outside does not declare topologyConstraints
         ");
     }

@@ -1,5 +1,5 @@
-//! A fake API server without schema, merge and resourceVersion: a patched object does not change. Tests check
-//! the requests, not their effect.
+//! A fake API server without schemas and resourceVersions. A patch does not change an object: tests check the
+//! requests, not their effect.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tower_test::mock;
 
-/// Writes in order: `VERB path`, and the body.
+/// The writes in order, each as `VERB path` and body.
 type Writes = Arc<Mutex<Vec<(String, Value)>>>;
 
 pub(super) struct FakeApi {
@@ -19,7 +19,7 @@ pub(super) struct FakeApi {
 }
 
 impl FakeApi {
-    /// By path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio runtime.
+    /// Objects by path, such as `/apis/g/v1/namespaces/ns/things/name`. Requires a tokio runtime.
     pub(super) fn with_objects<'a>(objects: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
         let (service, mut handle) = mock::pair::<Request<Body>, Response<Body>>();
         let objects = objects.into_iter().map(|(path, object)| (path.to_owned(), object));

@@ -59,7 +59,7 @@ impl SchedulerBackend for FakeBackend {
     }
 }
 
-/// Topology resources have the kind `Topology`. One that a binding refers to is in sync if it exists.
+/// Topology resources have the kind `Topology`. A Topology that a binding references is in sync if it exists.
 #[async_trait]
 impl TopologyBackend for FakeBackend {
     fn topology_resources(&self) -> Vec<ApiResource> {

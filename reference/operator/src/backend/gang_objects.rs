@@ -1,5 +1,5 @@
 //! Creates, repairs and prunes gang resources of schedulers that allow them to change while their pods exist.
-//! It decides who owns an object, and therefore whether it may be written.
+//! Determines who owns an object, and so whether Grove may write it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use super::{BackendError, GangState, idle, names};
 use crate::cache::generation;
 use crate::cache::ownership::kept_by;
 
-/// Finds objects regardless of owner. The cache may lag, and lacks objects whose owner reference was removed.
+/// Returns the objects with these names, regardless of owner. Reads those that the cache (`existing`) lacks
+/// from the API server: the cache may lag, and lacks objects whose owner reference was removed.
 pub(super) async fn read_current(
     client: &Client,
     pod_gang: &PodGang,
@@ -46,9 +47,10 @@ pub(super) async fn read_current(
 
 /// Creates `wanted`, or patches the differences of the existing object ([`objects::repair`]).
 ///
-/// Returns [`BackendError::NameTaken`] if another owner controls the object, or if it has no controller and
-/// differs from the plan. Returns [`BackendError::Waiting`] if it belongs to a deleted PodGang of the same
-/// name or is being deleted, and [`BackendError::Kept`] if a finalizer of a third party prevents that.
+/// Returns [`BackendError::NameTaken`] if another owner controls the object, or if the object has no
+/// controller and differs from the plan. Returns [`BackendError::Waiting`] if the object belongs to a deleted
+/// PodGang of the same name or is being deleted. Returns [`BackendError::Kept`] if a finalizer of a third
+/// party blocks the deletion.
 pub(super) async fn ensure(
     client: &Client,
     pod_gang: &PodGang,
@@ -86,7 +88,8 @@ pub(super) async fn ensure(
     if patch.is_empty() { Ok(()) } else { target.patch(patch).await }
 }
 
-/// Once no pod of a former generation exists, deletes its gang resources, and those of removed podgroups.
+/// Once no pod of a former generation exists, deletes the gang resources of that generation and of removed
+/// podgroups.
 pub(super) async fn prune_former(
     client: &Client,
     gang: &GangState<'_>,
@@ -173,7 +176,7 @@ fn repair(pod_gang: &PodGang, wanted: &DynamicObject, found: &DynamicObject) -> 
         let owners: Vec<_> = found.owner_references().iter().cloned().chain([owner]).collect();
         let metadata = patch.entry("metadata").or_insert_with(|| json!({}));
         metadata["ownerReferences"] = json!(owners);
-        // Apply only if no other owner has claimed it in the meantime.
+        // The resourceVersion makes the patch fail if another owner has claimed the object in the meantime.
         metadata["resourceVersion"] = json!(found.resource_version());
     }
     patch

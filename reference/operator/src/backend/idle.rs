@@ -1,9 +1,9 @@
 //! A podgroup that is scaled to 0 leaves its PodGang until it is scaled out again (AUTO-06).
 //!
 //! A PodGang keeps the shape of its idle podgroups, because immutable gang resources need an entry for every
-//! podgroup from the start. If pods join a gang resource only by its name, the name contains how often the
-//! podgroup was removed. Otherwise a scheduler could count the terminating pods of a podgroup that returns as
-//! bound, or remember that it was satisfied.
+//! podgroup from the start. If pods join a gang resource by its name, the name contains the number of times
+//! that the podgroup was removed. Otherwise, after the podgroup returns, a scheduler could count its
+//! terminating pods as bound, or treat its minimum as already reached.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,8 @@ fn counts(pod_gang: &PodGang) -> BTreeMap<String, u64> {
     annotation.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
-/// Increments the counts of those that `existing` still contains.
+/// Stores the idle podgroups in annotations. Increments the counts of the podgroups that `existing` still
+/// contains.
 pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Option<&PodGang>) {
     let mut counts = existing.map(counts).unwrap_or_default();
     let was_member = |name: &str| {
@@ -72,7 +73,7 @@ pub(super) fn with_idle(pod_gang: &PodGang) -> PodGang {
     complete
 }
 
-/// Unique, because user-chosen names contain no dot.
+/// The name is unique, because user-chosen names contain no dot.
 pub(super) fn resource_name(pod_gang: &PodGang, podgroup: &str, name: String) -> String {
     match counts(pod_gang).get(podgroup) {
         None => generation::named(pod_gang, name),

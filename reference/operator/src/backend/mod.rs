@@ -43,6 +43,6 @@ pub use webhook_server::{FieldError, FieldErrorReason, Validation};
 
 use profiles::BuiltIn;
 
-/// Selected by the name of a profile, in alphabetical order.
+/// The built-in backends in alphabetical order. The name of a profile selects one.
 const BUILT_IN: &[BuiltIn] =
     &[default_scheduler::BUILT_IN, kai::BUILT_IN, koordinator::BUILT_IN, volcano::BUILT_IN];

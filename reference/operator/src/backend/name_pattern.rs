@@ -1,6 +1,6 @@
-//! Names that contain indexes of replicas, such as `<pcs>-<i>-<clique>`, and whether two of them can be
-//! equal. Indexes are not limited to the current replicas: scaling out must never lead to a second object of
-//! one name.
+//! Patterns of names that contain indexes of replicas, such as `<pcs>-<i>-<clique>`, and whether two patterns
+//! have a name in common. Indexes are not limited to the current replicas, because scaling out must never
+//! create a second object of the same name.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
@@ -47,7 +47,7 @@ fn common_part<'a>(one: &'a Part, other: &'a Part) -> Option<&'a str> {
     }
 }
 
-/// `0` and `12`, but neither `00` nor `a1`.
+/// Accepts `0` and `12`, but neither `00` nor `a1`.
 fn is_index(text: &str) -> bool {
     text.parse::<i32>().is_ok_and(|index| index >= 0 && index.to_string() == text)
 }
@@ -56,7 +56,7 @@ fn is_index(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// `#` is an index.
+    /// In `text`, `#` stands for an index.
     fn pattern(text: &str) -> NamePattern {
         let mut pattern = NamePattern::default();
         for part in text.split('-') {

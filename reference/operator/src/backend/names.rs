@@ -3,9 +3,9 @@
 
 use sha2::{Digest, Sha256};
 
-/// Of a DNS label (RFC 1123) and of a label value.
+/// Maximum length of a DNS label (RFC 1123) and of a label value.
 pub(super) const MAX_LABEL: usize = 63;
-/// Of a DNS subdomain, and so of an object name.
+/// Maximum length of a DNS subdomain, and so of an object name.
 pub(super) const MAX_SUBDOMAIN: usize = 253;
 const HASH_DIGITS: usize = 8;
 

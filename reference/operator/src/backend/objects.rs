@@ -1,5 +1,5 @@
-//! One object in the API server: its differences from a plan, and the writes that fix them. A plan contains
-//! only the fields that Grove decides; all others belong to the scheduler or the user and are kept.
+//! Compares an object in the API server with a plan, and writes the differences. A plan contains only the
+//! fields that Grove decides. All other fields belong to the scheduler or the user and are kept.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::BackendError;
 
-/// A planned label or annotation that must be absent, like `null` for a field.
+/// The planned value of a label or annotation that must be absent. For other fields, the value is `null`.
 pub(super) const ABSENT: &str = "grove.io/absent";
 
 pub(super) type Pairs = BTreeMap<String, String>;
@@ -29,8 +29,9 @@ pub(super) fn is_kind(resource: &ApiResource, object: &DynamicObject) -> bool {
 
 /// The merge patch from `found` to `wanted`.
 ///
-/// In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a label or annotation. Empty lists
-/// and objects count as absent, because Go clients omit them. A list is replaced as a whole.
+/// In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a label or annotation that must be
+/// absent. Empty lists and objects count as absent, because Go clients omit them. A list is replaced as a
+/// whole.
 pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<String, Value> {
     let mut patch = match change(&wanted.data, &found.data) {
         Some(Value::Object(patch)) => patch,
@@ -163,7 +164,8 @@ impl Target {
         patched.map(drop).map_err(|source| self.failed("patch", source))
     }
 
-    /// Only if it has the UID of `found`. An object that is already deleted is not an error.
+    /// Deletes the object only if it has the UID of `found`. An object that is already deleted is not an
+    /// error.
     pub(super) async fn delete(&self, found: &DynamicObject) -> Result<(), BackendError> {
         let precondition = Preconditions { uid: found.uid(), resource_version: None };
         match self.api.delete(&self.name, &DeleteParams::background().preconditions(precondition)).await {

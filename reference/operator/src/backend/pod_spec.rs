@@ -1,4 +1,4 @@
-//! Changes to a pod before its creation. The pod stays JSON, so that nothing the user wrote is lost.
+//! Changes a pod before its creation. The pod stays JSON, so that no user field is lost.
 
 use grove_api::PodGang;
 use kube::api::DynamicObject;
@@ -18,7 +18,8 @@ pub(super) fn set_scheduler_name<'a>(
     Ok(spec)
 }
 
-/// Some schedulers order gangs by the priority of their pods (GANG-13).
+/// Pods without a PriorityClass get the class of the PodGang, because some schedulers order gangs by the
+/// priority of their pods (GANG-13).
 pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang) {
     let named = spec.get("priorityClassName").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
     if let (false, Some(class)) = (named, &pod_gang.spec.priority_class_name) {
@@ -26,7 +27,8 @@ pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang
     }
 }
 
-/// Nodes without the label of a required level are in no domain of that level (TOPO-11).
+/// Requires nodes that have the labels of all required levels. Other nodes are in no domain of such a level
+/// (TOPO-11).
 pub(super) fn require_levels(
     spec: &mut Map<String, Value>,
     member: &Membership<'_>,

@@ -14,7 +14,7 @@ use super::{BUILT_IN, External, SchedulerBackend};
 
 pub(super) struct BuiltIn {
     pub(super) name: &'static str,
-    /// The namespace is the controller's own, which exists.
+    /// The last argument is the controller's own namespace, which exists.
     pub(super) create: fn(&Profile, &Client, &str) -> Created,
 }
 
@@ -32,7 +32,7 @@ pub struct Profile {
     pub config: Option<Value>,
 }
 
-/// Backends that may have any name.
+/// Types of backends that may have any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum ProfileType {
     External,

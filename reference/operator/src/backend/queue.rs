@@ -5,12 +5,12 @@ use super::FieldError;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Queue<'a> {
     pub name: &'a str,
-    /// Of the field that names the queue, or of the field in which the user can name it.
+    /// Path of the field that names the queue, or of the field in which the user can name one.
     pub path: String,
 }
 
 impl Queue<'_> {
-    /// While the `old` PodCliqueSet has gangs, they cannot change their queue. `why` ends the message.
+    /// Refuses a change of the queue while the `old` PodCliqueSet has gangs. The message ends with `why`.
     pub(super) fn refuse_move(self, before: &str, old: &PodCliqueSet, why: &str) -> Option<FieldError> {
         let Self { name, path } = self;
         (before != name && old.spec.replicas > 0).then(|| {

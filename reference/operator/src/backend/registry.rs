@@ -1,5 +1,5 @@
-//! The enabled backends by schedulerName. A backend whose scheduler API is missing is included; its readiness
-//! reports it (ADM-19).
+//! The enabled backends by schedulerName. A backend whose scheduler API is missing is included: its readiness
+//! reports the missing API (ADM-19).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::cache::caches::BackendKinds;
 
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
-/// A name that Grove reserves for a backend that does not exist here.
+/// A name that Grove reserves for a backend that this operator does not have.
 const LPX_SCHEDULER: &str = "lpx-scheduler";
 
 pub(super) fn is_reserved(name: &str) -> bool {
@@ -81,8 +81,8 @@ impl Registry {
     }
 
     /// An absent `label` (`grove.io/scheduler-name`), or one that names no scheduler, means the default
-    /// (GANG-04). If no enabled backend has the name, it is a disabled scheduler if it is built in or if the
-    /// PodCliqueSet names it: only that distinguishes a removed External profile from a typo.
+    /// (GANG-04). A name without an enabled backend is a disabled scheduler if it is built in or if the
+    /// PodCliqueSet names it. Otherwise it counts as a typo.
     pub fn serve(&self, label: Option<&str>, pcs: Option<&PodCliqueSet>) -> Served {
         let name = label.unwrap_or(&self.default_name);
         let is_requested = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);

@@ -15,7 +15,7 @@ use crate::cache::observed_pod::Pod;
 
 #[async_trait]
 pub trait SchedulerBackend: Send + Sync {
-    /// The `schedulerName` of its pods.
+    /// The `schedulerName` of the backend's pods.
     fn name(&self) -> &str;
 
     /// Called once at start. A missing API is not an error; [`readiness`](Self::readiness) reports it
@@ -64,7 +64,8 @@ pub trait SchedulerBackend: Send + Sync {
     /// gang resources, and whenever a pod is created, released or no longer live. `existing` are the gang
     /// resources that the PodGang owns, each with its `types`, from a cache that may lag.
     ///
-    /// Returns [`BackendError::Refused`] if they can never exist as requested. Any other error is retried.
+    /// Returns [`BackendError::Refused`] if the gang resources can never exist as requested. Any other error
+    /// is retried.
     async fn sync_pod_gang(
         &self,
         _gang: &GangState<'_>,
@@ -73,13 +74,13 @@ pub trait SchedulerBackend: Send + Sync {
         Ok(Synced::default())
     }
 
-    /// The PodGang of the gated pod is initialized and synced.
+    /// Called for a gated pod whose PodGang is initialized and synced.
     async fn release_pod(&self, _pod: &Pod, _gang: &GangState<'_>) -> Result<Release, BackendError> {
         Ok(Release::Now(Vec::new()))
     }
 
-    /// Set in the same request that removes the gate, for schedulers that would try to bind a gated pod with
-    /// them. All other labels are set when the pod is created.
+    /// Labels that the request that removes the gate also sets, because the scheduler would try to bind a
+    /// gated pod that has them. All other labels are set when the pod is created.
     fn release_labels(&self, _pod_gang: &PodGang, _pod: &Pod) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
@@ -123,8 +124,8 @@ pub trait TopologyBackend: Send + Sync {
         cluster: &TopologyView<'_>,
     ) -> Result<TopologyState, BackendError>;
 
-    /// Compares `binding` with the topology resource that its `schedulerTopologyBindings` references, which
-    /// has another owner. May delete the resources that the backend created for the binding before.
+    /// Compares `binding` with the topology resource that its `schedulerTopologyBindings` references, and
+    /// that has another owner. May delete the resources that the backend has created for the binding.
     async fn compare_topology(
         &self,
         binding: &ClusterTopologyBinding,
@@ -133,13 +134,13 @@ pub trait TopologyBackend: Send + Sync {
     ) -> Result<TopologyState, BackendError>;
 }
 
-/// From the caller's caches, which may lag.
+/// Objects from the caller's caches, which may lag.
 #[derive(Clone, Copy, Debug)]
 pub struct TopologyView<'a> {
     /// All bindings: a scheduler that supports only one uses the oldest.
     pub bindings: &'a [Arc<ClusterTopologyBinding>],
     pub nodes: &'a [Arc<Node>],
-    /// Regardless of owner, each with its `types`.
+    /// Topology resources of any owner, each with its `types`.
     pub existing: &'a [Arc<DynamicObject>],
 }
 
@@ -148,7 +149,8 @@ pub enum TopologyState {
     InSync,
     Drift(String),
     NotFound(String),
-    /// A retry does not help. For example, the scheduler supports one topology, and another owner has it.
+    /// A retry does not help. For example, the scheduler supports only one topology, which another owner has
+    /// created.
     Refused(String),
 }
 
@@ -185,12 +187,12 @@ impl<'a> GangState<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Release {
-    /// The text is logged. A change to any pod of the gang triggers another call.
+    /// The pod stays gated. The text is logged. A change to any pod of the gang triggers another call.
     Hold(String),
     /// The API server dropped the pod's membership, which cannot be set later. The caller deletes the gated
     /// pod and creates a new one (KUBE-16).
     Replace(String),
-    /// The same request adds these to the pod's required node affinity.
+    /// The request that removes the gate adds these requirements to the pod's required node affinity.
     Now(Vec<NodeSelectorRequirement>),
 }
 
@@ -216,8 +218,8 @@ pub enum BackendError {
     /// An object of a deleted PodGang of the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
-    /// Pods that name the object keep it alive. The caller deletes those that are still gated, because
-    /// otherwise object and pods would wait for each other indefinitely.
+    /// Pods that name the object keep it alive. The caller deletes the gated pods among them. Otherwise the
+    /// object and these pods would wait for each other indefinitely.
     #[error("waiting: {0}")]
     HeldByPods(String),
     #[error("cannot {action}: {source}")]

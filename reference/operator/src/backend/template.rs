@@ -33,7 +33,7 @@ pub(super) fn constraints(template: &PodCliqueSetTemplateSpec) -> impl Iterator<
     pcs.into_iter().chain(cliques).chain(groups)
 }
 
-/// For a scheduler that ignores the ResourceClaims of pods.
+/// Refuses shared claims for a scheduler that ignores the ResourceClaims of pods.
 pub(super) fn refuse_shared_claims(
     template: &PodCliqueSetTemplateSpec,
     backend: &str,
@@ -59,7 +59,7 @@ impl Constrained<'_> {
         FieldError::forbidden(&self.path, message)
     }
 
-    /// For a backend that honours only required levels (ADM-09, ADM-17).
+    /// Checks a constraint for a backend that honours only required levels (ADM-09, ADM-17).
     pub(super) fn check_required_only(&self, backend: &str, findings: &mut Validation) {
         if self.constraint.preferred_domain().is_none() {
             return;

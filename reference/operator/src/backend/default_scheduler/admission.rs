@@ -1,6 +1,6 @@
-//! Refuses what the Workload API cannot name or hold, so that no gang is half created (KUBE-05, KUBE-12), and
-//! topology levels that the scheduler cannot honour (KUBE-07, ADM-09). An update that leaves the spec
-//! unchanged is never refused for its spec (ADM-08).
+//! Refuses PodCliqueSets that exceed the limits of the Workload API, so that no gang is partially created
+//! (KUBE-05, KUBE-12). Also refuses topology levels that the scheduler cannot honour (KUBE-07, ADM-09). An
+//! update that leaves the spec unchanged is never refused for its spec (ADM-08).
 
 use grove_api::names::ANNOTATION_GANG_SCOPE;
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetTemplateSpec};
@@ -136,7 +136,7 @@ fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, findings: &mut Valid
 
 /// From Kubernetes 1.37 on, kube-scheduler binds a gang only if every pod has the priority of its PodGroup,
 /// and all have one preemption policy (KUBE-22, observation `priority/between-pods`). Classes are compared by
-/// name: a class of the same value may be replaced by one of another value.
+/// name, because a class may be deleted and recreated with another value.
 fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings: &mut Validation) {
     if !support.gangs.as_ref().is_ok_and(|version| version.requires_one_priority()) {
         return;

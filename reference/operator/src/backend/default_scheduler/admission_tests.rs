@@ -185,7 +185,8 @@ fn preset_scheduling_groups_must_be_complete_and_immutable(
     assert!(!validate(&config, &new, Some(&old), &supported()).admits(), "membership cannot be added later");
 }
 
-/// The class of the PodCliqueSet, those of its two cliques, and the cliques that Kubernetes 1.37 refuses.
+/// Each case: the class of the PodCliqueSet, the classes of its two cliques, and the cliques that are refused
+/// on Kubernetes 1.37.
 #[rstest::rstest]
 #[case::none("", ["", ""], &[])]
 #[case::only_of_the_set("high", ["", ""], &[])]
@@ -265,7 +266,7 @@ fn a_tree_admits_nested_constraints() {
     assert_eq!(paths(&gangs_on(GangScope::PodGang), &pcs(nine), &with_trees()), ["spec.template.cliques"]);
 }
 
-/// A requested tree is created or refused, never replaced. An unknown state of the API is an error.
+/// If the API server does not tell whether trees are supported, the PodCliqueSet is refused.
 #[test]
 fn a_requested_tree_is_never_replaced_by_another_scope() {
     let tree = gangs_on(GangScope::Tree);

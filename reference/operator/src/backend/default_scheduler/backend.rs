@@ -25,13 +25,13 @@ pub struct DefaultScheduler {
 }
 
 impl DefaultScheduler {
-    /// `namespace` must exist: dry runs in it probe the API.
+    /// `namespace` must exist, because dry runs in this namespace probe the API.
     pub fn new(client: Client, config: DefaultSchedulerConfig, namespace: impl Into<String>) -> Self {
         let gates = config.scheduler_feature_gates.clone();
         Self { detection: Detection::new(client.clone(), namespace.into(), gates), client, config }
     }
 
-    /// Not in pass-through (KUBE-13), nor if its pods already have a scheduling group (KUBE-15).
+    /// False if `gangScheduling` is off (KUBE-13), or if the pods already have a scheduling group (KUBE-15).
     fn creates_gang_resources(&self, pod_gang: &PodGang) -> bool {
         self.config.gang_scheduling && !pod_gang.labels().contains_key(LABEL_EXTERNAL_WORKLOAD)
     }
@@ -172,13 +172,14 @@ impl SchedulerBackend for DefaultScheduler {
     }
 
     /// kube-scheduler tries each domain of a required level, but its message on a pod describes only the
-    /// first (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
+    /// first domain (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
     fn domains_tried(&self, gang_resource: &DynamicObject) -> Option<String> {
         let refusal = self.refusal(gang_resource)?;
         refusal.split_once(", first placement status").map(|(tried, _)| tried.to_owned())
     }
 
-    /// Only scope `PodGroup` supports idle podgroups: a PodGroup for several podgroups has a fixed size.
+    /// Only scope `PodGroup` supports idle podgroups. In the other scopes, a PodGroup or tree for several
+    /// podgroups has a fixed size.
     fn allows_idle(&self, pod_gang: &PodGang) -> bool {
         !self.creates_gang_resources(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup
     }

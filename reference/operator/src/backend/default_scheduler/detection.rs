@@ -1,5 +1,6 @@
-//! Dry-run creates show whether fields survive: an API server with a gate off drops them without an error
-//! (KUBE-06). The profile declares the gates of the scheduler process, because no API exposes them.
+//! Detects which parts of the Workload API the cluster supports. Dry-run creates show whether the API server
+//! keeps a field: with the feature gate off, it drops the field without an error (KUBE-06). The profile
+//! declares the gates of the scheduler process, because no API exposes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +16,11 @@ use super::config::SchedulerFeatureGates;
 use super::workload_api::{COMPOSITE_VERSION, GROUP, Version};
 use crate::backend::cached_answer::CachedAnswer;
 
+/// How long an answer is cached if the cluster supports everything.
 const POSITIVE: Duration = Duration::from_secs(60);
-/// Kubernetes 1.36 never has CompositePodGroup.
+/// How long an answer without CompositePodGroup is cached. Kubernetes 1.36 never has CompositePodGroup.
 const WITHOUT_COMPOSITE: Duration = Duration::from_secs(10);
+/// How long any other answer is cached.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,7 +223,7 @@ fn field(stored: &Value, pointer: &str, gate: &str) -> Result<(), Unavailable> {
 
 const PROBE_NAME: &str = "grove-workload-api-probe";
 
-/// It satisfies even a restricted namespace, and is never stored.
+/// A pod that a namespace with the `restricted` Pod Security Standard accepts. A dry run never stores it.
 fn probe_pod() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",

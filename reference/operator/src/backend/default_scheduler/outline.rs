@@ -1,5 +1,5 @@
-//! Outlines the objects for a PodGang, the same in every version of the API. It refuses what the API cannot
-//! express, so that a PodGang that bypassed admission fails closed.
+//! Maps a PodGang to PodGroups or to a tree of CompositePodGroups, independent of the API version. Refuses a
+//! PodGang that the API cannot express, so that a PodGang that bypassed admission fails closed.
 
 use grove_api::{PodGang, PodGangTopologyConstraint};
 use kube::ResourceExt;
@@ -57,14 +57,16 @@ impl Builder<'_> {
         let gang_key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
         if gang_key.is_some() && spec.podgroups.len() > 1 {
             return Err(self.refused(
-                "a topology key for several podgroups needs one PodGroup: each would choose a domain of its own",
+                "a topology key for several podgroups needs one PodGroup, because each PodGroup chooses its own domain",
             ));
         }
         self.refuse_group_constraints()?;
         let member = |podgroup: &grove_api::PodGroup| {
             let own = self.member(podgroup)?;
             if own.shape.scheduling_constraints.is_some() && gang_key.is_some() {
-                return Err(self.refused("two topology keys for one PodGroup"));
+                return Err(self.refused(
+                    "a PodGroup has only one topology key, but the gang and its podgroup require two",
+                ));
             }
             let key = gang_key.clone().map(SchedulingConstraints::one_domain_of);
             let scheduling_constraints = own.shape.scheduling_constraints.or(key);
@@ -89,8 +91,8 @@ impl Builder<'_> {
         Ok(Member { template, name: names::whole_gang(self.pod_gang), pod_clique: None, shape })
     }
 
-    /// The children of the root are a CompositePodGroup per topology group config, and the PodGroups in no
-    /// config.
+    /// The children of the root are one CompositePodGroup per topology group config, and the PodGroups that
+    /// are in no config.
     fn tree(&self) -> Result<Composite, BackendError> {
         let spec = &self.pod_gang.spec;
         let gang = self.pod_gang.name_any();

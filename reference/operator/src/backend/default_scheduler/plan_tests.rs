@@ -98,7 +98,7 @@ fn since_v1beta1_a_pod_group_refers_to_its_template_by_workload_ref() {
     assert!(spec["podGroupTemplateRef"].is_null() && spec["parentCompositePodGroupName"].is_null());
 }
 
-/// Kubernetes 1.36 has another field for it, behind a gate that is off.
+/// Kubernetes 1.36 has another field for the disruption mode, behind a feature gate that is off.
 #[rstest::rstest]
 #[case(Version::V1Alpha2, serde_json::Value::Null)]
 #[case(Version::V1Beta1, serde_json::json!({"all": {}}))]

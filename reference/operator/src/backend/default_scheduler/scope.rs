@@ -1,5 +1,5 @@
-//! The scope is pinned on the PodGang when it is created. So a later change of the profile or of the API
-//! server cannot change the shape of a live gang (KUBE-04, KUBE-09).
+//! The scope is pinned in an annotation of the PodGang when the PodGang is created. So a later change of the
+//! profile or of the API server cannot change the shape of a live gang (KUBE-04, KUBE-09).
 
 use grove_api::PodGang;
 use grove_api::names::ANNOTATION_GANG_SCOPE;
@@ -18,7 +18,7 @@ pub enum GangScope {
     /// The hard gang of the PodGang, bound as a whole or not at all (KUBE-08).
     PodGang,
     /// PodGroups for the minimums below CompositePodGroups for the hard gang, bound as a whole or not at all
-    /// (KUBE-10). If requested by name, it is never replaced by another scope.
+    /// (KUBE-10). A requested tree is never replaced by another scope.
     Tree,
 }
 
@@ -50,7 +50,7 @@ impl GangScope {
         profile
     }
 
-    /// `None` for a surplus pod in no PodGroup.
+    /// Returns the PodGroup of a pod, or `None` for a surplus pod that is in no PodGroup.
     ///
     /// In the scopes `PodGang` and `Tree` the PodGroups contain the pods with the lowest indexes. A
     /// replacement gets the index of the lost pod, and so its membership (KUBE-08, KUBE-20).

@@ -1,6 +1,6 @@
-//! A gang resource is never patched, even where a field is mutable, and never replaced, because that would
-//! change a live gang (KUBE-04, GANG-12). The controller has no permission for either. Objects of a former
-//! generation are deleted once its last pod has been deleted.
+//! Creates the gang resources. An existing one is never patched, even if a field is mutable, and never
+//! replaced, because that would change a live gang (KUBE-04, GANG-12). The controller has no permission to do
+//! so. Objects of a former generation are deleted once its last pod has been deleted.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(super) async fn sync(
     Ok(Synced { warnings })
 }
 
-/// Returns the defect of an existing object.
+/// Creates the object, or returns the defect of the existing one.
 async fn ensure(
     client: &Client,
     pod_gang: &PodGang,
@@ -81,8 +81,8 @@ async fn ensure(
                 // A create cannot restore the owner reference, and a running gang must not be disturbed
                 // (GANG-12).
                 Owner::Absent if is_as_planned(wanted, &found) => Ok(Some(format!(
-                    "{what} has lost its owner reference, which cannot be restored: it will not be \
-                     collected with its PodGang"
+                    "{what} has lost its owner reference, which cannot be restored: delete it together \
+                     with its PodGang"
                 ))),
                 Owner::Absent | Owner::Other => Err(BackendError::NameTaken(what)),
             }
@@ -91,8 +91,8 @@ async fn ensure(
     }
 }
 
-/// Kubernetes' finalizer of a PodGroup remains until the last pod that names it has been deleted. Those of
-/// third parties are reported after that.
+/// Kubernetes' own finalizer of a PodGroup remains until the last pod that names the PodGroup has been
+/// deleted. Only then are finalizers of third parties reported.
 fn deletion_blocker(what: String, found: &DynamicObject) -> BackendError {
     let has_pods = found.finalizers().iter().any(|finalizer| is_kubernetes_finalizer(finalizer));
     match kept_by(found).filter(|_| !has_pods) {
@@ -133,8 +133,9 @@ fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject)
             found.finalizers()
         ));
     }
-    let differs =
-        |path: String| format!("{what} differs at {path}, and is never patched; the gang is left as it is");
+    let differs = |path: String| {
+        format!("{what} differs at {path}: gang resources are never patched, so the gang stays unchanged")
+    };
     let (wanted_spec, found_spec) = (&wanted.data["spec"], &found.data["spec"]);
     let in_spec = difference("spec", wanted_spec, found_spec).map(differs);
     let lost_label = || {
@@ -147,7 +148,7 @@ fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject)
     in_spec.or_else(lost_label)
 }
 
-/// Fields that the server adds do not count.
+/// Returns the path of the first planned field that differs. Fields that the API server adds do not count.
 fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
         (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(key, value)| {
@@ -194,15 +195,15 @@ mod tests {
     )]
     #[case::changed(
         json!({"spec": {"min": 3, "topology": [{"key": "k"}]}}),
-        Some("PodGroup g differs at spec.min, and is never patched; the gang is left as it is")
+        Some("PodGroup g differs at spec.min: gang resources are never patched, so the gang stays unchanged")
     )]
     #[case::list_cut(
         json!({"spec": {"min": 2, "topology": []}}),
-        Some("PodGroup g differs at spec.topology, and is never patched; the gang is left as it is")
+        Some("PodGroup g differs at spec.topology: gang resources are never patched, so the gang stays unchanged")
     )]
     #[case::lost(
         json!({"spec": {"min": 2}}),
-        Some("PodGroup g differs at spec.topology, and is never patched; the gang is left as it is")
+        Some("PodGroup g differs at spec.topology: gang resources are never patched, so the gang stays unchanged")
     )]
     fn differences_are_reported(#[case] mut found: Value, #[case] message: Option<&str>) {
         let wanted = json!({"metadata": {"name": "g"}, "spec": {

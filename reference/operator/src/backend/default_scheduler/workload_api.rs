@@ -31,13 +31,13 @@ impl Version {
         format!("{GROUP}/{}", self.as_str())
     }
 
-    /// `validatePodGroup` in `schedule_one_podgroup.go`, since Kubernetes 1.37.
+    /// Since Kubernetes 1.37: `validatePodGroup` in `schedule_one_podgroup.go`.
     pub(super) fn requires_one_priority(self) -> bool {
         self != Self::V1Alpha2
     }
 
     /// By default, kube-scheduler evicts single pods of a gang, and leaves the rest bound (PRE-02,
-    /// observation `preemption/evicted-pods`). In 1.36 the field is another one, behind the gate
+    /// observation `preemption/evicted-pods`). `None` for 1.36, which has another field, behind the gate
     /// WorkloadAwarePreemption.
     pub(super) fn disruption_mode(self) -> Option<DisruptionMode> {
         (self != Self::V1Alpha2).then(DisruptionMode::default)
@@ -71,7 +71,7 @@ pub(super) fn composite_pod_groups() -> ApiResource {
     kind(GROUP, COMPOSITE_VERSION, "CompositePodGroup", "compositepodgroups")
 }
 
-/// One of the two lists is empty.
+/// One of the two template lists is empty.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WorkloadSpec {
@@ -162,7 +162,7 @@ pub(super) struct DisruptionMode {
     all: AllDisruptionMode,
 }
 
-/// The API has no fields for it yet.
+/// The API defines no fields for this object yet.
 #[derive(Clone, Debug, Default, Serialize)]
 struct AllDisruptionMode {}
 

@@ -1,5 +1,5 @@
-//! Queue and node pool may not change while gangs exist (KAI-04, KAI-09). Topology needs no rule: KAI honours
-//! constraints at all three levels, required and preferred (KAI-06).
+//! Refuses a change of queue or node pool while gangs exist (KAI-04, KAI-09). Topology needs no rule: KAI
+//! honours constraints at all three levels, required and preferred (KAI-06).
 
 use grove_api::{PodCliqueSet, PodCliqueSetTemplateSpec};
 use kube::ResourceExt;
@@ -20,8 +20,8 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
     Validation { errors: errors.chain(subgroup_names(pcs)).collect(), warnings: Vec::new() }
 }
 
-/// A subgroup per podgroup, and one per replica of a scaling group with a constraint in the base PodGang. The
-/// latter is named `<pcs>-<i>-<group>-<j>`.
+/// Refuses two subgroups of the same name. KAI gets one subgroup per podgroup, and one per replica of a
+/// constrained scaling group in the base PodGang, named `<pcs>-<i>-<group>-<j>`.
 fn subgroup_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
     let template = &pcs.spec.template;
     let replica = || NamePattern::of(&pcs.name_any()).index();

@@ -27,7 +27,8 @@ impl Kai {
         Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
     }
 
-    /// The one that the ClusterTopologyBinding references, otherwise the one with its name.
+    /// Returns the name of the KAI Topology: the one that the ClusterTopologyBinding references, or else the
+    /// name of the binding.
     async fn topology_of(&self, gang: &GangState<'_>) -> Result<Option<String>, BackendError> {
         let annotations = gang.pod_gang.annotations();
         let annotation = |key: &str| annotations.get(key).filter(|name| !name.is_empty()).cloned();
@@ -54,8 +55,8 @@ impl SchedulerBackend for Kai {
         admission::validate(pcs, old)
     }
 
-    /// Makes KAI's podgrouper ignore the PodGang (KAI-02). Copies a queue and a node pool that only cliques
-    /// name.
+    /// Makes KAI's podgrouper ignore the PodGang (KAI-02). Copies the queue and the node pool if only the
+    /// cliques name them.
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
         if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of_pcs(pcs)) {
@@ -71,7 +72,7 @@ impl SchedulerBackend for Kai {
         pod_spec::set_scheduler_name(self.name(), pod, member)?;
         // The label assigns the pod to its podgroup's subgroup (KAI-03).
         pod.labels_mut().insert(LABEL_SUB_GROUP.to_owned(), plan::leaf(member.pod_clique));
-        // The scheduler of a node pool sees only pods and PodGroups with the label of the pool (KAI-09).
+        // The scheduler of a node pool schedules only pods and PodGroups with the label of the pool (KAI-09).
         if let Some(pool) = node_pool::of_gang(member.pod_gang) {
             pod.labels_mut().insert(LABEL_NODE_POOL.to_owned(), pool.to_owned());
         }
@@ -93,7 +94,8 @@ impl SchedulerBackend for Kai {
         let pod_gang = gang.pod_gang;
         self.ready().await?;
         if pod_gang.spec.podgroups.is_empty() {
-            // KAI ignores a PodGroup without pods, and an existing one has no pods left to hold back.
+            // All podgroups are idle, so the gang needs no PodGroup. KAI ignores an existing PodGroup without
+            // pods.
             return Ok(Synced::default());
         }
         let topology = match plan::is_constrained(pod_gang) {

@@ -1,6 +1,6 @@
-//! The scheduler of a node pool takes the PodGroups and pods with its label; those without a label belong to
-//! the default pool. A gang is in one pool, so the labels of the PodCliqueSet and its cliques must be equal
-//! (KAI-09).
+//! The scheduler of a node pool schedules the PodGroups and pods with the label of the pool. PodGroups and
+//! pods without the label belong to the default pool. A gang is in one pool, so the labels of the
+//! PodCliqueSet and its cliques must be equal (KAI-09).
 
 use grove_api::{PodCliqueSet, PodGang};
 use kube::ResourceExt;
@@ -15,7 +15,7 @@ pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {
     let Some((first, place)) = all.next() else { return Ok(None) };
     match all.find(|(other, _)| *other != first) {
         Some((other, path)) => {
-            let message = format!("{other:?} is not {first:?} of {place}: a gang is in one node pool");
+            let message = format!("{other:?} differs from {first:?} in {place}: a gang has one node pool");
             Err(FieldError::invalid(path, message))
         }
         None => Ok(Some(first)),
@@ -93,7 +93,7 @@ mod tests {
         ];
         let errors = errors.map(|error| error.unwrap().to_string()).join("\n");
         insta::assert_snapshot!(errors, @r#"
-        spec.template.cliques[1].labels[kai.scheduler/node-pool]: Invalid value: "q" is not "p" of spec.template.cliques[0].labels[kai.scheduler/node-pool]: a gang is in one node pool
+        spec.template.cliques[1].labels[kai.scheduler/node-pool]: Invalid value: "q" differs from "p" in spec.template.cliques[0].labels[kai.scheduler/node-pool]: a gang has one node pool
         metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool is "p" and cannot become "q" while there are gangs: KAI keeps the node pool that a PodGroup was created with
         metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool is "p" and cannot become none while there are gangs: KAI keeps the node pool that a PodGroup was created with
         "#);

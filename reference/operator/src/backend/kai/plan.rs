@@ -1,5 +1,5 @@
-//! If a PodGroup has subgroups, KAI ignores its own `minMember`. Instead, KAI requires every child of the
-//! root, and `minMember` pods of each leaf. So a PodGang starts as a whole.
+//! If a PodGroup has subgroups, KAI ignores the `minMember` of the PodGroup. Instead, KAI requires every
+//! child of the root, and `minMember` pods of each leaf. So a PodGang starts as a whole.
 //!
 //! Fields that KAI owns are copied from the `existing` PodGroup: the queue, and the labels for queue and node
 //! pool. `markUnschedulable` and `schedulingBackoff` are never written (KAI-05). After creation only Grove's
@@ -39,7 +39,7 @@ pub(super) fn plan(
     })
 }
 
-/// KAI requires a DNS label, so the podgroup's name may be shortened.
+/// The name of the podgroup's subgroup. KAI requires a DNS label, so the podgroup's name may be shortened.
 pub(super) fn leaf(podgroup: &str) -> String {
     names::dns_label(podgroup)
 }
@@ -92,9 +92,9 @@ impl Gang<'_> {
             for podgroup in &config.pod_group_names {
                 if spec.podgroups.iter().all(|known| known.name != *podgroup) {
                     let name = &config.name;
-                    return Err(
-                        self.refused(format!("{name} is of a podgroup {podgroup}, which there is none of"))
-                    );
+                    return Err(self.refused(format!(
+                        "topology group {name} names podgroup {podgroup}, which does not exist"
+                    )));
                 }
                 if let Some(other) = parents.insert(podgroup.as_str(), config.name.as_str()) {
                     let reason = format!("podgroup {podgroup} is in {other} and in {}", config.name);
@@ -111,7 +111,7 @@ impl Gang<'_> {
         }
         let mut names = BTreeSet::new();
         match sub_groups.iter().find(|sub_group| !names.insert(sub_group["name"].as_str())) {
-            Some(duplicate) => Err(self.refused(format!("two subgroups of the name {}", duplicate["name"]))),
+            Some(duplicate) => Err(self.refused(format!("two subgroups are named {}", duplicate["name"]))),
             None => Ok(sub_groups),
         }
     }
@@ -136,15 +136,15 @@ impl Gang<'_> {
         }))
     }
 
-    /// Sets all three fields, so that a repair removes a stale one. Returns an error if a constraint has no
-    /// topology (KAI-08).
+    /// Sets all three fields of a constraint, so that a repair removes a stale field. Returns an error if a
+    /// constraint has no topology (KAI-08).
     fn constraint(&self, constraint: Option<&PodGangTopologyConstraint>) -> Result<Value, BackendError> {
         let (required, preferred) = pack_keys(constraint);
         let topology = match (required.or(preferred), self.topology) {
             (None, _) => None,
             (Some(_), Some(topology)) => Some(topology),
             (Some(key), None) => {
-                let reason = format!("a topology constraint ({key}) without a topology's name");
+                let reason = format!("the topology constraint {key} names no topology");
                 return Err(self.refused(reason));
             }
         };
@@ -157,8 +157,8 @@ impl Gang<'_> {
 }
 
 /// Disables KAI's eviction of broken gangs after one minute (observation `bound/left-below-minimum`), because
-/// Grove terminates gangs after its own delay. `None` if an existing PodGroup lacks the field: its KAI
-/// release drops it, and each further write would have no effect.
+/// Grove terminates gangs after its own delay. `None` if an existing PodGroup lacks the field: that KAI
+/// release drops the field, so another write would have no effect.
 fn staleness_grace_period(existing: Option<&DynamicObject>) -> Option<&'static str> {
     let has_field = |found: &DynamicObject| found.data["spec"]["stalenessGracePeriod"].is_string();
     existing.is_none_or(has_field).then_some("-1s")

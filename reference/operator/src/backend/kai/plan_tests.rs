@@ -126,10 +126,7 @@ fn a_constraint_without_a_topology_is_refused(#[case] edit: fn(&mut PodGang)) {
     let mut pod_gang = pod_gang();
     edit(&mut pod_gang);
     assert!(is_constrained(&pod_gang));
-    assert_eq!(
-        refusal(&pod_gang, None),
-        "PodGang wl-0: a topology constraint (rack) without a topology's name"
-    );
+    assert_eq!(refusal(&pod_gang, None), "PodGang wl-0: the topology constraint rack names no topology");
 }
 
 #[test]
@@ -162,9 +159,9 @@ fn what_kai_cannot_express_is_refused() {
     insta::assert_snapshot!(refusals.join("\n"), @r#"
     PodGang wl-0: no queue (kai.scheduler/queue)
     PodGang wl-0: minReplicas 0: a gang has at least one pod
-    PodGang wl-0: c is of a podgroup gone, which there is none of
+    PodGang wl-0: topology group c names podgroup gone, which does not exist
     PodGang wl-0: podgroup wl-0-a is in c and in d
-    PodGang wl-0: two subgroups of the name "wl-0-a"
+    PodGang wl-0: two subgroups are named "wl-0-a"
     "#);
 }
 

@@ -1,5 +1,6 @@
-//! The queue of a PodCliqueSet (KAI-04). Whether it exists is not checked: KAI reports a gang whose queue is
-//! missing (observation `waits/missing-queue-on-resource`), and schedules it once the queue exists.
+//! The queue of a PodCliqueSet (KAI-04). The webhook does not check whether the queue exists: KAI reports a
+//! gang whose queue is missing (observation `waits/missing-queue-on-resource`), and schedules it once the
+//! queue exists.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +23,10 @@ pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     };
     match all.find(|other| other.name != queue.name) {
         Some(other) => {
-            let message =
-                format!("{:?} is not {:?} of {}: a gang is in one queue", other.name, queue.name, queue.path);
+            let message = format!(
+                "{:?} differs from {:?} in {}: a gang has one queue",
+                other.name, queue.name, queue.path
+            );
             Err(FieldError::invalid(other.path, message))
         }
         None => Ok(queue),
@@ -91,8 +94,8 @@ mod tests {
         let errors = errors.map(|queues| of_pcs(&pcs(queues)).unwrap_err().to_string()).join("\n");
         insta::assert_snapshot!(errors, @r#"
         metadata.labels[kai.scheduler/queue]: Required value: KAI needs a queue, on the PodCliqueSet or on its cliques, as a label or an annotation
-        spec.template.cliques[1].labels[kai.scheduler/queue]: Invalid value: "r" is not "q" of metadata.labels[kai.scheduler/queue]: a gang is in one queue
-        spec.template.cliques[1].annotations[kai.scheduler/queue]: Invalid value: "r" is not "q" of spec.template.cliques[0].annotations[kai.scheduler/queue]: a gang is in one queue
+        spec.template.cliques[1].labels[kai.scheduler/queue]: Invalid value: "r" differs from "q" in metadata.labels[kai.scheduler/queue]: a gang has one queue
+        spec.template.cliques[1].annotations[kai.scheduler/queue]: Invalid value: "r" differs from "q" in spec.template.cliques[0].annotations[kai.scheduler/queue]: a gang has one queue
         "#);
     }
 }

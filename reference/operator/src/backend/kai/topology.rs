@@ -17,7 +17,7 @@ impl TopologyBackend for Kai {
         vec![topologies()]
     }
 
-    /// The levels of a Topology are immutable.
+    /// If the levels differ, the Topology is deleted and recreated, because its levels are immutable.
     async fn sync_topology(
         &self,
         binding: &ClusterTopologyBinding,
@@ -81,7 +81,7 @@ impl Kai {
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 Err(BackendError::Waiting(format!("KAI Topology {name} exists")))
             }
-            // For example, the hostname is not the last level, or there are more than 16 levels.
+            // KAI refuses, for example, more than 16 levels, or a hostname level that is not the last one.
             Err(kube::Error::Api(status)) if status.is_invalid() => {
                 Ok(TopologyState::Refused(status.message))
             }
@@ -114,7 +114,7 @@ fn wanted_keys(binding: &ClusterTopologyBinding) -> impl Iterator<Item = &str> {
     binding.spec.levels.iter().map(|level| level.key.as_str())
 }
 
-/// The alias of a level does not count.
+/// Returns the node-label keys of the levels. Topologies that differ only in aliases of levels are equal.
 fn keys(topology: &DynamicObject) -> impl Iterator<Item = &str> {
     let levels = topology.data["spec"]["levels"].as_array().map(Vec::as_slice).unwrap_or_default();
     levels.iter().map(|level| level["nodeLabel"].as_str().unwrap_or_default())

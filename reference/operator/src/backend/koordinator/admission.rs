@@ -29,7 +29,7 @@ pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
     findings
 }
 
-/// No scaled PodGang has more `podgroups` than a base PodGang.
+/// `podgroups` is the number of podgroups in a base PodGang. A scaled PodGang never has more.
 fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static str> {
     match constrained.place {
         ConstraintPath::PodCliqueSet => None,

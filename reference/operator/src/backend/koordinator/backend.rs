@@ -21,7 +21,7 @@ use crate::backend::{
 };
 use crate::cache::observed_pod::Pod;
 
-/// The ClusterNetworkTopology is read only for gangs that need it.
+/// The CRD of ClusterNetworkTopology is not listed, because only gangs with topology constraints need it.
 const CRDS: &[Crd] = &[Crd { name: "podgroups.scheduling.sigs.k8s.io", version: "v1alpha1", field: None }];
 const RELEASE: &str = "Koordinator 1.8";
 
@@ -36,8 +36,8 @@ impl Koordinator {
         Self { detection: CrdDetection::new(client.clone(), CRDS, RELEASE), client, config }
     }
 
-    /// Limits `requested` to the layers that the cluster declares. A missing layer causes a warning if all
-    /// PodGroups exist, and otherwise an error that is retried.
+    /// Limits `requested` to the layers that the ClusterNetworkTopology declares. A missing layer causes a
+    /// warning if all PodGroups exist, and otherwise an error that is retried.
     async fn within_cluster(
         &self,
         requested: Gather,
@@ -121,7 +121,7 @@ impl SchedulerBackend for Koordinator {
             pod.labels_mut().insert(LABEL_POD_GROUP.to_owned(), pod_group);
         }
         let spec = pod_spec::set_scheduler_name(self.name(), pod, member)?;
-        // koord-scheduler orders gangs by the priority of their pods; its PodGroup has none.
+        // koord-scheduler orders gangs by the priority of their pods, because its PodGroups have no priority.
         pod_spec::inherit_priority(spec, member.pod_gang);
         // Koordinator treats a node that lacks the label of the layer above it as a domain of its own.
         pod_spec::require_levels(spec, member)
@@ -148,16 +148,16 @@ impl SchedulerBackend for Koordinator {
     }
 
     /// A surplus pod joins its PodGroup only when it is released. Once koord-scheduler 1.8 tries a gang, it
-    /// ignores scheduling gates: it takes every pod with the label, fails to bind the gated pods, and forgets
-    /// them.
+    /// ignores scheduling gates: it tries every pod with the label, fails to bind the gated pods, and never
+    /// retries them.
     fn release_labels(&self, pod_gang: &PodGang, pod: &Pod) -> BTreeMap<String, String> {
         let podgroup = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         [(LABEL_POD_GROUP.to_owned(), pod_group::name(pod_gang, podgroup))].into()
     }
 
-    /// Koordinator plans a gang with every existing pod, and forgets those that it did not need. So a surplus
-    /// pod is held until the hard gang is bound. Koordinator checks topology only at the first placement. So
-    /// later pods get the gang's domain as a node affinity.
+    /// Koordinator plans a gang with every existing pod, and never retries the pods that it did not need. So
+    /// a surplus pod is held until the hard gang is bound. Koordinator checks topology only at the first
+    /// placement. So later pods get the gang's domain as a node affinity.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         if excess_pods::is_surplus(pod, gang.pod_gang)
             && let Some(reason) = excess_pods::unbound(gang)

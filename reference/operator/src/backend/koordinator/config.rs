@@ -12,16 +12,16 @@ pub struct KoordinatorConfig {
     pub schedule_timeout_seconds: ScheduleTimeout,
     #[serde(rename = "defaultQoSClass")]
     pub default_qos_class: Option<QosClass>,
-    /// In addition to the well-known keys.
+    /// Node-label keys and their layers, in addition to the well-known keys.
     pub topology_key_mappings: LayerMappings,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum GangMode {
-    /// All pods of the GangGroup give up their places at once.
+    /// If one pod cannot be placed, all waiting pods of the GangGroup give up their nodes.
     #[default]
     Strict,
-    /// Placed pods keep their places until the timeout.
+    /// Waiting pods keep their nodes until the timeout.
     NonStrict,
 }
 
@@ -77,7 +77,7 @@ impl QosClass {
     }
 }
 
-/// At least 1. The scheduler itself waits at most 15 minutes.
+/// A number of seconds, at least 1. The scheduler itself waits at most 15 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "i64")]
 pub struct ScheduleTimeout(i32);

@@ -1,5 +1,5 @@
-//! Koordinator can honour one required layer for the whole GangGroup (KOORD-03). What it would ignore is
-//! refused, so that a PodGang that bypassed admission fails closed (KOORD-05).
+//! Koordinator can honour one required layer for the whole GangGroup (KOORD-03). A constraint that
+//! Koordinator would ignore is refused, so that a PodGang that bypassed admission fails closed (KOORD-05).
 
 use std::collections::BTreeSet;
 
@@ -48,13 +48,15 @@ impl Gather {
     }
 }
 
+/// Converts the constraints of a PodGang to layers. An unknown required level is an error, an unknown
+/// preferred level a warning.
 pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gather, BackendError> {
     let refused = |reason: String| {
         BackendError::Refused(format!("PodGang {}: Koordinator {reason}", pod_gang.name_any()))
     };
     let spec = &pod_gang.spec;
     if let Some(config) = spec.topology_constraint_group_configs.first() {
-        let reason = format!("has no topology for some of the podgroups together ({})", config.name);
+        let reason = format!("has no topology for a part of a gang ({})", config.name);
         return Err(refused(reason));
     }
     let mut own = spec.podgroups.iter().map(|podgroup| pack_keys(podgroup.topology_constraint.as_ref()));

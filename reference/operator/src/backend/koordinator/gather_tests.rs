@@ -116,7 +116,7 @@ fn a_topology_group_config_is_always_refused() {
     pod_gang.spec.topology_constraint_group_configs = vec![config];
     let error = gathered(&pod_gang).unwrap_err();
     assert!(matches!(error, BackendError::Refused(_)), "{error:?}");
-    insta::assert_snapshot!(error, @"PodGang wl-0: Koordinator has no topology for some of the podgroups together (wl-0-sg-0)");
+    insta::assert_snapshot!(error, @"PodGang wl-0: Koordinator has no topology for a part of a gang (wl-0-sg-0)");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! koord-scheduler reads one ClusterNetworkTopology, `default`. It belongs to the administrator and is never
-//! written.
+//! koord-scheduler reads one ClusterNetworkTopology, `default`. The administrator owns it, and Grove never
+//! writes it.
 
 use std::collections::BTreeSet;
 

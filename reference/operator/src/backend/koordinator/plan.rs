@@ -1,5 +1,5 @@
-//! Plans the PodGroups for a PodGang (KOORD-01). Every PodGroup contains the whole list and the same
-//! topology, because Koordinator takes both from the PodGroup that it processes first.
+//! Plans the PodGroups for a PodGang (KOORD-01). Every PodGroup lists all PodGroups of the gang and has the
+//! same topology, because Koordinator reads both from the PodGroup that it processes first.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(super) fn names(pod_gang: &PodGang) -> impl Iterator<Item = String> {
     pod_gang.spec.podgroups.iter().map(|podgroup| pod_group::name(pod_gang, &podgroup.name))
 }
 
-/// `current` are the existing PodGroups, regardless of owner.
+/// `current` contains the existing PodGroups, regardless of owner.
 pub(super) fn plan(
     config: &KoordinatorConfig,
     state: &GangState<'_>,
@@ -37,7 +37,7 @@ pub(super) fn plan(
     let (gang, namespace) = (pod_gang.name_any(), pod_gang.namespace().unwrap_or_default());
     let podgroups = &pod_gang.spec.podgroups;
     if let Some(PodGroup { name, min_replicas, .. }) = podgroups.iter().find(|found| found.min_replicas < 1) {
-        let reason = format!("{name} has minReplicas {min_replicas}, a gang has at least one pod");
+        let reason = format!("{name} has minReplicas {min_replicas}: a gang has at least one pod");
         return Err(BackendError::Refused(format!("PodGang {gang}: {reason}")));
     }
     let name = |podgroup: &PodGroup| pod_group::name(pod_gang, &podgroup.name);
@@ -65,11 +65,11 @@ pub(super) fn plan(
     Ok(podgroups.iter().map(object).collect())
 }
 
-/// Unreachable until every pod of the hard gang is released, so that koord-scheduler ignores the gang. It
-/// tries a held gang again only when the minimum becomes reachable, so the minimum is never raised again.
+/// Returns an unreachable minimum until every pod of the hard gang is released, so that koord-scheduler
+/// ignores the gang. Once the minimum is reachable, it is never raised again.
 ///
-/// If a PodGroup has lost its owner reference, its minimum stays unchanged until that is restored, because
-/// the repair allows no other change.
+/// If a PodGroup has lost its owner reference, its minimum stays unchanged until the reference is restored,
+/// because the repair allows no other change.
 fn min_member(podgroup: &PodGroup, released: bool, found: Option<&DynamicObject>) -> i32 {
     let is_held = |found: &DynamicObject| found.data.pointer("/spec/minMember") == Some(&json!(HELD));
     let is_claimed =
@@ -89,7 +89,7 @@ fn annotations(config: &KoordinatorConfig, groups: &[String], gather: &Gather) -
     annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Absent while the number of pods is below the minimum, because Koordinator rejects such a total.
+/// The total number of pods. Absent while it is below the minimum, because Koordinator rejects such a total.
 fn total_number(podgroup: &PodGroup) -> String {
     let total = podgroup.pod_references.len();
     match usize::try_from(podgroup.min_replicas).is_ok_and(|min| total >= min) {
@@ -102,8 +102,8 @@ fn found<'a>(name: &str, current: &'a [Arc<DynamicObject>]) -> Option<&'a Dynami
     current.iter().find(|found| found.name_any() == name).map(AsRef::as_ref)
 }
 
-/// The proposal sets a priority class, but Koordinator 1.8 has no such field and the API server drops it.
-/// Writing it again would cost a request each time.
+/// Whether the API server has dropped the priority class. The proposal sets it, but the PodGroup of
+/// Koordinator 1.8 has no such field. Each further write would cost a request without effect.
 fn has_dropped_priority(name: &str, current: &[Arc<DynamicObject>]) -> bool {
     found(name, current)
         .is_some_and(|found| found.data.pointer("/spec/priorityClassName").is_none_or(Value::is_null))

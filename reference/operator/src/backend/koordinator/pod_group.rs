@@ -23,8 +23,8 @@ pub(super) fn pod_groups() -> ApiResource {
 }
 
 /// `<podgang>-<podgroup>`, shortened to the limit of a label value. Once a GangGroup was satisfied,
-/// Koordinator always treats it as satisfied. So a gang that was terminated and created again gets a new
-/// GangGroup, and so does a gang to which an idle podgroup returns.
+/// Koordinator always treats it as satisfied. So gang termination leads to a new GangGroup, and so does the
+/// return of an idle podgroup.
 pub(super) fn name(pod_gang: &PodGang, podgroup: &str) -> String {
     let name = format!("{}-{podgroup}", pod_gang.name_any());
     shorten(MAX_LABEL, idle::resource_name(pod_gang, podgroup, name))

@@ -1,5 +1,5 @@
-//! Checks only the PodCliqueSet (VOL-03, VOL-05, ADM-09). `backend` checks queue and topology, and only for
-//! new gangs, so that an update never fails because the cluster has changed (ADM-08).
+//! Checks that need only the PodCliqueSet (VOL-03, VOL-05, ADM-09). `backend` looks up queue and topology,
+//! but only for new gangs, so that an update never fails because the cluster has changed (ADM-08).
 
 use grove_api::{PodCliqueSet, PodCliqueSetTemplateSpec, PodSpecJson};
 use serde_json::Value;

@@ -35,7 +35,8 @@ impl Volcano {
         }
     }
 
-    /// Volcano would never honour a required level of a topology without HyperNodes.
+    /// Refuses a required level if the HyperNodes of its topology are not created, because Volcano would
+    /// never honour it.
     async fn refuse_unapplied_topology(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
         let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
         let constrained = template::constraints(&pcs.spec.template).find(required)?;
@@ -47,7 +48,7 @@ impl Volcano {
         let (bindings, hyper_nodes) = match lists.await {
             Ok(found) => found,
             Err(error) => {
-                let reason = format!("what holds Volcano's HyperNodes cannot be looked up: {error}");
+                let reason = format!("cannot list ClusterTopologyBindings and HyperNodes: {error}");
                 return Some(constrained.refused(VOLCANO, &reason));
             }
         };
@@ -84,7 +85,8 @@ impl SchedulerBackend for Volcano {
         found
     }
 
-    /// The PodGroup gets a queue that only cliques name (VOL-03).
+    /// Stores the queue on the PodGang, so that its PodGroup also gets a queue that only cliques name
+    /// (VOL-03).
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         if let Ok(queue) = queue::of_pcs(pcs) {
             let pinned = pod_gang.annotations_mut().entry(ANNOTATION_PINNED_QUEUE.to_owned());
@@ -98,7 +100,7 @@ impl SchedulerBackend for Volcano {
             pod.annotations_mut().insert(key.to_owned(), plan::name(member.pod_gang));
         }
         let spec = pod_spec::set_scheduler_name(self.name(), pod, member)?;
-        // Volcano could otherwise use a node without the label, if it is in a HyperNode of a lower tier.
+        // Otherwise Volcano could use a node without the label that is in a HyperNode of a lower tier.
         pod_spec::require_levels(spec, member)
     }
 
@@ -145,8 +147,9 @@ impl SchedulerBackend for Volcano {
         true
     }
 
-    /// Volcano never resets a condition (observation `conditions/refusal-after-binding`): the one that became
-    /// True later applies. If both did in the same second, the gang does not count as refused.
+    /// Volcano never resets a condition (observation `conditions/refusal-after-binding`), so the condition
+    /// that became True later applies. If both became True in the same second, the gang does not count as
+    /// refused.
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
         let conditions = &gang_resource.data["status"]["conditions"];
         let is_true =

@@ -1,9 +1,9 @@
 //! Volcano treats all HyperNodes of a cluster as one tree, and tiers are just numbers. So only the oldest
-//! binding is applied, and only after the tree of another is deleted (VOL-05, TOPO-09). HyperNodes of other
-//! owners are never written, but reported.
+//! ClusterTopologyBinding is applied, and only after the tree of another one is deleted (VOL-05, TOPO-09).
+//! HyperNodes of other owners are reported, but never written.
 //!
-//! The scheduler fails on a HyperNode whose member it has seen deleted. So members are created before their
-//! parents, and deleted after them.
+//! The scheduler fails on a HyperNode of which it has seen a member deleted. So members are created before
+//! their parents, and deleted after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use super::tiers::Tiers;
 use crate::backend::objects::{self, Created, Target};
 use crate::backend::{BackendError, TopologyBackend, TopologyState, TopologyView};
 
-/// HyperNodes of one tier do not depend on each other.
+/// Concurrent writes of HyperNodes of one tier, which do not depend on each other.
 const CONCURRENCY: usize = 16;
 
 pub(super) struct HyperNodes {
     client: Client,
 }
 
-/// The oldest binding that does not reference HyperNodes of another owner. Among equally old ones, the one
-/// that already has `hyper_nodes`.
+/// The oldest binding that does not reference HyperNodes of another owner. Among equally old bindings, the
+/// one that already has `hyper_nodes`.
 pub(super) fn applied_binding<'a>(
     bindings: impl IntoIterator<Item = &'a ClusterTopologyBinding>,
     hyper_nodes: impl Iterator<Item = &'a ObjectMeta>,
@@ -88,6 +88,7 @@ impl HyperNodes {
         Self { client }
     }
 
+    /// Creates and repairs `wanted`, and deletes all other HyperNodes in `own`.
     async fn write(
         &self,
         wanted: &[DynamicObject],
@@ -158,7 +159,7 @@ impl TopologyBackend for HyperNodes {
             self.write(&[], &found.own).await?;
             return Ok(TopologyState::Refused(refusal(applied)));
         }
-        // Volcano would merge two trees.
+        // Two trees must not exist at the same time, because Volcano would merge them.
         if let Some(name) = found.of_other_bindings.first() {
             let what = format!("HyperNode {name} of another ClusterTopologyBinding must be deleted first");
             return Err(BackendError::Waiting(what));
@@ -179,7 +180,7 @@ impl TopologyBackend for HyperNodes {
         }
         Ok(match found.foreign.first() {
             Some(name) => TopologyState::Drift(format!(
-                "HyperNode {name} is not of this ClusterTopologyBinding: Volcano takes it for a domain of its tier"
+                "HyperNode {name} has another owner, but Volcano treats it as a domain of this ClusterTopologyBinding"
             )),
             None => TopologyState::InSync,
         })
@@ -206,7 +207,7 @@ impl TopologyBackend for HyperNodes {
             if !tier_name.is_empty() && tier_name != level.domain {
                 let (name, domain) = (found.name_any(), &level.domain);
                 return Ok(TopologyState::Drift(format!(
-                    "HyperNode {name} is a {tier_name}, and its tier that of {domain}"
+                    "HyperNode {name} has the tierName {tier_name}, but the tier of {domain}"
                 )));
             }
         }

@@ -176,7 +176,7 @@ async fn a_foreign_hyper_node_in_the_tree_is_reported() {
     existing.push(hyper_node("spine", 1, "", ""));
     let (outcome, requests) = synced(&[mine()], &nodes, &existing).await;
     let drift =
-        "HyperNode spine is not of this ClusterTopologyBinding: Volcano takes it for a domain of its tier";
+        "HyperNode spine has another owner, but Volcano treats it as a domain of this ClusterTopologyBinding";
     assert_eq!((outcome.unwrap(), requests), (TopologyState::Drift(drift.to_owned()), vec![]));
 }
 
@@ -211,7 +211,7 @@ async fn hyper_nodes_that_are_being_deleted_block_the_sync() {
 )]
 #[case::other_levels(
     &[("root", 2, "block", "r"), ("r", 1, "row", "")],
-    TopologyState::Drift("HyperNode r is a row, and its tier that of rack".to_owned())
+    TopologyState::Drift("HyperNode r has the tierName row, but the tier of rack".to_owned())
 )]
 #[case::cycle(
     &[("root", 2, "block", "r"), ("r", 1, "rack", "root")],

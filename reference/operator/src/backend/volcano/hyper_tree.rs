@@ -1,5 +1,5 @@
-//! A domain is identified by a node's values for its level and all wider ones: rack `r0` of block `a` and
-//! rack `r0` of block `b` differ (VOL-05). Level `i` of `n` (0 is the broadest) has tier `n - i`.
+//! A domain is identified by a node's label values for its level and all wider levels: rack `r0` of block `a`
+//! and rack `r0` of block `b` differ (VOL-05). Level `i` of `n` (0 is the broadest) has tier `n - i`.
 //!
 //! A node without the label of a level is in no HyperNode of that level, but may be in a wider one. Volcano
 //! accepts a HyperNode without a parent, because its root contains all of them.
@@ -35,7 +35,7 @@ pub(super) enum Member {
     Node(String),
 }
 
-/// A node's values for a level and all wider ones, broadest first; `None` where it lacks the label.
+/// A node's label values for a level and all wider levels, broadest first. `None` for a missing label.
 type Path<'a> = Vec<Option<&'a str>>;
 
 /// `levels` are ordered broadest first. Members come before their parents.
@@ -73,7 +73,7 @@ pub(super) fn tree<'a>(
     tree
 }
 
-/// Also removes those that have no members left.
+/// Removes HyperNodes whose names are taken, and then HyperNodes without members.
 pub(super) fn without_taken(tree: Vec<HyperNode>, is_taken: impl Fn(&str) -> bool) -> Vec<HyperNode> {
     let mut removed = BTreeSet::new();
     let keep = |mut hyper_node: HyperNode| {
@@ -124,7 +124,7 @@ pub(super) fn topology_label(binding: &str) -> String {
     names::shorten(names::MAX_LABEL, binding.to_owned())
 }
 
-/// Characters of a label value that a name must not contain are replaced; the hash keeps such names distinct.
+/// Replaces characters of a label value that a name must not contain. The hash keeps the names distinct.
 fn name(binding: &str, path: &[Option<&str>]) -> String {
     // A label value contains neither '/' nor '='.
     let exact = path.iter().map(|value| value.map_or(String::new(), |value| format!("={value}")));

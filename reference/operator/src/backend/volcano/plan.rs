@@ -1,6 +1,7 @@
-//! Every podgroup is a subgroup policy: `minMember` alone would let surplus pods of one clique replace
-//! missing pods of another (VOL-01). The plan omits the fields that Volcano writes after creation, so they
-//! are kept. It refuses what Volcano cannot express, so that a PodGang that bypassed admission fails closed.
+//! Every podgroup becomes a subgroup policy. With `minMember` alone, surplus pods of one clique could replace
+//! missing pods of another (VOL-01). The plan omits the fields that Volcano writes after creation, so that a
+//! repair keeps them. A PodGang that Volcano cannot express is refused, so that a PodGang that bypassed
+//! admission fails closed.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +30,8 @@ pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObjec
     })
 }
 
-/// Volcano remembers the HyperNode of a PodGroup as long as that exists. So a gang that was terminated and
-/// created again gets a new PodGroup.
+/// Volcano remembers the HyperNode of a PodGroup as long as the PodGroup exists. So gang termination leads to
+/// a new PodGroup.
 pub(super) fn name(pod_gang: &PodGang) -> String {
     generation::named(pod_gang, pod_gang.name_any())
 }

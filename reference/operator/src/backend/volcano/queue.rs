@@ -1,6 +1,6 @@
 //! A clique without the annotation uses the queue of the PodCliqueSet, or else the default queue (VOL-03). A
-//! gang is in one queue, so all cliques must resolve to the same one. It must exist, because Volcano does not
-//! report that it is missing (observation `waits/missing-queue-on-resource`).
+//! gang has one queue, so all cliques must resolve to the same queue. This queue must exist, because Volcano
+//! does not report a missing queue (observation `waits/missing-queue-on-resource`).
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
         check_name(&queue)?;
         if queue.name != first.name {
             let message = format!(
-                "queue {:?} is not {:?} of {}: a gang is in one queue",
+                "queue {:?} differs from {:?} in {}: a gang has one queue",
                 queue.name, first.name, first.path
             );
             return Err(FieldError::invalid(queue.path, message));
@@ -44,7 +44,7 @@ pub(super) fn of_gang(pod_gang: &PodGang) -> &str {
     pinned.filter(|name| !name.is_empty()).unwrap_or(DEFAULT_QUEUE)
 }
 
-/// A queue that is not open is never served, so a gang in it would stay pending indefinitely.
+/// Returns an error if the queue is not open: a gang in it would stay pending indefinitely.
 pub(super) async fn closed(client: &Client, queue: &Queue<'_>) -> Option<FieldError> {
     let Queue { name, path } = queue;
     match Api::<DynamicObject>::all_with(client.clone(), &queues()).get_opt(name).await {
@@ -122,10 +122,10 @@ mod tests {
         ];
         let errors = errors.map(|queues| of_pcs(&pcs(queues)).unwrap_err().to_string()).join("\n");
         insta::assert_snapshot!(errors, @r#"
-        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" is not "q" of metadata.annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
-        spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" is not "q" of metadata.annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
-        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" is not "q" of spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
-        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "default" is not "q" of spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: a gang is in one queue
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" differs from "q" in metadata.annotations[scheduling.grove.io/volcano-queue]: a gang has one queue
+        spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" differs from "q" in metadata.annotations[scheduling.grove.io/volcano-queue]: a gang has one queue
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" differs from "q" in spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: a gang has one queue
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "default" differs from "q" in spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: a gang has one queue
         metadata.annotations[scheduling.grove.io/volcano-queue]: Invalid value: "No Queue": a Queue's name is a DNS subdomain (RFC 1123)
         spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: "Q": a Queue's name is a DNS subdomain (RFC 1123)
         "#);

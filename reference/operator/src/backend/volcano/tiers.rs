@@ -1,8 +1,8 @@
 //! Maps the node-label keys of a PodGang's constraints to tiers of HyperNodes.
 //!
 //! Volcano adds a root one tier above the highest HyperNode, and does not constrain a gang whose highest
-//! allowed tier is that of the root. So a constrained gang waits until a HyperNode of its highest allowed
-//! tier exists (ADM-09). A gang whose PodGroup exists keeps its tiers regardless of the HyperNodes.
+//! allowed tier is the root's tier. So a constrained gang waits until a HyperNode of its highest allowed tier
+//! exists (ADM-09). A gang whose PodGroup exists keeps its tiers regardless of the HyperNodes.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ impl Tiers {
     }
 }
 
-/// The tiers of the existing PodGroup, with a warning, if the HyperNodes do not exist.
+/// Returns the tiers of a gang. If its HyperNodes do not exist, returns the tiers of its existing PodGroup
+/// and a warning.
 ///
 /// Returns [`BackendError::Refused`] if a constraint names no topology. Returns [`BackendError::NotReady`] if
 /// the PodGroup does not exist and the binding, its level or its HyperNodes are missing.
@@ -57,7 +58,7 @@ pub(super) async fn of_gang(
     let Some(first) = keys.first() else { return Ok(Default::default()) };
     let Some(topology) = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME) else {
         let gang = pod_gang.name_any();
-        let reason = format!("PodGang {gang}: a topology constraint ({first}) without a topology's name");
+        let reason = format!("PodGang {gang}: the topology constraint {first} names no topology");
         return Err(BackendError::Refused(reason));
     };
     let (resource, names) = (pod_groups(), [plan::name(pod_gang)]);
