@@ -1,5 +1,5 @@
 //! Names within the limits of a scheduler's API. A name that is too long keeps its beginning and ends in a
-//! hash of the whole name, so it can be recomputed without a lookup.
+//! hash of the whole name. So the shortened name can be recomputed without a lookup.
 
 use sha2::{Digest, Sha256};
 

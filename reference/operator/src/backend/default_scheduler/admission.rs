@@ -134,9 +134,9 @@ fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, findings: &mut Valid
     }
 }
 
-/// From Kubernetes 1.37 on, kube-scheduler binds a gang only if every pod has the priority of its PodGroup,
-/// and all have one preemption policy (KUBE-22, observation `priority/between-pods`). Classes are compared by
-/// name, because a class may be deleted and recreated with another value.
+/// Requires one priority and one preemption policy for all pods of a gang. Otherwise kube-scheduler 1.37 does
+/// not bind the gang (KUBE-22, observation `priority/between-pods`). Classes are compared by name, because a
+/// class may be deleted and recreated with another value.
 fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings: &mut Validation) {
     if !support.gangs.as_ref().is_ok_and(|version| version.requires_one_priority()) {
         return;

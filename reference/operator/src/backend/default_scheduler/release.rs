@@ -1,6 +1,6 @@
 //! A member of a PodGroup is released at once: the scheduler holds it back until its gang is complete. In the
-//! scopes `PodGang` and `Tree` a surplus pod is in no PodGroup. Only its gate keeps it from taking a member's
-//! place, so it waits until the hard gang is bound (KUBE-18), and joins the gang's topology domains.
+//! scopes `PodGang` and `Tree` a surplus pod is in no PodGroup. Without its gate, it could take a member's
+//! place. So it is released after the hard gang is bound (KUBE-18), into the gang's topology domains.
 
 use grove_api::PodGang;
 use grove_api::names::LABEL_POD_CLIQUE;

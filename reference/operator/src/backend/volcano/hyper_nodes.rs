@@ -2,8 +2,8 @@
 //! ClusterTopologyBinding is applied, and only after the tree of another one is deleted (VOL-05, TOPO-09).
 //! HyperNodes of other owners are reported, but never written.
 //!
-//! The scheduler fails on a HyperNode of which it has seen a member deleted. So members are created before
-//! their parents, and deleted after them.
+//! The scheduler fails on a HyperNode with a deleted member. So members are created before their parents, and
+//! deleted after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
