@@ -1,5 +1,6 @@
-//! An evicted pod may be deleted before the status of its PodClique is computed, and the cache then no longer
-//! shows why. Only in memory: after a restart, an eviction counts as a loss of pods.
+//! Remembers which PodCliques have pods that a scheduler evicted. Such a pod may be deleted before the status
+//! of its PodClique is computed, and the cache then no longer shows the eviction. The set exists only in
+//! memory: after a restart, an eviction counts as a loss of pods.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use super::observed_pod::Pod;
 use super::ownership::controller;
 use super::pods::is_preempted;
 
-/// By uid of the PodClique.
+/// UIDs of PodCliques.
 #[derive(Default)]
 pub(crate) struct Evictions(Mutex<HashSet<String>>);
 

@@ -1,5 +1,5 @@
-//! Pods are found through their PodCliques by uid, not by label: the caches may still contain a predecessor's
-//! pods, which have the same labels (DEL-08).
+//! The pods of a PodGang, found through the uids of their PodCliques. Labels are not sufficient, because the
+//! caches may still contain pods of a deleted PodCliqueSet of the same name (DEL-08).
 
 use std::sync::Arc;
 
@@ -77,7 +77,8 @@ impl GangView {
             .collect()
     }
 
-    /// As a message; `None` if all minimums are bound (AON-06).
+    /// A message about the first podgroup whose minimum is not bound. `None` if all minimums are bound
+    /// (AON-06).
     pub(crate) fn unbound_minimum(&self) -> Option<String> {
         self.short_of(is_bound).map(|(podgroup, bound)| {
             format!("{bound} of at least {} pods of {} are bound", podgroup.min_replicas, podgroup.name)

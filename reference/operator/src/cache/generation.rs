@@ -1,15 +1,16 @@
-//! Generations of a gang: how often its pods have been terminated and created again.
+//! Generations of a gang: how often gang termination has replaced its pods.
 //!
 //! Each generation gets its own gang resources, if pods join a gang resource by its name (TERM-07, TERM-08).
-//! Otherwise a scheduler would count the bound pods of the former generation until they are deleted, or
-//! remember that it was satisfied.
+//! Otherwise a scheduler would count the bound pods of the former generation until they are deleted, or treat
+//! the minimum as already reached.
 //!
-//! Gang termination only raises a number; pods with a lower number are replaced. So any later reconciliation
-//! can finish a termination, and a stale cache can delay one but never start another.
+//! Gang termination only increments the generation. Pods of an earlier generation are then replaced. So any
+//! later reconciliation can finish a termination. A stale cache can delay a termination, but never start a
+//! second one.
 //!
-//! The base PodGang stores the number of a PodCliqueSet replica, and the scaling group those of its replicas.
-//! A pod's number is their sum. An update replaces a replica of a scaling group in the same way. It has a
-//! separate count, because it is no response to a breach.
+//! The base PodGang stores the generation of a PodCliqueSet replica, and the scaling group a count for each
+//! of its replicas. A pod's generation is their sum. An update replaces a replica of a scaling group in the
+//! same way. Updates have a separate count, because they do not respond to a breach.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,7 @@ fn number(text: Option<&String>) -> u64 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Unique, because user-chosen names contain no dot.
+/// The name is unique, because user-chosen names contain no dot.
 pub(crate) fn named(pod_gang: &PodGang, name: String) -> String {
     match of_gang(pod_gang) {
         0 => name,
@@ -84,7 +85,7 @@ impl Caches {
     }
 }
 
-/// Applies only to this version of the base PodGang: the decision may be outdated for a newer one.
+/// Applies only to this version of the base PodGang, because the decision may be wrong for a newer version.
 pub(crate) fn next_generation_patch(base: &PodGang, next: u64) -> Value {
     json!({"metadata": {
         "resourceVersion": base.metadata.resource_version,
@@ -92,7 +93,7 @@ pub(crate) fn next_generation_patch(base: &PodGang, next: u64) -> Value {
     }})
 }
 
-/// Also forgets deleted replicas.
+/// Increments the counts of `replicas`, and removes the counts of deleted replicas.
 pub(crate) fn replace_replicas_patch(pcsg: &PodCliqueScalingGroup, cause: Cause, replicas: &[i32]) -> Value {
     let mut counts = cause.counts(pcsg);
     counts.retain(|j, _| *j < pcsg.spec.replicas);

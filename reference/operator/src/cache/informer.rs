@@ -1,6 +1,6 @@
-//! kube's shared reflector does not report deletions. A reconciler that misses deletions would wait
-//! indefinitely for a deleted predecessor's object to disappear (DEL-08). A listener runs in the watch's task
-//! and must only enqueue.
+//! A watch with a cache and listeners. kube's shared reflector does not report deletions, so a reconciler
+//! would wait indefinitely until an object of the same name disappears (DEL-08). A listener runs in the
+//! watch's task and must only enqueue.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
@@ -18,8 +18,8 @@ use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-/// Short, because the pause also determines how soon the controller finds a kind that the API server did not
-/// serve at first (KUBE-06).
+/// The pause is short, because it also determines how soon the controller finds a kind that the API server
+/// did not serve at first (KUBE-06).
 struct WatchBackoff;
 
 impl Iterator for WatchBackoff {
@@ -40,7 +40,8 @@ pub(crate) struct Change<K> {
 }
 
 impl<K> Change<K> {
-    /// The old and the new object, if they exist. A listener that maps both also wakes the former owner.
+    /// The old and the new object, if they exist. A listener that maps both objects also wakes the former
+    /// owner.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<K>> {
         self.old.iter().chain(&self.new)
     }
@@ -118,7 +119,7 @@ where
         self.index.read().contains_key(key)
     }
 
-    /// Or until the API server reports that it does not serve the kind.
+    /// Waits until the cache is complete, or until the API server reports that it does not serve the kind.
     pub(crate) async fn wait_until_synced(&self) {
         let mut synced = self.synced.clone();
         // An error means that the feed has ended with the program.
@@ -177,7 +178,7 @@ where
         }
     }
 
-    /// Notifies of every difference, including deletions.
+    /// Notifies the listeners of every difference between the old and the new list, including deletions.
     fn finish_list(&mut self, event: &watcher::Event<K>) {
         let key = |object: &Arc<K>| (object.namespace(), object.name_any());
         let mut before: HashMap<_, _> =

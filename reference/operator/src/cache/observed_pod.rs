@@ -1,5 +1,5 @@
-//! A pod as the cache stores it: only what the controller reads. An empty k8s-openapi pod takes 2,400 bytes,
-//! and there may be thousands of pods.
+//! A pod as the cache stores it, with only the fields that the controller reads. An empty k8s-openapi pod
+//! takes 2,400 bytes, and there may be thousands of pods.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
-//! Unlike upstream, no kind has a finalizer, so nothing gets stuck while the controller is down or
-//! uninstalled (DEL-06, DEL-07). In return, a cache may still show objects of a deleted predecessor of the
-//! same name (DEL-08). So every relation is checked by uid.
+//! Unlike upstream, the controller adds no finalizers, so no deletion gets stuck while the controller is down
+//! or uninstalled (DEL-06, DEL-07). In return, a cache may still show objects of a deleted owner of the same
+//! name (DEL-08). So every relation is checked by uid.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) fn is_controlled_by(object: &impl ResourceExt, owner: &impl ResourceE
     uid.is_some() && controller(object).map(|controller| &controller.uid) == uid
 }
 
-/// Compares without the uid: the controller is `owner` itself, or a deleted predecessor.
+/// Compares kind and name, but not the uid: the controller is `owner`, or a deleted object of the same name.
 pub(crate) fn is_of_namesake<O: Resource<DynamicType = ()>>(object: &impl ResourceExt, owner: &O) -> bool {
     controller(object)
         .is_some_and(|controller| controller.kind == O::kind(&()) && controller.name == owner.name_any())
@@ -52,7 +52,7 @@ pub(crate) fn is_kubernetes_finalizer(finalizer: &str) -> bool {
 }
 
 impl Caches {
-    /// Nothing may be done for an abandoned PodGang.
+    /// Whether the PodGang is being deleted or its PodCliqueSet no longer exists. Reconcilers must ignore it.
     pub(crate) fn is_abandoned(&self, pod_gang: &PodGang) -> bool {
         is_terminating(pod_gang)
             || (controller(pod_gang).is_some() && self.pod_clique_set_of(pod_gang).is_none())
@@ -70,7 +70,7 @@ impl Caches {
         (!is_terminating(&*pcsg) && is_controlled_by(pclq, &*pcsg)).then_some(pcsg)
     }
 
-    /// `None` unless every owner in between exists.
+    /// The PodCliqueSet of a PodClique. `None` unless every owner in between exists.
     pub(crate) fn root_of(&self, pclq: &PodClique) -> Option<Arc<PodCliqueSet>> {
         match controller(pclq)?.kind == PodCliqueSet::kind(&()) {
             true => self.pod_clique_set_of(pclq),
@@ -84,7 +84,7 @@ impl Caches {
         found.filter(|object| is_controlled_by(&**object, pod_gang)).collect()
     }
 
-    /// `None` if it belongs to a predecessor.
+    /// `None` if the PodGang belongs to a deleted PodCliqueSet of the same name.
     pub(crate) fn own_pod_gang(&self, pcs: &PodCliqueSet, pod_gang: &str) -> Option<Arc<PodGang>> {
         let pod_gang = self.pod_gangs.get(pcs.namespace().as_deref(), pod_gang)?;
         // A PodGang without a controller was created by hand and belongs to no other PodCliqueSet.

@@ -20,7 +20,7 @@ pub(crate) fn own_pods(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
     named_pods(caches, pclq).into_iter().filter(|pod| is_own(pod)).collect()
 }
 
-/// Whether live pods of a deleted PodClique of the same name remain. Their indexes are in use.
+/// Whether live pods of a deleted PodClique of the same name remain. New pods cannot use their indexes yet.
 pub(crate) fn has_earlier_pods(caches: &Caches, pclq: &PodClique) -> bool {
     named_pods(caches, pclq).iter().any(|pod| is_earlier(pod, pclq))
 }
@@ -30,7 +30,7 @@ fn is_earlier(pod: &Pod, pclq: &PodClique) -> bool {
     is_live(pod) && is_of_namesake(pod, pclq) && !is_controlled_by(pod, pclq)
 }
 
-/// Pods of the PodClique, and of a deleted one of the same name.
+/// Pods of the PodClique, and of a deleted PodClique of the same name.
 pub(crate) fn pods_of_name(caches: &Caches, pclq: &PodClique) -> Vec<Arc<Pod>> {
     named_pods(caches, pclq).into_iter().filter(|pod| is_of_namesake(&**pod, pclq)).collect()
 }
@@ -63,7 +63,7 @@ pub(crate) fn is_preempted(pod: &Pod) -> bool {
     })
 }
 
-/// A pod that has left the gang may still count for the scheduler.
+/// Whether the pod has left the gang. A scheduler may still count such a pod.
 pub(crate) fn has_left(pod: &Pod, generation: u64) -> bool {
     is_former(pod, generation) || (is_preempted(pod) && !is_live(pod))
 }
@@ -84,7 +84,8 @@ pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
     !is_bound(pod) && pod.gates().next().is_none() && (refusal(pod).is_some() || is_old())
 }
 
-/// Why a scheduler has not bound a pod. `SchedulingGated` is not a scheduler's reason.
+/// The condition in which a scheduler reports why it has not bound the pod. The API server, not a scheduler,
+/// sets the reason `SchedulingGated`.
 pub(crate) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     conditions.iter().find(|condition| {

@@ -1,5 +1,6 @@
 //! Remembers the replicas of a standalone PodClique that was deleted by hand, because an autoscaler or a user
-//! may have scaled it. Only in memory: otherwise a new PodClique gets the template's replicas.
+//! may have scaled it. The replicas exist only in memory: after a restart, a new PodClique gets the
+//! template's replicas.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::ownership::controller;
 
-/// By uid of the PodCliqueSet and name of the PodClique.
+/// The key is the uid of the PodCliqueSet and the name of the PodClique.
 #[derive(Default)]
 pub(crate) struct RememberedReplicas(Mutex<HashMap<(String, String), i32>>);
 
@@ -30,7 +31,8 @@ impl RememberedReplicas {
         }
     }
 
-    /// After a deletion or a scale-in, new PodCliques get the template's replicas.
+    /// Called after a deletion or a scale-in of the PodCliqueSet. New PodCliques then get the template's
+    /// replicas.
     pub(crate) fn forget(&self, pcs_uid: &str, is_removed: impl Fn(&str) -> bool) {
         self.with(|known| known.retain(|(owner, name), _| owner != pcs_uid || !is_removed(name)));
     }

@@ -1,4 +1,4 @@
-//! All replicas of a clique have the same pod spec, which takes about 10 kB.
+//! Replicas of a clique share one copy of their pod spec, which takes about 10 kB.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};

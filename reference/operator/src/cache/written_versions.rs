@@ -1,12 +1,13 @@
-//! Versions of objects that this program wrote and that its caches may not show yet. The API server refuses a
-//! status that was computed from an older version, which costs a second request.
+//! Versions of objects that this program wrote and that its caches may not show yet. Without them, a status
+//! could be computed from an older version. The API server rejects such a status, and a second request is
+//! needed.
 
 use std::collections::HashMap;
 
 use kube::ResourceExt;
 use parking_lot::Mutex;
 
-/// By uid, until a cache shows the version.
+/// The last written version by uid, until a cache shows this version.
 #[derive(Default)]
 pub(crate) struct WrittenVersions(Mutex<HashMap<String, u64>>);
 
