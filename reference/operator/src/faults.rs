@@ -1,5 +1,5 @@
-//! Faults for mutants. Only a build with `--cfg mutants` contains them. In every other build `fault!` is the
-//! constant `false`, so the program contains neither the code of a fault nor its name.
+//! Faults that mutants enable. Only a build with `--cfg mutants` contains them. In every other build `fault!`
+//! is the constant `false`, so the program contains neither the code of a fault nor its name.
 
 use std::sync::LazyLock;
 
@@ -46,7 +46,7 @@ mod active {
             .ok_or_else(|| format!("unknown fault {name:?}: src/faults.txt lists all faults"))
     }
 
-    /// Call it once, before the controller starts.
+    /// Must be called once, before the controller starts.
     pub(crate) fn activate(names: Vec<String>) {
         LazyLock::force(&STARTED);
         ACTIVE.get_or_init(|| names.into_iter().collect());

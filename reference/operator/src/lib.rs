@@ -1,8 +1,8 @@
 //! Grove's reference backend controller: creates pods from a PodCliqueSet so that a gang scheduler binds them
 //! together.
 //!
-//! A PodCliqueSet becomes PodCliques, scaling groups and PodGangs; PodCliques become pods, and PodGangs the
-//! backend's gang resources. One reconciler per kind runs on changes in the shared caches. Separate
+//! The controller creates PodCliques, scaling groups and PodGangs from a PodCliqueSet, pods from a PodClique,
+//! and gang resources from a PodGang. One reconciler per kind runs on changes in the shared caches. Separate
 //! reconcilers write the statuses. Each folder uses only those above it in this list:
 //!
 //! - [`cache`]: the cached state of the cluster
@@ -15,7 +15,7 @@
 //! - [`admission`]: the webhooks; uses only `backend` and `plan`
 //! - [`runtime`]: starts and stops all of it
 //!
-//! The conformance suite does not depend on this crate: it only runs its program.
+//! The conformance suite does not depend on this crate: it only runs the program.
 
 pub mod admission;
 pub mod backend;

@@ -1,5 +1,5 @@
-//! Only the build of the mutants has faults. `grove-conformance` is linked from the same library as this
-//! program, but cannot be searched, because the tables of its mutants contain the names.
+//! Checks that a normal build contains no faults. The program `grove-conformance` contains the same library,
+//! but cannot be searched for the names of faults, because its tables of mutants contain them.
 
 use std::process::Command;
 

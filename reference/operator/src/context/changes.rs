@@ -9,7 +9,7 @@ pub(super) fn before_and_after(change: &Change<Pod>, predicate: fn(&Pod) -> bool
     [&change.old, &change.new].map(|pod| pod.as_ref().is_some_and(|pod| predicate(pod)))
 }
 
-/// This may happen many times per second.
+/// Whether only the scheduler's message about the pod has changed, which may happen many times per second.
 pub(super) fn is_scheduler_message_only(change: &Change<Pod>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let without_message = |pod: &Pod| {
@@ -25,7 +25,7 @@ pub(super) fn is_scheduler_message_only(change: &Change<Pod>) -> bool {
         && without_message(old) == without_message(new)
 }
 
-/// Only the owner creates the object.
+/// Whether the owner must react. It need not react to a creation, because only the owner creates the object.
 pub(super) fn concerns_owner<K: Resource<DynamicType = ()>>(change: &Change<K>) -> bool {
     change.old.is_some() && !is_status_only(change)
 }
@@ -35,7 +35,8 @@ pub(super) fn is_status_only<K: Resource>(change: &Change<K>) -> bool {
     old.meta().generation == new.meta().generation && has_same_metadata(&**old, &**new)
 }
 
-/// Whether only pod references of a PodGang have changed, which its owner does not write.
+/// Whether only the pod references of a PodGang have changed, which the PodCliqueSet's reconciler does not
+/// write.
 pub(super) fn is_references_only(change: &Change<PodGang>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let shape = |pod_gang: &PodGang| {

@@ -18,8 +18,8 @@ const CONCURRENCY: usize = 16;
 
 pub(crate) type Write<'a> = BoxFuture<'a, Result<(), ReconcileError>>;
 
-/// Runs all writes, and returns an error after all have finished. A taken name, which only a user can change,
-/// is returned before other errors.
+/// Runs all writes, and returns an error only after all have finished. The error about a taken name takes
+/// precedence, because only a user can resolve it.
 pub(crate) async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
     let results: Vec<_> = stream::iter(writes).buffer_unordered(CONCURRENCY).collect().await;
     let mut errors: Vec<_> = results.into_iter().filter_map(Result::err).collect();
@@ -76,7 +76,7 @@ where
         self.wanted.insert(name);
     }
 
-    /// `key` is the owner's key in the cache index.
+    /// Existing children that the owner no longer wants. `key` is the owner's key in the cache index.
     pub(crate) fn excess(&self, key: &str) -> Vec<Arc<K>> {
         let mut found = self.cache.indexed(key);
         found.retain(|found| {
@@ -86,7 +86,8 @@ where
         found
     }
 
-    /// A deletion requires the cached version: a PodGang that got new pods since then must not be deleted.
+    /// Returns the writes, including the deletion of excess children. A deletion requires the cached version,
+    /// because a PodGang that has got new pods since then must not be deleted.
     pub(crate) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
         let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
         let excess = self.excess(key).into_iter();

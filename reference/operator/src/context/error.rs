@@ -1,6 +1,7 @@
 use crate::backend::BackendError;
 
-/// Why a reconciliation did not finish. It is retried with exponential backoff, or earlier on a change.
+/// Why a reconciliation did not finish. The reconciliation is retried with exponential backoff, or earlier
+/// after a change.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReconcileError {
     #[error("cannot {action}: {source}")]
@@ -11,11 +12,11 @@ pub(crate) enum ReconcileError {
     },
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// An object of a deleted predecessor with the same name must be deleted first (DEL-08).
+    /// An object of a deleted owner with the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
-    /// Another owner's object, or one that a finalizer keeps, has the name of one that must be created. Only
-    /// a user can change that (STAT-18).
+    /// An object that must be created needs the name of an existing object, which has another owner or is
+    /// kept by a finalizer. Only a user can free the name (STAT-18).
     #[error("{0}")]
     NameTaken(String),
     #[error("cannot tell whether Pod {0} was created")]
@@ -39,7 +40,7 @@ impl ReconcileError {
         terminating || deleted
     }
 
-    /// No warning is due.
+    /// Whether the error resolves itself, so that it needs no warning.
     pub(crate) fn is_waiting(&self) -> bool {
         match self {
             Self::Waiting(_) | Self::Backend(BackendError::Waiting(_) | BackendError::HeldByPods(_)) => true,

@@ -66,7 +66,8 @@ impl Events {
             action: "Reconcile".to_owned(),
             secondary: None,
         };
-        // A recorder counts an event with the same reason as a repetition, and keeps the old note.
+        // Use a new recorder for each event: a shared recorder would count an event with the same reason as a
+        // repetition, and keep the old note.
         let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
         let recorder = Recorder::new(self.client.clone(), reporter);
         if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
@@ -74,8 +75,8 @@ impl Events {
         }
     }
 
-    /// There is no warning if the write only has to wait or its namespace is terminating, because no user has
-    /// to act.
+    /// Publishes a warning about a failed write. If the write only has to wait or its namespace is
+    /// terminating, there is no warning, because no user has to act.
     pub(crate) async fn report<K: Resource<DynamicType = ()>, T>(
         &self,
         object: &K,

@@ -1,5 +1,5 @@
-//! Problems that keep a PodCliqueSet from its objects until a user acts. Its status reports all of them; the
-//! PodGang's status reports those of its pods and gang resources.
+//! Failures to create objects of a PodCliqueSet that last until a user acts. The status of the PodCliqueSet
+//! reports all of them. The status of a PodGang reports those of its pods and gang resources.
 
 use grove_api::names::CONDITION_POD_GANG_SCHEDULED;
 use grove_api::{PodCliqueSet, PodGang};
@@ -12,14 +12,15 @@ use super::error::ReconcileError;
 pub(crate) const NAME_TAKEN: &str = "NameTaken";
 pub(crate) const GANG_RESOURCES_MISSING: &str = "GangResourcesMissing";
 pub(crate) const POD_CREATION_FAILED: &str = "PodCreationFailed";
-/// Also kube-scheduler's reason for pods: not a lack of room. For example, a PriorityClass was replaced, so
-/// the pods have another priority than their PodGroup.
+/// The reason that kube-scheduler sets on a pod that failed for another reason than a lack of room. For
+/// example, a PriorityClass was replaced, so the pods have another priority than their PodGroup.
 pub(crate) const SCHEDULER_ERROR: &str = "SchedulerError";
 
 const FAILURES: [&str; 3] = [GANG_RESOURCES_MISSING, POD_CREATION_FAILED, SCHEDULER_ERROR];
 
 impl Context {
-    /// `result` is that of all writes of `owner`, which belongs to `pcs`.
+    /// `result` is the result of all writes that reconciling `owner` requires. `owner` is `pcs` or one of its
+    /// objects.
     pub(crate) async fn report_taken_name<K: Resource<DynamicType = ()>>(
         &self,
         pcs: &PodCliqueSet,

@@ -1,5 +1,6 @@
 //! Injects faults into writes: a layer corrupts gang resources and the startup order of pods in requests. A
-//! backend that compares its resources writes them again, corrupted again, so nothing is triggered.
+//! backend that repairs such a resource causes no loop: its request is corrupted in the same way, so the
+//! stored object does not change.
 
 use std::task::{Context, Poll};
 
@@ -156,7 +157,7 @@ fn without_last(list: &str) -> Option<String> {
     serde_json::to_string(&entries).ok()
 }
 
-/// The fault `foreign-resource`, which ignores the PodGang's backend.
+/// The fault `foreign-resource`: creates a Volcano PodGroup, regardless of the PodGang's backend.
 pub(crate) async fn create_foreign_resource(client: &Client, pod_gang: &PodGang) {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(VOLCANO, "v1beta1", "PodGroup"));
     let mut pod_group = DynamicObject::new(&pod_gang.name_any(), &resource)
@@ -164,7 +165,7 @@ pub(crate) async fn create_foreign_resource(client: &Client, pod_gang: &PodGang)
     pod_group.metadata.owner_references = owner_reference(pod_gang).map(|owner| vec![owner]);
     let namespace = pod_gang.namespace().unwrap_or_default();
     let api = Api::<DynamicObject>::namespaced_with(client.clone(), &namespace, &resource);
-    // An error means that it already exists, or that Volcano is not installed.
+    // The create fails if the PodGroup already exists or Volcano is not installed.
     if let Err(error) = api.create(&PostParams::default(), &pod_group).await {
         tracing::debug!(%error, "fault: no foreign resource");
     }
@@ -186,7 +187,8 @@ pub(crate) async fn touch_workload(client: &Client, pod_gang: &PodGang) {
     }
 }
 
-/// The fault `recreate-gang-resources`.
+/// The fault `recreate-gang-resources`: deletes the Workload of an earlier generation of the PodGang, so that
+/// the backend creates it again.
 pub(crate) async fn delete_workload_of_old(client: &Client, pod_gang: &PodGang) {
     let (workloads, name) = (workload_of(client, pod_gang), pod_gang.name_any());
     let generation = pod_gang.metadata.generation.unwrap_or_default().to_string();

@@ -1,9 +1,9 @@
 //! If thousands of PodCliques created pods at once, all gangs would stay incomplete until the last pod
-//! exists. So pods are created in the order of the requests. Writes that complete a gang do not queue behind
+//! exists. So pods are created in the order of the requests. Writes that complete a gang do not wait for pod
 //! creations.
 //!
-//! A PodCliqueSet is not started while many pods of others wait. Otherwise its gangs would be partially bound
-//! for as long as those pods wait, and its statuses would be written often.
+//! A PodCliqueSet is not started while many pods of other PodCliqueSets wait. Otherwise its gangs would stay
+//! partially bound while those pods wait, and its statuses would be written often.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,8 +15,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 const MAX_CREATING_POD_CLIQUES: usize = 8;
 /// This many pods keep any scheduler busy until the pods of the next PodCliqueSet exist.
 const MAX_WAITING_PODS: usize = 400;
-/// How long the pods of a started PodCliqueSet count as waiting, before they are in `waiting_pods`. A
-/// scheduler that binds nothing delays the next PodCliqueSet by at most this time.
+/// How long the pods of a started PodCliqueSet count as waiting, although `waiting_pods` may not contain them
+/// yet. A scheduler that binds nothing delays the next PodCliqueSet by at most this time.
 const STARTING: Duration = Duration::from_secs(2);
 const MAX_CONCURRENT_RELEASES: usize = 64;
 
@@ -40,14 +40,14 @@ impl Default for Flow {
 }
 
 impl Flow {
-    /// The permission ends when the permit is dropped.
+    /// Waits for permission to create pods. The permission ends when the permit is dropped.
     pub(crate) async fn creation(&self, pods: usize) -> Option<SemaphorePermit<'_>> {
         let _waiting = WaitingPods::add(&self.waiting_pods, pods);
         // The semaphores are never closed.
         self.creations.acquire().await.ok()
     }
 
-    /// The argument states whether a pod waited for a node before and after a change.
+    /// The arguments state whether a pod waited for a node before and after a change.
     pub(crate) fn record_change(&self, [before, after]: [bool; 2]) {
         if before != after {
             match after {
@@ -57,7 +57,7 @@ impl Flow {
         }
     }
 
-    /// If so, counts it as started.
+    /// Whether a PodCliqueSet with this number of pods may start. If so, counts it as started.
     pub(crate) fn may_start(&self, now: Instant, pods: usize) -> bool {
         let mut started = self.started.lock();
         while started.front().is_some_and(|(start, _)| now.duration_since(*start) >= STARTING) {
@@ -102,11 +102,11 @@ mod tests {
     fn pod_clique_sets_start_until_enough_pods_wait() {
         let (flow, start) = (Flow::default(), Instant::now());
         let nearly_full = flow.may_start(start, MAX_WAITING_PODS - 1);
-        assert!(nearly_full && flow.may_start(start, 1), "one pod less than the limit waits");
+        assert!(nearly_full && flow.may_start(start, 1), "the waiting pods are below the limit");
         assert!(!flow.may_start(start, 1), "pods of started PodCliqueSets count");
         (0..MAX_WAITING_PODS).for_each(|_| flow.record_change([false, true]));
-        assert!(flow.may_start(start + STARTING, 1), "the scheduler binds nothing");
-        assert!(!flow.may_start(start + STARTING, 1), "all pods wait for it");
+        assert!(flow.may_start(start + STARTING, 1), "the start may be delayed by at most this time");
+        assert!(!flow.may_start(start + STARTING, 1), "too many pods wait");
         flow.record_change([true, true]);
         (0..2).for_each(|_| flow.record_change([true, false]));
         assert!(flow.may_start(start + STARTING, usize::MAX), "two pods are bound");

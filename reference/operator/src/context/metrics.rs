@@ -54,7 +54,8 @@ pub(crate) struct Metrics {
     recycles: Family<NamespaceLabels, Counter>,
     updates: Family<NamespaceLabels, Counter>,
     times_to_bound: Family<NamespaceLabels, Histogram>,
-    /// Uids of PodGangs. After a restart, the time is measured again for a PodGang that had lost a pod.
+    /// UIDs of PodGangs that were bound. After a restart, the time is measured again for a PodGang that has
+    /// lost a pod.
     bound: Arc<Mutex<HashSet<String>>>,
     is_leader: Arc<AtomicBool>,
 }
@@ -82,7 +83,7 @@ impl Default for Metrics {
         registry.register("podgangs", "PodGangs by phase", gangs.clone());
         registry.register(
             "recycles",
-            "Recycles of PodCliqueSet replicas, and of single replicas of scaling groups",
+            "Gang terminations of PodCliqueSet replicas, and of single replicas of scaling groups",
             recycles.clone(),
         );
         registry.register(
@@ -92,7 +93,7 @@ impl Default for Metrics {
         );
         registry.register(
             "podgang_time_to_bound_seconds",
-            "Time from the creation of a PodGang until the minimum of all its podgroups was bound first",
+            "Time from the creation of a PodGang until the minimum of all its podgroups was first bound",
             times_to_bound.clone(),
         );
         Self {

@@ -62,7 +62,6 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Nothing is remembered yet.
     pub(crate) fn new(
         client: Client,
         registry: Registry,

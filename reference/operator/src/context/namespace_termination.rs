@@ -1,5 +1,6 @@
-//! Every pod of a deleted namespace wakes its PodClique, whose attempt to replace the pod is refused. So a
-//! refusal is remembered briefly, and the namespace's objects are not reconciled meanwhile (DEL-07).
+//! Every deleted pod of a terminating namespace wakes its PodClique, and the API server rejects the
+//! replacement. So the controller remembers a rejection briefly, and does not reconcile the namespace's
+//! objects meanwhile (DEL-07).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

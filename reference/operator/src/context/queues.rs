@@ -1,5 +1,5 @@
-//! The inboxes of the reconcilers. They stay closed while this process waits for leadership, because nothing
-//! drains them.
+//! The inboxes of the reconcilers. They stay closed while this process waits for leadership, because no
+//! reconciler reads them yet.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,14 +30,14 @@ impl<K: Resource<DynamicType = ()>> Queue<K> {
         }
         let mut object = ObjectRef::new(name);
         object.namespace = namespace.map(str::to_owned);
-        // An error means that the reconciler ended with the program.
+        // Sending fails only if the reconciler has ended with the program.
         let _ = self.sender.unbounded_send(object);
     }
 }
 
 pub(crate) type Inbox<K> = UnboundedReceiver<ObjectRef<K>>;
 
-/// Objects are written at once, statuses after a pause that collects changes.
+/// Reconcilers of objects react at once. Reconcilers of statuses react after a pause that collects changes.
 #[derive(Clone)]
 pub(crate) struct Queues {
     pub pod_clique_sets: Queue<PodCliqueSet>,

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use grove_api::PodGang;
 use kube::ResourceExt;
 
-/// A scheduler's message contains node counts, which change often (STAT-08).
+/// How long a message in a PodGang's status stays unchanged. A scheduler's message contains node counts,
+/// which change often (STAT-08).
 pub(crate) const STABLE: Duration = Duration::from_secs(10);
 
-/// By uid.
+/// The time of the last status write, by uid of the PodGang.
 #[derive(Default)]
 pub(crate) struct StableMessages(Mutex<HashMap<String, Instant>>);
 

@@ -6,7 +6,8 @@ use parking_lot::Mutex;
 
 use crate::cache::generation;
 
-/// By uid (GANG-07). Only in memory: after a restart, every PodGang is synced again before a gate is removed.
+/// The state of the gang resources, by uid of the PodGang (GANG-07). It exists only in memory: after a
+/// restart, every PodGang is synced again before a gate is removed.
 #[derive(Default)]
 pub(crate) struct SyncedGangs(Mutex<HashMap<String, Known>>);
 
@@ -35,12 +36,12 @@ impl Generations {
 }
 
 impl SyncedGangs {
-    /// Returns true if they did not exist before.
+    /// Returns true if the state has changed.
     pub(crate) fn record(&self, pod_gang: &PodGang) -> bool {
         self.set_state(pod_gang, ResourceState::Synced(Generations::of(pod_gang)))
     }
 
-    /// Returns true if that was not recorded before.
+    /// Returns true if the state has changed.
     pub(crate) fn record_held(&self, pod_gang: &PodGang) -> bool {
         self.set_state(pod_gang, ResourceState::HeldByPods)
     }

@@ -191,7 +191,8 @@ fn service_changed(to: &Queues, change: &Change<Service>) {
     }
 }
 
-/// An autoscaler of another owner may have a name that a PodCliqueSet needs.
+/// Also reacts to autoscalers of other owners, because such an autoscaler may have a name that a PodCliqueSet
+/// needs.
 fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPodAutoscaler>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| old.spec == new.spec && has_same_metadata(&**old, &**new)) {
@@ -208,8 +209,8 @@ fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPo
     });
 }
 
-/// A deleted predecessor's claim blocks the name until its last pod is deleted. Allocation and deallocation
-/// wake nothing.
+/// Wakes the owner of the claim. A claim of a deleted owner blocks the name until its last pod is deleted.
+/// Allocation and deallocation wake no reconciler.
 fn resource_claim_changed(to: &Queues, change: &Change<ResourceClaim>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| has_same_metadata(&**old, &**new)) {
@@ -281,7 +282,7 @@ fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) 
     }
 }
 
-/// A change of Ready pods then wakes more reconcilers than that of the status.
+/// During an update of the clique, a change of its Ready pods wakes more than the reconciler of its status.
 fn is_clique_updating(pclq: &PodClique) -> bool {
     let progress = pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
     progress.is_some_and(|progress| progress.update_ended_at.is_none())

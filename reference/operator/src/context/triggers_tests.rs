@@ -115,7 +115,7 @@ async fn a_gang_resource_wakes_its_pod_gang_also_on_deletion() {
     assert_eq!(drain(&mut world.inboxes.pod_gangs), ["wl-0"]);
 }
 
-/// It may be the last object that a scale-in deletes.
+/// The PodClique may be the last object that a scale-in deletes.
 #[tokio::test]
 async fn the_deletion_of_a_grouped_pod_clique_wakes_the_status_of_its_pod_clique_set() {
     let mut world = world();

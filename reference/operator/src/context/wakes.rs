@@ -21,7 +21,8 @@ pub(super) fn wake_for_update(to: &Queues, caches: &Caches, change: &Change<PodC
     }
 }
 
-/// `member` is the PodClique or one of its pods. Followers report the wait, and the next pod of an update.
+/// Wakes the PodCliques that start after `pclq`, because their statuses report the wait and the next pod of
+/// an update. `member` is the PodClique or one of its pods.
 pub(super) fn wake_followers(to: &Queues, caches: &Caches, member: &impl ResourceExt, pclq: &str) {
     let (namespace, pcs) = (member.namespace(), member.labels().get(LABEL_PART_OF));
     let pcs = pcs.and_then(|pcs| caches.pod_clique_sets.get(namespace.as_deref(), pcs));
@@ -47,7 +48,7 @@ pub(super) fn wake_statuses(to: &Queues, caches: &Caches, namespace: Option<&str
     }
 }
 
-/// The group stores the generation of their pods.
+/// Wakes all members of the group, because the group stores the generation of their pods.
 pub(super) fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>, pcsg: &str) {
     for pclq in caches.pod_cliques.indexed(&group_key(namespace.unwrap_or_default(), pcsg)) {
         to.pod_cliques.wake(namespace, &pclq.name_any());
@@ -55,7 +56,7 @@ pub(super) fn wake_members(to: &Queues, caches: &Caches, namespace: Option<&str>
     }
 }
 
-/// Also wakes PodCliques whose scaled PodGang waits for it.
+/// Also wakes the PodCliques whose scaled PodGang waits for this PodGang.
 pub(super) fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     let key = namespace.unwrap_or_default();
     for index in [gang_key(key, pod_gang), base_key(key, pod_gang)] {
@@ -65,7 +66,8 @@ pub(super) fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&
     }
 }
 
-/// Members of a group that is scaled to 0 are deleted once they have left the PodGang.
+/// Wakes the scaling groups of a PodGang. A group that is scaled to 0 deletes its members once they have left
+/// the PodGang.
 pub(super) fn wake_groups(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     for pclq in caches.pod_cliques.indexed(&gang_key(namespace.unwrap_or_default(), pod_gang)) {
         pclq.labels().get(LABEL_SCALING_GROUP).inspect(|group| to.scaling_groups.wake(namespace, group));

@@ -98,8 +98,9 @@ pub(crate) async fn create<K: Writable>(
     }
 }
 
-/// An object that is being deleted, or that a deleted predecessor controls, soon frees the name (DEL-08),
-/// unless a finalizer of a third party keeps it.
+/// The error for an existing object whose name is needed. An object that is being deleted soon frees the
+/// name, and so does an object whose deleted owner had the same name (DEL-08). Only a finalizer of a third
+/// party can prevent this.
 pub(super) fn in_the_way<K, O>(found: &K, owner: &O) -> ReconcileError
 where
     K: Resource<DynamicType = ()>,
@@ -147,8 +148,8 @@ pub(crate) async fn patch_status<K: Writable>(
     Ok(())
 }
 
-/// Only for the version of the object from which the status was computed. Otherwise the patch would omit
-/// fields that equal a stale cache but have changed since. A conflict is retried.
+/// Patches only the version of the object from which the status was computed. Otherwise the patch would omit
+/// a field that equals its cached value but has changed since. A conflict is retried.
 pub(crate) async fn patch_status_of_version<K: Writable>(
     context: &Context,
     object: &K,
@@ -186,7 +187,7 @@ async fn patch_status_of<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Never deletes a successor of the same name.
+/// Deletes exactly this object, never a newer object of the same name.
 pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     match delete_if(client, object, None).await {
         Err(ReconcileError::Api { source: kube::Error::Api(status), .. }) if status.is_conflict() => Ok(()),
@@ -194,7 +195,7 @@ pub(crate) async fn delete<K: Writable>(client: &Client, object: &K) -> Result<(
     }
 }
 
-/// Only if the object has not changed since it was cached. A conflict is retried.
+/// Deletes the object only if it has not changed since it was cached. A conflict is retried.
 pub(super) async fn delete_unchanged<K: Writable>(client: &Client, object: &K) -> Result<(), ReconcileError> {
     delete_if(client, object, object.resource_version()).await
 }
