@@ -1,5 +1,5 @@
-//! The API server rewrites quantities, and adds a metric if there is none. So metrics are compared by
-//! meaning, and an unchanged autoscaler is never written (GANG-11).
+//! Plans the HorizontalPodAutoscalers. The API server rewrites quantities, and adds a metric if there is
+//! none. So metrics are compared by meaning, and an unchanged autoscaler is never written (GANG-11).
 
 use grove_api::{AutoScalingConfig, PodClique, PodCliqueScalingGroup, PodCliqueSet, names};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -27,14 +27,15 @@ impl GangShape {
     }
 }
 
-/// One of each may have the same name.
+/// A scalable part of a PodCliqueSet replica. A clique and a group may have the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScaledUnit<'a> {
     Clique(&'a str),
     Group(&'a str),
 }
 
-/// The base PodGang first. `is_idle` returns whether a unit is scaled to 0 and has left its PodGang.
+/// Returns the base PodGang first. `is_idle` returns whether a unit is scaled to 0 and must leave its
+/// PodGang.
 pub(crate) fn pod_gangs(
     pcs: &PodCliqueSet,
     i: i32,
@@ -96,7 +97,7 @@ impl Composer<'_> {
         GangShape { idle, ..shape }
     }
 
-    /// A scaled PodGang uses its group's constraint, or the PodCliqueSet's if the group has none (TOPO-10).
+    /// A scaled PodGang uses its group's constraint, or else the PodCliqueSet's constraint (TOPO-10).
     fn scaled(&self, i: i32, group: &PodCliqueScalingGroupConfig, j: i32) -> GangShape {
         let pcsg = names::scaling_group(self.pcs_name, i, &group.name);
         let constraint = group.topology_constraint.as_ref();

@@ -20,7 +20,7 @@ use crate::cache::observed_pod::Pod;
 pub(crate) struct GangReadiness {
     pub initialized: bool,
     pub synced: bool,
-    /// `None` if the base counts as bound or there is none.
+    /// `None` if the base is bound, or if the PodGang is itself a base PodGang.
     pub base_unbound: Option<String>,
 }
 
@@ -48,7 +48,8 @@ pub(crate) fn is_referenced(pod_gang: &PodGang, pod: &str) -> bool {
     references.any(|reference| reference.name == pod)
 }
 
-/// Strategic merge patch; the uid restricts it to this pod. `requirements` join its required node affinity.
+/// A strategic merge patch that removes Grove's gate. The uid restricts it to this pod. `requirements` are
+/// added to the pod's required node affinity.
 pub(crate) fn release_patch(
     pod: &Pod,
     requirements: &[NodeSelectorRequirement],

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// `None` if both are equal. Lists are replaced as a whole.
+/// `None` if both values are equal. Lists are replaced as a whole.
 pub(crate) fn merge_patch(from: &Value, to: &Value) -> Option<Value> {
     match (from, to) {
         (Value::Object(from), Value::Object(to)) => {

@@ -80,7 +80,7 @@ fn append(fields: &mut Map<String, Value>, list: &str, items: impl IntoIterator<
     }
 }
 
-/// It comes after the user's init containers. No other container mounts its volumes.
+/// Adds Grove's init container after the user's init containers. No other container mounts its volumes.
 fn add_init_container(spec: &mut Map<String, Value>, pcs: &str, parents: &[Parent], image: &str) {
     let ((token, token_path), (info, info_path)) = (names::INIT_TOKEN_VOLUME, names::INIT_POD_INFO_VOLUME);
     let mount = |name: &str, path: &str| json!({"name": name, "mountPath": path, "readOnly": true});

@@ -30,7 +30,7 @@ pub(crate) fn pod_clique(
         None => names::COMPONENT_STANDALONE_POD_CLIQUE,
     };
     let mut labels = template.labels.clone();
-    // Labels locate a PodClique, so a user's own must not do so.
+    // Grove finds a PodClique by these labels, so a template must not set them.
     labels.retain(|key, _| !names::is_set_by_grove(key));
     labels.extend(names::object_labels(&pcs.name_any(), &name, component));
     let mut label = |key: &str, value: String| labels.insert(key.to_owned(), value);
@@ -81,7 +81,7 @@ pub(crate) fn position_of(pclq: &PodClique) -> (i32, Option<(&str, i32)>) {
     (index(names::LABEL_PCS_REPLICA_INDEX).unwrap_or(0), group)
 }
 
-/// Pods with another hash are old.
+/// Pods with another hash are old, so an update replaces them.
 pub(crate) fn template_hash(pcs: &PodCliqueSet, template: &PodCliqueTemplateSpec) -> String {
     let mut pod_spec = Value::clone(&template.spec.pod_spec.0);
     // An empty name counts as unset, as in admission.

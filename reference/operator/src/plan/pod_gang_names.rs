@@ -7,11 +7,12 @@ use sha2::{Digest, Sha256};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PodGangNames {
-    /// By replica, and by scaling group and index above the minimum.
+    /// Names contain the index of the replica, and for scaled PodGangs the scaling group and the index above
+    /// the minimum.
     #[default]
     ByIndex,
-    /// With an epoch of 19 digits that differs for every new PodCliqueSet, and absolute indexes. This tests
-    /// that nothing relies on names.
+    /// Names contain an epoch of 19 digits that differs for every new PodCliqueSet, and absolute indexes.
+    /// This option tests that nothing relies on names.
     ByEpoch,
 }
 

@@ -1,6 +1,7 @@
-//! Labels and annotations outside `grove.io/` follow the PodCliqueSet. Annotations of kubectl are not copied:
-//! `last-applied-configuration` contains the whole PodCliqueSet, and each apply would change every PodGang
-//! (GANG-24). `reconcile::pod_gang` writes pod references.
+//! Plans a PodGang. It gets the labels and annotations of the PodCliqueSet, except keys of Grove. Annotations
+//! of kubectl are not copied: `last-applied-configuration` contains the whole PodCliqueSet, so each apply
+//! would change every PodGang (GANG-24). The plan keeps the pod references, which `reconcile::pod_gang`
+//! writes.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +63,7 @@ pub(crate) async fn pod_gang(
     Ok(pod_gang)
 }
 
-/// Applies only to this version of `existing`, because it replaces the whole list of podgroups, and pod
+/// The patch applies only to this version of `existing`. It replaces the whole list of podgroups, and pod
 /// references may have changed since.
 pub(crate) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result<Option<Value>> {
     let part = |pod_gang: &PodGang| {

@@ -25,7 +25,7 @@ pub(crate) struct Entry<'a> {
     pub name: &'a str,
     pub namespace: Option<&'a str>,
     pub scope: ResourceSharingScope,
-    /// Names of cliques and of scaling groups; `None` for all.
+    /// Names of the cliques and scaling groups whose pods get the claim. `None` for all.
     filter: Option<[&'a [String]; 2]>,
 }
 

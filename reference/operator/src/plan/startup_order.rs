@@ -1,6 +1,7 @@
-//! In the base PodGang, waiting for a clique of a scaling group means waiting for its replicas in the base. A
-//! scaled replica waits only for members of the same replica, because it starts after its group's base anyway
-//! (AON-06). Names are built from the template, and never compared by prefix or suffix.
+//! The PodCliques that a PodClique waits for at startup. In the base PodGang, waiting for a clique of a
+//! scaling group means waiting for all of the group's replicas in the base. A scaled replica waits only for
+//! members of the same replica, because it always starts after the base PodGang (AON-06). Names are built
+//! from the template, and never compared by prefix or suffix.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +37,8 @@ pub(crate) fn starts_after_others(pcs: &PodCliqueSet, clique: &PodCliqueTemplate
     !template_parents(pcs, clique).is_empty()
 }
 
-/// Directly or indirectly. An update unit is a clique, or a replica of its scaling group.
+/// Whether the update unit of `clique` starts after the unit of `other`, directly or indirectly. A unit is a
+/// standalone clique, or all cliques of a scaling group.
 pub(crate) fn follows(pcs: &PodCliqueSet, clique: &str, other: &str) -> bool {
     let template = &pcs.spec.template;
     let unit_of = |clique: &str| {
@@ -123,7 +125,7 @@ mod tests {
         .unwrap()
     }
 
-    /// A line for each PodClique: its parents, with how many of their pods must be Ready.
+    /// Returns a line for each PodClique: its parents, and how many of their pods must be Ready.
     fn parent_lines(order: &str) -> String {
         let pcs = pcs(order);
         let mut lines = Vec::new();

@@ -1,5 +1,5 @@
-//! As in upstream, a domain that the ClusterTopologyBinding does not define is dropped. The PodCliqueSet's
-//! condition reports it, and bound pods stay.
+//! Translates topology domains to node-label keys. As in upstream, a domain that the ClusterTopologyBinding
+//! does not define is dropped. The PodCliqueSet's condition reports the domain, and bound pods keep running.
 
 use grove_api::{
     PodCliqueSetTemplateSpec, PodGangPackConstraint, PodGangTopologyConstraint, TopologyConstraint,
